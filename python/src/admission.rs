@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use wayleave::Network;
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_scheme_api::{
-    Admission, Decision, Described, Descriptor, Handover, Parameter, Parameters, Reason, Refusal, Request, Role, Value,
+    Admission, Decision, Described, Descriptor, Handover, Parameter, Parameters, Refusal, RefusalCode, Request, Role,
+    Value,
 };
 use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet, Term};
 use wayleave_schemes::placement::Placement;
@@ -117,7 +118,7 @@ enum HopOfPython {
 #[pyclass(name = "Refuse", module = "wayleave", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct PyRefuse {
-    reason: Reason,
+    reason: RefusalCode,
     text: String,
 }
 
@@ -127,7 +128,14 @@ impl PyRefuse {
     #[new]
     #[pyo3(signature = (why, reason="POLICY"))]
     fn new(why: String, reason: &str) -> PyResult<Self> {
-        let all = [Reason::NoPath, Reason::Rate, Reason::Latency, Reason::Buffer, Reason::Quota, Reason::Policy];
+        let all = [
+            RefusalCode::NoPath,
+            RefusalCode::Rate,
+            RefusalCode::Latency,
+            RefusalCode::Buffer,
+            RefusalCode::Quota,
+            RefusalCode::Policy,
+        ];
         let Some(reason) = all.into_iter().find(|known| known.code() == reason) else {
             let codes: Vec<&str> = all.iter().map(|reason| reason.code()).collect();
             return Err(usage(format!("reason: \"{reason}\" is none of {}", codes.join(", "))));
@@ -152,7 +160,7 @@ struct OwnScheme {
 /// An admitted flow.
 struct Entry {
     route: Route,
-    demand: Demand,
+    demand: BucketDemand,
     deadline: Time,
     bound: Time,
 }
@@ -184,7 +192,7 @@ impl OwnScheme {
         let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = || {
             let text = "the scheme in Python has raised an exception".to_owned();
-            Refusal::Stated { reason: Reason::Policy, field: None, text }
+            Refusal::Stated { reason: RefusalCode::Policy, field: None, text }
         };
         if raised.is_some() {
             return Err(failed());
@@ -274,7 +282,7 @@ impl Admission for OwnScheme {
         let (route, bound) = self.ask(request)?;
         let flow = FlowId(self.next);
         self.next += 1;
-        let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+        let demand = BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
         self.flows.insert(flow, Entry { route: route.clone(), demand, deadline: request.deadline, bound });
         Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), handover: Handover::New })
     }
@@ -289,7 +297,7 @@ impl Admission for OwnScheme {
     fn change(&mut self, flow: FlowId, _: &Request) -> Option<Result<Decision, Refusal>> {
         self.flows.get(&flow)?;
         let text = "a scheme in Python cannot change contracts: release it and ask anew".to_owned();
-        Some(Err(Refusal::Stated { reason: Reason::Policy, field: None, text }))
+        Some(Err(Refusal::Stated { reason: RefusalCode::Policy, field: None, text }))
     }
 
     fn would_admit(&mut self, request: &Request) -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
-use wayleave::analyze::{Analysis, Report, Subject};
+use wayleave::analyze::{Analysis, AnalysisSubject, Report};
 use wayleave::{Error, Plan, Source, Watch};
 use wayleave_experiments::{AxisValue, CATALOGUE};
 use wayleave_experiments::{Effort, Measured, ReproduceOptions, figures, reproduce};
@@ -193,7 +193,7 @@ pub(crate) struct PyAnalysis {
     notes: Vec<String>,
 }
 
-/// Subject of an analysis: a network of output ports from a text, or the admitted contracts of a plan.
+/// AnalysisSubject of an analysis: a network of output ports from a text, or the admitted contracts of a plan.
 #[derive(FromPyObject)]
 pub(crate) enum SubjectOfPython<'py> {
     Plan(PyRef<'py, PyPlan>),
@@ -226,8 +226,8 @@ pub(crate) fn _analyze(
     };
     let (text, notes) = run(py, progress, move |progress, cancel| {
         let subject = match subject {
-            SubjectOf::Plan(plan) => Subject::admitted(plan.session())?,
-            SubjectOf::Text(source, name) => Subject::parse(&source, &name)?,
+            SubjectOf::Plan(plan) => AnalysisSubject::admitted(plan.session())?,
+            SubjectOf::Text(source, name) => AnalysisSubject::parse(&source, &name)?,
         };
         let flows = subject.flows(&flows)?;
         let report = Report::of(&subject, &analyses, &flows, true, &mut Watch::new(progress, cancel))?;

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 use wayleave::{Cancel, Contracts, Error, ImportOptions, Network, Source, Watch};
 use wayleave_explain::sentences::nearest;
-use wayleave_formats::{DelayUnit, HostRule, RateUnit, write_topology};
+use wayleave_formats::{DelayUnit, HostSelector, RateUnit, write_topology};
 use wayleave_sim::trace::fnv1a;
 use wayleave_topology::{HopDistances, LinkId};
 
@@ -402,14 +402,14 @@ fn delay_unit_of(text: &str) -> PyResult<DelayUnit> {
 }
 
 /// Parses `auto`, `leaves`, `none`, or the number of hosts attached to every switch.
-fn host_rule(text: &str) -> PyResult<HostRule> {
+fn host_rule(text: &str) -> PyResult<HostSelector> {
     match text {
-        "auto" => Ok(HostRule::Auto),
-        "leaves" => Ok(HostRule::Leaves),
-        "none" => Ok(HostRule::None),
+        "auto" => Ok(HostSelector::Auto),
+        "leaves" => Ok(HostSelector::Leaves),
+        "none" => Ok(HostSelector::None),
         number => {
             let wrong = || usage(format!("hosts: \"{number}\" is none of auto, leaves, none, and no number"));
-            number.parse().map(HostRule::Attach).map_err(|_| wrong())
+            number.parse().map(HostSelector::Attach).map_err(|_| wrong())
         }
     }
 }

@@ -9,7 +9,7 @@ use wayleave::{
     VerifyReport, Watch, explain_in, plan_in, verify, verify_kinds,
 };
 use wayleave_adversary::Effort;
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_schemes::registry::Defaults;
 
 use crate::admission::{Raised, raised, scheme_of};
@@ -281,7 +281,7 @@ impl PyPlan {
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
         self.aside(py, |plan, _, _| {
             let mut out = Vec::new();
-            plan.write_text(&mut out, Layout::default())?;
+            plan.write_text(&mut out, TableLayout::default())?;
             Ok(String::from_utf8_lossy(&out).into_owned())
         })
     }
@@ -462,7 +462,7 @@ impl PyVerified {
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
         self.aside(py, |verified, _, _| {
             let mut out = Vec::new();
-            verified.write_text(&mut out, Layout::default(), false)?;
+            verified.write_text(&mut out, TableLayout::default(), false)?;
             Ok(String::from_utf8_lossy(&out).into_owned())
         })
     }

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
-use wayleave::result::{Parameter, RunEnd, RunResult};
-use wayleave::{Batch, Error, Planned, RunSelection, Source, Sweep, SweepOptions, Threads, Watch, sweep};
-use wayleave_explain::table::Layout;
+use wayleave::result::{ReportedEnd, RunResult, SweepParameter};
+use wayleave::{Batch, Error, PlannedRun, RunSelection, Source, Sweep, SweepOptions, Threads, Watch, sweep};
+use wayleave_explain::table::TableLayout;
 use wayleave_formats::{Grid, InputErrors, beside, with_grid};
 use wayleave_scenarios::Congestion;
 use wayleave_schemes::transports::SharedTransport;
@@ -94,7 +94,7 @@ impl PyBatch {
     /// Titles of the runs: the values in which they differ.
     #[getter]
     fn titles(&self) -> Vec<String> {
-        self.batch.runs().iter().map(wayleave::Planned::title).collect()
+        self.batch.runs().iter().map(wayleave::PlannedRun::title).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -145,10 +145,10 @@ impl PyBatch {
 }
 
 /// The call that does one run again, where no command can: what it varies is in no file.
-fn replay(subject: &str, run: &Planned) -> String {
+fn replay(subject: &str, run: &PlannedRun) -> String {
     let value = |text: &str| text.parse::<f64>().map_or_else(|_| json!(text).to_string(), |_| text.to_owned());
     let vary =
-        run.parameters.iter().map(|Parameter { path, value: text }| format!("{}: [{}]", json!(path), value(text)));
+        run.parameters.iter().map(|SweepParameter { path, value: text }| format!("{}: [{}]", json!(path), value(text)));
     let grid = vary.collect::<Vec<_>>().join(", ");
     format!("wayleave.sweep({subject}, {{{grid}}}, seeds=[{}])", run.seed)
 }
@@ -191,7 +191,7 @@ fn traffic_rows(result: &RunResult) -> Result<Vec<Value>, Error> {
         row["seed"] = json!(result.seed);
         row["ending"] = json!(result.ending);
         row["input_hash"] = json!(result.input_hash);
-        for Parameter { path, value } in &result.parameters {
+        for SweepParameter { path, value } in &result.parameters {
             row["parameters"][path.replace('.', "/")] = match value.parse::<f64>() {
                 Ok(number) => json!(number),
                 Err(_) => json!(value),
@@ -247,11 +247,11 @@ impl PyRun {
     fn summary(&self) -> String {
         let RunResult { scenario, seed, simulated_ns, hops, ending, .. } = &*self.result;
         let why = match ending {
-            RunEnd::Complete => "",
-            RunEnd::TooManyFlows => {
+            ReportedEnd::Complete => "",
+            ReportedEnd::TooManyFlows => {
                 ", ended early: too many flows were open, it offers more than its network can carry"
             }
-            RunEnd::Stopped => ", ended early: somebody stopped it",
+            ReportedEnd::Stopped => ", ended early: somebody stopped it",
         };
         format!("{scenario}, seed {seed}: {} ms simulated, {hops} packet hops{why}", *simulated_ns as f64 / 1e6)
     }
@@ -448,7 +448,7 @@ fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
     let rows = runs().map(traffic_rows).collect::<Result<Vec<_>, _>>()?.concat();
     let mut all = Vec::new();
     if let Some(planned) = sweep.batch().runs().first() {
-        for Parameter { path, .. } in &planned.parameters {
+        for SweepParameter { path, .. } in &planned.parameters {
             let key = path.replace('.', "/");
             let is_number = rows.iter().all(|row| row["parameters"][&key].is_number());
             let kind = if is_number { Kind::Real } else { Kind::Text };
@@ -472,7 +472,7 @@ fn sweep_table(sweep: &Sweep) -> Result<Table, Error> {
 /// Returns the output of `wayleave sim` for a sweep.
 fn sweep_text(sweep: &Sweep) -> Result<String, Error> {
     let mut out = Vec::new();
-    sweep.write_text(&mut out, Layout::default())?;
+    sweep.write_text(&mut out, TableLayout::default())?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use wayleave::Cancel;
-use wayleave_scheme_api::{Ack, Descriptor, Flow, FlowStart, Limit, Loss, Phase, Role, RouteFacts};
+use wayleave_scheme_api::{Ack, Descriptor, Flow, FlowStart, Loss, RecoveryPhase, Role, RouteFacts, SendLimit};
 use wayleave_schemes::transports::{CustomFlow, CustomTransport};
 use wayleave_units::{Rate, Time};
 
@@ -224,8 +224,8 @@ impl From<&Ack<'_>> for PyAck {
             in_flight: ack.in_flight,
             remaining: ack.remaining,
             round_trip_ns: ack.round_trip.map(|time| time.as_nanos()),
-            is_window_limited: ack.limit == Limit::Window,
-            is_recovering: ack.phase == Phase::Recovery,
+            is_window_limited: ack.limit == SendLimit::Window,
+            is_recovering: ack.phase == RecoveryPhase::Recovery,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use wayleave::{Cancel, Error, Progress, Step};
+use wayleave::{Cancel, Error, Progress, ProgressStep};
 
 use crate::error::{Failure, internal};
 
@@ -35,13 +35,13 @@ struct Come {
 pub(crate) struct Last(Arc<Mutex<Option<Come>>>);
 
 impl Progress for Last {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: ProgressStep<'_>) {
         let come = match step {
-            Step::Items { done, total } => Come { done: done as f64, total: total as f64, what: "items" },
-            Step::Runs { simulated_ns, total_ns, .. } => {
+            ProgressStep::Items { done, total } => Come { done: done as f64, total: total as f64, what: "items" },
+            ProgressStep::Runs { simulated_ns, total_ns, .. } => {
                 Come { done: simulated_ns as f64 / 1e9, total: total_ns as f64 / 1e9, what: "simulated seconds" }
             }
-            Step::Figure { done, total, .. } => Come { done: done as f64, total: total as f64, what: "runs" },
+            ProgressStep::Figure { done, total, .. } => Come { done: done as f64, total: total as f64, what: "runs" },
             _ => return,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(come);

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use wayleave_scheme_api::{Descriptor, Kind, ParamValues, Parameter, Role};
+use wayleave_scheme_api::{Descriptor, ParamValues, Parameter, Role, ValueKind};
 use wayleave_schemes::hosts::{HOSTS, HostSchemeConfig};
 
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ fn described() -> impl Iterator<Item = (&'static Descriptor, &'static Parameter)
     let of_scheme = |scheme: &'static Descriptor| scheme.parameters.iter().map(move |parameter| (scheme, parameter));
     let is_option = |(_, parameter): &(_, &Parameter)| {
         // Parameters without an option are set in a file: they concern machines, or positions in a simulated network.
-        !matches!(parameter.kind, Kind::Scheme(_) | Kind::Host | Kind::ByService(_))
+        !matches!(parameter.kind, ValueKind::Scheme(_) | ValueKind::Host | ValueKind::ByService(_))
     };
     schemes().flat_map(of_scheme).filter(is_option)
 }

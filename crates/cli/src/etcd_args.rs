@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wayleave_client::OwnCertificate;
-use wayleave_server::cluster::{Access, User};
+use wayleave_server::cluster::{EtcdAccess, User};
 
 /// Access to an etcd. Its members are named by another option.
 #[derive(Args, Clone, Debug, Default)]
@@ -29,10 +29,10 @@ pub(crate) struct EtcdArgs {
 
 impl EtcdArgs {
     /// Returns the access to these members.
-    pub(crate) fn access(&self, members: Vec<String>) -> Access {
+    pub(crate) fn access(&self, members: Vec<String>) -> EtcdAccess {
         let Self { etcd_user, etcd_password_file, etcd_ca, etcd_cert, etcd_key } = self.clone();
         let user = etcd_user.zip(etcd_password_file).map(|(name, password_file)| User { name, password_file });
         let certificate = etcd_cert.zip(etcd_key).map(|(chain, key)| OwnCertificate { chain, key });
-        Access { members, ca: etcd_ca, certificate, user }
+        EtcdAccess { members, ca: etcd_ca, certificate, user }
     }
 }

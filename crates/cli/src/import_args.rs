@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use wayleave::{Network, NetworkName};
-use wayleave_formats::{DelayUnit, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, RateUnit, Source};
+use wayleave_formats::{DelayUnit, HostSelector, ImportOptions, MAX_HOSTS_PER_NODE, RateUnit, Source};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::failure::Failure;
@@ -97,21 +97,21 @@ impl ImportArgs {
 
     fn options(&self) -> Result<ImportOptions, Failure> {
         let hosts = match (self.hosts, self.hosts_per_node) {
-            (None | Some(HostsName::Attach), Some(count)) => HostRule::Attach(count),
-            (Some(HostsName::Attach), None) => HostRule::Attach(1),
+            (None | Some(HostsName::Attach), Some(count)) => HostSelector::Attach(count),
+            (Some(HostsName::Attach), None) => HostSelector::Attach(1),
             (Some(_), Some(_)) => {
                 let message = "--hosts-per-node attaches hosts: it cannot be combined with --hosts leaves or none";
                 return Err(Failure::Usage(message.into()));
             }
-            (Some(HostsName::Leaves), None) => HostRule::Leaves,
-            (Some(HostsName::None), None) => HostRule::None,
-            (None, None) => HostRule::Auto,
+            (Some(HostsName::Leaves), None) => HostSelector::Leaves,
+            (Some(HostsName::None), None) => HostSelector::None,
+            (None, None) => HostSelector::Auto,
         };
         if [self.default_rate, self.host_rate].contains(&Some(Rate::ZERO)) {
             return Err(Failure::Usage("a link needs a rate above zero, such as 10Gbit".into()));
         }
         if self.default_mtu.is_some_and(|mtu| !(64..=65_535).contains(&mtu.get())) {
-            return Err(Failure::Usage("--default-mtu is from 64B to 65535B (1500B is usual)".into()));
+            return Err(Failure::Usage("--default-mtu: expected 64B to 65535B, usually 1500B".into()));
         }
         Ok(ImportOptions {
             default_rate: self.default_rate,

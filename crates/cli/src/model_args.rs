@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
+use wayleave_ledger::{BestEffort, Comparison, JitterModel, Model, Residual, Shaping};
 use wayleave_schemes::registry::Defaults;
 use wayleave_units::Bytes;
 
@@ -107,7 +107,7 @@ impl std::str::FromStr for MaxFrame {
         match size.get() {
             // The largest MTU plus a long tag stack.
             64..=66_000 => Ok(Self::Size(size)),
-            _ => Err(format!("{size} is not a frame: from 64B to 66kB is accepted, or mtu")),
+            _ => Err(format!("{size} is not a frame size: expected 64B to 66kB, or mtu")),
         }
     }
 }
@@ -158,8 +158,8 @@ impl ModelArgs {
         }
         if let Some(jitter) = self.jitter {
             model.jitter = match jitter {
-                JitterArg::Ordered => Jitter::Ordered,
-                JitterArg::Any => Jitter::Any,
+                JitterArg::Ordered => JitterModel::Ordered,
+                JitterArg::Any => JitterModel::Any,
             };
         }
         Ok(model)

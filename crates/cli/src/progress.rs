@@ -12,7 +12,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use wayleave::Step;
+use wayleave::ProgressStep;
 
 use show::{Show, TIMEOUT};
 pub(crate) use waiting::waiting;
@@ -81,8 +81,8 @@ impl Progress {
 }
 
 impl wayleave::Progress for Progress {
-    fn step(&mut self, step: Step<'_>) {
-        if let Step::Items { done, total } = step {
+    fn step(&mut self, step: ProgressStep<'_>) {
+        if let ProgressStep::Items { done, total } = step {
             self.items(done, total);
         }
     }

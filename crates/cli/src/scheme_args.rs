@@ -5,8 +5,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use wayleave::SchemeOptions;
-use wayleave_scheme_api::{Descriptor, Kind, ParamValues, Parameter, Setting, Value, Word};
-use wayleave_schemes::registry::{self, ADMISSION, Entry};
+use wayleave_scheme_api::{Descriptor, ParamType, ParamValues, Parameter, Value, ValueKind, Word};
+use wayleave_schemes::registry::{self, ADMISSION, SchemeEntry};
 
 use crate::failure::Failure;
 use crate::model_args::Base;
@@ -35,7 +35,7 @@ impl Args for SchemeArgs {
     fn augment_args(command: Command) -> Command {
         let names = ADMISSION
             .iter()
-            .map(|Entry { descriptor, .. }| PossibleValue::new(descriptor.name).help(descriptor.summary));
+            .map(|SchemeEntry { descriptor, .. }| PossibleValue::new(descriptor.name).help(descriptor.summary));
         let default = ADMISSION.first().map_or("", |entry| entry.descriptor.name);
         let scheme =
             Arg::new("scheme").long("scheme").help("Admission scheme").value_name("SCHEME").default_value(default);
@@ -71,7 +71,7 @@ impl FromArgMatches for SchemeArgs {
 
 /// The parameters of all schemes, each with its scheme.
 fn described() -> impl Iterator<Item = (&'static Descriptor, &'static Parameter)> {
-    let of_scheme = |entry: &'static Entry| entry.descriptor.parameters.iter().map(|one| (entry.descriptor, one));
+    let of_scheme = |entry: &'static SchemeEntry| entry.descriptor.parameters.iter().map(|one| (entry.descriptor, one));
     ADMISSION.iter().flat_map(of_scheme)
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn option(scheme: &'static Descriptor, parameter: &'static Parameter)
     let mut option = Arg::new(id(&name)).help_heading(scheme.title);
     let mut help = parameter.sentence();
     // A switch that is absent is off.
-    let default = parameter.default_text().filter(|_| !matches!(parameter.kind, Kind::Flag));
+    let default = parameter.default_text().filter(|_| !matches!(parameter.kind, ValueKind::Flag));
     match (flag, default) {
         (Some(flag), default) => {
             option = option.requires(id(&option_name(scheme, flag)));
@@ -143,8 +143,8 @@ pub(crate) fn option(scheme: &'static Descriptor, parameter: &'static Parameter)
     }
     option = option.help(help).long(name);
     match parameter.kind {
-        Kind::Flag => option.action(ArgAction::SetTrue),
-        Kind::List(kind) => {
+        ValueKind::Flag => option.action(ArgAction::SetTrue),
+        ValueKind::List(kind) => {
             let option = option.value_name(value_name(parameter, kind, "S")).action(ArgAction::Append);
             option.value_delimiter(',').value_parser(value_parser(kind))
         }
@@ -152,22 +152,22 @@ pub(crate) fn option(scheme: &'static Descriptor, parameter: &'static Parameter)
     }
 }
 
-fn value_name(parameter: &Parameter, kind: &Kind, plural: &str) -> String {
+fn value_name(parameter: &Parameter, kind: &ValueKind, plural: &str) -> String {
     let name = match kind {
         _ if !parameter.value_name.is_empty() => return parameter.value_name.to_owned(),
-        Kind::Time { .. } => "TIME",
-        Kind::Rate { .. } => "RATE",
-        Kind::Bytes { .. } => "SIZE",
-        Kind::Count { .. } => "COUNT",
-        Kind::Percent { .. } => "PERCENT",
-        Kind::Hundredths { .. } | Kind::Fraction => "NUMBER",
+        ValueKind::Time { .. } => "TIME",
+        ValueKind::Rate { .. } => "RATE",
+        ValueKind::Bytes { .. } => "SIZE",
+        ValueKind::Count { .. } => "COUNT",
+        ValueKind::Percent { .. } => "PERCENT",
+        ValueKind::Hundredths { .. } | ValueKind::Fraction => "NUMBER",
         _ => "VALUE",
     };
     name.to_owned() + plural
 }
 
-fn value_parser(kind: &'static Kind) -> ValueParser {
-    if let Kind::Word(all) = kind {
+fn value_parser(kind: &'static ValueKind) -> ValueParser {
+    if let ValueKind::Word(all) = kind {
         return ValueParser::new(possible(all).map(Value::Text));
     }
     ValueParser::new(move |text: &str| {
@@ -181,7 +181,7 @@ fn possible(words: &'static [Word]) -> PossibleValuesParser {
 }
 
 /// A parser for an option whose values are the words of an enumeration.
-pub(crate) fn words<T: Setting + Clone + Send + Sync + 'static>(words: &'static [Word]) -> ValueParser {
+pub(crate) fn words<T: ParamType + Clone + Send + Sync + 'static>(words: &'static [Word]) -> ValueParser {
     let read = move |word: String| {
         let known = words.iter().find(|known| known.word == word);
         known.and_then(|known| T::from_value(Value::Word(known.word))).ok_or_else(|| format!("{word} is unknown"))
@@ -192,9 +192,9 @@ pub(crate) fn words<T: Setting + Clone + Send + Sync + 'static>(words: &'static 
 /// Returns the given value of a parameter.
 fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value> {
     match parameter.kind {
-        Kind::Flag => Some(Value::Flag(matches.get_flag(id))),
-        Kind::List(_) => Some(Value::List(matches.get_many::<Value>(id)?.cloned().collect())),
-        Kind::Word(words) => {
+        ValueKind::Flag => Some(Value::Flag(matches.get_flag(id))),
+        ValueKind::List(_) => Some(Value::List(matches.get_many::<Value>(id)?.cloned().collect())),
+        ValueKind::Word(words) => {
             let given = matches.get_one::<Value>(id)?.to_string();
             words.iter().find(|word| word.word == given).map(|word| Value::Word(word.word))
         }

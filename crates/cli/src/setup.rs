@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wayleave_controller::{Controller, EnforcedBy, Kind, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{Controller, ControllerConfig, EnforcedBy, RecordKind, Timeouts, UnfitPolicy};
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry;
-use wayleave_store::Record;
+use wayleave_store::StoredRecord;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::WallTime;
 
@@ -16,13 +16,17 @@ use crate::failure::Failure;
 use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
-pub(crate) fn setup(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timing) -> Result<Setup, Failure> {
+pub(crate) fn setup(
+    args: &SessionArgs,
+    enforced_by: EnforcedBy,
+    timing: Timeouts,
+) -> Result<ControllerConfig, Failure> {
     prepare(args, enforced_by, timing).map(|prepared| prepared.setup)
 }
 
 /// Parts of a controller.
 pub(crate) struct Prepared {
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     /// All that is set of the scheme.
     pub(crate) settings: SettingsShape,
     /// The network's name: that in its file, or the text of a builder.
@@ -30,7 +34,7 @@ pub(crate) struct Prepared {
 }
 
 /// The same with names and settings.
-pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timing) -> Result<Prepared, Failure> {
+pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timeouts) -> Result<Prepared, Failure> {
     let session = args.open()?;
     let (network, model, settings) = (session.network().clone(), *session.model(), session.settings().clone());
     let text = &args.network.topology;
@@ -53,15 +57,15 @@ pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timin
         Err(_) => unreachable!("the same was made a moment ago"),
     };
     let scheme = Arc::new(make);
-    let setup = Setup { network, model, scheme, enforced_by, timing, unfit: UnfitPolicy::Refuse };
+    let setup = ControllerConfig { network, model, scheme, enforced_by, timing, unfit: UnfitPolicy::Refuse };
     Ok(Prepared { setup, settings, name })
 }
 
 /// Returns a controller that resumes from the records of a ledger.
-pub(crate) fn load(setup: &Setup, wall: WallTime, records: &[Record]) -> Result<Controller, Failure> {
-    let readable = |record: &Record| {
+pub(crate) fn load(setup: &ControllerConfig, wall: WallTime, records: &[StoredRecord]) -> Result<Controller, Failure> {
+    let readable = |record: &StoredRecord| {
         let unknown = || Failure::Internal(format!("the ledger has records of an unknown kind, {}", record.kind));
-        Kind::of(&record.kind).ok_or_else(unknown)
+        RecordKind::of(&record.kind).ok_or_else(unknown)
     };
     let kinds = records.iter().map(readable).collect::<Result<Vec<_>, _>>()?;
     let records = kinds.into_iter().zip(records).map(|(kind, record)| (kind, &*record.key, &*record.body));
@@ -81,7 +85,7 @@ impl Names for Owners<'_> {
     }
 
     fn is_promised_share(&self, share: ShareId) -> bool {
-        self.0.owner_of_share(share).is_none_or(|grant| grant.trouble.is_none())
+        self.0.owner_of_share(share).is_none_or(|grant| grant.degraded_reason.is_none())
     }
 }
 

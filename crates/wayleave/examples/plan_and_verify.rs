@@ -7,7 +7,7 @@
 
 use std::io::stdout;
 
-use wayleave::{Contracts, Effort, Error, Layout, Network, PlanOptions, Step, VerifyOptions, Watch};
+use wayleave::{Contracts, Effort, Error, Network, PlanOptions, ProgressStep, TableLayout, VerifyOptions, Watch};
 use wayleave::{explain, plan, verify};
 
 fn main() -> Result<(), Error> {
@@ -23,11 +23,11 @@ fn main() -> Result<(), Error> {
     if let Some((name, reason)) = plan.refused().next() {
         println!("\n{name}: {reason}\n");
         explain(&network, &contracts, name, &options, &mut Watch::none())?
-            .write_text(&mut stdout(), Layout::default())?;
+            .write_text(&mut stdout(), TableLayout::default())?;
     }
 
-    let mut progress = |step: Step<'_>| {
-        if let Step::Items { done, total } = step
+    let mut progress = |step: ProgressStep<'_>| {
+        if let ProgressStep::Items { done, total } = step
             && done == total
         {
             println!("{total} attacks");
@@ -36,5 +36,5 @@ fn main() -> Result<(), Error> {
     let options = VerifyOptions::default().with_effort(Effort::QUICK);
     let verified = verify(&plan.promises(), &options, &mut Watch::progress(&mut progress))?;
     println!("all guarantees held: {}", verified.is_sound());
-    verified.write_text(&mut stdout(), Layout::default(), false)
+    verified.write_text(&mut stdout(), TableLayout::default(), false)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Contract, DataPlane, LatencyContract, Mix};
+use wayleave_contracts::{Contract, DataPlane, LatencyContract, RequestMix};
 use wayleave_explain::{human, sentences};
 use wayleave_formats::{
     EventList, InputErrors, MixedList, Problem, Source, read_contracts, read_contracts_of_all_kinds, read_events,
@@ -12,7 +12,7 @@ use wayleave_formats::{
 use crate::error::Error;
 use crate::findings::MAX_FINDINGS;
 use crate::network::Network;
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 
 /// Contracts from one text or several, in order, with no name twice.
 #[derive(Clone, Debug)]
@@ -82,13 +82,13 @@ impl Contracts {
         watch: &mut Watch<'_>,
     ) -> Result<Self, Error> {
         if network.graph.hosts().count() < 2 {
-            return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
+            return Err(Error::Usage("contracts need at least two hosts, but the network has fewer".into()));
         }
         if !(1..=8).contains(&scenario) {
-            return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+            return Err(Error::Usage(format!("no scenario {scenario}: expected 1 to 8")));
         }
         let name = format!("scenario-{scenario}-seed-{seed}");
-        let mut left = Mix::new(&network.graph, scenario, seed).take(count);
+        let mut left = RequestMix::new(&network.graph, scenario, seed).take(count);
         let (mut lists, mut done) = (Vec::new(), 0);
         loop {
             if watch.is_cancelled() {
@@ -101,7 +101,7 @@ impl Contracts {
             let source = Source::new(&name, write_contracts(&contracts, &network.graph, &name));
             lists.push(read_contracts(&source, &network.graph)?.into());
             done += contracts.len();
-            watch.step(Step::Items { done: done as u64, total: count as u64 });
+            watch.step(ProgressStep::Items { done: done as u64, total: count as u64 });
         }
         let drawn = Self { lists };
         drawn.check_names()?;

@@ -10,7 +10,7 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 use wayleave_explain::human::count;
-use wayleave_explain::table::{Layout, plain_table};
+use wayleave_explain::table::{TableLayout, plain_table};
 use wayleave_formats::Source;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -46,7 +46,7 @@ pub enum DiffInput {
 /// Two documents of one kind, and their differences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Difference {
+pub struct DocumentDiff {
     /// Kind of both documents.
     pub compared: DiffInput,
     /// Contracts that the first refuses or does not have, and the second admits; of plans.
@@ -54,13 +54,13 @@ pub struct Difference {
     /// The other way round.
     pub no_longer_admitted: Vec<String>,
     /// Everything that differs, in the order of the documents.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ValueChange>,
 }
 
 /// A value that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Change {
+pub struct ValueChange {
     /// Item that the change concerns, such as `requests backup` or `runs seed=1, traffic web`; empty for the document
     /// itself.
     pub of: String,
@@ -76,7 +76,7 @@ pub struct Change {
 ///
 /// # Errors
 /// If one of them is no plan, run or sweep in JSON, or they are not of one kind.
-pub fn diff(first: &Source, second: &Source) -> Result<Difference, Error> {
+pub fn diff(first: &Source, second: &Source) -> Result<DocumentDiff, Error> {
     diff_values(read(first)?, read(second)?)
 }
 
@@ -84,7 +84,7 @@ pub fn diff(first: &Source, second: &Source) -> Result<Difference, Error> {
 ///
 /// # Errors
 /// As [`diff`].
-pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Result<Difference, Error> {
+pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Result<DocumentDiff, Error> {
     let [(compared, first), (other, second)] = [first, second];
     if compared != other {
         let [this, that] = [compared, other].map(DiffInput::noun);
@@ -100,7 +100,7 @@ pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Res
         of.keys().filter(is_new).cloned().collect()
     };
     let (newly_admitted, no_longer_admitted) = (new(&after, &before), new(&before, &after));
-    Ok(Difference { compared, newly_admitted, no_longer_admitted, changes })
+    Ok(DocumentDiff { compared, newly_admitted, no_longer_admitted, changes })
 }
 
 /// Reads a document, and finds out what it is.
@@ -116,7 +116,7 @@ pub fn read(source: &Source) -> Result<(DiffInput, Value), Error> {
         (_, true, _) => DiffInput::Sweep,
         (_, _, true) => DiffInput::Run,
         _ => {
-            let what = "neither a plan nor results of a simulation: what `wayleave plan -o json` or `wayleave sim -o json` prints is expected";
+            let what = "neither a plan nor simulation results: expected the output of `wayleave plan -o json` or `wayleave sim -o json`";
             return Err(Error::Located(format!("{}: {what}", source.name())));
         }
     };
@@ -143,7 +143,7 @@ fn admitted(document: &Value) -> BTreeMap<String, bool> {
     last.collect()
 }
 
-fn compare(of: &str, what: &str, first: &Value, second: &Value, changes: &mut Vec<Change>) {
+fn compare(of: &str, what: &str, first: &Value, second: &Value, changes: &mut Vec<ValueChange>) {
     match (first, second) {
         (Value::Object(first), Value::Object(second)) => compare_objects(of, what, first, second, changes),
         (Value::Array(first), Value::Array(second)) if is_keyed(first) && is_keyed(second) => {
@@ -159,7 +159,7 @@ fn compare_objects(
     what: &str,
     first: &Map<String, Value>,
     second: &Map<String, Value>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<ValueChange>,
 ) {
     let added = second.keys().filter(|key| !first.contains_key(*key));
     for key in first.keys().chain(added).filter(|key| !HOW.contains(&key.as_str())) {
@@ -171,7 +171,7 @@ fn compare_objects(
     }
 }
 
-fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], changes: &mut Vec<Change>) {
+fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], changes: &mut Vec<ValueChange>) {
     let [first, second] = [first, second].map(named);
     let place: BTreeMap<&str, &Value> = second.iter().map(|(name, item)| (name.as_str(), *item)).collect();
     let known: BTreeMap<&str, &Value> = first.iter().map(|(name, item)| (name.as_str(), *item)).collect();
@@ -187,8 +187,8 @@ fn compare_lists(of: &str, what: &str, first: &[Value], second: &[Value], change
     }
 }
 
-fn change(of: &str, what: &str, before: Option<&Value>, after: Option<&Value>) -> Change {
-    Change { of: of.to_owned(), what: what.to_owned(), before: before.cloned(), after: after.cloned() }
+fn change(of: &str, what: &str, before: Option<&Value>, after: Option<&Value>) -> ValueChange {
+    ValueChange { of: of.to_owned(), what: what.to_owned(), before: before.cloned(), after: after.cloned() }
 }
 
 /// Returns `true` if every item of a list has an identity.
@@ -225,7 +225,7 @@ fn key_of(item: &Value) -> Option<String> {
     Some(parts.join(" "))
 }
 
-impl Difference {
+impl DocumentDiff {
     /// Returns `true` if nothing differs.
     pub fn is_none(&self) -> bool {
         self.changes.is_empty()
@@ -235,7 +235,7 @@ impl Difference {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout, most: usize) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout, most: usize) -> Result<(), Error> {
         if self.is_none() {
             return Ok(writeln!(out, "no differences")?);
         }
@@ -245,12 +245,12 @@ impl Difference {
                 writeln!(out, "{what}: {}", names.join(", "))?;
             }
         }
-        let mut table = plain_table(&["of", "what", "first", "second"], layout);
+        let mut table = plain_table(&["object", "field", "first", "second"], layout);
         // Requests and their results come first; curves are only for programs.
-        let is_curve = |change: &Change| {
+        let is_curve = |change: &ValueChange| {
             matches!(change.what.rsplit('.').next(), Some("arrival" | "service")) || change.of.contains(", inputs ")
         };
-        let mut figures: Vec<&Change> = self.changes.iter().filter(|change| !is_curve(change)).collect();
+        let mut figures: Vec<&ValueChange> = self.changes.iter().filter(|change| !is_curve(change)).collect();
         figures.sort_by_key(|change| !(change.of.starts_with("requests") || change.of.contains("traffic ")));
         for change in figures.iter().take(most) {
             let [what, before, after] = cells(change);
@@ -259,8 +259,8 @@ impl Difference {
         writeln!(out, "{table}")?;
         let curves = match self.changes.len() - figures.len() {
             0 => String::new(),
-            1 => "; 1 of a curve: see -o json".to_owned(),
-            curves => format!("; {curves} of curves: see -o json"),
+            1 => "; 1 of them in a curve (-o json shows it)".to_owned(),
+            curves => format!("; {curves} of them in curves (-o json shows them)"),
         };
         let more = match figures.len().saturating_sub(most) {
             0 => String::new(),
@@ -304,7 +304,7 @@ fn unit_of(what: &str) -> (String, Option<Unit>) {
 }
 
 /// The name of a value without its unit, and both values as people read them; an item that only one of both has is added or removed.
-fn cells(change: &Change) -> [String; 3] {
+fn cells(change: &ValueChange) -> [String; 3] {
     let (name, unit) = unit_of(&change.what);
     match (&change.before, &change.after) {
         (None, Some(Value::Object(_))) => [name, String::new(), "added".to_owned()],
@@ -340,30 +340,34 @@ fn shown(value: Option<&Value>, unit: Option<Unit>, is_exact: bool) -> String {
     text.chars().take(MAX_CHARS - 3).chain("...".chars()).collect()
 }
 
-/// Whole numbers in the shortest unit that has no fraction left out; others with three digits after the point, unless they are wanted exactly.
+/// Returns a number with its unit: exactly, or rounded to four digits.
 fn with_unit(number: &Number, unit: Unit, is_exact: bool) -> String {
-    const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
-    const RATES: [(f64, &str); 4] = [(1e9, "Gbit"), (1e6, "Mbit"), (1e3, "kbit"), (1.0, "bit")];
-    const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
-    let (factor, units) = match unit {
-        Unit::Nanos(factor) => (factor, TIMES),
-        Unit::Rate => (1.0, RATES),
-        Unit::Bytes(factor) => (factor, BYTES),
+    const DIGITS: i32 = 4;
+    let (factor, smallest) = match unit {
+        Unit::Nanos(factor) => (factor, "ns"),
+        Unit::Rate => (1.0, "bit/s"),
+        Unit::Bytes(factor) => (factor, "B"),
     };
-    let smallest = units[3].1;
-    match (number.as_u64(), unit) {
-        (Some(number), Unit::Nanos(1.0)) => return Time::from_nanos(number).to_string(),
-        (Some(number), Unit::Rate) => return Rate::from_bits_per_second(number).to_string(),
-        (Some(number), Unit::Bytes(1.0)) => return Bytes::new(number).to_string(),
-        _ => {}
-    }
+    let whole = |value: f64| match unit {
+        Unit::Nanos(_) => format!("{:#}", Time::from_nanos(value as u64)),
+        Unit::Rate => format!("{:#}", Rate::from_bits_per_second(value as u64)),
+        Unit::Bytes(_) => format!("{:#}", Bytes::new(value as u64)),
+    };
     let Some(value) = number.as_f64().map(|value| value * factor) else { return number.to_string() };
-    if is_exact {
-        return format!("{value}{smallest}");
+    let before_point = if value >= 1.0 { value.log10().floor() as i32 + 1 } else { 0 };
+    if !is_exact && before_point >= DIGITS {
+        let step = 10f64.powi(before_point - DIGITS);
+        return whole((value / step).round() * step);
     }
-    let (size, name) = units.into_iter().find(|(size, _)| value.abs() >= *size).unwrap_or((1.0, smallest));
-    let text = format!("{:.3}", value / size);
-    format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
+    if value >= 0.0 && value.fract() == 0.0 {
+        return whole(value);
+    }
+    if is_exact {
+        return format!("{value} {smallest}");
+    }
+    let decimals = usize::try_from(DIGITS - before_point).unwrap_or(0);
+    let text = format!("{value:.decimals$}");
+    format!("{} {smallest}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -379,14 +383,14 @@ mod tests {
         )
     }
 
-    fn text(difference: &Difference) -> String {
+    fn text(difference: &DocumentDiff) -> String {
         let mut text = Vec::new();
-        difference.write_text(&mut text, Layout { width: None, bold: false }, 40).unwrap();
+        difference.write_text(&mut text, TableLayout { width: None, bold: false }, 40).unwrap();
         String::from_utf8(text).unwrap()
     }
 
     #[test]
-    fn a_document_does_not_differ_from_itself_nor_by_how_it_was_made() {
+    fn a_document_does_not_differ_from_itself_nor_by_its_generator() {
         let one = plan(json!([{ "name": "a", "decision": "admitted", "bound_ns": 1000 }]));
         let mut other = one.clone();
         other.1["wayleave"] = json!("0.2.0");
@@ -417,12 +421,12 @@ mod tests {
             [("requests a", "bound_ns"), ("requests b", "decision"), ("requests b", "reason"), ("requests c", "")]
         );
         let text = text(&difference);
-        assert!(text.contains("1us") && text.contains("2us") && text.ends_with("4 differences\n"), "{text}");
+        assert!(text.contains("1 us") && text.contains("2 us") && text.ends_with("4 differences\n"), "{text}");
     }
 
     /// Every suffix of a name has a unit, also in lists, in members of distributions and with fractions; what is no quantity stays as it is.
     #[test]
-    fn values_are_shown_in_units_that_people_read() {
+    fn values_are_shown_in_readable_units() {
         let row =
             |what: &str, before: Value, after: Value| cells(&change("requests a", what, Some(&before), Some(&after)));
         let rows = [
@@ -443,17 +447,17 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "deadline | 2ms | 10ms",
-                "min | 1.5Gbit | 10Mbit",
-                "reserved.burst | 64kB | 3.006kB",
-                "delay | 7.686us | 0.25ns",
-                "burst | 4.875kB | 1B",
-                "waited | 1.5us | 2ms",
-                "delay.mean | 1.5us | 0.999ns",
+                "deadline | 2 ms | 10 ms",
+                "min | 1.5 Gbit/s | 10 Mbit/s",
+                "reserved.burst | 64 kB | 3.006 kB",
+                "delay | 7.686 us | 0.25 ns",
+                "burst | 4.875 kB | 1 B",
+                "waited | 1.5 us | 2 ms",
+                "delay.mean | 1.5 us | 0.999 ns",
                 "delay.count | 3 | 4",
-                "budgets | 1us, 2us | none",
+                "budgets | 1 us, 2 us | none",
                 "members | h1, h2 | h1",
-                "backlog | 3006.2481B | 3006.2482B",
+                "backlog | 3006.2481 B | 3006.2482 B",
                 "certainty | proven | measured",
             ]
         );

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::{Serialize, Serializer};
 use wayleave_contracts::{Contract, LatencyContract};
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
     DecidedShare, EarlierDecisions, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused,
     SharedExplanation, inspect_links, sentences, text, write_share,
@@ -17,7 +17,7 @@ use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
 use crate::plan::{Head, SavedPlan};
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 use crate::schemes::PlanOptions;
 use crate::session::{RequestOutcome, Session};
 
@@ -194,7 +194,7 @@ fn decide_those_before(
             None => session.admit_share(contract).0.is_ok(),
         };
         admitted += u64::from(is_admitted);
-        watch.step(Step::Items { done, total });
+        watch.step(ProgressStep::Items { done, total });
     }
     EarlierDecisions { admitted, refused: total - admitted }
 }
@@ -231,7 +231,7 @@ impl Explanation {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         let context = self.session.context();
         match self.explained() {
             ExplainedContract::Latency(explained) => text::write(out, &context, &explained, layout)?,
@@ -246,7 +246,7 @@ impl Explanation {
     /// None that can happen in memory.
     pub fn text(&self) -> Result<String, Error> {
         let mut out = Vec::new();
-        self.write_text(&mut out, Layout::default())?;
+        self.write_text(&mut out, TableLayout::default())?;
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 }

@@ -7,12 +7,12 @@ pub(crate) const MAX_FINDINGS: usize = 20;
 
 /// The first findings; the others are counted.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
+pub struct FirstFindings {
     kept: Vec<Problem>,
     more: usize,
 }
 
-impl Findings {
+impl FirstFindings {
     /// Keeps a finding if there are not enough yet; it is composed only then.
     pub(crate) fn add(&mut self, problem: impl FnOnce() -> Problem) {
         if self.kept.len() < MAX_FINDINGS {

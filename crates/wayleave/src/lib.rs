@@ -23,29 +23,29 @@
 //! | load a network | [`Network::open`], [`Network::parse`], [`Network::new`] | [`Network`] |
 //! | read contracts | [`Contracts::read`], [`Contracts::parse`], [`Contracts::drawn`] | [`Contracts`] |
 //! | decide them | [`plan()`], [`decide`] | [`Plan`]: decisions, bounds, refusals with reasons |
-//! | say why | [`explain()`] | [`Explanation`] |
+//! | explain a decision | [`explain()`] | [`Explanation`] |
 //! | derive every bound again | [`Plan::recheck`], [`recheck()`] | a report of the independent calculator |
 //! | try to break promises | [`verify()`] | [`VerifyReport`]: the worst delay seen of each |
 //! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`result::RunResult`], [`Sweep`] |
 //! | fit budgets and costs | [`tune()`] | [`Tuned`] |
-//! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
+//! | bound delays of a whole network | [`analyze::AnalysisSubject`] | [`analyze::Report`] |
 //! | share bandwidth | [`policy::shares`] | [`policy::ContentionPointShares`] |
 //! | prove it to others | [`Proof::of`] | [`Proof`]: the document that `tools/check_proof.py` checks |
-//! | compare two results | [`diff::diff`] | [`diff::Difference`] |
+//! | compare two results | [`diff::diff`] | [`diff::DocumentDiff`] |
 //! | size a service | [`provision::Question::answer`] | [`provision::SizeAnswer`] |
 //!
 //! Nothing here prints, reads the environment or ends the process. A call that can take long has a [`Watch`] as its last parameter,
 //! which shows progress and ends the call early; how many threads work is an option, and results do not depend on it. Whatever
-//! is written for people goes to a [`std::io::Write`] in a [`Layout`] that the caller chooses.
+//! is written for people goes to a [`std::io::Write`] in a [`TableLayout`] that the caller chooses.
 //!
 //! Options start from `default()`, or from `new` if a value is required. A method `with_...` sets each other value. Methods of optional values take
 //! the value or an `Option`:
 //!
 //! ```
-//! use wayleave::{Effort, Fault, PlanOptions, SchemeOptions, VerifyOptions};
+//! use wayleave::{Effort, WriteFault, PlanOptions, SchemeOptions, VerifyOptions};
 //! let scheme = SchemeOptions::named("silo")?.with("route", "around")?;
 //! let plan = PlanOptions::default().with_scheme(scheme);
-//! let verify = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(Fault::ShaperOff);
+//! let verify = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(WriteFault::ShaperOff);
 //! # Ok::<(), wayleave::Error>(())
 //! ```
 
@@ -75,30 +75,30 @@ mod verify;
 pub use contracts::{ContractIndex, Contracts, read_event_file};
 pub use error::Error;
 pub use explain::{ExplainTarget, Explanation, explain, explain_in, explain_planned};
-pub use findings::Findings;
+pub use findings::FirstFindings;
 pub use minima::PolicyMinima;
-pub use network::{BUILDERS, Builder, COMMON_KEYS, Network, NetworkName, Origin};
+pub use network::{BUILDERS, Builder, COMMON_KEYS, ImportOrigin, Network, NetworkName};
 pub use plan::{
-    Document, Entry, EntryKind, Outcome, Plan, PlanInput, ReleaseHold, Released, RequestTable, ReservationLog,
-    SavedPlan, Sink, Summary, Times, decide, plan, plan_in,
+    Document, EntryKind, Plan, PlanEntry, PlanInput, PlanOutcome, PlanSummary, ReleaseHold, Released, RequestTable,
+    ReservationLog, SavedPlan, Sink, Times, decide, plan, plan_in,
 };
-pub use progress::{Cancel, NoProgress, Progress, Step, Watch};
+pub use progress::{Cancel, NoProgress, Progress, ProgressStep, Watch};
 pub use proof::Proof;
 pub use recheck::{recheck, recheck_shares};
 pub use schemes::{PlanOptions, SchemeOptions};
 pub use session::{RequestOutcome, Session};
-pub use sim::{Batch, Planned, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
-pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
+pub use sim::{Batch, PlannedRun, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
+pub use tune::{Ceiling, TuneMix, TuneOptions, Tuned, tune};
 pub use verify::{
     ClassContracts, ClassFaultOutcome, ClassVerification, Derived, FaultOutcome, History, PlanFile, PlannedClasses,
     Promises, StatedPlan, VerifyOptions, VerifyReport, of_session, read_plan, verify, verify_kinds,
 };
 
 // Types of other crates that options are made of.
-pub use wayleave_adversary::{Attack, Claim, ClassFault, Effort, Fault};
-pub use wayleave_explain::table::Layout;
+pub use wayleave_adversary::{AdmittedClaim, Attack, ClassFault, Effort, Fault};
+pub use wayleave_explain::table::TableLayout;
 pub use wayleave_formats::{ImportOptions, Source};
 pub use wayleave_ledger::Model;
 pub use wayleave_report::sim::result;
 pub use wayleave_scenarios::Scenario;
-pub use wayleave_schemes::tune::Objective;
+pub use wayleave_schemes::tune::TuneObjective;

@@ -115,9 +115,9 @@ impl Network {
     ///
     /// # Errors
     /// If the text is malformed.
-    pub fn import(source: &Source, options: &ImportOptions) -> Result<(Self, Origin), Error> {
+    pub fn import(source: &Source, options: &ImportOptions) -> Result<(Self, ImportOrigin), Error> {
         let Imported { topology, is_foreign, remarks } = read_network(source, options)?;
-        Ok((topology.into(), Origin { is_foreign, remarks }))
+        Ok((topology.into(), ImportOrigin { is_foreign, remarks }))
     }
 
     /// Calls a builder.
@@ -164,7 +164,7 @@ impl Network {
 /// Origin of an imported network.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Origin {
+pub struct ImportOrigin {
     /// `true` if the file is from another tool, so that [`ImportOptions`] matter.
     pub is_foreign: bool,
     /// Assumptions made during the import.

@@ -6,11 +6,11 @@ use wayleave_topology::{NodeId, NodeKind};
 
 use crate::verify::VerifyReport;
 use crate::{EntryKind, Network, Plan, Sweep};
-use wayleave_report::markup::Element;
+use wayleave_report::markup::MarkupElement;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Line, Plot, WIDTH};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine, WIDTH};
 use wayleave_report::sim::{alone, sweep, text};
-use wayleave_report::svg::{self, Anchor, FigureBackground, Point};
+use wayleave_report::svg::{self, Anchor, FigureBackground, Position};
 
 /// Maximum number of nodes that are drawn: more could not be distinguished.
 const MAX_NODES: usize = 300;
@@ -39,14 +39,14 @@ impl Network {
             tiers.entry(distance[id.index()]).or_default().push(id);
         }
         let height = TIER * tiers.len() as f64;
-        let mut places = vec![Point { x: 0.0, y: 0.0 }; graph.nodes().len()];
+        let mut places = vec![Position { x: 0.0, y: 0.0 }; graph.nodes().len()];
         for (row, nodes) in tiers.values().enumerate() {
             for (column, node) in nodes.iter().enumerate() {
                 let x = SPAN * (column as f64 + 0.5) / nodes.len() as f64;
-                places[node.index()] = Point { x, y: height - TIER * (row as f64 + 0.5) };
+                places[node.index()] = Position { x, y: height - TIER * (row as f64 + 0.5) };
             }
         }
-        let mut parts: Vec<Element> = Vec::new();
+        let mut parts: Vec<MarkupElement> = Vec::new();
         for (_, link) in graph.links() {
             let [from, to] = [link.from, link.to].map(|node| places[node.index()]);
             // A cable is two links; one line shows both.
@@ -59,20 +59,20 @@ impl Network {
                 parts.push(svg::line(from, to, 1.0, "rule"));
             } else {
                 // Past the nodes between them.
-                let over = Point { x: (from.x + to.x) / 2.0, y: from.y - TIER * 0.3 };
+                let over = Position { x: (from.x + to.x) / 2.0, y: from.y - TIER * 0.3 };
                 parts.extend([svg::line(from, over, 1.0, "rule"), svg::line(over, to, 1.0, "rule")]);
             }
         }
         for (id, node) in graph.nodes() {
-            let Point { x, y } = places[id.index()];
+            let Position { x, y } = places[id.index()];
             let side = if node.kind == NodeKind::Switch { NODE } else { NODE / 2.0 };
-            let area = svg::Area { at: Point { x: x - side / 2.0, y: y - side / 2.0 }, width: side, height: side };
-            let name = Element::new("title").text(&node.name);
+            let area = svg::Area { at: Position { x: x - side / 2.0, y: y - side / 2.0 }, width: side, height: side };
+            let name = MarkupElement::new("title").text(&node.name);
             parts.push(svg::rect(area, if node.kind == NodeKind::Switch { "step3" } else { "step1" }).child(name));
             // Links leave hosts upwards, and switches in both directions.
             let (place, anchor, most) = match node.kind {
-                NodeKind::Switch => (Point { x: x + NODE, y: y - 6.0 }, Anchor::Start, MAX_NAMES / 2),
-                _ => (Point { x, y: y + NODE + 8.0 }, Anchor::Middle, MAX_NAMES),
+                NodeKind::Switch => (Position { x: x + NODE, y: y - 6.0 }, Anchor::Start, MAX_NAMES / 2),
+                _ => (Position { x, y: y + NODE + 8.0 }, Anchor::Middle, MAX_NAMES),
             };
             if tiers[&distance[id.index()]].len() <= most {
                 parts.push(svg::text(place, anchor, "quiet", &node.name));
@@ -120,7 +120,7 @@ impl VerifyReport {
     /// The slowest packet of every contract over its bound, as the text of an SVG file; `None` if nothing was sent.
     pub fn picture(&self) -> Option<String> {
         let seen = self.claim.promises.iter().zip(&self.report.findings).filter(|(_, finding)| finding.packets > 0);
-        let point = |(promise, finding): (&wayleave_adversary::Promise, &wayleave_adversary::Finding)| {
+        let point = |(promise, finding): (&wayleave_adversary::Promise, &wayleave_adversary::PromiseFinding)| {
             (promise.bound.as_nanos() as f64 * 1e3, finding.delay_ps as f64)
         };
         let about = "One mark for each contract. x: bound. y: delay of the slowest packet as a share of the bound.";
@@ -153,7 +153,7 @@ fn shares(id: &str, title: &str, x_name: &str, about: &str, points: Vec<(f64, f6
         width: WIDTH,
         styles: Vec::new(),
         join: Join::Marks,
-        lines: vec![Line { name: "contracts".to_owned(), points: dots }],
+        lines: vec![PlotLine { name: "contracts".to_owned(), points: dots }],
         x,
         y,
     };

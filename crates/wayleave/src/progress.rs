@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Progress report of a running operation.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Step<'a> {
+pub enum ProgressStep<'a> {
     /// Number of contracts, links, attacks or cases that are done, and their total. A different total means that a
     /// new phase has begun.
     Items {
@@ -77,11 +77,11 @@ pub enum Step<'a> {
 /// A receiver of progress reports. Every function that takes `FnMut(Step)` is one.
 pub trait Progress: Send {
     /// Takes a step. It is called by whichever thread has come so far, never by two at once.
-    fn step(&mut self, step: Step<'_>);
+    fn step(&mut self, step: ProgressStep<'_>);
 }
 
-impl<F: FnMut(Step<'_>) + Send> Progress for F {
-    fn step(&mut self, step: Step<'_>) {
+impl<F: FnMut(ProgressStep<'_>) + Send> Progress for F {
+    fn step(&mut self, step: ProgressStep<'_>) {
         self(step);
     }
 }
@@ -91,18 +91,18 @@ impl<F: FnMut(Step<'_>) + Send> Progress for F {
 pub struct NoProgress;
 
 impl Progress for NoProgress {
-    fn step(&mut self, _: Step<'_>) {}
+    fn step(&mut self, _: ProgressStep<'_>) {}
 }
 
 /// Progress and cancellation of an operation: the last parameter of everything that can take long.
 ///
 /// ```
-/// use wayleave::{Cancel, Step, Watch};
+/// use wayleave::{Cancel, ProgressStep, Watch};
 /// let mut steps = 0;
-/// let mut count = |_: Step<'_>| steps += 1;
+/// let mut count = |_: ProgressStep<'_>| steps += 1;
 /// let cancel = Cancel::default();
 /// let mut watch = Watch::new(&mut count, &cancel);
-/// watch.step(Step::Items { done: 1, total: 2 });
+/// watch.step(ProgressStep::Items { done: 1, total: 2 });
 /// assert!(!watch.is_cancelled());
 /// assert_eq!(steps, 1);
 /// ```
@@ -131,12 +131,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Shows a step.
-    pub fn step(&mut self, step: Step<'_>) {
+    pub fn step(&mut self, step: ProgressStep<'_>) {
         self.progress.step(step);
     }
 
     pub(crate) fn items(&mut self, done: usize, total: usize) {
-        self.step(Step::Items { done: done as u64, total: total as u64 });
+        self.step(ProgressStep::Items { done: done as u64, total: total as u64 });
     }
 
     /// Returns `true` if the operation has to end.

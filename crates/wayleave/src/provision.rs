@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use wayleave_calculus::sizing::{Bound, Burst, Load, Markov, Percentile, Simulated};
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_calculus::sizing::{Burst, LoadFraction, Markov, Percentile, QueueBound, Simulated};
+use wayleave_explain::table::{TableLayout, plain_table, write_table};
 use wayleave_scenarios::FlowSizes;
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ pub enum Question {
         /// Guaranteed bandwidth of the service; above zero.
         bandwidth: Rate,
         /// Share of the bandwidth that is in use.
-        load: Load,
+        load: LoadFraction,
     },
     /// Computes the largest load at which flows complete in time.
     Load {
@@ -53,7 +53,7 @@ pub enum Question {
 /// Flows of a service: sizes, percentile that has to complete in time, burst.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Flows {
+pub struct ServiceFlows {
     sizes: FlowSizes,
     called: String,
     longest: Option<Bytes>,
@@ -62,7 +62,7 @@ pub struct Flows {
     burst: Burst,
 }
 
-impl Flows {
+impl ServiceFlows {
     /// Returns flows of these sizes, of which `percentile` of 100 are to complete in time; a bound holds for all. Answers call the sizes `called`,
     /// such as `sizes of web-search`.
     pub const fn new(sizes: FlowSizes, called: String, percentile: Percentile) -> Self {
@@ -99,7 +99,7 @@ pub enum SizingResult {
         at_most: Option<Time>,
     },
     /// The peak load.
-    Load(Option<Load>),
+    Load(Option<LoadFraction>),
     /// The least bandwidth.
     Bandwidth(Option<Rate>),
 }
@@ -118,7 +118,7 @@ pub struct SizeAnswer {
 
 impl Question {
     /// Answers it under an assumption.
-    pub fn answer(self, assumption: Assumption, flows: &Flows) -> SizeAnswer {
+    pub fn answer(self, assumption: Assumption, flows: &ServiceFlows) -> SizeAnswer {
         let percentile = flows.percentile;
         match assumption {
             Assumption::Mm1 => {
@@ -131,7 +131,7 @@ impl Question {
                     Self::Load { bandwidth, within } => SizingResult::Load(service.peak_load(bandwidth, within)),
                     Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
                 };
-                let assumes = format!("Poisson arrivals, exponential sizes of mean {mean}, in order");
+                let assumes = format!("Poisson arrivals, exponential sizes of mean {}, in order", mean.up());
                 SizeAnswer { assumption, assumes, found }
             }
             Assumption::Mg1 => {
@@ -151,11 +151,11 @@ impl Question {
         }
     }
 
-    fn bound(self, flows: &Flows) -> SizeAnswer {
+    fn bound(self, flows: &ServiceFlows) -> SizeAnswer {
         let burst = flows.burst;
         // Just below 1: the largest that can be drawn.
         let size = flows.longest.unwrap_or_else(|| Bytes::new(flows.sizes.quantile(1.0 - f64::EPSILON)));
-        let service = Bound { burst, size };
+        let service = QueueBound { burst, size };
         let found = match self {
             Self::Time { bandwidth, load } => {
                 SizingResult::Time { within: service.completion(bandwidth, load), at_most: None }
@@ -164,21 +164,23 @@ impl Question {
             Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
         };
         let burst = match burst {
-            Burst::Size(burst) => format!("bursts up to {burst}"),
-            Burst::Convergence(time) => format!("bursts up to {time} of line rate"),
+            Burst::Size(burst) => format!("bursts up to {burst:#}"),
+            Burst::Convergence(time) => format!("bursts up to {time:#} of line rate"),
         };
-        let assumes = format!("{burst}, flows up to {size}, any order");
+        let assumes = format!("{burst}, flows up to {}, any order", size.up());
         SizeAnswer { assumption: Assumption::Bound, assumes, found }
     }
 
     fn describe(self) -> String {
         match self {
-            Self::Time { bandwidth, load } => format!("Flows of a service with {bandwidth} under a load of {load}:"),
+            Self::Time { bandwidth, load } => {
+                format!("Completion time of flows, for a service with {bandwidth:#} under a load of {load:#}:")
+            }
             Self::Load { bandwidth, within } => {
-                format!("Maximum load of a service with {bandwidth} whose flows complete within {within}:")
+                format!("Maximum load of a service with {bandwidth:#} whose flows complete within {within:#}:")
             }
             Self::Bandwidth { offered, within } => {
-                format!("Minimum bandwidth for {offered} of flows that complete within {within}:")
+                format!("Minimum bandwidth for an offered load of {offered:#} whose flows complete within {within:#}:")
             }
         }
     }
@@ -192,18 +194,18 @@ impl Question {
         answers: &[SizeAnswer],
         percentile: Percentile,
         out: &mut impl Write,
-        layout: Layout,
+        layout: TableLayout,
     ) -> Result<(), Error> {
         writeln!(out, "{}\n", self.describe())?;
         let headings: &[&str] = match self {
-            Self::Time { .. } => &["model", "flows", "assumes", "within", "with 95% confidence"],
+            Self::Time { .. } => &["model", "flows", "assumes", "within", "with 95 % confidence"],
             Self::Load { .. } => &["model", "flows", "assumes", "peak load"],
             Self::Bandwidth { .. } => &["model", "flows", "assumes", "bandwidth"],
         };
         let mut table = plain_table(headings, layout);
         for answer in answers {
             let is_bound = answer.assumption == Assumption::Bound;
-            let flows = if is_bound { "all".to_owned() } else { percentile.to_string() };
+            let flows = if is_bound { "all".to_owned() } else { format!("{percentile:#}") };
             let mut cells = vec![answer.assumption.name().to_owned(), flows, answer.assumes.clone()];
             cells.extend(answer.found.cells());
             table.add_row(cells);
@@ -229,19 +231,15 @@ impl SizingResult {
         !matches!(self, Self::Load(None) | Self::Bandwidth(None))
     }
 
-    /// For people, rounded towards safety: times up to a microsecond, loads down to 0.01 %, rates up to 1 kbit/s.
+    /// For people, rounded towards safety: times and rates up, loads down to 0.01 %.
     fn cells(&self) -> Vec<String> {
-        let time = |time: Time| Time::from_nanos(time.as_nanos().div_ceil(1_000).saturating_mul(1_000)).to_string();
-        let load =
-            |load: Load| Load::from_billionths(load.billionths() / 100_000 * 100_000).unwrap_or(load).to_string();
-        let rate = |rate: Rate| {
-            let rounded = rate.bits_per_second().div_ceil(1_000).saturating_mul(1_000);
-            Rate::from_bits_per_second(rounded).to_string()
+        let load = |load: LoadFraction| {
+            format!("{:#}", LoadFraction::from_billionths(load.billionths() / 100_000 * 100_000).unwrap_or(load))
         };
         match self {
-            Self::Time { within, at_most } => vec![time(*within), at_most.map_or(String::new(), time)],
+            Self::Time { within, at_most } => vec![within.up(), at_most.map_or(String::new(), Human::up)],
             Self::Load(found) => vec![found.map_or("none: slower without load".to_owned(), load)],
-            Self::Bandwidth(found) => vec![found.map_or("no bandwidth meets this time".to_owned(), rate)],
+            Self::Bandwidth(found) => vec![found.map_or("no bandwidth meets this time".to_owned(), Human::up)],
         }
     }
 }
@@ -257,7 +255,7 @@ impl SizeAnswer {
                     row["atMostNs"] = at_most.as_nanos().into();
                 }
             }
-            SizingResult::Load(load) => row["peakLoad"] = load.map(Load::get).into(),
+            SizingResult::Load(load) => row["peakLoad"] = load.map(LoadFraction::get).into(),
             SizingResult::Bandwidth(rate) => row["bandwidthBitsPerSecond"] = rate.map(Rate::bits_per_second).into(),
         }
         row

@@ -7,9 +7,9 @@ use wayleave_explain::SettingsShape;
 use wayleave_formats::{InputErrors, Source, read_benchmark};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Descriptor, ParamValues, Value};
-use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Entry, Scheme, Setup, admission};
+use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Scheme, SchemeEntry, SchemeInputs, admission};
 use wayleave_topology::Network;
-use wayleave_topology::devices::{Scenario, SoftwareSwitch, Table};
+use wayleave_topology::devices::{PacketScenario, SoftwareSwitch, Table};
 
 use crate::error::Error;
 
@@ -26,7 +26,7 @@ use crate::error::Error;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SchemeOptions {
-    entry: &'static Entry,
+    entry: &'static SchemeEntry,
     given: ParamValues,
     defaults: Defaults,
 }
@@ -38,8 +38,8 @@ impl Default for SchemeOptions {
 }
 
 impl SchemeOptions {
-    /// A scheme with its defaults, also one that is not in the list: see [`Entry::of`].
-    pub fn of(entry: &'static Entry) -> Self {
+    /// A scheme with its defaults, also one that is not in the list: see [`SchemeEntry::of`].
+    pub fn of(entry: &'static SchemeEntry) -> Self {
         Self { entry, given: ParamValues::new(), defaults: Defaults::default() }
     }
 
@@ -49,7 +49,7 @@ impl SchemeOptions {
     /// If there is none.
     pub fn named(name: &str) -> Result<Self, Error> {
         let known = || ADMISSION.iter().map(|entry| entry.descriptor.name).collect::<Vec<_>>().join(", ");
-        let none = || Error::Usage(format!("there is no scheme {name}: they are {}", known()));
+        let none = || Error::Usage(format!("no scheme {name}: expected {}", known()));
         admission(name).map(Self::of).ok_or_else(none)
     }
 
@@ -73,7 +73,7 @@ impl SchemeOptions {
         let Descriptor { name, parameters, .. } = self.entry.descriptor;
         let Some(position) = self.entry.descriptor.position(key) else {
             let known: Vec<&str> = parameters.iter().map(|parameter| parameter.key).collect();
-            return Err(Error::Usage(format!("{name} has no parameter {key}: they are {}", known.join(", "))));
+            return Err(Error::Usage(format!("{name} has no parameter {key}: expected {}", known.join(", "))));
         };
         let kind = &parameters[position].kind;
         let wrong = |why: String| Error::Usage(format!("{key} of {name}: {why}"));
@@ -94,7 +94,7 @@ impl SchemeOptions {
     /// # Errors
     /// If the parameters do not fit the network or one another, or a file of measurements is wrong.
     pub fn scheme(&self, network: &Arc<Network>, model: Model) -> Result<Scheme, Error> {
-        let setup = Setup { network: network.clone(), model, defaults: self.defaults, benchmark: &benchmark };
+        let setup = SchemeInputs { network: network.clone(), model, defaults: self.defaults, benchmark: &benchmark };
         self.entry.build(&self.given, &setup).map_err(failed)
     }
 
@@ -152,7 +152,7 @@ fn failed(error: BuildError) -> Error {
 }
 
 /// Returns the measurements of a file, or the results of a benchmark of the simulated Zodiac FX.
-fn benchmark(file: Option<&str>, scenario: &Scenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
+fn benchmark(file: Option<&str>, scenario: &PacketScenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
     match file {
         Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
         None => Ok(crate::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
-use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation, ShareDenial};
+use wayleave_ledger::{BestEffort, Denial, Ledger, Model, PortInput, QueueLimitKind, Reservation, ShareDenial};
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request, ShareDecision};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::placement::Placement;
@@ -16,7 +16,7 @@ use wayleave_schemes::replay::{PlannedDecision, ReplayError};
 use wayleave_schemes::share_request;
 use wayleave_schemes::transition::{StartTimes, Timeline};
 use wayleave_topology::{FlowId, LinkId, NodeKind, Route, ShareId};
-use wayleave_units::{Amount, Rate, Time};
+use wayleave_units::{Amount, Human, Rate, Time};
 
 use crate::error::Error;
 use crate::network::Network;
@@ -382,18 +382,21 @@ impl Session {
         let smallest = (Rate::from_bits_per_second(1), Amount::from_nanobits(0));
         let out_of_reach = |id| {
             ledger.budgets(id).next()?;
-            ledger.denial(id, 0, Input::LOCAL, smallest.0, smallest.1)
+            ledger.denial(id, 0, PortInput::LOCAL, smallest.0, smallest.1)
         };
         let mut slow = self.network.links().filter_map(|(id, link)| Some((link, out_of_reach(id)?)));
-        let Some((link, Denial { limit: Limit::Delay { bound, budget }, .. })) = slow.next() else { return None };
+        let Some((link, Denial { limit: QueueLimitKind::Delay { bound, budget }, .. })) = slow.next() else {
+            return None;
+        };
         let others = match slow.count() {
             0 => String::new(),
             1 => " and of one more port".to_owned(),
             count => format!(" and of {count} more ports"),
         };
         Some(format!(
-            "queue 0 of {}{others} is unusable for contracts: one packet alone may need {bound}, above the delay budget of {budget}. Set larger budgets for slow links in the topology (`budgets`) or with --budgets",
-            link.name
+            "queue 0 of {}{others} is unusable for contracts: one packet alone may need {}, above the delay budget of {budget:#}. Set larger budgets for slow links in the topology (`budgets`) or with --budgets",
+            link.name,
+            bound.up()
         ))
     }
 }

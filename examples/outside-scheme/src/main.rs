@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Congestion, FlowEndpoints, FlowSizes, Scenario, Traffic};
+use wayleave_scenarios::{Congestion, FlowArrivals, FlowEndpoints, FlowSizes, Scenario, Traffic};
 use wayleave_scheme_api::{Ack, Descriptor, Flow, FlowStart, Loss, Role};
 use wayleave_schemes::transports::{CustomFlow, CustomTransport, SharedTransport};
 use wayleave_topology::builders::{Cabling, build};
@@ -67,7 +67,7 @@ fn shares(window: u64) -> Result<Vec<Bytes>, Box<dyn Error>> {
     scenario.transport.congestion = Congestion::Custom(SharedTransport(Arc::new(Quarter(window))));
     let ends = FlowEndpoints::Pairs(hosts[1..].iter().map(|&from| (from, hosts[0])).collect());
     let sizes = FlowSizes::Fixed(Bytes::new(100_000_000));
-    scenario.traffic.push(Traffic::flows("bulk", ends, Arrivals::Once, sizes));
+    scenario.traffic.push(Traffic::flows("bulk", ends, FlowArrivals::Once, sizes));
     let outcome = wayleave_sim::run(&scenario, 1, |_| true)?;
     Ok(outcome.flows.iter().map(|flow| flow.payload).collect())
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_windows_of_the_scheme_from_outside_decide_what_flows_get() -> Result<(), Box<dyn Error>> {
+    fn the_windows_of_the_external_scheme_determine_the_rates_of_flows() -> Result<(), Box<dyn Error>> {
         let [small, large] = [1_500, 40_000].map(shares);
         let sum = |shares: Vec<Bytes>| shares.into_iter().map(Bytes::get).sum::<u64>();
         let (small, large) = (sum(small?), sum(large?));

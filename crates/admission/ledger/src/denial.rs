@@ -4,19 +4,19 @@ use wayleave_calculus::{Rational, rational};
 use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::kernel::{AMOUNT_LIMIT, Denial, Limit, fast};
+use crate::kernel::{AMOUNT_LIMIT, Denial, QueueLimitKind, fast};
 use crate::ledger::{Ledger, entering};
-use crate::port::Input;
+use crate::port::PortInput;
 use crate::report::reports;
 
 impl Ledger {
     /// Returns the reason why [`Self::fits`] is false; `None` if it is true.
-    pub fn denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
+    pub fn denial(&self, link: LinkId, queue: u8, input: PortInput, rate: Rate, burst: Amount) -> Option<Denial> {
         if self.fits(link, queue, input, rate, burst) {
             return None;
         }
         if self.is_closed(link) {
-            return Some(Denial { queue, limit: Limit::Closed });
+            return Some(Denial { queue, limit: QueueLimitKind::Closed });
         }
         self.share_limit(link, rate, burst)
             .or_else(|| self.quick_denial(link, queue, input, rate, burst))
@@ -24,7 +24,7 @@ impl Ledger {
     }
 
     /// Returns the reason from the constant-time kernel, where it applies.
-    fn quick_denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
+    fn quick_denial(&self, link: LinkId, queue: u8, input: PortInput, rate: Rate, burst: Amount) -> Option<Denial> {
         let gate = self.gates[link.index()];
         if !gate.quick || !self.has_rate(link, rate) {
             return None;
@@ -50,10 +50,10 @@ impl Ledger {
 }
 
 /// The first promise, from the queue that the flow would enter downwards, that it would break.
-fn exact_denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (Input, Rate, Amount)) -> Option<Denial> {
+fn exact_denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (PortInput, Rate, Amount)) -> Option<Denial> {
     let (input, rate, burst) = flow;
     let comparison = ledger.model().comparison;
-    let too_fast = |queue, asked, left| Some(Denial { queue, limit: Limit::Rate { asked, left } });
+    let too_fast = |queue, asked, left| Some(Denial { queue, limit: QueueLimitKind::Rate { asked, left } });
     if !ledger.has_rate(link, rate) {
         return too_fast(queue, rate, ledger.spare(link));
     }
@@ -68,11 +68,14 @@ fn exact_denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (Input, Rate, Am
         };
         if !comparison.holds(delay, &rational::from_time(report.budget)) || report.arrival.burst() > whole_limit() {
             let bound = report.delay_bound().unwrap_or(Time::MAX);
-            return Some(Denial { queue: report.queue, limit: Limit::Delay { bound, budget: report.budget } });
+            return Some(Denial { queue: report.queue, limit: QueueLimitKind::Delay { bound, budget: report.budget } });
         }
         if !comparison.holds(backlog, &rational::from_amount(report.buffer.into())) {
             let backlog = report.backlog_bound().unwrap_or(Bytes::MAX);
-            return Some(Denial { queue: report.queue, limit: Limit::Buffer { backlog, buffer: report.buffer } });
+            return Some(Denial {
+                queue: report.queue,
+                limit: QueueLimitKind::Buffer { backlog, buffer: report.buffer },
+            });
         }
     }
     None

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -11,7 +11,7 @@ use crate::kernel::AMOUNT_LIMIT;
 use crate::kernel::fast::{self, KneeTime, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
 use crate::model::{Model, Shaping};
-use crate::port::{Gate, Input, Port, Queue, Share};
+use crate::port::{Gate, Port, PortInput, Queue, Share};
 use crate::shares::Shares;
 use crate::utilisation::AllGauges;
 
@@ -27,7 +27,7 @@ pub use capacity::Capacity;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// Its token bucket.
-    pub demand: Demand,
+    pub demand: BucketDemand,
     /// Its route.
     pub route: Route,
     /// Grows with every placement: the flow with the smallest was placed least recently.
@@ -38,8 +38,8 @@ pub struct Reservation {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wayleave_contracts::Demand;
-/// use wayleave_ledger::{Input, Ledger, Model};
+/// use wayleave_contracts::BucketDemand;
+/// use wayleave_ledger::{PortInput, Ledger, Model};
 /// use wayleave_topology::builders::{Cabling, build};
 /// use wayleave_topology::{Hop, Route};
 /// use wayleave_units::{Bytes, Rate, Time};
@@ -50,8 +50,8 @@ pub struct Reservation {
 /// let budgets = network.links().map(|(_, link)| budget(model.contract_queues(&network, link))).collect();
 /// let mut ledger = Ledger::new(network.clone(), model, budgets)?;
 /// let up = network.find_link("h1->s1").ok_or("no such link")?;
-/// let demand = Demand { rate: Rate::from_mbit(10), burst: Bytes::new(1000), max_frame: None };
-/// assert_eq!(ledger.denial(up, 0, Input::LOCAL, demand.rate, demand.burst.into()), None);
+/// let demand = BucketDemand { rate: Rate::from_mbit(10), burst: Bytes::new(1000), max_frame: None };
+/// assert_eq!(ledger.denial(up, 0, PortInput::LOCAL, demand.rate, demand.burst.into()), None);
 /// let flow = ledger.reserve(demand, Route { hops: vec![Hop { link: up, queue: 0 }] });
 /// assert_eq!(ledger.release(flow).map(|reservation| reservation.demand), Some(demand));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -162,7 +162,7 @@ impl Ledger {
     /// Returns `true` if a flow of `rate` and `burst`, entering `queue` of `link` from `input`, would keep the delay
     /// budget and the buffer of that queue and of every lower one that holds flows. The burst is as grown on its
     /// route to the node.
-    pub fn fits(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> bool {
+    pub fn fits(&self, link: LinkId, queue: u8, input: PortInput, rate: Rate, burst: Amount) -> bool {
         let gate = self.gates[link.index()];
         if rate.bits_per_second() > gate.spare {
             return false;
@@ -215,7 +215,15 @@ impl Ledger {
         true
     }
 
-    fn fits_lines(&self, queues: &[Queue], target: usize, port: &Port, input: Input, rate: i128, burst: i128) -> bool {
+    fn fits_lines(
+        &self,
+        queues: &[Queue],
+        target: usize,
+        port: &Port,
+        input: PortInput,
+        rate: i128,
+        burst: i128,
+    ) -> bool {
         let mut service = vec![Line { rate: port.rate, offset: port.debt }];
         for (index, queue) in queues.iter().enumerate() {
             let extra = (index == target).then_some((input, rate, burst));
@@ -234,7 +242,7 @@ impl Ledger {
         &'a self,
         port: &'a Port,
         queue: &'a Queue,
-        extra: Option<(Input, i128, i128)>,
+        extra: Option<(PortInput, i128, i128)>,
     ) -> impl Iterator<Item = Bucket> + 'a {
         let is_new = extra.filter(|(input, ..)| queue.share(*input).is_err());
         let known = queue.shares.iter().map(move |share| match extra {
@@ -246,14 +254,21 @@ impl Ledger {
 
     /// The line that bounds an input of a queue of a port: `frame + rate t`, and the traffic that comes while the
     /// jitter lasts.
-    fn line(&self, port: &Port, input: Input) -> Option<Line> {
+    fn line(&self, port: &Port, input: PortInput) -> Option<Line> {
         let link = input.as_link().filter(|_| self.model.shaping == Shaping::InputLinks)?;
         let feeding = &self.ports[link.index()];
         Some(Line { rate: feeding.rate, offset: feeding.frame }.earlier_by(port.spread))
     }
 
     /// The load of a queue with one more flow, or `None` where an input would never leave its line.
-    pub(crate) fn joined(&self, link: LinkId, queue: &Queue, input: Input, rate: i128, burst: i128) -> Option<Load> {
+    pub(crate) fn joined(
+        &self,
+        link: LinkId,
+        queue: &Queue,
+        input: PortInput,
+        rate: i128,
+        burst: i128,
+    ) -> Option<Load> {
         let port = &self.ports[link.index()];
         debug_assert!(port.uniform);
         let knee = match self.line(port, input) {
@@ -297,14 +312,14 @@ impl Ledger {
     }
 
     /// Reserves a route without asking whether it fits: that is the scheme's to know.
-    pub fn reserve(&mut self, demand: Demand, route: Route) -> FlowId {
+    pub fn reserve(&mut self, demand: BucketDemand, route: Route) -> FlowId {
         let placed = self.next_placement();
         let flow = self.reserve_as(&demand, &route, placed);
         self.flows[flow.index()] = Some(Reservation { demand, route, placed });
         flow
     }
 
-    fn reserve_as(&mut self, demand: &Demand, route: &Route, placed: u64) -> FlowId {
+    fn reserve_as(&mut self, demand: &BucketDemand, route: &Route, placed: u64) -> FlowId {
         let flow = self.vacant.pop().unwrap_or(FlowId(self.flows.len() as u32));
         if flow.index() == self.flows.len() {
             self.flows.push(None);
@@ -369,7 +384,7 @@ impl Ledger {
         self.placements
     }
 
-    fn occupy(&mut self, flow: FlowId, demand: &Demand, route: &Route, placed: u64) {
+    fn occupy(&mut self, flow: FlowId, demand: &BucketDemand, route: &Route, placed: u64) {
         let mut walk = Walk::new(demand);
         for &hop in &route.hops {
             let (input, burst) = walk.enter(self, hop);
@@ -409,7 +424,7 @@ impl Ledger {
     }
 
     /// After an addition only the input that grew can have moved the knee.
-    fn refresh_knee(&mut self, link: LinkId, at: usize, input: Input) {
+    fn refresh_knee(&mut self, link: LinkId, at: usize, input: PortInput) {
         let queue = &self.queues[at];
         let (Some(line), Ok(share)) = (self.line(&self.ports[link.index()], input), queue.share(input)) else { return };
         let share = queue.shares[share];
@@ -496,21 +511,21 @@ pub(crate) fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
 /// (budgets, not today's delays, so that later flows change nothing).
 struct Walk {
     rate: Rate,
-    input: Input,
+    input: PortInput,
     burst: Amount,
 }
 
 impl Walk {
-    fn new(demand: &Demand) -> Self {
-        Self { rate: demand.rate, input: Input::LOCAL, burst: demand.burst.into() }
+    fn new(demand: &BucketDemand) -> Self {
+        Self { rate: demand.rate, input: PortInput::LOCAL, burst: demand.burst.into() }
     }
 
     /// The input that the next hop is entered from, and the burst (nanobits) that enters it: as grown along the
     /// route, and by the jitter of this node where it keeps no order.
-    fn enter(&mut self, ledger: &Ledger, hop: Hop) -> (Input, i128) {
+    fn enter(&mut self, ledger: &Ledger, hop: Hop) -> (PortInput, i128) {
         let gate = ledger.gates[hop.link.index()];
         let entered = (self.input, entering(gate, self.rate, self.burst).nanobits());
-        self.input = Input::link(hop.link);
+        self.input = PortInput::link(hop.link);
         self.burst = ledger.model.grown(self.burst, self.rate, ledger.budget(hop));
         entered
     }

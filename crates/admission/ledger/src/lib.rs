@@ -13,7 +13,7 @@
 //! - `kernel`: the test of one port, in constant time where every input is at least as fast as the output, and by
 //!   exact integer lines elsewhere;
 //! - [`QueueReport`]: the port as exact curves, for people and for the recheck;
-//! - [`Share`]: promises to the classes below the latency queues, charged on every directed link that their packets
+//! - [`ReservedShare`]: promises to the classes below the latency queues, charged on every directed link that their packets
 //!   may use;
 //! - [`Gauges`]: the distance of each queue from the limit of its promises, for cost functions.
 
@@ -31,10 +31,10 @@ mod transport;
 mod utilisation;
 
 pub use error::LedgerError;
-pub use kernel::{Denial, Limit};
+pub use kernel::{Denial, QueueLimitKind};
 pub use ledger::{Capacity, Ledger, Reservation};
-pub use model::{BestEffort, BurstGrowth, Comparison, Jitter, Model, Residual, Shaping};
-pub use port::Input;
+pub use model::{BestEffort, BurstGrowth, Comparison, JitterModel, Model, Residual, Shaping};
+pub use port::PortInput;
 pub use report::{InputReport, QueueBounds, QueueReport};
-pub use shares::{HoseCharge, Share, ShareDenial, SharePaths, Spread};
+pub use shares::{HoseCharge, PathSpread, ReservedShare, ShareDenial, SharePaths};
 pub use utilisation::{Gauge, Gauges, TOGETHER, TrialFlow, Utilisation, Utilisations};

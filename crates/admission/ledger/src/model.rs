@@ -24,7 +24,7 @@ pub enum Shaping {
 
 /// Effect that a node's jitter, the variable part of its own delay, may have on the order of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jitter {
+pub enum JitterModel {
     /// Packets that enter one queue keep the order in which they came to the node, over whichever inputs.
     Ordered,
     /// Every packet takes a time of its own: one that comes later may enter a queue earlier.
@@ -77,7 +77,7 @@ pub struct Model {
     /// Arrival curves capped by their lines, or not.
     pub shaping: Shaping,
     /// Effect that the jitter of nodes may have.
-    pub jitter: Jitter,
+    pub jitter: JitterModel,
     /// Wire overhead of frames.
     pub overhead: WireOverhead,
     /// The largest frame of every link; `None` derives it from each link's MTU and the overhead.
@@ -97,7 +97,7 @@ impl Default for Model {
         Self {
             residual: Residual::Full,
             shaping: Shaping::InputLinks,
-            jitter: Jitter::Any,
+            jitter: JitterModel::Any,
             overhead: WireOverhead::Counted { tags: 6 },
             max_frame: None,
             best_effort: BestEffort::LowestQueue,
@@ -113,7 +113,7 @@ impl Model {
     pub const PUBLISHED: Self = Self {
         residual: Residual::FirstSlope,
         shaping: Shaping::InputLinks,
-        jitter: Jitter::Ordered,
+        jitter: JitterModel::Ordered,
         overhead: WireOverhead::Ignored,
         max_frame: Some(Bytes::new(1530)),
         best_effort: BestEffort::Dropped,
@@ -149,8 +149,8 @@ impl Model {
     /// this link: all of the node's jitter where it keeps no order, nothing where it does.
     pub fn spread(&self, network: &Network, link: &Link) -> Time {
         match self.jitter {
-            Jitter::Ordered => Time::ZERO,
-            Jitter::Any => network.node(link.from).jitter,
+            JitterModel::Ordered => Time::ZERO,
+            JitterModel::Any => network.node(link.from).jitter,
         }
     }
 

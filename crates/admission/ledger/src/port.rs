@@ -3,16 +3,16 @@
 use wayleave_topology::{Link, LinkId, Network};
 use wayleave_units::{Amount, Bytes, Time};
 
-use crate::kernel::Limit;
+use crate::kernel::QueueLimitKind;
 use crate::kernel::fast::{self, KneeTime, Load, Service, Tolerance};
 use crate::kernel::lines::Line;
 use crate::model::{Comparison, Model, Shaping};
 
 /// Link or source from which traffic enters a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Input(u32);
+pub struct PortInput(u32);
 
-impl Input {
+impl PortInput {
     /// The node itself: not bounded by any line.
     pub const LOCAL: Self = Self(u32::MAX);
 
@@ -30,7 +30,7 @@ impl Input {
 /// One input of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    pub(crate) input: Input,
+    pub(crate) input: PortInput,
     pub(crate) flows: u32,
     pub(crate) rate: i128,
     pub(crate) burst: i128,
@@ -54,7 +54,7 @@ pub(crate) struct Queue {
     /// In order of input; those without flows are absent.
     pub(crate) shares: Vec<Share>,
     /// The inputs of the shares. A port has hundreds, and a search here reads a tenth of the memory.
-    inputs: Vec<Input>,
+    inputs: Vec<PortInput>,
 }
 
 /// Figures of a port, apart from its queues.
@@ -201,14 +201,14 @@ impl Queue {
     }
 
     /// The promise that this load would break.
-    pub(crate) fn broken_limit(&self, load: &Load, service: Service, comparison: Comparison) -> Option<Limit> {
+    pub(crate) fn broken_limit(&self, load: &Load, service: Service, comparison: Comparison) -> Option<QueueLimitKind> {
         let (delay, backlog) = (fast::delay_bound(load, service)?, fast::backlog_bound(load, service)?);
         if !fast::delay_holds(load, service, self.wait(), comparison) {
             let bound = Time::from_nanos(u64::try_from(delay + self.spread).ok()?);
-            return Some(Limit::Delay { bound, budget: Time::from_nanos(self.budget as u64) });
+            return Some(QueueLimitKind::Delay { bound, budget: Time::from_nanos(self.budget as u64) });
         }
         let whole = |nanobits| u64::try_from(Amount::from_nanobits(nanobits).bytes_rounded_up()).ok().map(Bytes::new);
-        Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
+        Some(QueueLimitKind::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
     }
 
     /// Reads the part that [`crate::Ledger::fetch`] is to read of a queue.
@@ -219,11 +219,11 @@ impl Queue {
     }
 
     /// Index of an input's share, or the index at which it would be inserted.
-    pub(crate) fn share(&self, input: Input) -> Result<usize, usize> {
+    pub(crate) fn share(&self, input: PortInput) -> Result<usize, usize> {
         self.inputs.binary_search(&input)
     }
 
-    pub(crate) fn add(&mut self, input: Input, rate: i128, burst: i128) {
+    pub(crate) fn add(&mut self, input: PortInput, rate: i128, burst: i128) {
         let at = self.share(input).unwrap_or_else(|at| {
             self.shares.insert(at, Share { input, flows: 0, rate: 0, burst: 0 });
             self.inputs.insert(at, input);
@@ -236,7 +236,7 @@ impl Queue {
         self.load.burst += burst;
     }
 
-    pub(crate) fn subtract(&mut self, input: Input, rate: i128, burst: i128) {
+    pub(crate) fn subtract(&mut self, input: PortInput, rate: i128, burst: i128) {
         let Ok(at) = self.share(input) else { unreachable!("a flow leaves only where it has entered") };
         let share = &mut self.shares[at];
         (share.flows, share.rate, share.burst) = (share.flows - 1, share.rate - rate, share.burst - burst);

@@ -8,7 +8,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::ledger::Ledger;
 use crate::model::{Residual, Shaping};
-use crate::port::{Input, Port, Queue};
+use crate::port::{Port, PortInput, Queue};
 
 /// Traffic that enters a queue from one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Ledger {
 }
 
 /// One more flow: the queue that it enters, from where, its rate and its burst.
-type Extra = (u8, Input, Rate, Amount);
+type Extra = (u8, PortInput, Rate, Amount);
 
 pub(crate) fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueReport> {
     let port = ledger.port(link);
@@ -146,9 +146,9 @@ pub(crate) fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Ve
     reports
 }
 
-fn inputs(ledger: &Ledger, port: &Port, queue: &Queue, extra: Option<(Input, Rate, Amount)>) -> Vec<InputReport> {
+fn inputs(ledger: &Ledger, port: &Port, queue: &Queue, extra: Option<(PortInput, Rate, Amount)>) -> Vec<InputReport> {
     let spread = Time::from_nanos(port.spread as u64);
-    let mut shares: Vec<(Input, u32, Rate, Amount)> = queue
+    let mut shares: Vec<(PortInput, u32, Rate, Amount)> = queue
         .shares
         .iter()
         .map(|share| {
@@ -163,7 +163,7 @@ fn inputs(ledger: &Ledger, port: &Port, queue: &Queue, extra: Option<(Input, Rat
             None => shares.push((input, 1, rate, burst)),
         }
     }
-    let report = |(input, flows, rate, burst): (Input, u32, Rate, Amount)| {
+    let report = |(input, flows, rate, burst): (PortInput, u32, Rate, Amount)| {
         let bucket = ArrivalCurve::token_bucket(rate, burst);
         let line = input
             .as_link()

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use wayleave_topology::{Class, LinkId, NodeId, Residual, Route, ShareId, SharedLink};
+use wayleave_topology::{Class, LinkId, NodeId, Route, ShareId, SharedLink, StrictResidual};
 use wayleave_units::{Rate, Time};
 
 use crate::cuts::{CutId, Cuts};
@@ -13,7 +13,7 @@ use crate::transport::SCALE;
 
 /// Path selection of a hose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Spread {
+pub enum PathSpread {
     /// Every node splits evenly what it forwards over all links that lead nearer.
     AllPaths,
     /// Every pair of hosts has one path at a time, which hosts choose and change.
@@ -33,7 +33,7 @@ pub enum HoseCharge {
 
 /// Promise of a contract about bandwidth or of an objective.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum ReservedShare {
     /// A minimum along a route, in the guaranteed class.
     Pair {
         /// The minimum.
@@ -50,7 +50,7 @@ pub enum Share {
         /// The hosts.
         members: Vec<NodeId>,
         /// Path selection.
-        spread: Spread,
+        spread: PathSpread,
         /// As of a pair.
         is_timed: bool,
     },
@@ -63,7 +63,7 @@ pub enum Share {
     },
 }
 
-impl Share {
+impl ReservedShare {
     /// Its class.
     pub const fn class(&self) -> Class {
         match self {
@@ -215,7 +215,7 @@ pub(crate) struct Contribution {
 }
 
 impl Contribution {
-    pub(crate) fn of(share: &Share, effect: &Effect, place: Place, footprint: &Footprint) -> Self {
+    pub(crate) fn of(share: &ReservedShare, effect: &Effect, place: Place, footprint: &Footprint) -> Self {
         let bits = u128::from(share.min().bits_per_second());
         let mut sums = Sums::default();
         if let Place::Return(_) = place {
@@ -224,14 +224,14 @@ impl Contribution {
         }
         let mut chosen = None;
         match share {
-            Share::Pair { .. } => sums.routed = bits,
-            Share::Hose { spread: Spread::AllPaths, .. } => sums.even = bits.saturating_mul(footprint.even),
-            Share::Hose { spread: Spread::OnePath, .. } => {
+            ReservedShare::Pair { .. } => sums.routed = bits,
+            ReservedShare::Hose { spread: PathSpread::AllPaths, .. } => sums.even = bits.saturating_mul(footprint.even),
+            ReservedShare::Hose { spread: PathSpread::OnePath, .. } => {
                 sums.chosen_even = bits.saturating_mul(footprint.even);
                 sums.chosen_full = bits.saturating_mul(u128::from(footprint.full));
                 chosen = Some(share.min().bits_per_second());
             }
-            Share::Objective { .. } => {
+            ReservedShare::Objective { .. } => {
                 sums.objective = bits;
                 return Self { sums, chosen, round_trip: None };
             }
@@ -425,13 +425,13 @@ impl LinkShares {
     }
 
     /// Longest wait of packets of the guaranteed class with these shares; `None` if nothing is left for the class.
-    pub(crate) fn wait(&self, residual: &Residual, total: &Total) -> Option<Time> {
+    pub(crate) fn wait(&self, residual: &StrictResidual, total: &Total) -> Option<Time> {
         let link = SharedLink { round_trip: total.round_trip(&self.link), ..self.link };
         link.longest_wait(residual, total.pairs())
     }
 
     /// Returns `true` if packets of the guaranteed class wait no longer than their budget with these shares.
-    pub(crate) fn is_in_time(&self, residual: &Residual, total: &Total) -> bool {
+    pub(crate) fn is_in_time(&self, residual: &StrictResidual, total: &Total) -> bool {
         self.wait(residual, total).is_some_and(|wait| wait <= self.budget)
     }
 }
@@ -439,7 +439,7 @@ impl LinkShares {
 /// A share that is held.
 #[derive(Clone, Debug)]
 pub(crate) struct LedgerShare {
-    pub(crate) share: Share,
+    pub(crate) share: ReservedShare,
     /// With all links open, where that is not the record of its cuts.
     pub(crate) base: Option<Arc<Effect>>,
     /// As the network is, if closed links make a difference.

@@ -23,7 +23,7 @@ use crate::ids::BrokerId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Member {
     /// The [`Host`](crate::Host) role of a machine, which receives the message from
-    /// [`Origin::Broker`](crate::Origin::Broker).
+    /// [`MessageOrigin::Broker`](crate::MessageOrigin::Broker).
     Host(NodeId),
     /// A broker.
     Broker(BrokerId),

@@ -56,16 +56,16 @@ pub struct Ack<'a> {
     /// The part of the round trip that the receiving host caused (Swift, SIGCOMM 2020, 3.1).
     pub host_delay: Option<Time>,
     /// Limit that holds the sender back.
-    pub limit: Limit,
+    pub limit: SendLimit,
     /// Phase of loss recovery.
-    pub phase: Phase,
+    pub phase: RecoveryPhase,
     /// Telemetry that the ports of the route wrote into the packet.
     pub telemetry: &'a [IntHop],
 }
 
 /// Limit that holds a sender back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum SendLimit {
     /// Its window: growing it makes sense.
     Window,
     /// It has nothing to send.
@@ -74,7 +74,7 @@ pub enum Limit {
 
 /// Phase of the repair of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum RecoveryPhase {
     /// No loss is outstanding.
     Open,
     /// Retransmissions of a loss are in progress; [`Flow::on_loss`] was called when the recovery began, and for

@@ -108,9 +108,9 @@ pub struct Arrivals {
 /// Receiver of a host's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// The receiving host of a pair that leaves here, which receives the message from [`Origin::Sender`].
+    /// The receiving host of a pair that leaves here, which receives the message from [`MessageOrigin::Sender`].
     Receiver(Outgoing),
-    /// The sending host of a pair that arrives here, which receives the message from [`Origin::Receiver`].
+    /// The sending host of a pair that arrives here, which receives the message from [`MessageOrigin::Receiver`].
     Sender(Incoming),
     /// A broker, a tracker or the controller, which receives the message from [`Member::Host`](crate::Member::Host).
     Broker(BrokerId),
@@ -119,7 +119,7 @@ pub enum Peer {
 /// Sender of a message to a host. A message between the two ends of a pair names the pair here, in the reader's
 /// numbers, so that no message has to carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum MessageOrigin {
     /// The sending host of a pair that arrives here.
     Sender(Incoming),
     /// The receiving host of a pair that leaves here.
@@ -228,7 +228,7 @@ pub enum HostInput<'a, M, T> {
     /// A message arrives.
     Message {
         /// Sender.
-        from: Origin,
+        from: MessageOrigin,
         /// Content.
         message: M,
     },
@@ -253,12 +253,12 @@ pub struct Bucket {
     /// Largest number of tokens. A new bucket is full; one that replaces another keeps its tokens, up to this.
     pub burst: Bytes,
     /// Treatment of a packet without tokens.
-    pub excess: Excess,
+    pub excess: ExcessAction,
 }
 
 /// Treatment of a packet that finds too few tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Excess {
+pub enum ExcessAction {
     /// It waits, and its sender is held back (Parley, 2: no drops on the transmit side).
     Waits,
     /// It is dropped (Chameleon, 4.2.3). A bucket of rate and burst zero that drops lets nothing out (4.2.2: a packet
@@ -421,7 +421,7 @@ impl<M, T> HostAction<M, T> {
 /// The host role of a scheme: state of one machine.
 ///
 /// ```
-/// use wayleave_scheme_api::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
+/// use wayleave_scheme_api::{Bucket, ExcessAction, Host, HostAction, HostInput, Limiter};
 /// use wayleave_units::{Bytes, Rate, Time};
 ///
 /// /// Gives every pair the same bucket.
@@ -437,7 +437,7 @@ impl<M, T> HostAction<M, T> {
 ///         }
 ///     }
 /// }
-/// let _ = Equal(Bucket { rate: Rate::from_mbit(100), burst: Bytes::new(15_000), excess: Excess::Waits });
+/// let _ = Equal(Bucket { rate: Rate::from_mbit(100), burst: Bytes::new(15_000), excess: ExcessAction::Waits });
 /// ```
 pub trait Host {
     /// Messages between hosts and brokers of the scheme; one type for all of them.

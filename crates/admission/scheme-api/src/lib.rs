@@ -88,19 +88,19 @@ pub use absent::NoRole;
 pub use admission::{Admission, Decision, DisjointRoute, Handover, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
 pub use custom::{CustomBroker, CustomHost, CustomMessage, CustomPath, CustomTunnel, DynRole};
-pub use descriptor::{Descriptor, Kind, ParamValues, Parameter, Role, Value, Word};
-pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
+pub use descriptor::{Descriptor, ParamValues, Parameter, Role, Value, ValueKind, Word};
+pub use flow::{Ack, Flow, FlowStart, Loss, RecoveryPhase, RouteFacts, SendLimit};
 pub use host::{
-    Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,
-    Peer, Share, Weighted,
+    Arrivals, Bucket, Demand, ExcessAction, Host, HostAction, HostInput, Limiter, MessageOrigin, PairSpec, PathUse,
+    PathsChange, Peer, Share, Weighted,
 };
 pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
-pub use params::{Described, Parameters, Setting, nested};
+pub use params::{Described, ParamType, Parameters, nested};
 pub use path::{Departure, Path, PathProbe, PathReport};
-pub use refusal::{Allocated, Binding, Reason, Refusal};
+pub use refusal::{Allocated, Binding, Refusal, RefusalCode};
 pub use share::{Certainty, ShareDecision, ShareMembers, ShareRequest};
 pub use switch::{Mark, QueueState, Switch};
 pub use telemetry::{
     ClassHop, HopWindow, IntHop, MaxGrant, MaxRequest, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome,
 };
-pub use tunnel::{CongestionSignal, Entry, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue};
+pub use tunnel::{CongestionSignal, NextQueue, Slot, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue};

@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::descriptor::{Descriptor, Kind, Parameter, Value};
+use crate::descriptor::{Descriptor, Parameter, Value, ValueKind};
 
 /// A type that a parameter can have in the scheme's own structure.
-pub trait Setting: Sized {
+pub trait ParamType: Sized {
     /// From a value of the parameter's kind; `None`: it is of another kind, or too large.
     fn from_value(value: Value) -> Option<Self>;
 
@@ -71,7 +71,7 @@ pub trait Described {
 
 /// A value out of range; within a scheme, the one of its values that is.
 fn fault(parameter: &'static Parameter, value: Value) -> Result<(), (&'static Parameter, Value)> {
-    if let (Kind::Scheme(scheme), Value::Scheme(given)) = (parameter.kind, &value) {
+    if let (ValueKind::Scheme(scheme), Value::Scheme(given)) = (parameter.kind, &value) {
         let inner = given.iter().filter_map(|(position, value)| Some((scheme.parameters.get(*position)?, value)));
         return inner.into_iter().try_for_each(|(parameter, value)| fault(parameter, value.clone()));
     }
@@ -81,7 +81,7 @@ fn fault(parameter: &'static Parameter, value: Value) -> Result<(), (&'static Pa
 /// Quantities and numbers, which are values as they are.
 macro_rules! settings {
     ($($type:ty: $pattern:ident($inner:ident) => $from:expr, $to:expr;)+) => {
-        $(impl Setting for $type {
+        $(impl ParamType for $type {
             fn from_value(value: Value) -> Option<Self> {
                 match value {
                     Value::$pattern($inner) => $from,
@@ -109,8 +109,8 @@ settings! {
     NodeId: Node(node) => Some(node), node;
 }
 
-/// A part of a whole in per cent. Files write it as a whole number or, of kind [`Kind::Hundredths`], as a part of 1.
-impl Setting for u8 {
+/// A part of a whole in per cent. Files write it as a whole number or, of kind [`ValueKind::Hundredths`], as a part of 1.
+impl ParamType for u8 {
     fn from_value(value: Value) -> Option<Self> {
         match value {
             Value::Percent(percent) | Value::Hundredths(percent) => Some(percent),
@@ -123,7 +123,7 @@ impl Setting for u8 {
     }
 }
 
-impl Setting for String {
+impl ParamType for String {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { Some(text) } else { None }
     }
@@ -133,7 +133,7 @@ impl Setting for String {
     }
 }
 
-impl<T: Setting> Setting for Option<T> {
+impl<T: ParamType> ParamType for Option<T> {
     fn from_value(value: Value) -> Option<Self> {
         if value == Value::Absent { Some(None) } else { T::from_value(value).map(Some) }
     }
@@ -143,7 +143,7 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-impl<T: Setting> Setting for Vec<T> {
+impl<T: ParamType> ParamType for Vec<T> {
     fn from_value(value: Value) -> Option<Self> {
         let Value::List(values) = value else { return None };
         values.into_iter().map(T::from_value).collect()
@@ -155,7 +155,7 @@ impl<T: Setting> Setting for Vec<T> {
 }
 
 /// Values by the names of services.
-impl<T: Setting> Setting for Vec<(String, T)> {
+impl<T: ParamType> ParamType for Vec<(String, T)> {
     fn from_value(value: Value) -> Option<Self> {
         let Value::ByName(values) = value else { return None };
         values.into_iter().map(|(name, value)| Some((name, T::from_value(value)?))).collect()
@@ -168,11 +168,11 @@ impl<T: Setting> Setting for Vec<(String, T)> {
 
 /// Declares the parameters of a scheme: a structure, its defaults, and their descriptions.
 ///
-/// Options and schemas show the comment of a field as its description. The key, the [`Kind`] and the source of the
+/// Options and schemas show the comment of a field as its description. The key, the [`ValueKind`] and the source of the
 /// default come after the default; braces may give more fields of [`Parameter`].
 ///
 /// ```
-/// use wayleave_scheme_api::{Kind, Parameters, Value, params};
+/// use wayleave_scheme_api::{ValueKind, Parameters, Value, params};
 /// use wayleave_units::Time;
 ///
 /// params! {
@@ -180,9 +180,9 @@ impl<T: Setting> Setting for Vec<(String, T)> {
 ///     #[derive(Clone, Debug, PartialEq)]
 ///     pub struct Params {
 ///         /// How often it works.
-///         pub interval: Time = Time::from_micros(200), "interval", Kind::TIME, "Table 1";
+///         pub interval: Time = Time::from_micros(200), "interval", ValueKind::TIME, "Table 1";
 ///         /// How often it tries.
-///         pub tries: u32 = 3, "tries", Kind::Count { least: 1, most: 10 }, "ours", { value_name: "COUNT" };
+///         pub tries: u32 = 3, "tries", ValueKind::Count { least: 1, most: 10 }, "ours", { value_name: "COUNT" };
 ///     }
 /// }
 ///
@@ -223,7 +223,7 @@ macro_rules! params {
                 text: concat!($($text),+),
                 preset: || {
                     let value: $type = $default;
-                    $crate::Setting::to_value(&value)
+                    $crate::ParamType::to_value(&value)
                 },
                 $($($more: $value,)+)?
                 ..$crate::Parameter::PLAIN
@@ -233,7 +233,7 @@ macro_rules! params {
                 let mut at = 0;
                 $(
                     if at == position {
-                        return match $crate::Setting::from_value(value) {
+                        return match $crate::ParamType::from_value(value) {
                             Some(value) => {
                                 self.$field = value;
                                 true
@@ -251,7 +251,7 @@ macro_rules! params {
                 let mut at = 0;
                 $(
                     if at == position {
-                        return $crate::Setting::to_value(&self.$field);
+                        return $crate::ParamType::to_value(&self.$field);
                     }
                     at += 1;
                 )*
@@ -265,7 +265,7 @@ macro_rules! params {
 /// The words for the values of an enumeration, each with its meaning.
 ///
 /// ```
-/// use wayleave_scheme_api::{Setting, Value, words};
+/// use wayleave_scheme_api::{ParamType, Value, words};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// enum Order {
@@ -289,7 +289,7 @@ macro_rules! words {
             pub const WORDS: &'static [$crate::Word] = &[$($crate::Word { word: $word, text: $text }),+];
         }
 
-        impl $crate::Setting for $name {
+        impl $crate::ParamType for $name {
             fn from_value(value: $crate::Value) -> Option<Self> {
                 match value {
                     $($crate::Value::Word($word) => Some(Self::$variant),)+

@@ -4,12 +4,12 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use wayleave_topology::{Class, Element, LinkId, NodeId, Route};
+use wayleave_topology::{Class, FailureElement, LinkId, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// The stable code of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum RefusalCode {
     /// No usable path joins the hosts.
     NoPath,
     /// Not enough rate is left.
@@ -24,7 +24,7 @@ pub enum Reason {
     Policy,
 }
 
-impl Reason {
+impl RefusalCode {
     /// As it appears in files and interfaces.
     pub const fn code(self) -> &'static str {
         match self {
@@ -105,12 +105,12 @@ impl Binding {
     }
 
     /// Its code.
-    pub const fn reason(&self) -> Reason {
+    pub const fn reason(&self) -> RefusalCode {
         match self {
-            Self::Down { .. } => Reason::NoPath,
-            Self::Rate { .. } => Reason::Rate,
-            Self::Delay { .. } => Reason::Latency,
-            Self::Buffer { .. } => Reason::Buffer,
+            Self::Down { .. } => RefusalCode::NoPath,
+            Self::Rate { .. } => RefusalCode::Rate,
+            Self::Delay { .. } => RefusalCode::Latency,
+            Self::Buffer { .. } => RefusalCode::Buffer,
         }
     }
 }
@@ -190,7 +190,7 @@ pub enum Refusal {
         /// The most that there are.
         most: u8,
         /// Elements that all of these have to pass: `most` of them, and no more, part the hosts.
-        cut: Vec<Element>,
+        cut: Vec<FailureElement>,
     },
     /// The copies before this one have routes; disjoint from those it has none.
     Copy {
@@ -296,7 +296,7 @@ pub enum Refusal {
     /// A reason that only this scheme has, in its own words.
     Stated {
         /// The code.
-        reason: Reason,
+        reason: RefusalCode,
         /// The field of the contract that it is about, where it holds with any other contracts admitted.
         field: Option<&'static str>,
         /// The reason, in one clause.
@@ -314,28 +314,28 @@ impl Refusal {
     }
 
     /// Its stable code.
-    pub fn reason(&self) -> Reason {
+    pub fn reason(&self) -> RefusalCode {
         match self {
             Self::Disconnected
             | Self::LinkDown { .. }
             | Self::TooManySwitches { .. }
             | Self::FrameTooLarge { .. }
             | Self::NoSuchQueue { .. }
-            | Self::TooFewDisjoint { .. } => Reason::NoPath,
+            | Self::TooFewDisjoint { .. } => RefusalCode::NoPath,
             Self::Deadline { .. }
             | Self::TooSlow { .. }
             | Self::Rounds { .. }
             | Self::ShortRound { .. }
             | Self::ClassDelay { .. }
-            | Self::SlowMinimum { .. } => Reason::Latency,
-            Self::RateCap { .. } | Self::ClassRate { .. } => Reason::Rate,
-            Self::Shares { .. } => Reason::Quota,
-            Self::PacketTooLarge { .. } | Self::OnlyLatency | Self::NoClasses => Reason::Policy,
-            Self::Allocation { limit: Allocated::Rate { .. }, .. } => Reason::Rate,
-            Self::Allocation { limit: Allocated::Burst { .. }, .. } => Reason::Buffer,
+            | Self::SlowMinimum { .. } => RefusalCode::Latency,
+            Self::RateCap { .. } | Self::ClassRate { .. } => RefusalCode::Rate,
+            Self::Shares { .. } => RefusalCode::Quota,
+            Self::PacketTooLarge { .. } | Self::OnlyLatency | Self::NoClasses => RefusalCode::Policy,
+            Self::Allocation { limit: Allocated::Rate { .. }, .. } => RefusalCode::Rate,
+            Self::Allocation { limit: Allocated::Burst { .. }, .. } => RefusalCode::Buffer,
             Self::Blocked { binding, .. } => binding.reason(),
             Self::Copy { refusal, .. } => refusal.reason(),
-            Self::NoProtection { .. } => Reason::Policy,
+            Self::NoProtection { .. } => RefusalCode::Policy,
             Self::Stated { reason, .. } => *reason,
         }
     }

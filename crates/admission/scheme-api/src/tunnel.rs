@@ -66,7 +66,7 @@ pub struct TunnelAck {
 
 /// Treatment of a packet that comes from a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TunnelEntry {
     /// It waits for its turn.
     Queued,
     /// It is dropped; its transport finds out as of any loss.
@@ -106,8 +106,8 @@ pub trait Tunnel {
 
     /// A packet comes from its transport, and finds `queue`. It is a question: the packet that leaves the transport
     /// may be smaller, and is reported by [`Self::on_queued`].
-    fn on_arrival(&mut self, _now: Time, _packet: TunnelPacket, _queue: TunnelQueue) -> Entry {
-        Entry::Queued
+    fn on_arrival(&mut self, _now: Time, _packet: TunnelPacket, _queue: TunnelQueue) -> TunnelEntry {
+        TunnelEntry::Queued
     }
 
     /// A packet waits for its turn from now on.

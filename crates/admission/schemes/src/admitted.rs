@@ -13,7 +13,7 @@ use crate::placement::Placement;
 
 /// A switch whose ports share one service, as a scheme takes it to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedService {
+pub struct AssumedService {
     /// The switch.
     pub switch: NodeId,
     /// Service rate.
@@ -66,7 +66,7 @@ pub trait AdmittedSet: Admission {
     }
 
     /// The switches that its promises take for one shared service each; all others have queues.
-    fn shared_services(&self) -> Vec<SharedService> {
+    fn shared_services(&self) -> Vec<AssumedService> {
         Vec::new()
     }
 

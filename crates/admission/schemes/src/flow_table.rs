@@ -1,6 +1,6 @@
 //! A list of admitted flows, for schemes that reserve no queues: dense indices, used again when a flow has ended.
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_scheme_api::{Admission, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
@@ -11,7 +11,7 @@ use crate::admitted::AdmittedFlow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<T> {
     pub(crate) route: Route,
-    pub(crate) demand: Demand,
+    pub(crate) demand: BucketDemand,
     pub(crate) deadline: Time,
     pub(crate) bound: Time,
     pub(crate) released: Time,

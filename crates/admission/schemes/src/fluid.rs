@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
-    PathIndex, Peer, Share,
+    Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing,
+    PairSpec, PathIndex, Peer, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -66,7 +66,7 @@ impl Queue {
 /// A pending event at a host.
 enum HostEvent<H: Host> {
     Timer(H::Timer),
-    Message(Origin, H::Message),
+    Message(MessageOrigin, H::Message),
 }
 
 /// Something that a host has done, to be kept.
@@ -322,10 +322,10 @@ impl<H: Host> Fluid<H> {
     }
 
     /// Returns the receiving host of a message, and the origin that it sees: pairs have the same number at both ends.
-    fn reader(&self, to: Peer) -> (usize, Origin) {
+    fn reader(&self, to: Peer) -> (usize, MessageOrigin) {
         match to {
-            Peer::Sender(Incoming(pair)) => (self.pairs[pair as usize].from, Origin::Receiver(Outgoing(pair))),
-            Peer::Receiver(Outgoing(pair)) => (self.pairs[pair as usize].to, Origin::Sender(Incoming(pair))),
+            Peer::Sender(Incoming(pair)) => (self.pairs[pair as usize].from, MessageOrigin::Receiver(Outgoing(pair))),
+            Peer::Receiver(Outgoing(pair)) => (self.pairs[pair as usize].to, MessageOrigin::Sender(Incoming(pair))),
             Peer::Broker(broker) => panic!("there is no {broker:?} here"),
         }
     }
@@ -394,8 +394,8 @@ pub(crate) fn random_input<'a, M, T>(
                 arrivals: Arrivals { bytes: all, marked: bytes(random), lost: bytes(random) },
             }
         }
-        11 => HostInput::Message { from: Origin::Receiver(outgoing), message: message(random) },
-        12 => HostInput::Message { from: Origin::Sender(incoming), message: message(random) },
+        11 => HostInput::Message { from: MessageOrigin::Receiver(outgoing), message: message(random) },
+        12 => HostInput::Message { from: MessageOrigin::Sender(incoming), message: message(random) },
         _ => HostInput::Timer(timer(random)),
     }
 }

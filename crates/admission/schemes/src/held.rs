@@ -1,6 +1,6 @@
 //! Reservations of an admitted flow, and the terms of its bound.
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_topology::{Hop, LinkId, NodeId, Route};
 use wayleave_units::Time;
 
@@ -10,7 +10,7 @@ pub struct AdmittedFlow<'a> {
     /// Route of the flow.
     pub route: &'a Route,
     /// Traffic that its shaper lets through.
-    pub demand: Demand,
+    pub demand: BucketDemand,
     /// Requested deadline.
     pub deadline: Time,
     /// Promised bound, from the moment at which a burst is handed to the shaper.

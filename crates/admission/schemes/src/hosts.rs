@@ -8,13 +8,13 @@ mod table;
 
 use std::fmt;
 
-use wayleave_contracts::{Policy, Service};
+use wayleave_contracts::{Policy, ServiceSpec};
 use wayleave_scheme_api::{CustomTunnel, Described, Host, PairSpec};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerSpecs, BrokerTimes, SchemeBroker};
-use crate::host::eyeq::Line;
+use crate::host::eyeq::LineParams;
 use crate::services::Services;
 use crate::switches::Ecn;
 
@@ -30,7 +30,7 @@ pub const UDP: usize = 8;
 /// Input from which a host's machine is constructed.
 pub struct HostSetup<'a> {
     /// Its links, at most the policy's peak.
-    pub line: Line,
+    pub line: LineParams,
     /// The policy of machines.
     pub policy: &'a Policy,
     /// The numbers of services.
@@ -118,10 +118,10 @@ pub trait HostScheme: Described + Host + Sized {
     ///
     /// # Errors
     /// The term that is missing or unknown.
-    fn check_service(service: &Service) -> Result<(), String> {
+    fn check_service(service: &ServiceSpec) -> Result<(), String> {
         match service.division {
             Some(_) => Err(format!(
-                "scheme {} knows no shares: give min, max and weight, or take scheme scc",
+                "scheme {} does not support shares: give min, max and weight, or use scheme scc",
                 Self::DESCRIPTOR.name
             )),
             None => Ok(()),

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
-use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation, Share, ShareDenial};
-use wayleave_scheme_api::{Binding, Decision, Handover, Kind, Move, Refusal, Request};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{Denial, Ledger, PortInput, QueueLimitKind, Reservation, ReservedShare, ShareDenial};
+use wayleave_scheme_api::{Binding, Decision, Handover, Move, Refusal, Request, ValueKind};
 use wayleave_topology::{Class, FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
 use crate::held::{AdmittedFlow, Term};
 use crate::routing::{
-    CostWeights, Denied, FoundRoute, Graph, LabelLimit, LeastCost, LeastDelay, LeastLoaded, LeastLoadedResult, Query,
-    Rules, SearchScope, larac,
+    CostWeights, Denied, FoundRoute, LabelLimit, LeastCost, LeastDelay, LeastLoaded, LeastLoadedResult, QueueGraph,
+    RouteQuery, Rules, SearchScope, larac,
 };
 
 /// A parameter that is the delay budget of queues.
-pub const BUDGET: Kind = Kind::Time { least: Time::from_nanos(1), most: MAX_BUDGET };
+pub const BUDGET: ValueKind = ValueKind::Time { least: Time::from_nanos(1), most: MAX_BUDGET };
 
 /// Promised terms of a flow, beside its reservation.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl From<MovedFlow> for Move {
 /// A ledger that can be searched.
 pub struct Placement {
     ledger: Ledger,
-    graph: Graph,
+    graph: QueueGraph,
     by_delay: LeastDelay,
     by_cost: LeastCost,
     /// LARAC's own least-delay runs, so that they leave the state that [`Placement::would_help`] inspects.
@@ -92,7 +92,7 @@ impl Placement {
 
     /// Around an empty or filled ledger.
     pub fn new(ledger: Ledger) -> Self {
-        let graph = Graph::new(&ledger);
+        let graph = QueueGraph::new(&ledger);
         Self {
             by_delay: LeastDelay::new(&graph),
             by_cost: LeastCost::new(&graph),
@@ -194,7 +194,7 @@ impl Placement {
     }
 
     /// The least-delay route with room, in time.
-    pub fn least_delay(&mut self, query: &Query) -> Option<FoundRoute> {
+    pub fn least_delay(&mut self, query: &RouteQuery) -> Option<FoundRoute> {
         let found = self.by_delay.search(&mut self.graph, &self.ledger, query);
         if found.is_some() || !self.graph.is_irregular() {
             return found;
@@ -205,7 +205,7 @@ impl Placement {
 
     /// Returns the route of least cost in scarce resources along one of the least loaded paths; if those have no
     /// room, that of least delay.
-    pub fn least_loaded_route(&mut self, query: &Query, scarcity: Scarcity) -> Option<FoundRoute> {
+    pub fn least_loaded_route(&mut self, query: &RouteQuery, scarcity: Scarcity) -> Option<FoundRoute> {
         let quiet = self.quiet.get_or_insert_with(|| LeastLoaded::new(&self.ledger, scarcity));
         match quiet.search(&mut self.graph, &self.ledger, query) {
             LeastLoadedResult::Found(found) => Some(found),
@@ -219,11 +219,11 @@ impl Placement {
 
     /// Returns the least-delay route with room, in time, among those with the least delay in an empty network: a
     /// faster path with more switches does not hide it.
-    pub fn least_delay_without_detours(&mut self, query: &Query) -> Option<FoundRoute> {
+    pub fn least_delay_without_detours(&mut self, query: &RouteQuery) -> Option<FoundRoute> {
         self.exact_least_delay(query, SearchScope::None)
     }
 
-    fn exact_least_delay(&mut self, query: &Query, detours: SearchScope) -> Option<FoundRoute> {
+    fn exact_least_delay(&mut self, query: &RouteQuery, detours: SearchScope) -> Option<FoundRoute> {
         let weigh = CostWeights { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
         let (deadline, labels) = (Some(query.deadline), LabelLimit::Undominated);
         let rules = Rules { deadline, denied: Denied::Avoid, labels, detours };
@@ -231,12 +231,12 @@ impl Placement {
     }
 
     /// The route of least cost among those in time, by exact label setting.
-    pub fn least_cost(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
+    pub fn least_cost(&mut self, query: &RouteQuery, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
         self.cheapest(query, cost, cost_bounds, (Denied::Avoid, LabelLimit::Undominated))
     }
 
     /// Returns a route of low cost in time, as found with one label per node.
-    pub fn cheap_route(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
+    pub fn cheap_route(&mut self, query: &RouteQuery, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
         self.cheapest(query, cost, cost_bounds, (Denied::Avoid, LabelLimit::OnePerNode))
     }
 
@@ -244,7 +244,7 @@ impl Placement {
     /// room.
     pub fn least_cost_without_load(
         &mut self,
-        query: &Query,
+        query: &RouteQuery,
         cost: &dyn Cost,
         cost_bounds: &[u64],
     ) -> Option<FoundRoute> {
@@ -253,7 +253,7 @@ impl Placement {
 
     fn cheapest(
         &mut self,
-        query: &Query,
+        query: &RouteQuery,
         cost: &dyn Cost,
         cost_bounds: &[u64],
         (denied, labels): (Denied, LabelLimit),
@@ -266,12 +266,12 @@ impl Placement {
 
     /// Returns `true` if freeing these links lets the query into any queue that denied it access during the last
     /// least-delay search; if not, that search would fail again.
-    pub fn would_help(&self, query: &Query, freed: &Route) -> bool {
+    pub fn would_help(&self, query: &RouteQuery, freed: &Route) -> bool {
         self.by_delay.would_help(&self.ledger, query, |link| freed.hops.iter().any(|hop| hop.link == link))
     }
 
     /// The route that LARAC finds for a cost.
-    pub fn larac(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
+    pub fn larac(&mut self, query: &RouteQuery, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<FoundRoute> {
         let searches = (&mut self.by_cost, &mut self.inner);
         larac::search(&mut self.graph, &self.ledger, query, cost, cost_bounds, searches).map(|priced| priced.found)
     }
@@ -282,16 +282,16 @@ impl Placement {
     }
 
     /// Returns the query that would place an admitted flow again.
-    pub fn query_of(&self, flow: FlowId) -> Option<Query> {
+    pub fn query_of(&self, flow: FlowId) -> Option<RouteQuery> {
         let reservation = self.ledger.flow(flow)?;
-        Query::of_flow(&self.graph, &reservation.demand, &reservation.route, self.deadline(flow)?)
+        RouteQuery::of_flow(&self.graph, &reservation.demand, &reservation.route, self.deadline(flow)?)
     }
 
     /// Checks a given route queue by queue.
     ///
     /// # Errors
     /// What it would break, or that it takes too long.
-    pub fn check(&self, query: &Query, route: &Route) -> Result<FoundRoute, Refusal> {
+    pub fn check(&self, query: &RouteQuery, route: &Route) -> Result<FoundRoute, Refusal> {
         for hop in &route.hops {
             let queues = self.ledger.budgets(hop.link).len() as u8;
             if hop.queue >= queues {
@@ -316,15 +316,15 @@ impl Placement {
     }
 
     /// The promises that a flow would break along a route, from the source on.
-    pub fn bindings(&self, query: &Query, route: &Route) -> Vec<Binding> {
-        let mut input = Input::LOCAL;
+    pub fn bindings(&self, query: &RouteQuery, route: &Route) -> Vec<Binding> {
+        let mut input = PortInput::LOCAL;
         let mut burst: Amount = query.burst;
         let mut bindings = Vec::new();
         for &hop in &route.hops {
             if let Some(denial) = self.ledger.denial(hop.link, hop.queue, input, query.rate, burst) {
                 bindings.push(binding(hop.link, denial));
             }
-            input = Input::link(hop.link);
+            input = PortInput::link(hop.link);
             burst = self.ledger.model().grown(burst, query.rate, self.ledger.budget(hop));
         }
         bindings
@@ -332,7 +332,7 @@ impl Placement {
 
     /// Returns the reason why a query has no route: the shortest route that breaks the fewest promises, and those
     /// promises.
-    pub fn diagnose(&mut self, query: &Query) -> Refusal {
+    pub fn diagnose(&mut self, query: &RouteQuery) -> Refusal {
         let network = self.ledger.network().clone();
         let Some(fastest) = self.graph.fastest_route(&network, query.from, query.to) else {
             return Refusal::Disconnected;
@@ -389,7 +389,7 @@ impl Placement {
     }
 
     fn occupy(&mut self, request: &Request, route: Route, mobility: Mobility) -> FlowId {
-        let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+        let demand = BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
         let first = self.ledger.reserve(demand, route);
         self.remember(first, PromiseTerms { deadline: request.deadline, mobility, first });
         first
@@ -430,12 +430,12 @@ impl Placement {
             if is_meant(index, hop) {
                 let grown = u64::try_from(burst.bytes_rounded_up()).ok().map(Bytes::new);
                 let amount = grown.map(Amount::from);
-                let denial = |amount| self.ledger.denial(hop.link, hop.queue, Input::LOCAL, demand.rate, amount);
+                let denial = |amount| self.ledger.denial(hop.link, hop.queue, PortInput::LOCAL, demand.rate, amount);
                 let (Some(burst), Some(None)) = (grown, amount.map(denial)) else {
                     self.release_holds(held);
                     return None;
                 };
-                held.push(self.ledger.reserve(Demand { burst, ..demand }, Route { hops: vec![hop] }));
+                held.push(self.ledger.reserve(BucketDemand { burst, ..demand }, Route { hops: vec![hop] }));
             }
             burst = self.ledger.model().grown(burst, demand.rate, self.ledger.budget(hop));
         }
@@ -456,7 +456,7 @@ impl Placement {
     /// Why it does not fit.
     pub fn hold_minimum(&mut self, link: LinkId, min: Rate) -> Result<Option<ShareId>, ShareDenial> {
         let queue = self.ledger.network().classes().map_or(0, |classes| classes.queue_of(Class::Guaranteed));
-        let share = Share::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false };
+        let share = ReservedShare::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false };
         match self.ledger.share_denial(&share) {
             Some(denial) => Err(denial),
             None => Ok(self.ledger.reserve_share(share)),
@@ -464,7 +464,7 @@ impl Placement {
     }
 
     /// Holds a share that was held before, without asking whether it fits: that is the caller's to know.
-    pub fn put_share_back(&mut self, share: Share) -> Option<ShareId> {
+    pub fn put_share_back(&mut self, share: ReservedShare) -> Option<ShareId> {
         self.ledger.reserve_share(share)
     }
 
@@ -576,9 +576,9 @@ impl Placement {
 fn binding(link: LinkId, denial: Denial) -> Binding {
     let queue = denial.queue;
     match denial.limit {
-        Limit::Closed => Binding::Down { link, queue },
-        Limit::Rate { asked, left } => Binding::Rate { link, queue, asked, left },
-        Limit::Delay { bound, budget } => Binding::Delay { link, queue, bound, budget },
-        Limit::Buffer { backlog, buffer } => Binding::Buffer { link, queue, backlog, buffer },
+        QueueLimitKind::Closed => Binding::Down { link, queue },
+        QueueLimitKind::Rate { asked, left } => Binding::Rate { link, queue, asked, left },
+        QueueLimitKind::Delay { bound, budget } => Binding::Delay { link, queue, bound, budget },
+        QueueLimitKind::Buffer { backlog, buffer } => Binding::Buffer { link, queue, backlog, buffer },
     }
 }

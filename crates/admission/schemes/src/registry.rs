@@ -10,11 +10,11 @@ use wayleave_scheme_api::{
     Admission, Certainty, Decision, Described, Descriptor, ParamValues, Parameter, Parameters, Refusal, Request,
     ShareDecision, ShareRequest, Value,
 };
-use wayleave_topology::devices::{Scenario, Table};
+use wayleave_topology::devices::{PacketScenario, Table};
 use wayleave_topology::{FlowId, Network, Route, ShareId};
 use wayleave_units::Time;
 
-use crate::admitted::{AdmittedFlow, AdmittedSet, SharedService, Term};
+use crate::admitted::{AdmittedFlow, AdmittedSet, AssumedService, Term};
 use crate::explanation::Section;
 use crate::hosts::{HOST_SCHEMES, HOSTS};
 use crate::placement::Placement;
@@ -32,7 +32,7 @@ pub enum Defaults {
 }
 
 /// Input from which an admission scheme is constructed.
-pub struct Setup<'a> {
+pub struct SchemeInputs<'a> {
     /// The network.
     pub network: Arc<Network>,
     /// Counting of bytes and frames.
@@ -44,7 +44,7 @@ pub struct Setup<'a> {
 }
 
 /// Gives measurements of the switches: those of a file, or, where none is named, of a simulated switch in a scenario.
-pub type Benchmark = dyn Fn(Option<&str>, &Scenario) -> Result<Table, Box<dyn Error + Send + Sync>>;
+pub type Benchmark = dyn Fn(Option<&str>, &PacketScenario) -> Result<Table, Box<dyn Error + Send + Sync>>;
 
 /// Reason why a scheme could not be constructed.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ pub trait AdmissionScheme: Described + AdmittedSet + Sized {
     ///
     /// # Errors
     /// What does not fit.
-    fn build(setup: &Setup<'_>, params: Self::Params) -> Result<Self, BuildError>;
+    fn build(setup: &SchemeInputs<'_>, params: Self::Params) -> Result<Self, BuildError>;
 
     /// Returns the parameters for reports, if defaults depend on more than the parameter.
     fn settings(params: &Self::Params, _defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
@@ -101,19 +101,19 @@ pub trait AdmissionScheme: Described + AdmittedSet + Sized {
 pub type ResolvedParams = Vec<(&'static Parameter, Value)>;
 
 /// Operations on an admission scheme of which only the name is known.
-pub struct Entry {
+pub struct SchemeEntry {
     /// Descriptor of the scheme.
     pub descriptor: &'static Descriptor,
     /// `true` if its promises rest on queues of a ledger.
     pub keeps_queues: bool,
     /// `true` if it places contracts on disjoint routes.
     pub places_disjoint_routes: bool,
-    build: fn(&ParamValues, &Setup<'_>) -> Result<Scheme, BuildError>,
+    build: fn(&ParamValues, &SchemeInputs<'_>) -> Result<Scheme, BuildError>,
     settings: fn(&ParamValues, Defaults) -> Result<ResolvedParams, BuildError>,
     refusal_words: fn(&Network, &Refusal) -> Option<String>,
 }
 
-impl Entry {
+impl SchemeEntry {
     /// Of a scheme, also of one that is not in the list.
     pub const fn of<S: AdmissionScheme + Send + Sync + 'static>() -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Entry {
     ///
     /// # Errors
     /// What does not fit; also a value that is not of its parameter's kind.
-    pub fn build(&self, given: &ParamValues, setup: &Setup<'_>) -> Result<Scheme, BuildError> {
+    pub fn build(&self, given: &ParamValues, setup: &SchemeInputs<'_>) -> Result<Scheme, BuildError> {
         (self.build)(given, setup)
     }
 
@@ -146,7 +146,7 @@ impl Entry {
 fn params<S: Described>(given: &ParamValues) -> Result<S::Params, BuildError> {
     let wrong = |parameter: &Parameter| {
         BuildError::Invalid(format!(
-            "{} of {}: a {} is expected",
+            "{} of {}: expected a {}",
             parameter.key,
             S::DESCRIPTOR.name,
             parameter.kind.name()
@@ -159,7 +159,7 @@ fn params<S: Described>(given: &ParamValues) -> Result<S::Params, BuildError> {
 macro_rules! admission {
     (admission { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ } $($others:tt)*) => {
         /// All that can be chosen by name; the first is the default.
-        pub const ADMISSION: &[Entry] = &[$($(#[$meta])* Entry::of::<crate::admission::$module::$scheme>(),)+];
+        pub const ADMISSION: &[SchemeEntry] = &[$($(#[$meta])* SchemeEntry::of::<crate::admission::$module::$scheme>(),)+];
     };
 }
 
@@ -172,7 +172,7 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
 }
 
 /// The admission scheme of a name.
-pub fn admission(name: &str) -> Option<&'static Entry> {
+pub fn admission(name: &str) -> Option<&'static SchemeEntry> {
     ADMISSION.iter().find(|entry| entry.descriptor.name == name)
 }
 
@@ -182,7 +182,7 @@ pub fn admission(name: &str) -> Option<&'static Entry> {
 /// use wayleave_schemes::registry::admission_schemes;
 /// assert_eq!(admission_schemes(|entry| entry.keeps_queues), "chameleon, silo or fabric");
 /// ```
-pub fn admission_schemes(can: impl Fn(&Entry) -> bool) -> String {
+pub fn admission_schemes(can: impl Fn(&SchemeEntry) -> bool) -> String {
     let names: Vec<&str> = ADMISSION.iter().filter(|entry| can(entry)).map(|entry| entry.descriptor.name).collect();
     one_of(&names)
 }
@@ -269,7 +269,7 @@ impl AdmittedSet for Scheme {
         self.scheme.granted_shares()
     }
 
-    fn shared_services(&self) -> Vec<SharedService> {
+    fn shared_services(&self) -> Vec<AssumedService> {
         self.scheme.shared_services()
     }
 

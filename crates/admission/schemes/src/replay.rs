@@ -10,7 +10,7 @@ use wayleave_units::Time;
 
 use crate::placement::Placement;
 use crate::protection;
-use crate::routing::Query;
+use crate::routing::RouteQuery;
 
 /// An earlier decision that admits a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Placement {
                 return Err(ReplayError::OtherRoute);
             }
             [only] => {
-                let found = self.check(&Query::of(request), only).map_err(ReplayError::Refused)?;
+                let found = self.check(&RouteQuery::of(request), only).map_err(ReplayError::Refused)?;
                 self.reserve(request, found)
             }
             routes => {

@@ -4,13 +4,13 @@
 //! best queues are found exactly: access depends on the delay so far, and a smaller one is never worse. So for every
 //! number of broken promises only the least delay so far has to be kept.
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_scheme_api::Binding;
 use wayleave_topology::{Hop, LinkId, Route};
 use wayleave_units::{Bytes, Time};
 
 use crate::placement::Placement;
-use crate::routing::Query;
+use crate::routing::RouteQuery;
 use crate::shortest::ShortestPaths;
 
 /// The shortest paths between two hosts.
@@ -75,7 +75,7 @@ pub enum PathOutcome {
 }
 
 /// Inspects the first `limit` shortest paths of a query.
-pub fn paths(placement: &Placement, query: &Query, limit: usize) -> ShortestPathSurvey {
+pub fn paths(placement: &Placement, query: &RouteQuery, limit: usize) -> ShortestPathSurvey {
     let network = placement.network();
     let shortest = ShortestPaths::new(network, query.from, query.to);
     let tried = |links: Vec<LinkId>| PathTried { outcome: best_of_path(placement, query, &links), links };
@@ -83,7 +83,7 @@ pub fn paths(placement: &Placement, query: &Query, limit: usize) -> ShortestPath
 }
 
 /// Returns the outcome of the best queues of a path.
-pub(crate) fn best_of_path(placement: &Placement, query: &Query, links: &[LinkId]) -> PathOutcome {
+pub(crate) fn best_of_path(placement: &Placement, query: &RouteQuery, links: &[LinkId]) -> PathOutcome {
     let ledger = placement.ledger();
     if let Some(&link) = links.iter().find(|&&link| ledger.budgets(link).len() == 0) {
         return PathOutcome::NoQueue { link };
@@ -125,10 +125,10 @@ struct Label {
 }
 
 /// For every number of broken promises that is possible, fewest first, the queues of least delay.
-fn choices(ledger: &Ledger, query: &Query, links: &[LinkId]) -> Vec<Route> {
+fn choices(ledger: &Ledger, query: &RouteQuery, links: &[LinkId]) -> Vec<Route> {
     // Per hop, by broken promises; the first row is before the first hop.
     let mut rows: Vec<Vec<Option<Label>>> = vec![vec![Some(Label { waited: Time::ZERO, queue: 0, breaks: false })]];
-    let mut input = Input::LOCAL;
+    let mut input = PortInput::LOCAL;
     for &link in links {
         let before = rows.last().map_or(&[][..], Vec::as_slice);
         let mut row: Vec<Option<Label>> = vec![None; before.len() + 1];
@@ -144,7 +144,7 @@ fn choices(ledger: &Ledger, query: &Query, links: &[LinkId]) -> Vec<Route> {
             }
         }
         rows.push(row);
-        input = Input::link(link);
+        input = PortInput::link(link);
     }
     (0..=links.len()).filter_map(|broken| trace(&rows, links, broken)).collect()
 }

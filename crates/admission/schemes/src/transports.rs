@@ -76,13 +76,13 @@ pub trait CustomPaths: fmt::Debug + Send + Sync {
     fn descriptor(&self) -> &'static Descriptor;
 
     /// For a flow that begins.
-    fn begin(&self, seed: u64) -> Box<dyn CustomPath>;
+    fn begin(&self, seed: u64) -> Box<dyn StoredPath>;
 }
 
 /// Path choice of one flow by a custom scheme.
-pub trait CustomPath: Path + fmt::Debug + Send {}
+pub trait StoredPath: Path + fmt::Debug + Send {}
 
-impl<T: Path + fmt::Debug + Send> CustomPath for T {}
+impl<T: Path + fmt::Debug + Send> StoredPath for T {}
 
 shared!(SharedTransport, CustomTransport, "Somebody else's transport, which all flows share.");
 shared!(SharedPaths, CustomPaths, "Somebody else's path scheme, which all flows share.");
@@ -327,7 +327,7 @@ macro_rules! paths {
                 $scheme(crate::path::$module::$scheme),
             )+
             /// Of a path scheme that is not in this repository.
-            Custom(Box<dyn CustomPath>),
+            Custom(Box<dyn StoredPath>),
         }
 
         $(
@@ -416,7 +416,7 @@ const _: () = assert!(size_of::<AnyPath>() == 40);
 pub(crate) mod testing {
     //! Helpers for the tests of several schemes: flows in segments of 1,000 B.
 
-    use wayleave_scheme_api::{Limit, Phase};
+    use wayleave_scheme_api::{RecoveryPhase, SendLimit};
 
     use super::*;
 
@@ -447,8 +447,8 @@ pub(crate) mod testing {
             remaining: None,
             round_trip: None,
             host_delay: None,
-            limit: Limit::Window,
-            phase: Phase::Open,
+            limit: SendLimit::Window,
+            phase: RecoveryPhase::Open,
             telemetry: &[],
         }
     }

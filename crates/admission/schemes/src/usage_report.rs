@@ -10,14 +10,14 @@ pub struct UsageReport {
     /// Time of the report, by the machine's clock. Only differences count.
     pub at: Time,
     /// Of each service that ever sent or received; who is not listed counts as before.
-    pub services: Box<[Usage]>,
+    pub services: Box<[ServiceUsageReport]>,
     /// Limits in force. `None`: the broker's last ones.
     pub limits: Option<Box<[Limited]>>,
 }
 
 /// Of one service, since the machine began to count. In each direction: transmit, receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct ServiceUsageReport {
     /// The service.
     pub class: ClassId,
     /// All bytes.
@@ -28,7 +28,7 @@ pub struct Usage {
     pub metered: MeteredUsage,
 }
 
-impl Usage {
+impl ServiceUsageReport {
     /// Of a service that has moved nothing.
     pub const fn none(class: ClassId) -> Self {
         let metered = MeteredUsage { intervals: 0, held: 0 };

@@ -1,11 +1,11 @@
 //! Flows of a statement, as the recheck asks for them.
 
 use wayleave_recheck::{Claim as Asked, JitterTerm, PacketiserTerm, PromisedFlow};
-use wayleave_scenarios::Order;
+use wayleave_scenarios::PacketOrder;
 use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
-use crate::bucket::Bucket;
+use crate::bucket::AttackBucket;
 use crate::reservations::ContractLocation;
 use crate::statement::{Admitted, Exactness, Lines, ModelAccounting, Statement};
 
@@ -15,14 +15,14 @@ pub(crate) fn route_name(contract: &str, route: usize) -> String {
 }
 
 /// Returns the bucket that counts for a contract: the reserved one, or the requested one if there is no reservation.
-pub(crate) fn bucket(counting: &ModelAccounting, admitted: &Admitted) -> Bucket {
+pub(crate) fn bucket(counting: &ModelAccounting, admitted: &Admitted) -> AttackBucket {
     admitted.reserved.or(counting.on_the_wire(&admitted.asked))
 }
 
 /// One flow of a place, as it is derived.
 pub(crate) fn flow(statement: &Statement, place: &ContractLocation<'_>, number: usize, route: &Route) -> PromisedFlow {
     let admitted = place.admitted;
-    let Bucket { rate, burst } = bucket(&statement.counting, admitted);
+    let AttackBucket { rate, burst } = bucket(&statement.counting, admitted);
     // A flow that has moved was promised to be as fast as before.
     let promised = admitted.routes.get(number).or(admitted.routes.first());
     let is_moved = promised.is_none_or(|stated| stated.route != *route);
@@ -72,8 +72,8 @@ pub(crate) fn asked(statement: &Statement, flows: Vec<PromisedFlow>) -> Asked<'_
         max_frame: network.links().map(|(_, link)| statement.counting.largest_frame(link.mtu)).collect(),
         packetiser: PacketiserTerm::Subtracted,
         jitter: match statement.counting.order {
-            Order::Kept => JitterTerm::Ordered,
-            Order::Free => JitterTerm::Any,
+            PacketOrder::Kept => JitterTerm::Ordered,
+            PacketOrder::Free => JitterTerm::Any,
         },
         shaping: statement.counting.lines == Lines::Shape,
         flows,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use wayleave_topology::{Element, LinkId, NodeId};
+use wayleave_topology::{FailureElement, LinkId, NodeId};
 
 /// Traffic within the contracts: a pattern, the seed of its random numbers, and the changes made by a search.
 ///
@@ -18,15 +18,15 @@ use wayleave_topology::{Element, LinkId, NodeId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attack {
     /// Start times of bursts.
-    pub timing: Timing,
+    pub timing: BurstTiming,
     /// In which frames.
-    pub frames: Frames,
+    pub frames: FrameSizes,
     /// Presence of traffic without a contract, where there can be any.
-    pub company: CrossTraffic,
+    pub cross_traffic: CrossTraffic,
     /// Amount of the nodes' jitter that packets take.
     pub held_up: JitterDraw,
     /// Permanent failures during the attack.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<InjectedFailure>,
     /// Of random phases, and of the simulator.
     pub seed: u64,
     /// Shifts relative to the pattern.
@@ -35,7 +35,7 @@ pub struct Attack {
 
 /// Start times of bursts. Promises are numbered from 0, in the order of the claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timing {
+pub enum BurstTiming {
     /// All bursts at once.
     Together,
     /// Each at random.
@@ -63,7 +63,7 @@ pub enum Timing {
 
 /// Size of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frames {
+pub enum FrameSizes {
     /// As large as the contract sends them.
     Largest,
     /// As small as Ethernet allows.
@@ -92,9 +92,9 @@ pub enum JitterDraw {
 
 /// A cable or a switch that fails while flows run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct InjectedFailure {
     /// Element that fails.
-    pub element: Element,
+    pub element: FailureElement,
     /// Time of the failure, in ns; in attacks on one promise its burst begins at 0.
     pub at_ns: i64,
 }
@@ -126,11 +126,11 @@ pub struct AttackError {
 
 impl Attack {
     /// A pattern of largest frames, with background.
-    pub const fn new(timing: Timing, seed: u64) -> Self {
+    pub const fn new(timing: BurstTiming, seed: u64) -> Self {
         Self {
             timing,
-            frames: Frames::Largest,
-            company: CrossTraffic::Background,
+            frames: FrameSizes::Largest,
+            cross_traffic: CrossTraffic::Background,
             held_up: JitterDraw::Alike,
             cuts: Vec::new(),
             seed,
@@ -141,8 +141,10 @@ impl Attack {
     /// The promise whose packets are to be delayed, if it is one.
     pub const fn victim(&self) -> Option<usize> {
         match self.timing {
-            Timing::Colliding { victim } | Timing::Chasing { victim } | Timing::Squeezing { victim } => Some(victim),
-            Timing::Together | Timing::Random | Timing::Repeated => None,
+            BurstTiming::Colliding { victim } | BurstTiming::Chasing { victim } | BurstTiming::Squeezing { victim } => {
+                Some(victim)
+            }
+            BurstTiming::Together | BurstTiming::Random | BurstTiming::Repeated => None,
         }
     }
 
@@ -166,17 +168,17 @@ impl Attack {
 impl fmt::Display for Attack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.timing {
-            Timing::Together => f.write_str("together")?,
-            Timing::Random => f.write_str("random")?,
-            Timing::Repeated => f.write_str("repeated")?,
-            Timing::Colliding { victim } => write!(f, "colliding:{victim}")?,
-            Timing::Chasing { victim } => write!(f, "chasing:{victim}")?,
-            Timing::Squeezing { victim } => write!(f, "squeezing:{victim}")?,
+            BurstTiming::Together => f.write_str("together")?,
+            BurstTiming::Random => f.write_str("random")?,
+            BurstTiming::Repeated => f.write_str("repeated")?,
+            BurstTiming::Colliding { victim } => write!(f, "colliding:{victim}")?,
+            BurstTiming::Chasing { victim } => write!(f, "chasing:{victim}")?,
+            BurstTiming::Squeezing { victim } => write!(f, "squeezing:{victim}")?,
         }
-        if self.frames == Frames::Smallest {
+        if self.frames == FrameSizes::Smallest {
             f.write_str("/small")?;
         }
-        if self.company == CrossTraffic::Quiet {
+        if self.cross_traffic == CrossTraffic::Quiet {
             f.write_str("/quiet")?;
         }
         match self.held_up {
@@ -184,10 +186,10 @@ impl fmt::Display for Attack {
             JitterDraw::Drawn => f.write_str("/drawn")?,
             JitterDraw::Late => f.write_str("/late")?,
         }
-        for Cut { element, at_ns } in &self.cuts {
+        for InjectedFailure { element, at_ns } in &self.cuts {
             match element {
-                Element::Cable(link) => write!(f, "/cut:l{}@{at_ns}", link.0)?,
-                Element::Switch(node) => write!(f, "/cut:s{}@{at_ns}", node.0)?,
+                FailureElement::Cable(link) => write!(f, "/cut:l{}@{at_ns}", link.0)?,
+                FailureElement::Switch(node) => write!(f, "/cut:s{}@{at_ns}", node.0)?,
             }
         }
         write!(f, ",{}", self.seed)?;
@@ -216,21 +218,21 @@ fn parse(text: &str) -> Option<Attack> {
     let mut words = pattern.split('/');
     let timing = match words.next()?.split_once(':') {
         None => match pattern.split('/').next()? {
-            "together" => Timing::Together,
-            "random" => Timing::Random,
-            "repeated" => Timing::Repeated,
+            "together" => BurstTiming::Together,
+            "random" => BurstTiming::Random,
+            "repeated" => BurstTiming::Repeated,
             _ => return None,
         },
-        Some(("colliding", victim)) => Timing::Colliding { victim: victim.parse().ok()? },
-        Some(("chasing", victim)) => Timing::Chasing { victim: victim.parse().ok()? },
-        Some(("squeezing", victim)) => Timing::Squeezing { victim: victim.parse().ok()? },
+        Some(("colliding", victim)) => BurstTiming::Colliding { victim: victim.parse().ok()? },
+        Some(("chasing", victim)) => BurstTiming::Chasing { victim: victim.parse().ok()? },
+        Some(("squeezing", victim)) => BurstTiming::Squeezing { victim: victim.parse().ok()? },
         Some(_) => return None,
     };
     let mut attack = Attack::new(timing, seed);
     for word in words {
         match word {
-            "small" => attack.frames = Frames::Smallest,
-            "quiet" => attack.company = CrossTraffic::Quiet,
+            "small" => attack.frames = FrameSizes::Smallest,
+            "quiet" => attack.cross_traffic = CrossTraffic::Quiet,
             "drawn" => attack.held_up = JitterDraw::Drawn,
             "late" => attack.held_up = JitterDraw::Late,
             other => attack.cuts.push(cut(other.strip_prefix("cut:")?)?),
@@ -241,14 +243,14 @@ fn parse(text: &str) -> Option<Attack> {
 }
 
 /// `l12@3400` or `s5@3400`: the link, with the other direction of its cable, or the switch, and when.
-fn cut(text: &str) -> Option<Cut> {
+fn cut(text: &str) -> Option<InjectedFailure> {
     let (what, at) = text.split_once('@')?;
     let element = match what.split_at_checked(1)? {
-        ("l", number) => Element::Cable(LinkId(number.parse().ok()?)),
-        ("s", number) => Element::Switch(NodeId(number.parse().ok()?)),
+        ("l", number) => FailureElement::Cable(LinkId(number.parse().ok()?)),
+        ("s", number) => FailureElement::Switch(NodeId(number.parse().ok()?)),
         _ => return None,
     };
-    Some(Cut { element, at_ns: at.parse().ok()? })
+    Some(InjectedFailure { element, at_ns: at.parse().ok()? })
 }
 
 fn shift(text: &str) -> Option<PhaseShift> {
@@ -264,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn a_printed_attack_is_parsed_back() {
         for text in [
             "together,1",
             "random/small/quiet,18446744073709551615",
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_attack_is_refused() {
+    fn malformed_attacks_are_refused() {
         for text in [
             "",
             "together",

@@ -4,15 +4,15 @@ use wayleave_units::{Bytes, Rate};
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
+pub struct AttackBucket {
     /// Its rate.
     pub rate: Rate,
     /// Its burst.
     pub burst: Bytes,
 }
 
-impl Bucket {
-    /// The smallest bucket that lets both through.
+impl AttackBucket {
+    /// Returns the smallest bucket that permits the traffic of both.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }
     }

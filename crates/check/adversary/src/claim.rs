@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Order, ScenarioError, SharedService};
-use wayleave_topology::{Element, Network, NetworkError, Route, RouteError};
+use wayleave_scenarios::{PacketOrder, ScenarioError, SharedService};
+use wayleave_topology::{FailureElement, Network, NetworkError, Route, RouteError};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// An admitted set. Buffers are those of the network's queues.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct AdmittedClaim {
     /// The network.
     pub network: Arc<Network>,
     /// Other traffic.
@@ -19,7 +19,7 @@ pub struct Claim {
     /// Groups of promises about packets that are sent over several routes at once.
     pub protected: Vec<Protected>,
     /// `Order` of a queue's packets under the jitter of nodes.
-    pub order: Order,
+    pub order: PacketOrder,
     /// Switches whose ports share one service; all others are output-queued.
     pub services: Vec<SharedService>,
 }
@@ -100,7 +100,7 @@ pub enum ClaimError {
     /// An attack cuts what is not there.
     NoElement {
         /// The unknown element.
-        element: Element,
+        element: FailureElement,
     },
     /// An attack on a promise that is not there.
     NoPromise {
@@ -124,22 +124,14 @@ impl fmt::Display for ClaimError {
             }
             Self::Network(error) => error.fmt(f),
             Self::Run(error) => write!(f, "the simulator refuses the run: {error}"),
-            Self::NoElement { element: Element::Cable(link) } => {
-                write!(
-                    f,
-                    "there is no link {}: the cuts of an attack are numbered by the network of the same input",
-                    link.0
-                )
+            Self::NoElement { element: FailureElement::Cable(link) } => {
+                write!(f, "there is no link {}: cuts of an attack refer to the network of the same input", link.0)
             }
-            Self::NoElement { element: Element::Switch(node) } => {
-                write!(
-                    f,
-                    "node {} is not a switch: the cuts of an attack are numbered by the network of the same input",
-                    node.0
-                )
+            Self::NoElement { element: FailureElement::Switch(node) } => {
+                write!(f, "node {} is not a switch: cuts of an attack refer to the network of the same input", node.0)
             }
             Self::NoPromise { number, promises } => {
-                write!(f, "there is no promise {number}: they are numbered from 0, and there are {promises}")
+                write!(f, "no guarantee {number}: there are {promises}, counted from 0")
             }
         }
     }
@@ -147,7 +139,7 @@ impl fmt::Display for ClaimError {
 
 impl std::error::Error for ClaimError {}
 
-impl Claim {
+impl AdmittedClaim {
     /// Checks that every promise is about a route of the network.
     ///
     /// # Errors

@@ -5,19 +5,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_recheck::{
-    CheckProgress, Checked, Claim as Asked, ClaimedQueue, PromisedFlow, QueueFinding, ShareTerms, ShareTimes,
+    CheckProgress, Claim as Asked, ClaimedQueue, PromisedFlow, QueueFinding, RecheckReport, ShareTerms, ShareTimes,
     check_all_shares, check_watched,
 };
 use wayleave_topology::{Class, Classes, LinkId, Network, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 
 use crate::asked::{asked, bucket, constants, flow, route_name};
-use crate::bucket::Bucket;
-use crate::claim::{Background, Claim, Duplication, Promise, Protected};
+use crate::bucket::AttackBucket;
+use crate::claim::{AdmittedClaim, Background, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
 use crate::exact::{check_past, check_share_queues, check_share_times};
 use crate::reservations::{HistoryError, NoObserver, Reservations};
-use crate::statement::{Admitted, LowestQueue, Part, PlanEvent, StatedQueue, StatedTerm, Statement};
+use crate::statement::{Admitted, DelayPart, LowestQueue, PlanEvent, StatedQueue, StatedTerm, Statement};
 use crate::transit::{Transit, port};
 use crate::transition_checks::check_transitions;
 
@@ -25,7 +25,7 @@ use crate::transition_checks::check_transitions;
 #[derive(Clone, Debug)]
 pub struct Derivation {
     /// Promises for the packet test: each with the smaller one of the stated and the derived bound.
-    pub claim: Claim,
+    pub claim: AdmittedClaim,
     /// Statements that are wrong, or that break a promise.
     pub discrepancies: Vec<Discrepancy>,
     /// Queues that hold flows.
@@ -54,7 +54,7 @@ pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
 #[derive(Clone, Debug)]
 pub struct RouteReservation {
     /// The bucket on the wire.
-    pub bucket: Bucket,
+    pub bucket: AttackBucket,
     /// The largest frame on the wire, where one is known.
     pub max_frame: Option<Bytes>,
     /// The route.
@@ -268,9 +268,9 @@ fn check_contract(statement: &Statement, admitted: &Admitted, discrepancies: &mu
 fn term_text(network: &Network, term: StatedTerm) -> String {
     let delay = term.delay;
     match term.part {
-        Part::Queue(link, queue) => format!("{delay} in queue {queue} of {}", network.link(link).name),
-        Part::Propagation(link) => format!("{delay} of propagation on {}", network.link(link).name),
-        Part::Processing(node) => format!("{delay} of processing in {}", network.node(node).name),
+        DelayPart::Queue(link, queue) => format!("{delay:#} in queue {queue} of {}", network.link(link).name),
+        DelayPart::Propagation(link) => format!("{delay:#} of propagation on {}", network.link(link).name),
+        DelayPart::Processing(node) => format!("{delay:#} of processing in {}", network.node(node).name),
     }
 }
 
@@ -282,9 +282,9 @@ fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
         let link = network.link(hop.link);
         let budget = statement.queue(hop.link, hop.queue).map(|said| said.budget);
         let parts = [
-            (Part::Queue(hop.link, hop.queue), budget.unwrap_or(Time::ZERO)),
-            (Part::Propagation(hop.link), link.propagation),
-            (Part::Processing(link.from), network.node(link.from).processing),
+            (DelayPart::Queue(hop.link, hop.queue), budget.unwrap_or(Time::ZERO)),
+            (DelayPart::Propagation(hop.link), link.propagation),
+            (DelayPart::Processing(link.from), network.node(link.from).processing),
         ];
         terms.extend(parts.map(|(part, delay)| StatedTerm { part, delay }));
     }
@@ -292,7 +292,7 @@ fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
 }
 
 /// Compares the numbers of flows in queues.
-fn check_counts(statement: &Statement, report: &Checked, discrepancies: &mut Vec<Discrepancy>) {
+fn check_counts(statement: &Statement, report: &RecheckReport, discrepancies: &mut Vec<Discrepancy>) {
     for said in &statement.queues {
         let derived = report.queue(said.link, said.queue).map_or(0, |found| found.flows);
         if derived != said.flows {
@@ -303,7 +303,12 @@ fn check_counts(statement: &Statement, report: &Checked, discrepancies: &mut Vec
 }
 
 /// Returns the claim for the packet test.
-fn claim(statement: &Statement, reservations: &Reservations<'_>, flows: &Flows, report: &Checked) -> Claim {
+fn claim(
+    statement: &Statement,
+    reservations: &Reservations<'_>,
+    flows: &Flows,
+    report: &RecheckReport,
+) -> AdmittedClaim {
     let network = &statement.network;
     let (mut promises, mut protected): (Vec<Promise>, Vec<Protected>) = (Vec::new(), Vec::new());
     let mut last = None;
@@ -337,11 +342,11 @@ fn claim(statement: &Statement, reservations: &Reservations<'_>, flows: &Flows, 
         LowestQueue::Contracts => Background::Dropped,
     };
     let order = statement.counting.order;
-    Claim { network: network.clone(), background, promises, protected, order, services: Vec::new() }
+    AdmittedClaim { network: network.clone(), background, promises, protected, order, services: Vec::new() }
 }
 
 /// Returns the present delay of a route: the sum of its queues, each rounded up.
-fn derived_today(network: &Network, route: &Route, report: &Checked) -> Option<Time> {
+fn derived_today(network: &Network, route: &Route, report: &RecheckReport) -> Option<Time> {
     let wait = |hop: &wayleave_topology::Hop| report.queue(hop.link, hop.queue)?.delay_rounded_up();
     let waits: Option<Time> = route.hops.iter().map(wait).sum();
     waits?.checked_add(constants(network, route))

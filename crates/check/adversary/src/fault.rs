@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wayleave_topology::{Network, NetworkBuilder, NetworkError, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::claim::{Claim, Duplication, Promise};
+use crate::claim::{AdmittedClaim, Duplication, Promise};
 use crate::derive::derive;
 use crate::statement::{Admitted, PlanEvent, StatedQueue, Statement, TransitionRule};
 
@@ -48,7 +48,7 @@ pub enum Fault {
 pub enum Layer {
     /// In the statements: a [`Statement`].
     Statement,
-    /// In the treatment of packets, or in a single promise: a [`Claim`].
+    /// In the treatment of packets, or in a single promise: a [`AdmittedClaim`].
     Packets,
 }
 
@@ -130,7 +130,7 @@ impl Fault {
     }
 }
 
-impl Claim {
+impl AdmittedClaim {
     /// The same claim with something wrong.
     ///
     /// # Errors
@@ -184,7 +184,7 @@ fn with_small_buffers(network: &Network) -> Result<Network, NetworkError> {
 }
 
 /// At every port that promises use with two queues or more, the packets of the highest two of them change queues.
-fn swap_priorities(claim: &mut Claim) -> Result<(), FaultNotInjected> {
+fn swap_priorities(claim: &mut AdmittedClaim) -> Result<(), FaultNotInjected> {
     let mut used = vec![std::collections::BTreeSet::new(); claim.network.links().len()];
     for hop in claim.promises.iter().flat_map(|promise| &promise.route.hops) {
         if let Some(queues) = used.get_mut(hop.link.index()) {
@@ -251,7 +251,7 @@ impl Statement {
             }
             Fault::MovesChained => {
                 broken.last_admitted(|admitted| !admitted.moved.is_empty()).ok_or(none("no flow was moved"))?;
-                broken.patience = TransitionRule::None;
+                broken.transition_rule = TransitionRule::None;
             }
             Fault::JitterIgnored => {
                 if self.network.nodes().all(|(_, node)| node.jitter == Time::ZERO) {
@@ -271,7 +271,7 @@ impl Statement {
     }
 
     fn all_admitted(&mut self) -> impl DoubleEndedIterator<Item = &mut Admitted> {
-        self.history.iter_mut().filter_map(|happening| match happening {
+        self.history.iter_mut().filter_map(|event| match event {
             PlanEvent::Admitted(admitted) => Some(&mut **admitted),
             PlanEvent::Released { .. } | PlanEvent::Shared { .. } => None,
         })

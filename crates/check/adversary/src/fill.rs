@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::Bytes;
 
-use crate::claim::{Background, Claim};
+use crate::claim::{AdmittedClaim, Background};
 
 /// No port is filled from more inputs than this.
 const MAX_INPUTS: usize = 4;
@@ -22,7 +22,7 @@ pub(crate) struct FillRoutes {
 
 impl FillRoutes {
     /// Routes for every link that a promise uses.
-    pub(crate) fn new(claim: &Claim, network: &Network) -> Self {
+    pub(crate) fn new(claim: &AdmittedClaim, network: &Network) -> Self {
         let Background::Saturating { largest } = &claim.background else { return Self { routes: BTreeMap::new() } };
         let hops = || claim.promises.iter().flat_map(|promise| &promise.route.hops);
         let lowest = |link: LinkId| network.queues(link).len() as u8 - 1;
@@ -150,7 +150,7 @@ mod tests {
     use crate::stage::Stage;
 
     /// One promise between the first and the last host of a fat tree.
-    fn claim(queue: u8) -> Claim {
+    fn claim(queue: u8) -> AdmittedClaim {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let nodes = ["h1", "pod1-edge1", "pod1-agg1", "core1", "pod4-agg1", "pod4-edge2", "h16"];
         let hop = |pair: &[&str]| Hop {
@@ -167,18 +167,18 @@ mod tests {
             today: None,
         };
         let largest = vec![Bytes::new(1562); network.links().len()];
-        Claim {
+        AdmittedClaim {
             network,
             background: Background::Saturating { largest },
             promises: vec![promise],
             protected: Vec::new(),
-            order: wayleave_scenarios::Order::Free,
+            order: wayleave_scenarios::PacketOrder::Free,
             services: Vec::new(),
         }
     }
 
     #[test]
-    fn every_port_on_the_way_is_offered_more_than_it_sends() {
+    fn every_port_of_the_route_is_offered_more_than_it_sends() {
         let claim = claim(0);
         let stage = Stage::new(&claim).unwrap();
         let (fill, network) = (&stage.fill, &stage.network);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_a_contract_has_is_left_to_it() {
+    fn fill_traffic_avoids_queues_with_a_contract() {
         let claim = claim(7);
         let stage = Stage::new(&claim).unwrap();
         let fill = &stage.fill;

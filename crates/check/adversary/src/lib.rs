@@ -7,12 +7,12 @@
 //!    on the wire, every queue's delay and backlog and every bound, by the method of `wayleave-recheck`. It lists
 //!    every [`Discrepancy`] between the two. Moves are followed one by one, with the packets that were still on
 //!    departed routes.
-//! 2. [`verify()`] takes the resulting promises (a [`Claim`]), and lets the simulator run them under a sequence of
+//! 2. [`verify()`] takes the resulting promises (a [`AdmittedClaim`]), and lets the simulator run them under a sequence of
 //!    attacks, on all processors. It returns a [`Verification`] with the longest observed delay of each promise, and
 //!    with every promise that did not hold. A scheme without statements about queues (QJump, Loko) has a claim only.
 //!
 //! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
-//! and traffic without a contract fills the queues below. Attacks vary in the start times of bursts ([`Timing`]), in
+//! and traffic without a contract fills the queues below. Attacks vary in the start times of bursts ([`BurstTiming`]), in
 //! the size of frames, and in other traffic. The delay of a queue is largest for the packet that arrives when all
 //! bursts have just arrived (the last knee of the arrival curve; `docs/theory/admission.md`, section 5). So aimed
 //! attacks let the bursts of all contracts that meet a victim arrive at each queue together with its last packet. A
@@ -43,7 +43,7 @@
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_topology::{Hop, Route};
 //! use wayleave_units::{Bytes, Rate, Time};
-//! use wayleave_adversary::{Background, Claim, Effort, Order, Promise, verify};
+//! use wayleave_adversary::{Background, AdmittedClaim, Effort, PacketOrder, Promise, verify};
 //!
 //! let network = Arc::new(build::star(3, Cabling::default())?);
 //! let link = |name| network.find_link(name).ok_or("no such link");
@@ -56,12 +56,12 @@
 //!     bound: Time::from_micros(100),
 //!     today: None,
 //! };
-//! let claim = |promise: &Promise| Claim {
+//! let claim = |promise: &Promise| AdmittedClaim {
 //!     network: network.clone(),
 //!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
 //!     promises: vec![promise.clone()],
 //!     protected: Vec::new(),
-//!     order: Order::Free,
+//!     order: PacketOrder::Free,
 //!     services: Vec::new(),
 //! };
 //! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
@@ -98,9 +98,11 @@ mod transit;
 mod transition_checks;
 mod verify;
 
-pub use attack::{Attack, AttackError, CrossTraffic, Cut, Frames, JitterDraw, PhaseShift, PhaseTarget, Timing};
-pub use bucket::Bucket;
-pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
+pub use attack::{
+    Attack, AttackError, BurstTiming, CrossTraffic, FrameSizes, InjectedFailure, JitterDraw, PhaseShift, PhaseTarget,
+};
+pub use bucket::AttackBucket;
+pub use claim::{AdmittedClaim, Background, ClaimError, Duplication, Promise, Protected};
 pub use classes::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, SharePromise,
     WeightPromise, verify_classes,
@@ -111,14 +113,14 @@ pub use effort::Effort;
 pub use exact::check_moments;
 pub use fault::{Fault, FaultNotInjected, Layer};
 pub use links::{LinkClaim, Pattern};
-pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
+pub use report::{AttackViolation, Breach, PromiseFinding, ProtectedFinding, Verification};
 pub use reservations::HistoryError;
 pub use statement::{
-    Accounting, Admitted, Exactness, Kind, Lines, LowestQueue, MinimaTerms, ModelAccounting, Part, PlanEvent,
-    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, TransitionRule,
+    Admitted, ByteAccounting, DecisionKind, DelayPart, Exactness, Lines, LowestQueue, MinimaTerms, ModelAccounting,
+    PlanEvent, Relocation, RequestedTerms, StatedQueue, StatedRoute, StatedTerm, Statement, TransitionRule,
 };
 pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
 pub use terms::{MaximumPromise, PartPromise, ReceiverContention, TrafficDirection};
 pub use verify::{replay, verify};
 
-pub use wayleave_scenarios::Order;
+pub use wayleave_scenarios::PacketOrder;

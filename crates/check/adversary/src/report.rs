@@ -6,16 +6,16 @@ use wayleave_sim::stats::Histogram;
 use wayleave_units::Time;
 
 use crate::attack::Attack;
-use crate::claim::Claim;
+use crate::claim::AdmittedClaim;
 use crate::run::{LossRule, PromiseObservation, ProtectionObservation};
 
 /// The outcome of a verification.
 #[derive(Clone, Debug, Default)]
 pub struct Verification {
     /// One for each promise, in the order of the claim.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PromiseFinding>,
     /// Violations; for each promise and kind, the worst. Those of attacked promises come first.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<AttackViolation>,
     /// Runs of the simulator.
     pub runs: u64,
     /// Packets put on links in all of them.
@@ -39,7 +39,7 @@ pub struct ProtectedFinding {
 
 /// The worst that was seen of one promise.
 #[derive(Clone, Debug, Default)]
-pub struct Finding {
+pub struct PromiseFinding {
     /// The longest that a packet took, in ps, from release to the last bit at the receiver.
     pub delay_ps: u64,
     /// Of all packets in all runs, in ps, from release to the last bit at the receiver.
@@ -54,7 +54,7 @@ pub struct Finding {
 
 /// Something that should not be.
 #[derive(Clone, Debug)]
-pub struct Violation {
+pub struct AttackViolation {
     /// Number of the promise in the claim.
     pub promise: usize,
     /// The breach.
@@ -92,7 +92,7 @@ pub enum Breach {
     },
 }
 
-impl Finding {
+impl PromiseFinding {
     /// The longest that a packet took, rounded up to whole ns.
     pub fn delay(&self) -> Time {
         in_time(self.delay_ps)
@@ -126,10 +126,10 @@ impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Late { delay_ps, bound } => {
-                write!(f, "a packet took {}, above the guaranteed {bound}", in_time(delay_ps))
+                write!(f, "a packet took {:#}, above the guaranteed {bound:#}", in_time(delay_ps))
             }
             Self::Unproven { delay_ps, today } => {
-                write!(f, "a packet took {}, above the current bound of {today}", in_time(delay_ps))
+                write!(f, "a packet took {:#}, above the current bound of {today:#}", in_time(delay_ps))
             }
             Self::Dropped { packets: 1 } => f.write_str("a packet was dropped at a full buffer"),
             Self::Dropped { packets } => write!(f, "{packets} packets were dropped at full buffers"),
@@ -144,9 +144,9 @@ impl fmt::Display for Breach {
 }
 
 impl Verification {
-    pub(crate) fn new(claim: &Claim) -> Self {
+    pub(crate) fn new(claim: &AdmittedClaim) -> Self {
         Self {
-            findings: vec![Finding::default(); claim.promises.len()],
+            findings: vec![PromiseFinding::default(); claim.promises.len()],
             protected: vec![ProtectedFinding::default(); claim.protected.len()],
             ..Self::default()
         }
@@ -158,20 +158,20 @@ impl Verification {
     }
 
     /// The promise that came closest to its limit: `None` if nothing arrived at all.
-    pub fn closest(&self, claim: &Claim) -> Option<usize> {
+    pub fn closest(&self, claim: &AdmittedClaim) -> Option<usize> {
         let seen = (0..self.findings.len()).filter(|&number| self.findings[number].delay_ps > 0);
         seen.max_by(|&a, &b| self.share(claim, a).total_cmp(&self.share(claim, b)))
     }
 
     /// Returns the worst observed delay of a promise, relative to the present delay by the calculus (or to the
     /// promise).
-    pub fn share(&self, claim: &Claim, promise: usize) -> f64 {
+    pub fn share(&self, claim: &AdmittedClaim, promise: usize) -> f64 {
         let limit = claim.promises[promise].limit().as_nanos().max(1);
         self.findings[promise].delay_ps as f64 / (limit as f64 * 1e3)
     }
 
     /// Adds what a run shows.
-    pub(crate) fn add(&mut self, claim: &Claim, seen: &[PromiseObservation], attack: &Attack) {
+    pub(crate) fn add(&mut self, claim: &AdmittedClaim, seen: &[PromiseObservation], attack: &Attack) {
         for seen in seen {
             let finding = &mut self.findings[seen.promise];
             finding.delays.merge(&seen.delays);
@@ -199,7 +199,7 @@ impl Verification {
     }
 
     /// Adds what a run with failures shows of protected contracts.
-    pub(crate) fn add_protected(&mut self, claim: &Claim, kept: &[ProtectionObservation], attack: &Attack) {
+    pub(crate) fn add_protected(&mut self, claim: &AdmittedClaim, kept: &[ProtectionObservation], attack: &Attack) {
         for kept in kept {
             if kept.is_any_left {
                 let finding = &mut self.protected[kept.group];
@@ -224,11 +224,11 @@ impl Verification {
     }
 
     fn violate(&mut self, promise: usize, breach: Breach, attack: &Attack) {
-        let same = |known: &&mut Violation| known.promise == promise && known.breach.kind() == breach.kind();
+        let same = |known: &&mut AttackViolation| known.promise == promise && known.breach.kind() == breach.kind();
         match self.violations.iter_mut().find(same) {
             Some(known) if known.breach.size() >= breach.size() => {}
             Some(known) => (known.breach, known.attack) = (breach, attack.clone()),
-            None => self.violations.push(Violation { promise, breach, attack: attack.clone() }),
+            None => self.violations.push(AttackViolation { promise, breach, attack: attack.clone() }),
         }
     }
 }

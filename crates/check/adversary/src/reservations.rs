@@ -7,7 +7,7 @@ use wayleave_recheck::PromisedShare;
 use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
-use crate::statement::{Admitted, Kind, PlanEvent, Relocation, Statement};
+use crate::statement::{Admitted, DecisionKind, PlanEvent, Relocation, Statement};
 
 /// One contract's place in the network.
 #[derive(Clone, Debug)]
@@ -127,9 +127,9 @@ impl<'s> Reservations<'s> {
     /// Goes through the history of a statement.
     pub(crate) fn of(statement: &'s Statement, watcher: &mut dyn TransitionObserver<'s>) -> Result<Self, HistoryError> {
         let mut reservations = Self::default();
-        for happening in &statement.history {
-            reservations.free(happening.at());
-            match happening {
+        for event in &statement.history {
+            reservations.free(event.at());
+            match event {
                 PlanEvent::Admitted(admitted) => {
                     for moved in &admitted.moved {
                         let left = reservations.relocate(&statement.network, admitted, moved)?;
@@ -180,7 +180,7 @@ impl<'s> Reservations<'s> {
             return Err(HistoryError::NoRoute { name: name.to_owned() });
         }
         let old = self.by_name.get(name).copied();
-        if old.is_some() && admitted.kind == Kind::New {
+        if old.is_some() && admitted.kind == DecisionKind::New {
             return Err(HistoryError::Twice { name: name.to_owned() });
         }
         let routes = admitted.routes.iter().map(|stated| stated.route.clone()).collect();

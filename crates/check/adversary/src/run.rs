@@ -2,13 +2,14 @@
 
 use wayleave_scenarios::Element as Failing;
 use wayleave_scenarios::{
-    Change, Copies, Discipline, FlowEndpoints, Jitter, JitterDistribution, Outage, PacketKind, Phase, Scenario, Traffic,
+    Copies, Discipline, ElementChange, FlowEndpoints, Jitter, JitterDistribution, Outage, PacketKind, Scenario,
+    StartPhase, Traffic,
 };
 use wayleave_sim::stats::Histogram;
-use wayleave_topology::{Element, Route};
+use wayleave_topology::{FailureElement, Route};
 use wayleave_units::{Bytes, Time};
 
-use crate::attack::{Attack, CrossTraffic, Cut, JitterDraw};
+use crate::attack::{Attack, CrossTraffic, InjectedFailure, JitterDraw};
 use crate::claim::{Background, ClaimError, Duplication};
 use crate::narrow::narrow;
 use crate::schedule::{AfterBurst, Burst};
@@ -84,12 +85,12 @@ enum Owner {
 impl Stage<'_> {
     /// Makes an attack.
     pub(crate) fn run(&self, attack: &Attack, packet_hops: u64) -> Result<RunObservations, ClaimError> {
-        if let Some(number) = attack.victim().filter(|&victim| victim >= self.ways.len()) {
-            return Err(ClaimError::NoPromise { number, promises: self.ways.len() });
+        if let Some(number) = attack.victim().filter(|&victim| victim >= self.paths.len()) {
+            return Err(ClaimError::NoPromise { number, promises: self.paths.len() });
         }
-        let is_there = |cut: &Cut| match cut.element {
-            Element::Cable(link) => link.index() < self.network.links().len(),
-            Element::Switch(node) => self.network.switches().any(|switch| switch == node),
+        let is_there = |cut: &InjectedFailure| match cut.element {
+            FailureElement::Cable(link) => link.index() < self.network.links().len(),
+            FailureElement::Switch(node) => self.network.switches().any(|switch| switch == node),
         };
         if let Some(cut) = attack.cuts.iter().find(|cut| !is_there(cut)) {
             return Err(ClaimError::NoElement { element: cut.element });
@@ -194,7 +195,11 @@ impl Stage<'_> {
         }
         for cut in &attack.cuts {
             let at = time((cut.at_ns + lead - first).clamp(0, plan.end));
-            scenario.outages.extend(self.outages(cut.element).map(|what| Outage { at, what, change: Change::Fails }));
+            scenario.outages.extend(self.outages(cut.element).map(|what| Outage {
+                at,
+                what,
+                change: ElementChange::Fails,
+            }));
         }
         scenario.outages.sort_by_key(|outage| outage.at);
         (scenario, owners)
@@ -242,10 +247,10 @@ impl Stage<'_> {
     }
 
     /// Returns the elements that fail with an element.
-    fn outages(&self, element: Element) -> impl Iterator<Item = Failing> {
+    fn outages(&self, element: FailureElement) -> impl Iterator<Item = Failing> {
         let (one, other) = match element {
-            Element::Cable(link) => (Failing::Link(link), self.network.reverse(link).map(Failing::Link)),
-            Element::Switch(node) => (Failing::Switch(node), None),
+            FailureElement::Cable(link) => (Failing::Link(link), self.network.reverse(link).map(Failing::Link)),
+            FailureElement::Switch(node) => (Failing::Switch(node), None),
         };
         std::iter::once(one).chain(other)
     }
@@ -267,11 +272,11 @@ impl Stage<'_> {
 
     /// The routes that fill the queues below.
     fn background(&self, attack: &Attack) -> Vec<(Route, Bytes)> {
-        if attack.company == CrossTraffic::Quiet || self.claim.background == Background::Dropped {
+        if attack.cross_traffic == CrossTraffic::Quiet || self.claim.background == Background::Dropped {
             return Vec::new();
         }
         let routes = match attack.victim() {
-            Some(victim) => self.fill.routes(self.ways[victim].hops.iter().map(|stop| stop.link)),
+            Some(victim) => self.fill.routes(self.paths[victim].hops.iter().map(|stop| stop.link)),
             None => self.fill.routes(self.fill.links()),
         };
         routes.into_iter().cloned().collect()
@@ -286,12 +291,12 @@ impl Stage<'_> {
     fn transit(&self, route: &Route, frame: Bytes) -> i64 {
         let links = || route.hops.iter().map(|hop| self.network.link(hop.link));
         let slowest = links().map(|link| sending(frame.get(), link.rate)).max().unwrap_or(0);
-        let on_the_way = links().map(|link| {
+        let in_transit = links().map(|link| {
             let nodes = [link.from, link.to].map(|node| self.network.node(node));
             let inside = nodes.into_iter().map(|node| node.processing + node.jitter).sum::<Time>();
             nanos(link.propagation + inside) + sending(frame.get(), link.rate)
         });
-        on_the_way.sum::<i64>() + LEAD_FRAMES * slowest
+        in_transit.sum::<i64>() + LEAD_FRAMES * slowest
     }
 
     fn filling(&self, number: usize, route: &Route, frame: Bytes, (lead, end): (i64, i64)) -> Traffic {
@@ -315,7 +320,7 @@ impl Stage<'_> {
             rate: terms.rate,
             // A smaller burst is within the contract, too.
             burst: Bytes::new(plan.share.of(terms.burst.get()).max(frame)),
-            phase: Phase::Together,
+            phase: StartPhase::Together,
         };
         let name = format!("burst {number}");
         let mut traffic = Traffic::packets(&name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
@@ -340,7 +345,7 @@ impl Stage<'_> {
     ) -> Plan {
         let hops = |burst: &Burst| {
             let routes = if attack.cuts.is_empty() { &[burst.promise] } else { self.routes(&burst.promise) };
-            routes.iter().map(|&route| self.ways[route].hops.len()).sum::<usize>() as f64
+            routes.iter().map(|&route| self.paths[route].hops.len()).sum::<usize>() as f64
         };
         let frame = |burst: &Burst| self.frame(burst.promise, attack.frames).unwrap_or(1) as f64;
         let terms = |burst: &Burst| &self.claim.promises[burst.promise];

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_scenarios::Order;
+use wayleave_scenarios::PacketOrder;
 use wayleave_topology::LinkId;
 
-use crate::attack::{Attack, JitterDraw, PhaseTarget, Timing};
+use crate::attack::{Attack, BurstTiming, JitterDraw, PhaseTarget};
 use crate::claim::Background;
 use crate::stage::{Joiner, Stage, Stop, nanos, sending};
 
@@ -37,14 +37,14 @@ impl Stage<'_> {
     pub(crate) fn schedule(&self, attack: &Attack) -> Vec<Burst> {
         let once = |(promise, start)| Burst { promise, start, then: AfterBurst::Rate };
         match attack.timing {
-            Timing::Together => {
-                (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
+            BurstTiming::Together => {
+                (0..self.paths.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
             }
-            Timing::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
-            Timing::Repeated => self.repeated(attack),
-            Timing::Colliding { victim } => self.aimed(attack, victim, Aim::Alone),
-            Timing::Chasing { victim } => self.aimed(attack, victim, Aim::Delayed),
-            Timing::Squeezing { victim } => self.aimed(attack, victim, Aim::Squeezed),
+            BurstTiming::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
+            BurstTiming::Repeated => self.repeated(attack),
+            BurstTiming::Colliding { victim } => self.aimed(attack, victim, Aim::Alone),
+            BurstTiming::Chasing { victim } => self.aimed(attack, victim, Aim::Delayed),
+            BurstTiming::Squeezing { victim } => self.aimed(attack, victim, Aim::Squeezed),
         }
     }
 
@@ -66,7 +66,7 @@ impl Stage<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(attack.seed);
         let window = self.window(attack.seed);
         let phase = |promise| rng.random_range(0..window) + self.own_shift(attack, promise);
-        (0..self.ways.len()).map(phase).collect()
+        (0..self.paths.len()).map(phase).collect()
     }
 
     fn repeated(&self, attack: &Attack) -> Vec<Burst> {
@@ -96,9 +96,9 @@ impl Stage<'_> {
         let is_late = attack.held_up == JitterDraw::Late;
         // Arrival time of the victim's last packet at the queue, in ns after its release. The delay of its host
         // before the first queue equals the delay behind it, unless packets take different times there.
-        let own_jitter = self.ways[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
+        let own_jitter = self.paths[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
         let mut arrival = own_jitter;
-        for (at, stop) in self.ways[victim].hops.iter().enumerate() {
+        for (at, stop) in self.paths[victim].hops.iter().enumerate() {
             let groups = self.groups(joiners.iter().filter(|joiner| joiner.at == at));
             for (input, group) in &groups {
                 let gained = if is_late { self.gained(stop, *input) } else { 0 };
@@ -128,10 +128,10 @@ impl Stage<'_> {
     /// with full jitter for all packets.
     fn gained(&self, stop: &Stop, input: Option<LinkId>) -> i64 {
         match (self.claim.order, input) {
-            (Order::Free, Some(_)) => stop.jitter,
+            (PacketOrder::Free, Some(_)) => stop.jitter,
             // A host's own take nothing at its first queue.
-            (Order::Free, None) | (Order::Kept, Some(_)) => 0,
-            (Order::Kept, None) => -stop.jitter,
+            (PacketOrder::Free, None) | (PacketOrder::Kept, Some(_)) => 0,
+            (PacketOrder::Kept, None) => -stop.jitter,
         }
     }
 
@@ -162,12 +162,12 @@ impl Stage<'_> {
         arrives: i64,
         involved: &mut BTreeSet<usize>,
     ) -> Vec<Burst> {
-        let lowest = group.members.iter().map(|joiner| self.ways[joiner.promise].hops[joiner.own - 1].queue).max();
+        let lowest = group.members.iter().map(|joiner| self.paths[joiner.promise].hops[joiner.own - 1].queue).max();
         let sharers = self.on_link.get(&input).into_iter().flatten();
         let others: Vec<(usize, usize)> = sharers
             .copied()
             .filter(|&(promise, own)| {
-                Some(self.ways[promise].hops[own].queue) <= lowest && !involved.contains(&promise)
+                Some(self.paths[promise].hops[own].queue) <= lowest && !involved.contains(&promise)
             })
             .collect();
         involved.extend(others.iter().map(|&(promise, _)| promise));
@@ -182,7 +182,7 @@ impl Stage<'_> {
         // moment.
         let grown = u128::from(rate) * u128::from(held_up.unsigned_abs()) / 8_000_000_000;
         let clump = group.bytes.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX));
-        let latency = group.members.first().map_or(0, |joiner| self.ways[joiner.promise].hops[joiner.own - 1].latency);
+        let latency = group.members.first().map_or(0, |joiner| self.paths[joiner.promise].hops[joiner.own - 1].latency);
         let begins = arrives - latency - sending(clump, line) - held_up;
         // The others first: in one queue they are first served.
         let members = group.members.iter().map(|joiner| (joiner.promise, joiner.own - 1));
@@ -225,7 +225,7 @@ impl Stage<'_> {
         let mut groups: BTreeMap<Option<LinkId>, Group> = BTreeMap::new();
         for &joiner in joiners {
             let before = joiner.own.checked_sub(1);
-            let input = before.map(|before| self.ways[joiner.promise].hops[before].link);
+            let input = before.map(|before| self.paths[joiner.promise].hops[before].link);
             let group = groups.entry(input).or_default();
             group.bytes += self.claim.promises[joiner.promise].burst.get();
             group.members.push(joiner);
@@ -261,10 +261,10 @@ mod tests {
     use wayleave_units::{Bytes, Rate, Time};
 
     use super::*;
-    use crate::claim::{Claim, Promise};
+    use crate::claim::{AdmittedClaim, Promise};
 
     /// From `h1` with 1,000 B, and from `h2` and `h3` with `burst`, to `h4`, all in one queue at 1 Gbit/s.
-    fn claim(burst: u64) -> Claim {
+    fn claim(burst: u64) -> AdmittedClaim {
         let network = Arc::new(build::star(4, Cabling::default()).unwrap());
         let promise = |host: u64, burst: u64| {
             let names = [format!("h{host}->s1"), "s1->h4".to_owned()];
@@ -280,23 +280,23 @@ mod tests {
             }
         };
         let promises = vec![promise(1, 1000), promise(2, burst), promise(3, burst)];
-        Claim {
+        AdmittedClaim {
             network: network.clone(),
             background: Background::Dropped,
             promises,
             protected: Vec::new(),
-            order: wayleave_scenarios::Order::Free,
+            order: wayleave_scenarios::PacketOrder::Free,
             services: Vec::new(),
         }
     }
 
     #[test]
-    fn the_last_packet_of_every_burst_comes_with_that_of_the_victim() {
+    fn the_last_packet_of_every_burst_arrives_with_that_of_the_victim() {
         let claim = claim(5000);
         let stage = Stage::new(&claim).unwrap();
         // 1,000 B take 8 us, so those with four frames more begin 32 us before the victim, which is the last of its
         // instant.
-        let bursts = stage.schedule(&Attack::new(Timing::Colliding { victim: 0 }, 1));
+        let bursts = stage.schedule(&Attack::new(BurstTiming::Colliding { victim: 0 }, 1));
         let starts: Vec<(usize, i64)> = bursts.iter().map(|burst| (burst.promise, burst.start)).collect();
         assert_eq!(starts, [(1, -32_000), (2, -32_000), (0, 0)]);
     }
@@ -306,7 +306,7 @@ mod tests {
         let claim = claim(1000);
         let stage = Stage::new(&claim).unwrap();
         for seed in 0..6 {
-            let bursts = stage.schedule(&Attack::new(Timing::Repeated, seed));
+            let bursts = stage.schedule(&Attack::new(BurstTiming::Repeated, seed));
             for promise in 0..3 {
                 let own: Vec<&Burst> = bursts.iter().filter(|burst| burst.promise == promise).collect();
                 // 1,000 B at 8 Mbit/s are earned in 1 ms.
@@ -318,7 +318,7 @@ mod tests {
                 );
             }
         }
-        let all: usize = (0..6).map(|seed| stage.schedule(&Attack::new(Timing::Repeated, seed)).len()).sum();
+        let all: usize = (0..6).map(|seed| stage.schedule(&Attack::new(BurstTiming::Repeated, seed)).len()).sum();
         assert!(all > 6 * 3, "nobody repeats a burst");
     }
 }

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use wayleave_recheck::PromisedShare;
-use wayleave_scenarios::Order;
+use wayleave_scenarios::PacketOrder;
 use wayleave_topology::{LinkId, Network, NodeId, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::bucket::Bucket;
+use crate::bucket::AttackBucket;
 use crate::discrepancy::Discrepancy;
 
 /// All statements.
@@ -30,7 +30,7 @@ pub struct Statement {
     /// Terms of times of minima.
     pub minima: MinimaTerms,
     /// `Patience` of later decisions for the packets of moved flows.
-    pub patience: TransitionRule,
+    pub transition_rule: TransitionRule,
     /// Faults found while the statement was read.
     pub findings: Vec<Discrepancy>,
 }
@@ -56,7 +56,7 @@ pub struct ModelAccounting {
     /// `Lines`: cap of arrivals by the line rate.
     pub lines: Lines,
     /// `Order` of a queue's packets under the jitter of nodes.
-    pub order: Order,
+    pub order: PacketOrder,
     /// Relation of the stated figures of queues to the derived ones.
     pub figures: Exactness,
 }
@@ -151,15 +151,15 @@ pub struct Admitted {
     /// Time of the event; zero for all contracts of a list.
     pub at: Time,
     /// Kind of the admission: a new contract or a change.
-    pub kind: Kind,
+    pub kind: DecisionKind,
     /// The sending host.
     pub from: NodeId,
     /// The receiving host.
     pub to: NodeId,
     /// Its request.
-    pub asked: Terms,
+    pub asked: RequestedTerms,
     /// Reservation on every route: the traffic that its shaper permits.
-    pub reserved: Bucket,
+    pub reserved: AttackBucket,
     /// The largest frame on the wire, where one is known.
     pub max_frame: Option<Bytes>,
     /// Its routes: one, or several disjoint ones that carry the same packets.
@@ -175,7 +175,7 @@ pub struct Admitted {
 
 /// Kind of an admission: a new name or a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DecisionKind {
     /// The name is not in use.
     New,
     /// It replaces the admitted contract of this name, if there is one.
@@ -184,18 +184,18 @@ pub enum Kind {
 
 /// Terms of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct RequestedTerms {
     /// Its token bucket, in its own accounting.
-    pub bucket: Bucket,
+    pub bucket: AttackBucket,
     /// Bytes that it counts.
-    pub accounting: Accounting,
+    pub accounting: ByteAccounting,
     /// No packet may take longer.
     pub deadline: Time,
 }
 
 /// Bytes that a contract counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accounting {
+pub enum ByteAccounting {
     /// All that is on the wire.
     Wire,
     /// Frames without FCS, preamble, gap and tags.
@@ -220,14 +220,14 @@ pub struct StatedRoute {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StatedTerm {
     /// Part of the path.
-    pub part: Part,
+    pub part: DelayPart,
     /// Its delay.
     pub delay: Time,
 }
 
 /// Part of the path that delays a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum DelayPart {
     /// A queue.
     Queue(LinkId, u8),
     /// The length of a link.
@@ -292,9 +292,11 @@ impl ModelAccounting {
     ///
     /// A bucket in frame bytes allows `(b + r t) / m` frames of the smallest size m, and no other size brings more on the
     /// wire: what the wire adds is the same for every frame, and frames below Ethernet's smallest are padded.
-    pub fn on_the_wire(&self, terms: &Terms) -> Bucket {
-        let Bucket { rate, burst } = terms.bucket;
-        let (Accounting::Frames { smallest }, Some(tags)) = (terms.accounting, self.tags) else { return terms.bucket };
+    pub fn on_the_wire(&self, terms: &RequestedTerms) -> AttackBucket {
+        let AttackBucket { rate, burst } = terms.bucket;
+        let (ByteAccounting::Frames { smallest }, Some(tags)) = (terms.accounting, self.tags) else {
+            return terms.bucket;
+        };
         let frame = smallest.get().max(1);
         let added = Self::CHECKSUM + Self::BETWEEN_FRAMES + Self::TAG * u64::from(tags);
         let sent = (frame + added).max(Self::SMALLEST);
@@ -302,7 +304,7 @@ impl ModelAccounting {
             let wire = (u128::from(amount) * u128::from(sent)).div_ceil(u128::from(frame));
             u64::try_from(wire).map_or(most, |wire| wire.min(most))
         };
-        Bucket {
+        AttackBucket {
             rate: Rate::from_bits_per_second(scaled(rate.bits_per_second(), Rate::MAX.bits_per_second())),
             burst: Bytes::new(scaled(burst.get(), Bytes::MAX.get())),
         }
@@ -318,14 +320,14 @@ mod tests {
         max_frame: None,
         lowest_queue: LowestQueue::BestEffort,
         lines: Lines::Shape,
-        order: Order::Free,
+        order: PacketOrder::Free,
         figures: Exactness::Exact,
     };
 
-    fn in_frames(burst: u64, smallest: u64) -> Terms {
-        Terms {
-            bucket: Bucket { rate: Rate::from_mbit(1), burst: Bytes::new(burst) },
-            accounting: Accounting::Frames { smallest: Bytes::new(smallest) },
+    fn in_frames(burst: u64, smallest: u64) -> RequestedTerms {
+        RequestedTerms {
+            bucket: AttackBucket { rate: Rate::from_mbit(1), burst: Bytes::new(burst) },
+            accounting: ByteAccounting::Frames { smallest: Bytes::new(smallest) },
             deadline: Time::from_millis(1),
         }
     }

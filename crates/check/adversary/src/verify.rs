@@ -6,8 +6,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-use crate::attack::{Attack, CrossTraffic, Frames, JitterDraw, PhaseTarget, Timing};
-use crate::claim::{Claim, ClaimError};
+use crate::attack::{Attack, BurstTiming, CrossTraffic, FrameSizes, JitterDraw, PhaseTarget};
+use crate::claim::{AdmittedClaim, ClaimError};
 use crate::effort::Effort;
 use crate::report::Verification;
 use crate::run::{PromiseObservation, RunObservations};
@@ -35,12 +35,12 @@ const RUNS_PER_THREAD: usize = 4;
 /// # Panics
 /// If there is no promise `chosen`.
 pub fn verify(
-    claim: &Claim,
+    claim: &AdmittedClaim,
     effort: &Effort,
     chosen: Option<usize>,
     progress: impl FnMut(u64, u64) -> bool,
 ) -> Result<Verification, ClaimError> {
-    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
+    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "no such guarantee");
     let stage = Stage::new(claim)?;
     let mut campaign = Campaign { stage, effort, report: Verification::new(claim), progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {
@@ -53,7 +53,7 @@ pub fn verify(
 ///
 /// # Errors
 /// If the claim cannot be simulated, or the attack is on a promise that is not there.
-pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Verification, ClaimError> {
+pub fn replay(claim: &AdmittedClaim, effort: &Effort, attack: &Attack) -> Result<Verification, ClaimError> {
     let stage = Stage::new(claim)?;
     let shown = stage.run(attack, effort.packet_hops)?;
     let mut report = Verification::new(claim);
@@ -115,17 +115,17 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     /// Returns attacks on all promises at once.
     fn patterns(&self) -> Vec<Attack> {
         let seed = self.effort.seed;
-        let together = Attack::new(Timing::Together, seed);
-        let small = Attack { frames: Frames::Smallest, ..together.clone() };
-        let quiet = Attack { company: CrossTraffic::Quiet, ..together.clone() };
+        let together = Attack::new(BurstTiming::Together, seed);
+        let small = Attack { frames: FrameSizes::Smallest, ..together.clone() };
+        let quiet = Attack { cross_traffic: CrossTraffic::Quiet, ..together.clone() };
         let mut patterns = vec![together, small, quiet];
         for number in 0..u64::from(self.effort.seeds) {
             let seed = seed.wrapping_add(number);
-            patterns.push(Attack::new(Timing::Random, seed));
-            patterns.push(Attack::new(Timing::Repeated, seed));
+            patterns.push(Attack::new(BurstTiming::Random, seed));
+            patterns.push(Attack::new(BurstTiming::Repeated, seed));
             if self.stage.has_jitter() {
                 let drawn = |timing| Attack { held_up: JitterDraw::Drawn, ..Attack::new(timing, seed) };
-                patterns.extend([Timing::Together, Timing::Random, Timing::Repeated].map(drawn));
+                patterns.extend([BurstTiming::Together, BurstTiming::Random, BurstTiming::Repeated].map(drawn));
             }
         }
         patterns
@@ -146,12 +146,12 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     /// Attacks on one.
     fn aimed(&self, victim: usize) -> Vec<Attack> {
         let seed = self.effort.seed;
-        let chasing = Attack::new(Timing::Chasing { victim }, seed);
-        let small = Attack { frames: Frames::Smallest, ..chasing.clone() };
+        let chasing = Attack::new(BurstTiming::Chasing { victim }, seed);
+        let small = Attack { frames: FrameSizes::Smallest, ..chasing.clone() };
         let mut aimed = vec![
             chasing,
-            Attack::new(Timing::Squeezing { victim }, seed),
-            Attack::new(Timing::Colliding { victim }, seed),
+            Attack::new(BurstTiming::Squeezing { victim }, seed),
+            Attack::new(BurstTiming::Colliding { victim }, seed),
             small,
         ];
         if self.stage.has_jitter() {
@@ -211,7 +211,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     /// better.
     fn search(&mut self, victim: usize) -> Result<Next, ClaimError> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.effort.seed ^ victim as u64);
-        let mut best = (0, Attack::new(Timing::Chasing { victim }, self.effort.seed));
+        let mut best = (0, Attack::new(BurstTiming::Chasing { victim }, self.effort.seed));
         let first = self.aimed(victim);
         if self.climb(&first, victim, &mut best)? == Next::Stops {
             return Ok(Next::Stops);
@@ -226,7 +226,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
             .collect();
         coordinates.extend(joiners.iter().map(|joiner| PhaseTarget::Promise(joiner.promise)));
         coordinates.push(PhaseTarget::Promise(victim));
-        let frame = self.stage.ways[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
+        let frame = self.stage.paths[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
         let mut left = self.effort.rounds as usize;
         while left > 0 {
             let mut step = || {

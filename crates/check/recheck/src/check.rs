@@ -14,8 +14,8 @@ use crate::deviation::{backlog, delay};
 use crate::disjoint::check_disjoint;
 use crate::exact::{Fraction, rational, whole};
 use crate::port::{Input, Line, Server, arrival};
-use crate::report::{Checked, FlowFinding, QueueFinding};
-use crate::violation::{RouteFault, Violation};
+use crate::report::{FlowFinding, QueueFinding, RecheckReport};
+use crate::violation::{BrokenPromise, RouteFault};
 
 /// Callback with the progress of a check: completed and total work.
 pub type CheckProgress<'a> = dyn FnMut(u64, u64) + Send + 'a;
@@ -26,7 +26,7 @@ const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 ///
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
-pub fn check(claim: &Claim<'_>) -> Checked {
+pub fn check(claim: &Claim<'_>) -> RecheckReport {
     check_watched(claim, &mut |_, _| {})
 }
 
@@ -35,12 +35,12 @@ pub fn check(claim: &Claim<'_>) -> Checked {
 ///
 /// # Panics
 /// As [`check`].
-pub fn check_watched(claim: &Claim<'_>, progress: &mut CheckProgress<'_>) -> Checked {
+pub fn check_watched(claim: &Claim<'_>, progress: &mut CheckProgress<'_>) -> RecheckReport {
     let links = claim.network.links().len();
     assert_eq!(claim.budgets.len(), links, "the budgets must have one entry per link");
     assert_eq!(claim.max_frame.len(), links, "the largest frames must have one entry per link");
 
-    let mut report = Checked::default();
+    let mut report = RecheckReport::default();
     let mut loads = BTreeMap::new();
     for (index, flow) in claim.flows.iter().enumerate() {
         match validate(claim, flow) {
@@ -58,7 +58,7 @@ pub fn check_watched(claim: &Claim<'_>, progress: &mut CheckProgress<'_>) -> Che
     let loads: Vec<_> = loads.into_iter().collect();
     let progress = Mutex::new((0, progress));
     let of_link = |(link, load): &(LinkId, LinkLoad)| {
-        let mut found = Checked::default();
+        let mut found = RecheckReport::default();
         check_link(claim, *link, load, &mut found);
         // Nothing depends on the watcher, so a poisoned lock can be used.
         let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,9 +90,9 @@ struct QueueLoad {
     inputs: BTreeMap<Option<LinkId>, Line>,
 }
 
-pub(crate) fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
+pub(crate) fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), BrokenPromise> {
     let network = claim.network;
-    let fail = |fault| Err(Violation::Route { flow: flow.name.clone(), fault });
+    let fail = |fault| Err(BrokenPromise::Route { flow: flow.name.clone(), fault });
     for end in [flow.from, flow.to] {
         if end.index() >= network.nodes().len() {
             return fail(RouteFault::UnknownNode(end.0));
@@ -110,7 +110,7 @@ pub(crate) fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Vio
     match flow.route.hops.iter().find(|hop| claim.budgets[hop.link.index()].len() <= usize::from(hop.queue)) {
         Some(hop) => {
             let link = network.link(hop.link).name.clone();
-            Err(Violation::NoBudget { flow: flow.name.clone(), link, queue: hop.queue })
+            Err(BrokenPromise::NoBudget { flow: flow.name.clone(), link, queue: hop.queue })
         }
         None => Ok(()),
     }
@@ -138,17 +138,17 @@ pub(crate) fn add_hop(claim: &Claim<'_>, flow: &PromisedFlow, index: usize, link
     from.slope = &from.slope + whole(rate);
 }
 
-fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Checked) {
+fn check_flow(claim: &Claim<'_>, index: usize, report: &mut RecheckReport) {
     let flow = &claim.flows[index];
     let finding = FlowFinding { index, ..bound_of(claim, flow) };
     let bound_ns = finding.bound_ns();
     if bound_ns > u128::from(flow.deadline.as_nanos()) {
-        report.violations.push(Violation::Deadline { flow: flow.name.clone(), bound_ns, deadline: flow.deadline });
+        report.violations.push(BrokenPromise::Deadline { flow: flow.name.clone(), bound_ns, deadline: flow.deadline });
     }
     let promised = flow.promised_bound;
     let promised_ns = u128::from(promised.as_nanos());
     if promised_ns < bound_ns || (claim.exact_claims && promised_ns > bound_ns) {
-        report.violations.push(Violation::PromisedBound { flow: flow.name.clone(), promised, bound_ns });
+        report.violations.push(BrokenPromise::PromisedBound { flow: flow.name.clone(), promised, bound_ns });
     }
     report.flows.push(finding);
 }
@@ -169,10 +169,10 @@ pub(crate) fn bound_of(claim: &Claim<'_>, flow: &PromisedFlow) -> FlowFinding {
     }
 }
 
-pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut Checked) {
+pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut RecheckReport) {
     let link = claim.network.link(id);
     if load.rate > u128::from(link.rate.bits_per_second()) {
-        report.violations.push(Violation::LinkRate {
+        report.violations.push(BrokenPromise::LinkRate {
             link: link.name.clone(),
             reserved_bits_per_second: load.rate,
             rate: link.rate,
@@ -224,23 +224,23 @@ fn inputs(claim: &Claim<'_>, load: &QueueLoad) -> Vec<Input> {
     load.inputs.iter().map(|(&input, flows)| Input { flows: flows.clone(), cap: cap(input) }).collect()
 }
 
-fn check_limits(claim: &Claim<'_>, found: &QueueFinding, report: &mut Checked) {
+fn check_limits(claim: &Claim<'_>, found: &QueueFinding, report: &mut RecheckReport) {
     let QueueFinding { link, queue, ref delay_ns, ref backlog_bytes, .. } = *found;
     let name = || claim.network.link(link).name.clone();
     let budget = claim.budgets[link.index()][usize::from(queue)];
     if exceeds(delay_ns, budget.as_nanos()) {
         let delay_ns = delay_ns.clone();
-        report.violations.push(Violation::Budget { link: name(), queue, delay_ns, budget });
+        report.violations.push(BrokenPromise::Budget { link: name(), queue, delay_ns, budget });
     }
     let buffer = claim.network.queues(link)[usize::from(queue)].buffer;
     if exceeds(backlog_bytes, buffer.get()) {
         let backlog_bytes = backlog_bytes.clone();
-        report.violations.push(Violation::Buffer { link: name(), queue, backlog_bytes, buffer });
+        report.violations.push(BrokenPromise::Buffer { link: name(), queue, backlog_bytes, buffer });
     }
 }
 
 /// A claimed figure must not be below the derived one; an exact claim is the derived one, rounded up.
-fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Checked) {
+fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut RecheckReport) {
     let &ClaimedQueue { link, queue, delay, backlog } = claimed;
     let name = || match link.index() < claim.network.links().len() {
         true => claim.network.link(link).name.clone(),
@@ -255,10 +255,10 @@ fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Checked
             || (claim.exact_claims && derived.as_ref().is_some_and(|exact| rational(figure) > exact.ceil()))
     };
     if is_wrong(&delay_ns, delay.as_nanos()) {
-        report.violations.push(Violation::ClaimedDelay { link: name(), queue, claimed: delay, delay_ns });
+        report.violations.push(BrokenPromise::ClaimedDelay { link: name(), queue, claimed: delay, delay_ns });
     }
     if is_wrong(&backlog_bytes, backlog.get()) {
-        report.violations.push(Violation::ClaimedBacklog { link: name(), queue, claimed: backlog, backlog_bytes });
+        report.violations.push(BrokenPromise::ClaimedBacklog { link: name(), queue, claimed: backlog, backlog_bytes });
     }
 }
 

@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::claim::{Claim, PromisedFlow};
-use crate::report::Checked;
-use crate::violation::Violation;
+use crate::report::RecheckReport;
+use crate::violation::BrokenPromise;
 
 /// Every pair of routes of one contract.
-pub(crate) fn check_disjoint(claim: &Claim<'_>, routes: &[usize], report: &mut Checked) {
+pub(crate) fn check_disjoint(claim: &Claim<'_>, routes: &[usize], report: &mut RecheckReport) {
     for (place, &one) in routes.iter().enumerate() {
         for &other in &routes[place + 1..] {
             let (one, other) = (&claim.flows[one], &claim.flows[other]);
             for shared in shared(claim.network, one, other) {
-                report.violations.push(Violation::NotDisjoint {
+                report.violations.push(BrokenPromise::NotDisjoint {
                     flow: one.name.clone(),
                     other: other.name.clone(),
                     shared,

@@ -2,7 +2,7 @@
 //!
 //! The admission control proves that its promises hold. This crate trusts none of its results. It takes the network,
 //! the budgets and the promised flows (a [`Claim`]), and computes every queue's worst delay and backlog and every
-//! flow's end-to-end bound from scratch. It returns a [`Checked`] with all results and all violations. It depends on
+//! flow's end-to-end bound from scratch. It returns a [`RecheckReport`] with all results and all violations. It depends on
 //! neither the calculus nor the ledger nor any scheme, so a bug there is not repeated here.
 //!
 //! The model is strict priority without preemption on output queues, in the terms of network calculus (Le Boudec and
@@ -94,11 +94,11 @@ mod violation;
 
 pub use check::{CheckProgress, check, check_watched};
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
-pub use report::{Checked, FlowFinding, QueueFinding};
+pub use report::{FlowFinding, QueueFinding, RecheckReport};
 pub use share_transitions::{BrokenAt, ShareLifetime, ShareTerms, ShareTransitions, check_share_transitions};
 pub use shares::{
     AddedShare, BrokenShare, CheckedShares, HeldShare, HeldShares, HoseCharge, PromisedShare, ShareTimes,
     StatedCertainty, check_all_shares, check_shares, check_times,
 };
 pub use transitions::{Overbooked, RouteLifetime, Transitions, check_transitions, check_transitions_watched};
-pub use violation::{RouteFault, Violation};
+pub use violation::{BrokenPromise, RouteFault};

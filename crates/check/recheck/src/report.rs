@@ -7,17 +7,17 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Time};
 
 use crate::exact::{bytes_rounded_up, time_rounded_up};
-use crate::violation::Violation;
+use crate::violation::BrokenPromise;
 
 /// The outcome of a check.
 #[derive(Clone, Debug, Default)]
-pub struct Checked {
+pub struct RecheckReport {
     /// Every queue that holds a flow, by link and queue. Every other queue has delay 0 and backlog 0.
     pub queues: Vec<QueueFinding>,
     /// Every flow with a valid route, in the order of the claim.
     pub flows: Vec<FlowFinding>,
     /// All that does not hold: flows in the order of the claim, then links, then claimed figures.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<BrokenPromise>,
 }
 
 /// Delay and backlog of one queue.
@@ -50,7 +50,7 @@ pub struct FlowFinding {
     pub processing_ns: u128,
 }
 
-impl Checked {
+impl RecheckReport {
     /// Returns `true` if there is no violation.
     pub fn is_sound(&self) -> bool {
         self.violations.is_empty()
@@ -82,7 +82,7 @@ impl FlowFinding {
     }
 }
 
-impl fmt::Display for Checked {
+impl fmt::Display for RecheckReport {
     /// Writes one line with the number of checks, and one for each violation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} queues and {} flows checked: ", self.queues.len(), self.flows.len())?;

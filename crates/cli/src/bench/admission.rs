@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
@@ -87,7 +87,7 @@ pub(crate) fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
     let params = Params { allocation, routing: setting.routing, rerouting: case.rerouting.then_some(how) };
     let mut scheme = Chameleon::new(network.clone(), setting.model, params).map_err(|error| error.to_string())?;
     let setup = started.elapsed();
-    let mut requests = Mix::new(&network, setting.scenario, setting.seed)
+    let mut requests = RequestMix::new(&network, setting.scenario, setting.seed)
         .map(|contract| wayleave_schemes::request(&contract, &setting.model));
     let mut times = Vec::new();
     let mut admitted = Vec::new();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_scheme_api::{Admission, ShareMembers, ShareRequest};
 use wayleave_schemes::admission::chameleon::Params;
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
@@ -48,7 +48,7 @@ pub(crate) fn run(case: MixedCase, setting: Setting) -> Result<Vec<Metric>, Stri
     let params = Params { routing: setting.routing, ..Params::default() };
     let mut fabric =
         Fabric::new(network.clone(), setting.model, params, &Settings::default()).map_err(|error| error.to_string())?;
-    let mut latency = Mix::new(&network, setting.scenario, setting.seed);
+    let mut latency = RequestMix::new(&network, setting.scenario, setting.seed);
     let mut draw =
         RandomContracts { hosts: network.hosts().collect(), random: ChaCha8Rng::seed_from_u64(setting.seed) };
     let mut times: [Vec<Duration>; 4] = Default::default();

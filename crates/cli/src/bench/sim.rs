@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Collective, Congestion, Discipline, Ecn, Exchange, FastForward, FlowEndpoints, Job,
-    PacketKind, PortBehaviour, Reliable, Scenario, Traffic, Transport, Workload,
+    Buffering, Collective, CollectiveExchange, Congestion, Discipline, Ecn, FastForward, FlowArrivals, FlowEndpoints,
+    Job, PacketKind, PortBehaviour, Reliable, Scenario, Traffic, TransportConfig, Workload,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
@@ -165,7 +165,7 @@ fn scenario(case: Case, network: Shape, load: Load) -> Result<Scenario, String> 
     };
     let network = Arc::new(network.map_err(|error| error.to_string())?);
     let mut scenario = Scenario::new(case.name, network.clone(), case.duration);
-    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::dctcp(), ..TransportConfig::default() };
     scenario.switches.ecn = Ecn::above(Bytes::new(65 * 1538)).into();
     if matches!(load, Load::Priorities) {
         let strict = PortBehaviour { discipline: Discipline::StrictPriority, ..PortBehaviour::default() };
@@ -182,7 +182,7 @@ fn scenario(case: Case, network: Shape, load: Load) -> Result<Scenario, String> 
 /// An all-reduce of all hosts.
 fn ring(hosts: &[NodeId]) -> Result<Traffic, String> {
     let data = Bytes::new(160_000_000);
-    let ring = Exchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+    let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, chunks: 1, compute: Time::ZERO };
     let graph = ring.graph(hosts.len() as u32).map_err(|error| error.to_string())?;
     let ranks = hosts.iter().map(|&host| host.into()).collect();
     let job = Job::new(ranks, Arc::new(graph), 1).map_err(|error| error.to_string())?;
@@ -207,7 +207,7 @@ fn traffic(load: Load, network: &Network) -> Result<Vec<Traffic>, String> {
     let endless = |ends: FlowEndpoints| Traffic {
         name: "bulk".to_owned(),
         ends: ends.into(),
-        workload: Workload::Flows(Reliable::new(Arrivals::Once, None)),
+        workload: Workload::Flows(Reliable::new(FlowArrivals::Once, None)),
         service: None,
         to_service: None,
         queue: Some(0),

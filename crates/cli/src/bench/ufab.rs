@@ -3,10 +3,10 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, Congestion, FlowEndpoints, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing, Traffic, Transport,
-    Workload,
+    Congestion, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing, Traffic,
+    TransportConfig, Workload,
 };
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -24,14 +24,17 @@ pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
     let network = Arc::new(fabric()?);
     let mut scenario = Scenario::new(name, network.clone(), duration);
     // Guests that always send as much as their window on the path permits: 1,000 packets are 120 us of the line.
-    scenario.transport =
-        Transport { congestion: Congestion::fixed_window(1_000), initial_window: 1_000, ..Transport::default() };
+    scenario.transport = TransportConfig {
+        congestion: Congestion::fixed_window(1_000),
+        initial_window: 1_000,
+        ..TransportConfig::default()
+    };
     let hosts: Vec<NodeId> = network.hosts().collect();
     let tenants = hosts.len() / TENANT_HOSTS;
     let members = |tenant: usize| -> Vec<NodeId> { hosts.iter().copied().skip(tenant).step_by(tenants).collect() };
     let service = |tenant: usize| {
         let bandwidth = Bandwidth { min: Some(MINIMUM), ..Bandwidth::default() };
-        Service {
+        ServiceSpec {
             name: format!("tenant{tenant}"),
             filter: Some(Match {
                 protocol: Some(Protocol::TCP),
@@ -40,21 +43,25 @@ pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
             }),
             endpoints: members(tenant),
             bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-            ..Service::default()
+            ..ServiceSpec::default()
         }
     };
     let policy =
         Policy::new(&network, "tenants", PolicyLevel::Machine, Vec::new(), None, (0..tenants).map(service).collect());
     let policy = policy.map_err(|errors| format!("{errors:?}"))?;
     // A token of 2 Mbit/s, so that 16 bits count 100 Gbit/s; a full frame and its answer take 12 us over six links.
-    let settings = Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() };
+    let settings = Settings {
+        unit_bandwidth: Rate::from_mbit(2),
+        measurement_interval: Time::from_micros(12),
+        ..Settings::default()
+    };
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), policy));
     let sizes = FlowSizes::published("web-search").ok_or("no sizes of flows")?;
     scenario.traffic = (0..tenants)
         .map(|tenant| Traffic {
             name: format!("tenant{tenant}"),
             ends: FlowEndpoints::Random(members(tenant), members(tenant)).into(),
-            workload: Workload::Flows(Reliable::new(Arrivals::Load(0.5), Some(sizes.clone()))),
+            workload: Workload::Flows(Reliable::new(FlowArrivals::Load(0.5), Some(sizes.clone()))),
             service: Some(format!("tenant{tenant}")),
             to_service: None,
             queue: Some(0),

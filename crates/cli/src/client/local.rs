@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ureq::http;
 use wayleave_client::{ClientRequest, ClientResponse, Error, OnEvent, Wire};
-use wayleave_controller::{Change, EnforcedBy, Setup, Timing};
+use wayleave_controller::{ControllerConfig, EnforcedBy, RecordChange, Timeouts};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
-use wayleave_server::{Limits, Options};
+use wayleave_server::{Options, ServerLimits};
 
 use crate::failure::Failure;
 use crate::session::SessionArgs;
@@ -28,7 +28,12 @@ impl Local {
             None => Box::new(Memory::default()),
         };
         // There are no other clients, so no limit is needed.
-        let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
+        let limits = ServerLimits {
+            list_bytes: 1 << 30,
+            body_bytes: 1 << 30,
+            requests_per_second: 1e9,
+            ..ServerLimits::default()
+        };
         let place = disk.name();
         let options = options(disk, session, limits)?;
         let controller = wayleave_server::Local::open(options).map_err(Failure::Internal)?;
@@ -37,8 +42,8 @@ impl Local {
 }
 
 /// Returns the options of a controller on a disk, without agents to notify.
-pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits) -> Result<Options, Failure> {
-    let Prepared { setup, name, .. } = prepare(session, EnforcedBy::Nobody, Timing::default())?;
+pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: ServerLimits) -> Result<Options, Failure> {
+    let Prepared { setup, name, .. } = prepare(session, EnforcedBy::Nobody, Timeouts::default())?;
     Ok(Options {
         document: write_topology(&setup.network, &name),
         scheme: (setup.scheme)().name().to_owned(),
@@ -83,14 +88,14 @@ impl Wire for Local {
 
 /// A controller that is made of records for each question, and forgotten.
 pub(crate) struct Planned {
-    setup: Setup,
-    records: Vec<Change>,
+    setup: ControllerConfig,
+    records: Vec<RecordChange>,
 }
 
 impl Planned {
     /// Of these records.
-    pub(crate) fn new(session: &SessionArgs, records: Vec<Change>) -> Result<Self, Failure> {
-        Ok(Self { setup: setup(session, EnforcedBy::Nobody, Timing::default())?, records })
+    pub(crate) fn new(session: &SessionArgs, records: Vec<RecordChange>) -> Result<Self, Failure> {
+        Ok(Self { setup: setup(session, EnforcedBy::Nobody, Timeouts::default())?, records })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wayleave_client::Service;
 use wayleave_client::{Address, OwnCertificate};
-use wayleave_controller::Change;
+use wayleave_controller::RecordChange;
 
 use super::contexts::{self, Context, Contexts};
 use super::local::{Local, Planned};
@@ -179,7 +179,7 @@ impl Target {
     }
 
     /// Returns the hypothetical service with these records applied.
-    pub(crate) fn imagined_with(&self, records: Vec<Change>, session: &SessionArgs) -> Result<Service, Failure> {
+    pub(crate) fn imagined_with(&self, records: Vec<RecordChange>, session: &SessionArgs) -> Result<Service, Failure> {
         let planned = Planned::new(session, records)?;
         Ok(Service::new(Box::new(planned), self.tenant.tenant.clone()))
     }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use wayleave::analyze::{Report, Subject};
-use wayleave::{Contracts, Step, Watch};
-use wayleave_calculus::network::{Multiplexing, Options, Packetizer, Shaping};
+use wayleave::analyze::{AnalysisSubject, Report};
+use wayleave::{Contracts, ProgressStep, Watch};
+use wayleave_calculus::network::{LineShaping, Multiplexing, Options, Packetizer};
 use wayleave_explain::human::count;
 use wayleave_formats::{PhysicalNetwork, Source, write_physical_network, write_port_network};
 
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let inputs = args.file.iter().chain(&args.files);
     check_stdin(inputs.chain([&args.session.network.topology]).map(String::as_str))?;
     let mut subject = match &args.file {
-        Some(file) => Subject::parse(&Source::read(file)?, file)?,
+        Some(file) => AnalysisSubject::parse(&Source::read(file)?, file)?,
         None => args.admitted()?,
     };
     subject.remarks().iter().for_each(|remark| crate::output::tell!("{remark}"));
@@ -155,14 +155,14 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
 
 impl AnalyzeArgs {
     /// Returns the admitted contracts as the subject.
-    fn admitted(&self) -> Result<Subject, Failure> {
+    fn admitted(&self) -> Result<AnalysisSubject, Failure> {
         let mut session = self.session.open()?;
         let contracts = Contracts::read(&self.files, &session.to_network())?;
         let (mut refused, total) = (0, contracts.len() as u64);
         let mut progress = Progress::new(self.progress);
         for (done, (_, contract)) in (1..).zip(contracts.iter()) {
             refused += usize::from(session.admit(contract).decision.is_err());
-            wayleave::Progress::step(&mut progress, Step::Items { done, total });
+            wayleave::Progress::step(&mut progress, ProgressStep::Items { done, total });
         }
         drop(progress);
         if refused > 0 {
@@ -171,13 +171,13 @@ impl AnalyzeArgs {
                 "refused of {of}: {refused} (see `wayleave plan`); the admitted contracts are analysed"
             );
         }
-        Ok(Subject::admitted(&session)?)
+        Ok(AnalysisSubject::admitted(&session)?)
     }
 
     fn set(&self, options: &mut Options) {
         match self.session.model.shaping {
-            Some(Switch::On) => options.shaping = Shaping::On,
-            Some(Switch::Off) => options.shaping = Shaping::Off,
+            Some(Switch::On) => options.shaping = LineShaping::On,
+            Some(Switch::Off) => options.shaping = LineShaping::Off,
             None => {}
         }
         match self.packetizer {

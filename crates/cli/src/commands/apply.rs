@@ -11,8 +11,8 @@ mod tenants;
 use crate::client::specs::Document;
 use clap::Args;
 use wayleave_client::Method;
-use wayleave_contracts::Selector;
-use wayleave_formats::{Kind, Source, kind_of};
+use wayleave_contracts::LabelSelector;
+use wayleave_formats::{DocumentKind, Source, kind_of};
 use wayleave_protocol::decision::{ApplyReport, Outcome};
 
 use crate::client::{Service, Target};
@@ -52,7 +52,7 @@ pub(crate) struct ApplyArgs {
     prune: bool,
     /// Labels of contracts that --prune may delete: key=value,...; all contracts of the files have them
     #[arg(short = 'l', long, value_name = "LABELS", requires = "prune")]
-    selector: Option<Selector>,
+    selector: Option<LabelSelector>,
     #[command(flatten)]
     confirm: Confirm,
     /// Show all items, not only the first 40 and the first 20 refusals
@@ -84,8 +84,8 @@ pub(crate) fn run(args: &ApplyArgs) -> Result<Exit, Failure> {
     let mut items = Vec::new();
     for source in &sources {
         let applied = match kind_of(source) {
-            Some(Kind::Policy) => policies::apply(&service, source, args.dry_run).map(|item| vec![item]),
-            Some(Kind::Tenants) => tenants::apply(&service, source, args.dry_run),
+            Some(DocumentKind::Policy) => policies::apply(&service, source, args.dry_run).map(|item| vec![item]),
+            Some(DocumentKind::Tenants) => tenants::apply(&service, source, args.dry_run),
             _ => args.contracts(&service, source),
         };
         match applied {
@@ -122,7 +122,7 @@ impl ApplyArgs {
         let asked: Vec<String> = asked.map(|(name, _)| format!("{name}=true")).collect();
         let path = if asked.is_empty() { "/v1/apply".to_owned() } else { format!("/v1/apply?{}", asked.join("&")) };
         let report = service.send_text::<ApplyReport>(Method::Post, &path, document.text());
-        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        let (_, report) = report.map_err(|error| document.locate(error))?;
         if self.dry_run {
             return contracts::with_changes(service, &document, report.items);
         }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use wayleave_broker::Setup;
+use wayleave_broker::BrokerConfig;
 use wayleave_broker::process::{
-    Agent, FabricOptions, Key, Peer, RackOptions, Stop, Tenants, Uplinks, run_fabric, run_rack,
+    AgentSocket, FabricOptions, Key, MachineBroker, RackOptions, StopSignal, TenantServices, Uplinks, run_fabric,
+    run_rack,
 };
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_formats::{Source, read_policy};
@@ -47,7 +48,7 @@ struct CommonArgs {
     /// Policy (kind: Policy), at most one per level, equal on all brokers
     #[arg(short, long = "file", value_name = "FILE", required = true, value_delimiter = ',')]
     files: Vec<String>,
-    /// Version of the policies: brokers with another one are ignored; raise it with every change
+    /// Version of the policies: brokers with another version are ignored; increase it with every change
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     epoch: u32,
     /// Address to listen on, such as 10.0.0.1:7410; port 0 is any free port
@@ -76,7 +77,7 @@ A data plane writes the bytes that its services have sent and received, and read
 #[derive(Args, Clone, Debug)]
 #[command(after_help = RACK_EXAMPLE, after_long_help = exit::after(RACK_EXAMPLE))]
 pub(crate) struct RackArgs {
-    /// Host of the network that this broker is for
+    /// Host of this broker
     #[arg(long, value_name = "HOST")]
     machine: String,
     /// Brokers of the rack's other machines, HOST=ADDRESS; others count as silent
@@ -119,7 +120,7 @@ pub(crate) fn run(command: &BrokerCommand) -> Result<Exit, Failure> {
 
 impl CommonArgs {
     /// Network, policies and scheme, as all brokers see them.
-    fn setup(&self) -> Result<Setup, Failure> {
+    fn setup(&self) -> Result<BrokerConfig, Failure> {
         let scheme = self.scheme.scheme()?;
         check_stdin(self.files.iter().map(String::as_str).chain([self.network.topology.as_str()]))?;
         let network = self.network.read()?.graph;
@@ -135,7 +136,7 @@ impl CommonArgs {
             policies.push(read.policy);
         }
         let network = Arc::unwrap_or_clone(network);
-        Setup::new(network, policies, scheme, self.epoch).map_err(|error| Failure::Usage(error.to_string()))
+        BrokerConfig::new(network, policies, scheme, self.epoch).map_err(|error| Failure::Usage(error.to_string()))
     }
 
     fn key(&self) -> Result<Option<Key>, Failure> {
@@ -170,7 +171,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
         let (name, at) = text.split_once('=').ok_or_else(|| {
             Failure::Usage(format!("--peers {text}: expected HOST=ADDRESS, such as h2=10.0.0.2:7410"))
         })?;
-        let peer = Peer { machine: host(&setup, "--peers", name)?, address: address("--peers", at)? };
+        let peer = MachineBroker { machine: host(&setup, "--peers", name)?, address: address("--peers", at)? };
         if peer.machine != machine {
             peers.push(peer);
         }
@@ -184,7 +185,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     }
     let listen = args.common.address()?;
     let uplinks = uplinks(args, &setup, machine)?;
-    let tenants = args.agent.as_ref().map(|_| Tenants::of(setup.policies()));
+    let tenants = args.agent.as_ref().map(|_| TenantServices::of(setup.policies()));
     let options = RackOptions { setup, machine, listen, peers, fabric, key: args.common.key()?, uplinks, tenants };
     args.common.log.begin()?;
     let stop = until_signal()?;
@@ -192,7 +193,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
     let ready = |listens: SocketAddr| tracing::info!(machine = name, %listens, "rack broker started");
     let thrown = match &args.agent {
         Some(path) => {
-            let agent = Agent::at(path.clone(), stop.clone());
+            let agent = AgentSocket::at(path.clone(), stop.clone());
             run_rack(options, &stop, agent.lines(), agent, ready)
         }
         None => run_rack(options, &stop, BufReader::new(std::io::stdin()), std::io::stdout().lock(), ready),
@@ -229,7 +230,7 @@ fn failed(error: std::io::Error) -> Failure {
     }
 }
 
-fn host(setup: &Setup, option: &str, name: &str) -> Result<NodeId, Failure> {
+fn host(setup: &BrokerConfig, option: &str, name: &str) -> Result<NodeId, Failure> {
     let network = setup.network();
     let found = network.nodes().find(|(_, node)| node.name == name).map(|(id, node)| (id, node.kind));
     match found {
@@ -246,7 +247,7 @@ fn host(setup: &Setup, option: &str, name: &str) -> Result<NodeId, Failure> {
 }
 
 /// Returns the source of the uplinks' capacities, if there is one.
-fn uplinks(args: &RackArgs, setup: &Setup, machine: NodeId) -> Result<Option<(Uplinks, Duration)>, Failure> {
+fn uplinks(args: &RackArgs, setup: &BrokerConfig, machine: NodeId) -> Result<Option<(Uplinks, Duration)>, Failure> {
     if args.server.server.is_none() && args.server.context.is_none() {
         return Ok(None);
     }
@@ -259,7 +260,7 @@ fn uplinks(args: &RackArgs, setup: &Setup, machine: NodeId) -> Result<Option<(Up
     let ask = move || -> Result<[Rate; 2], String> {
         let service = of_address(address.clone(), None).map_err(|failure| failure.to_string())?;
         let links: Vec<Link> =
-            service.list("/v1/links", &[], usize::MAX).map_err(|trouble| Failure::from(trouble).to_string())?;
+            service.list("/v1/links", &[], usize::MAX).map_err(|error| Failure::from(error).to_string())?;
         let mut carried = [Rate::ZERO; 2];
         for (carried, names) in carried.iter_mut().zip(&names) {
             for link in links.iter().filter(|link| link.state == UpDown::Up && names.contains(&link.name)) {
@@ -278,10 +279,10 @@ fn uplinks(args: &RackArgs, setup: &Setup, machine: NodeId) -> Result<Option<(Up
 }
 
 /// Ends the broker at a signal.
-fn until_signal() -> Result<Stop, Failure> {
-    let stop = Stop::default();
-    let told = stop.clone();
-    ctrlc::set_handler(move || told.stop())
+fn until_signal() -> Result<StopSignal, Failure> {
+    let stop = StopSignal::default();
+    let response = stop.clone();
+    ctrlc::set_handler(move || response.stop())
         .map_err(|error| Failure::Internal(format!("cannot handle signals: {error}")))?;
     Ok(stop)
 }

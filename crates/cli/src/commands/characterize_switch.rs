@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::Step;
+use wayleave::ProgressStep;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
-use wayleave_schemes::admission::loko::{Allocation, Model, Share};
-use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, WorstMeasurements};
+use wayleave_schemes::admission::loko::{AcceptedRate, Allocation, ServiceModel};
+use wayleave_topology::devices::{Case, PacketScenario, SoftwareSwitch, Table, WorstMeasurements};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ Examples:
 pub(crate) struct CharacterizeSwitchArgs {
     /// Scenario: proof-of-concept, whole (12,096 combinations), or entries=17,match=five-tuple,...
     #[arg(long, value_name = "SCENARIO", default_value = "proof-of-concept", value_parser = parse_device_scenario)]
-    scenario: Scenario,
+    scenario: PacketScenario,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &CharacterizeSwitchArgs) -> Result<Exit, Failure> {
     let (mut done, total) = (0, args.scenario.cases().count() as u64);
     let table = wayleave::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| {
         done += 1;
-        wayleave::Progress::step(&mut progress, Step::Items { done, total });
+        wayleave::Progress::step(&mut progress, ProgressStep::Items { done, total });
     });
     drop(progress);
     let table = table.map_err(|error| Failure::Usage(error.to_string()))?;
@@ -70,25 +70,25 @@ pub(crate) fn run(args: &CharacterizeSwitchArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
+fn summary(table: &Table, scenario: &PacketScenario) -> Result<(), Failure> {
     let missing = |missing: wayleave_topology::devices::MissingMeasurements| Failure::Usage(missing.to_string());
     let WorstMeasurements { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
-    let model = Model::of(table, scenario).map_err(missing)?;
+    let model = ServiceModel::of(table, scenario).map_err(missing)?;
     let mut out = out();
-    writeln!(out, "{} measured; the worst case of each", count(table.iter().len(), "combination"))?;
-    let mut worst = plain_table(&["  what", "worst", "with"]);
+    writeln!(out, "{} measured; worst result of each quantity", count(table.iter().len(), "combination"))?;
+    let mut worst = plain_table(&["  quantity", "worst", "combination"]);
     let mut row = |what: &str, value: String, case: Case| {
         worst.add_row([format!("  {what}"), value, case.to_string()]);
     };
     row("throughput, R", throughput.0.down(), throughput.1);
     row("processing time, T", delay.0.up(), delay.1);
-    row("buffer", buffer.0.to_string(), buffer.1);
+    row("buffer", buffer.0.down(), buffer.1);
     write_table(&mut out, &mut worst)?;
-    writeln!(out, "\nAllocation of Loko at such a switch")?;
+    writeln!(out, "\nAllocation of Loko for this switch")?;
     let mut allocations = plain_table(&["  allocation", "rate", "burst", "delay"]);
-    for (name, share) in [("full rate", Share::FullRate), ("fifth rate", Share::FifthRate)] {
+    for (name, share) in [("full rate", AcceptedRate::FullRate), ("fifth rate", AcceptedRate::FifthRate)] {
         let cells = match Allocation::new(&model, share) {
-            Ok(Allocation { rate, burst, delay }) => [rate.down(), burst.to_string(), delay.up()],
+            Ok(Allocation { rate, burst, delay }) => [rate.down(), burst.down(), delay.up()],
             Err(error) => ["-".to_owned(), "-".to_owned(), error.to_string()],
         };
         allocations.add_row([format!("  {name}")].into_iter().chain(cells));

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
+use wayleave_dataplane::doctor::{Check, CheckFinding, Need, can_run, examine};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
 
@@ -23,7 +23,7 @@ Exit codes:
 
 /// Check this machine's prerequisites for agents and labs
 ///
-/// Everything is tried in a network namespace that is thrown away; nothing of the machine is changed.
+/// All checks run in a temporary network namespace; the machine is not changed.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DoctorArgs {
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(if can_run(&checks) { Exit::Fine } else { Exit::Internal })
 }
 
-const fn state(finding: &Finding) -> &'static str {
+const fn state(finding: &CheckFinding) -> &'static str {
     match finding {
-        Finding::Present(_) => "present",
-        Finding::Missing(_) => "missing",
-        Finding::Untried(_) => "untried",
+        CheckFinding::Present(_) => "present",
+        CheckFinding::Missing(_) => "missing",
+        CheckFinding::Untried(_) => "untried",
     }
 }
 
@@ -98,7 +98,7 @@ fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
         table.add_row([check.name, state(&check.finding), needed, check.purpose]);
     }
     write_table(out, &mut table)?;
-    let is_missing = |check: &&Check| matches!(check.finding, Finding::Missing(_));
+    let is_missing = |check: &&Check| matches!(check.finding, CheckFinding::Missing(_));
     for need in [Need::Required, Need::Useful] {
         for check in checks.iter().filter(is_missing).filter(|check| check.need == need) {
             // Errors of the kernel's verifier have many lines; the last one names the cause.
@@ -107,7 +107,7 @@ fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
             writeln!(out, "\n{}: {detail}\n  {}", check.name, check.remedy)?;
         }
     }
-    let untried = checks.iter().filter(|check| matches!(check.finding, Finding::Untried(_))).count();
+    let untried = checks.iter().filter(|check| matches!(check.finding, CheckFinding::Untried(_))).count();
     if untried > 0 {
         writeln!(out, "\n{} could not be tested because of missing requirements.", count(untried, "thing"))?;
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use wayleave::{Contracts, PlanInput, Session, Watch};
 use wayleave_contracts::DataPlane;
-use wayleave_explain::Decided;
+use wayleave_explain::DecidedContract;
 use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_interfaces};
 use wayleave_render::{
@@ -190,7 +190,7 @@ fn decide(session: &mut Session, contracts: &Contracts) -> Result<u64, Failure> 
 struct Ignore;
 
 impl wayleave::Sink for Ignore {
-    fn decided(&mut self, _: &Session, _: &Decided<'_>) -> Result<(), wayleave::Error> {
+    fn decided(&mut self, _: &Session, _: &DecidedContract<'_>) -> Result<(), wayleave::Error> {
         Ok(())
     }
 
@@ -265,7 +265,7 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
         }
     }
     let ports =
-        if different > 0 { format!("; {different} values of ports differ from the topology") } else { String::new() };
+        if different > 0 { format!("; {different} port settings differ from the topology") } else { String::new() };
     writeln!(out, "{changed} of {} switches would change; nothing was sent{ports}", pairs.len())?;
     Ok(out.flush()?)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave_contracts::{LatencyContract, Mix};
+use wayleave_contracts::{LatencyContract, RequestMix};
 use wayleave_explain::sentences;
 use wayleave_formats::write_contracts;
 use wayleave_topology::Network;
@@ -65,9 +65,9 @@ pub(crate) fn run(command: &GenerateCommand) -> Result<Exit, Failure> {
 pub(crate) fn contracts(args: &ContractsArgs) -> Result<Exit, Failure> {
     let network = args.import.network(&args.topology)?.graph;
     if network.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
-    let mix = Mix::new(&network, args.scenario as usize, args.seed).take(args.count);
+    let mix = RequestMix::new(&network, args.scenario as usize, args.seed).take(args.count);
     let mut out = out();
     match args.format {
         ListFormat::Yaml => {
@@ -103,7 +103,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn a_cell_that_would_end_early_is_quoted() {
+    fn a_cell_with_a_separator_is_quoted() {
         assert_eq!(cell("h1"), "h1");
         assert_eq!(cell("a,b"), "\"a,b\"");
         assert_eq!(cell("a \"b\""), "\"a \"\"b\"\"\"");

@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use wayleave_controller::{Controller, EnforcedBy, EventKind, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{Controller, ControllerConfig, EnforcedBy, EventKind, Timeouts, UnfitPolicy};
 use wayleave_explain::human::count;
 use wayleave_server::cluster::{self, CopyOf};
 use wayleave_store::{IfAbsent, Inspection, Options, SqliteStore, StoreError};
@@ -202,9 +202,11 @@ fn check_at(args: &CheckArgs, ledger: &Path) -> Result<Exit, Failure> {
     let Some(topology) = &args.topology else { return Ok(Exit::Fine) };
     let network = NetworkArgs { topology: topology.clone(), ..NetworkArgs::default() };
     let session = SessionArgs { network, scheme: args.scheme.clone(), model: args.model.clone() };
-    let setup = setup(&session, EnforcedBy::Nobody, Timing::default())?;
-    let setup =
-        Setup { unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse }, ..setup };
+    let setup = setup(&session, EnforcedBy::Nobody, Timeouts::default())?;
+    let setup = ControllerConfig {
+        unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse },
+        ..setup
+    };
     let mut controller = load(&setup, WallTime::from_nanos(0), &records)?;
     if args.decide_again {
         changes(&mut out(), &mut controller)?;

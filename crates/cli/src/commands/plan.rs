@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Contracts, Document, Findings, Outcome, PlanInput, PolicyMinima, Proof, ReleaseHold, RequestTable, ReservationLog,
-    Session, Sink, Summary, Watch,
+    Contracts, Document, FirstFindings, PlanInput, PlanOutcome, PlanSummary, PolicyMinima, Proof, ReleaseHold,
+    RequestTable, ReservationLog, Session, Sink, Watch,
 };
 use wayleave::{decide, read_event_file};
 use wayleave_formats::{Source, read_policy};
@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
     /// Show all requests, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// Recompute every bound independently; the default if not all contracts are about latency
+    /// Recompute every bound independently; the default if there are contracts of other kinds than latency
     #[arg(long)]
     recheck: bool,
     /// Do not recompute bounds
@@ -109,18 +109,18 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
 }
 
 /// Prints problems of requests that do not depend on other admitted contracts, on the standard error.
-fn print(findings: &Findings) {
+fn print(findings: &FirstFindings) {
     for (index, problem) in findings.problems().iter().enumerate() {
         crate::output::tell!("{}{problem}", if index == 0 { "" } else { "\n" });
     }
     if findings.more() > 0 {
-        crate::output::tell!("\nand {} more requests that can never be met", findings.more());
+        crate::output::tell!("\nand {} more requests that can never be admitted", findings.more());
     }
 }
 
 impl PlanArgs {
     /// Decides, and prints: as JSON while decisions fall, as a table in the end.
-    fn decide(&self, session: &mut Session, asked: PlanInput<'_>) -> Result<(Outcome, BoundSource), Failure> {
+    fn decide(&self, session: &mut Session, asked: PlanInput<'_>) -> Result<(PlanOutcome, BoundSource), Failure> {
         let mut out = out();
         match self.output {
             OutputFormat::Json => {
@@ -145,7 +145,7 @@ impl PlanArgs {
         sink: &mut S,
         session: &mut Session,
         asked: PlanInput<'_>,
-    ) -> Result<(Outcome, BoundSource), Failure> {
+    ) -> Result<(PlanOutcome, BoundSource), Failure> {
         let mut progress = Progress::new(self.progress);
         // Without a hold, reservations are free while packets are on them, and nothing else is claimed.
         if !self.recheck || matches!(asked, PlanInput::Events(_, ReleaseHold::Nothing)) {
@@ -192,7 +192,7 @@ impl PlanArgs {
             return Ok(());
         }
         if session.ledger().is_none_or(|ledger| !ledger.has_shares()) {
-            let why = "--policy needs a topology with `classes` and --scheme fabric: `wayleave policy check` looks at policies without them";
+            let why = "--policy needs a topology with `classes` and --scheme fabric: `wayleave policy check` checks policies without them";
             return Err(Failure::Usage(why.to_owned()));
         }
         let mut minima = PolicyMinima::default();
@@ -211,7 +211,7 @@ impl PlanArgs {
         }
     }
 
-    fn exit(&self, session: &Session, summary: &Summary, in_flight: BoundSource) -> Exit {
+    fn exit(&self, session: &Session, summary: &PlanSummary, in_flight: BoundSource) -> Exit {
         let derived = || recheck(&session.context(), &mut Progress::new(self.progress));
         if self.recheck && (derived() == BoundSource::Unsound || in_flight == BoundSource::Unsound) {
             return Exit::Unsound;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 use wayleave_explain::sentences::nearest;
-use wayleave_scheme_api::{Descriptor, Kind, Parameter, Role};
+use wayleave_scheme_api::{Descriptor, Parameter, Role, ValueKind};
 use wayleave_schemes::registry;
 
 use crate::broker_args::broker_option;
@@ -106,7 +106,7 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
         wrapped(out, "      values   ", 15, &format!("{}{range}", parameter.kind.name()))?;
         match parameter.default_text().filter(|_| parameter.example.is_empty()) {
             Some(default) => wrapped(out, "      default  ", 15, &format!("{default} ({})", parameter.source))?,
-            None if matches!(parameter.kind, Kind::Scheme(_)) => {
+            None if matches!(parameter.kind, ValueKind::Scheme(_)) => {
                 wrapped(out, "      default  ", 15, &format!("defaults of that scheme ({})", parameter.source))?;
             }
             None if parameter.example.is_empty() => {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
-use wayleave_server::{Limits, LogFormat, Options, TlsFiles};
+use wayleave_server::{LogFormat, Options, ServerLimits, TlsFiles};
 use wayleave_units::{Bytes, Time};
 
 use crate::basis::basis_of;
@@ -52,7 +52,7 @@ pub(crate) struct ServeArgs {
     /// Nodes whose agents enforce contracts; with none, contracts are only recorded
     #[arg(long, alias = "southbound", value_enum, value_name = "NODES", default_value_t)]
     enforcement: EnforcementName,
-    /// After a change of topology: admit contracts again, by priority, that no longer fit
+    /// After a change of topology, re-admit contracts that no longer fit, in order of priority
     #[arg(long, hide_short_help = true)]
     decide_again: bool,
     #[command(flatten)]
@@ -81,7 +81,7 @@ struct ClusterArgs {
     /// Name of the cluster, equal on all controllers
     #[arg(long, value_name = "NAME", default_value = "wayleave", requires = "etcd", value_parser = parse_cluster)]
     cluster: String,
-    /// URL of this controller for clients of others [default: the address of --listen]
+    /// URL of this controller for clients of other controllers [default: the address of --listen]
     #[arg(long, value_name = "URL", requires = "etcd", hide_short_help = true)]
     advertise: Option<String>,
     /// Time without a leader's heartbeat until another controller takes over
@@ -111,7 +111,7 @@ fn parse_lease(text: &str) -> Result<Time, String> {
 
 impl ServeArgs {
     /// Returns the storage of the records, for a controller with this setup.
-    fn disk(&self, setup: &Setup, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
+    fn disk(&self, setup: &ControllerConfig, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
         if self.cluster.etcd.is_empty() {
             return Ok(Box::new(File(self.ledger.clone())));
         }
@@ -217,7 +217,7 @@ struct LimitArgs {
     /// Additional connections for long polls of agents and watchers
     #[arg(long, alias = "waiting-connections", value_name = "COUNT", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     long_poll_connections: u32,
-    /// Maximum number of watchers of events
+    /// Maximum number of event streams
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     watchers: u32,
     /// Close a connection whose request is incomplete after this time
@@ -247,7 +247,7 @@ struct TimingArgs {
     /// Time without a heartbeat until an agent counts as silent, and its contracts as degraded
     #[arg(long, alias = "silent-after", value_name = "TIME", default_value = "5s")]
     heartbeat_timeout: Time,
-    /// Forward step of the clock from which on it is not trusted: no contract starts or ends
+    /// Forward step of the clock from which on it is not trusted: contracts neither start nor end
     #[arg(long, alias = "clock-jump", value_name = "TIME", default_value = "60s")]
     clock_step_threshold: Time,
     /// Time without a step until the clock is trusted again; 0s always trusts it
@@ -272,7 +272,7 @@ enum LogFormatName {
     /// Human-readable lines
     #[default]
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -284,8 +284,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         EnforcementName::HostsAndSwitches => EnforcedBy::HostsAndSwitches,
     };
     let Prepared { setup, settings, name } = prepare(&args.session, enforced_by, args.timing.timing())?;
-    let setup =
-        Setup { unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse }, ..setup };
+    let setup = ControllerConfig {
+        unfit: if args.decide_again { UnfitPolicy::DecideAgain } else { UnfitPolicy::Refuse },
+        ..setup
+    };
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();
@@ -338,23 +340,23 @@ fn check_security(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 impl TimingArgs {
-    fn timing(&self) -> Timing {
-        Timing {
+    fn timing(&self) -> Timeouts {
+        Timeouts {
             confirm_within: self.confirm_within,
             retry_every: self.retry_every,
             heal_after: self.violation_clear_after,
             silent_after: self.heartbeat_timeout,
             clock_jump: self.clock_step_threshold,
-            clock_doubt: self.clock_step_holddown,
+            clock_hold_down: self.clock_step_holddown,
         }
     }
 }
 
 impl LimitArgs {
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> ServerLimits {
         let bytes = |bytes: Bytes| usize::try_from(bytes.get()).unwrap_or(usize::MAX);
         let time = |time: Time| Duration::from_nanos(time.as_nanos());
-        Limits {
+        ServerLimits {
             body_bytes: bytes(self.body_limit),
             list_bytes: bytes(self.list_limit),
             requests_per_second: f64::from(self.requests_per_second),
@@ -371,7 +373,7 @@ impl LimitArgs {
             write_within: time(self.write_timeout),
             end_within: time(self.shutdown_timeout),
             // As the watchdog of systemd, which has no option here either.
-            ..Limits::default()
+            ..ServerLimits::default()
         }
     }
 }

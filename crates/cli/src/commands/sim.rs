@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave::result::Parameter;
+use wayleave::result::SweepParameter;
 use wayleave::sim::quoted;
 use wayleave::{Batch, RunSelection, Sweep, SweepOptions, Threads, Watch, sweep};
 use wayleave_scenarios::FastForward;
@@ -39,11 +39,11 @@ pub(crate) struct SimArgs {
     seed: Option<u64>,
     /// Only runs of the sweep with this value of a parameter; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = parameter)]
-    only: Vec<Parameter>,
+    only: Vec<SweepParameter>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Folder for report.html and the JSON of every run [default: wayleave-sim; nowhere with -o json]
+    /// Folder for report.html and the JSON of every run [default: wayleave-sim; none with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
     /// Number of concurrent runs [default: number of cores]; does not change results
@@ -52,7 +52,7 @@ pub(crate) struct SimArgs {
     /// Threads of each run, if it can be partitioned; does not change results
     #[arg(long, value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads_per_run: u16,
-    /// Run only what the directory lacks
+    /// Run only the runs that are missing in the directory
     #[arg(long)]
     resume: bool,
     /// Fast-forward through steady state; maximum relative error of completion times
@@ -71,14 +71,14 @@ pub(crate) struct SimArgs {
 
 /// Reads how far off completion times may be.
 fn forward_error(text: &str) -> Result<f64, String> {
-    let error = text.parse().ok().filter(|&error| FastForward { error }.is_valid());
+    let error = text.parse().ok().filter(|&error| FastForward { max_error: error }.is_valid());
     error.ok_or_else(|| format!("expected a number above 0 and up to {}, such as 0.005", FastForward::MAX))
 }
 
 /// Reads `path=value`.
-fn parameter(text: &str) -> Result<Parameter, String> {
+fn parameter(text: &str) -> Result<SweepParameter, String> {
     let (path, value) = text.split_once('=').ok_or("expected PATH=VALUE, such as traffic.web.load=0.8")?;
-    Ok(Parameter { path: path.to_owned(), value: value.to_owned() })
+    Ok(SweepParameter { path: path.to_owned(), value: value.to_owned() })
 }
 
 /// Runs the command.
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     let mut batch =
         Batch::read(&args.file, &RunSelection::default().with_seed(args.seed).with_only(args.only.clone()))?;
     if let Some(error) = args.fast_forward {
-        batch.fast_forward(FastForward { error });
+        batch.fast_forward(FastForward { max_error: error });
     }
     batch.not_carried_out().iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     args.print_obstacle(&batch);
@@ -175,7 +175,7 @@ impl SimArgs {
     /// Returns the command line that repeats the runs, without `--resume`.
     fn command(&self) -> String {
         let mut command = format!("wayleave sim {}", quoted(&self.file));
-        for Parameter { path, value } in &self.only {
+        for SweepParameter { path, value } in &self.only {
             command += &format!(" --only {}", quoted(&format!("{path}={value}")));
         }
         if let Some(seed) = self.seed {

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::provision::{Assumption, CONVERGES, Flows, Question, SizeAnswer};
-use wayleave_calculus::sizing::{Burst, Load, Percentile};
+use wayleave::provision::{Assumption, CONVERGES, Question, ServiceFlows, SizeAnswer};
+use wayleave_calculus::sizing::{Burst, LoadFraction, Percentile};
 use wayleave_formats::{Source, read_flow_sizes};
 use wayleave_scenarios::{FlowSizes, PUBLISHED};
 use wayleave_units::{Bytes, Rate, Time};
@@ -37,7 +37,7 @@ pub(crate) struct SizeArgs {
     bandwidth: Option<Rate>,
     /// Utilisation of the bandwidth, such as 0.8 or 80%
     #[arg(long, value_name = "SHARE", conflicts_with = "offered")]
-    load: Option<Load>,
+    load: Option<LoadFraction>,
     /// Offered load of all flows
     #[arg(long, value_name = "RATE")]
     offered: Option<Rate>,
@@ -112,7 +112,7 @@ impl SizeArgs {
             ("--size", self.size == Some(Bytes::ZERO)),
         ] {
             if is_zero {
-                return usage(&format!("{flag}: more than zero is expected"));
+                return usage(&format!("{flag}: expected a value above zero"));
             }
         }
         match (self.bandwidth, self.load, self.offered, self.within) {
@@ -120,10 +120,10 @@ impl SizeArgs {
             (Some(bandwidth), None, Some(offered), None) => {
                 let (offered, whole) = (u128::from(offered.bits_per_second()), u128::from(bandwidth.bits_per_second()));
                 let share = u64::try_from((offered * 1_000_000_000).div_ceil(whole)).ok();
-                match share.and_then(Load::from_billionths) {
+                match share.and_then(LoadFraction::from_billionths) {
                     Some(load) => Ok(Question::Time { bandwidth, load }),
                     None => {
-                        usage("--offered: less than the bandwidth is expected, or nothing bounds a completion time")
+                        usage("--offered: expected less than the bandwidth; otherwise completion times are unbounded")
                     }
                 }
             }
@@ -131,7 +131,7 @@ impl SizeArgs {
             (None, None, Some(offered), Some(within)) => Ok(Question::Bandwidth { offered, within }),
             (None, Some(_), None, Some(_)) => usage("--load needs a bandwidth: give --offered RATE instead of --load"),
             _ => usage(
-                "two of the bandwidth, the load and the time are expected: --bandwidth and --load (or --offered), --bandwidth and --within, or --offered and --within",
+                "expected two of bandwidth, load and time: --bandwidth and --load (or --offered), --bandwidth and --within, or --offered and --within",
             ),
         }
     }
@@ -148,16 +148,16 @@ impl SizeArgs {
         Ok(read_flow_sizes(&source)?)
     }
 
-    fn flows(&self) -> Result<Flows, Failure> {
+    fn flows(&self) -> Result<ServiceFlows, Failure> {
         let called = match &self.sizes {
             Some(name) => format!("sizes of {name}"),
-            None => format!("all of {}", self.size.unwrap_or(Bytes::new(1))),
+            None => format!("all of {:#}", self.size.unwrap_or(Bytes::new(1))),
         };
         let burst = match self.burst {
             Some(burst) => Burst::Size(burst),
             None => Burst::Convergence(self.converges.unwrap_or(CONVERGES)),
         };
-        let flows = Flows::new(self.sizes()?, called, self.percentile);
+        let flows = ServiceFlows::new(self.sizes()?, called, self.percentile);
         Ok(flows.with_longest(self.size).with_seed(self.seed).with_burst(burst))
     }
 }

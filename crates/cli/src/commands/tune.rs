@@ -5,8 +5,8 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use wayleave::{Contracts, Mix, Network, TuneOptions, Watch, tune};
-use wayleave_schemes::tune::Objective;
+use wayleave::{Contracts, Network, TuneMix, TuneOptions, Watch, tune};
+use wayleave_schemes::tune::TuneObjective;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,9 +23,9 @@ Examples:
 
 /// Search delay budgets, queues, costs and rerouting for a mix of contracts
 ///
-/// Candidates are filled with request lists until the first refusal, and changed step by step as long as this admits
-/// more. Other seeds judge the candidates and the paper's method, with and without rerouting; the best one there is
-/// recommended. The bound is the maximum that the rates of links alone would permit, by any method.
+/// Each candidate admits request lists until the first refusal, and is changed step by step as long as it admits
+/// more. The candidates and the paper's method, with and without rerouting, are then evaluated with other seeds, and
+/// the best one is recommended. The upper bound is the maximum that link rates alone permit, for any method.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct TuneArgs {
@@ -50,7 +50,7 @@ pub(crate) struct TuneArgs {
     /// Maximum number of candidates
     #[arg(long, default_value_t = 60, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     candidates: u64,
-    /// Length of the evaluation list, in lists until the first refusal
+    /// Length of the long list, as a multiple of the flows until the first refusal
     #[arg(long, default_value_t = 5, value_name = "TIMES", value_parser = clap::value_parser!(u64).range(1..=100))]
     list: u64,
     /// Number of threads [default: number of cores]
@@ -70,9 +70,9 @@ enum ObjectiveName {
     /// Flows until the first refusal
     #[default]
     UntilRefusal,
-    /// Flows out of a long list
+    /// Flows admitted from a long list
     Flows,
-    /// Their bit rate
+    /// Bit rate admitted from a long list
     Rate,
 }
 
@@ -80,11 +80,11 @@ enum ObjectiveName {
 pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let network = args.network.read()?;
     if network.graph.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     let options = args.options()?;
     let own = own_contracts(args, &network)?;
-    let mix = own.as_ref().map_or(Mix::Scenario(args.scenario as usize), Mix::Contracts);
+    let mix = own.as_ref().map_or(TuneMix::Scenario(args.scenario as usize), TuneMix::Contracts);
     let mut progress = Progress::new(args.candidates);
     let mut tuned = tune(&network, mix, &options, &mut Watch::progress(&mut progress))?;
     drop(progress);
@@ -127,11 +127,11 @@ impl TuneArgs {
 }
 
 impl ObjectiveName {
-    fn objective(self) -> Objective {
+    fn objective(self) -> TuneObjective {
         match self {
-            Self::UntilRefusal => Objective::UntilRefusal,
-            Self::Flows => Objective::Flows,
-            Self::Rate => Objective::Rate,
+            Self::UntilRefusal => TuneObjective::UntilRefusal,
+            Self::Flows => TuneObjective::Flows,
+            Self::Rate => TuneObjective::Rate,
         }
     }
 }

@@ -8,11 +8,11 @@ use crate::client::specs::{Document, read as read_specs};
 use clap::Args;
 use wayleave::{Contracts, SavedPlan, Session, Watch};
 use wayleave_client::Method;
-use wayleave_contracts::{ContractKind, Order};
-use wayleave_controller::{Change, DEFAULT_TENANT, PlacedReservation, ReservationKind};
+use wayleave_contracts::{ContractKind, ContractRequest};
+use wayleave_controller::{DEFAULT_TENANT, PlacedReservation, RecordChange, ReservationKind};
 use wayleave_explain::human::count;
 use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
@@ -55,7 +55,7 @@ pub(crate) struct WhatIfArgs {
     /// Host whose VMs move to other hosts
     #[arg(long, value_name = "HOST")]
     drain: Vec<String>,
-    /// Ask without a controller: contracts admitted in order on the topology of -t
+    /// Predict without a controller: these contracts, admitted in order on the topology of -t
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS")]
     files: Vec<String>,
     /// Plan of these contracts (`wayleave plan -o json`): checked, and not decided again
@@ -161,7 +161,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
         let document = Document::of(source)?;
         let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
         let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
-        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        let (_, report) = report.map_err(|error| document.locate(error))?;
         if report.refused > 0 {
             let all = count(report.items.len(), "contract");
             crate::output::tell!(
@@ -198,7 +198,7 @@ fn has_other_kinds(sources: &[Source]) -> Result<bool, Failure> {
 }
 
 /// The orders of files. There are no VMs.
-fn orders(files: &[Source], session: &Session) -> Result<Vec<Order>, Failure> {
+fn orders(files: &[Source], session: &Session) -> Result<Vec<ContractRequest>, Failure> {
     let mut orders = Vec::new();
     for source in files {
         let list = read_orders(source, session.network(), &NoVms, Addressed::default());
@@ -208,11 +208,11 @@ fn orders(files: &[Source], session: &Session) -> Result<Vec<Order>, Failure> {
 }
 
 /// Returns the admitted contracts of a session, as records of a controller.
-fn records(session: &Session, orders: Vec<Order>) -> Vec<Change> {
+fn records(session: &Session, orders: Vec<ContractRequest>) -> Vec<RecordChange> {
     let admitted = session.admitted().filter_map(|flows| flows.first().copied());
     let flows: HashMap<&str, FlowId> = admitted.map(|flow| (session.name_of(flow), flow)).collect();
     let shares = session.ledger().into_iter().flat_map(|ledger| ledger.shares());
-    let shares: HashMap<&str, (ShareId, &Share)> =
+    let shares: HashMap<&str, (ShareId, &ReservedShare)> =
         shares.map(|(id, share)| (session.name_of_share(id), (id, share))).collect();
     let placed = orders.into_iter().filter_map(|mut order| {
         order.or_tenant(DEFAULT_TENANT);

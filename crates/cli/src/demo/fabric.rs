@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, LatencyContract, Objective,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract,
     ObjectiveContract, Policy, PolicyLevel,
 };
 use wayleave_explain::human::Human;
 use wayleave_scenarios::{
-    Arrivals, Bursts, Congestion, Discipline, Ecn, FabricSettings, FlowEndpoints, FlowSizes, HostSchemeConfig, Minimum,
-    PortEcn, Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, Transport, Workload,
+    Bursts, Congestion, Discipline, Ecn, FabricSettings, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig,
+    Minimum, PortEcn, Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, TransportConfig, Workload,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
@@ -23,8 +23,8 @@ use super::write;
 use wayleave::Error;
 use wayleave::Network;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Line, Plot};
-use wayleave_report::svg::{self, FigureBackground, Point};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine};
+use wayleave_report::svg::{self, FigureBackground, Position};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
 const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
@@ -61,7 +61,7 @@ struct Seen {
     divisions: [f64; 2],
     best: f64,
     /// Arriving traffic of each tenant in Gbit/s, for each interval.
-    series: Vec<Line>,
+    series: Vec<PlotLine>,
 }
 
 /// Lets four tenants loose on one network, with their contracts and without.
@@ -139,8 +139,8 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
     };
     let objective = |(name, mbit): (&str, u64)| {
         let (name, tenant) = named(name, "web");
-        let aim = if name == "search" { Objective::Deadline } else { Objective::Completion };
-        let deadline = (aim == Objective::Deadline).then(|| Time::from_millis(20));
+        let aim = if name == "search" { FlowObjective::Deadline } else { FlowObjective::Completion };
+        let deadline = (aim == FlowObjective::Deadline).then(|| Time::from_millis(20));
         let min = Rate::from_mbit(mbit);
         Contract::Objective(ObjectiveContract { name, tenant, objective: aim, deadline, members: hosts.to_vec(), min })
     };
@@ -155,7 +155,7 @@ fn misbehaviour(tenants: &Tenants, hosts: &[NodeId]) -> Vec<Traffic> {
     let of = |name: &str| tenants.sharing().iter().find(|tenant| tenant.contract.name() == name);
     let more = |name: &str, service: &str, pairs: Vec<(NodeId, NodeId)>, sizes: Option<Bytes>| {
         let (queue, transport) = tenants.carriage(&of(service)?.contract);
-        let arrivals = sizes.map_or(Arrivals::Once, |_| Arrivals::Every(Time::from_millis(1)));
+        let arrivals = sizes.map_or(FlowArrivals::Once, |_| FlowArrivals::Every(Time::from_millis(1)));
         let mut flows = Reliable::new(arrivals, sizes.map(FlowSizes::Fixed));
         flows.transport = Some(transport);
         let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(pairs), Workload::Flows(flows));
@@ -180,17 +180,17 @@ fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
     plain.reserved.clear();
     if let Some(sharing) = &mut plain.sharing {
         sharing.scheme = HostSchemeConfig::StaticLimits(StaticLimits::default());
-        sharing.also.clear();
+        sharing.other_schemes.clear();
         // No tenant shares by weight.
         let mut services = sharing.machine.services().to_vec();
         services.iter_mut().for_each(|service| service.division = None);
         let policy = Policy::new(&plain.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
-        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are no policy"))?;
+        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are not a policy"))?;
     }
     for traffic in &mut plain.traffic {
         traffic.queue = Some(0);
         if let Workload::Flows(flows) = &mut traffic.workload {
-            flows.transport = Some(Transport { congestion: Congestion::dctcp(), ..Transport::default() });
+            flows.transport = Some(TransportConfig { congestion: Congestion::dctcp(), ..TransportConfig::default() });
         }
     }
     Ok(plain)
@@ -225,7 +225,7 @@ fn seen(tenants: &Tenants, scenario: &Scenario, outcome: &Outcome) -> Seen {
         if received > 0 {
             let point = |(at, &rate): (usize, &f64)| Dot::at((at as f64 + 0.5) * BIN.as_nanos() as f64 / 1e6, rate);
             let points = all.iter().enumerate().map(point).collect();
-            series.push(Line { name: service_text(&service.name).to_owned(), points });
+            series.push(PlotLine { name: service_text(&service.name).to_owned(), points });
         }
     }
     let rate = |name: &str| got.get(name).copied().unwrap_or(0.0);
@@ -284,7 +284,7 @@ fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[Stri
     ]
 }
 
-fn picture(lines: Vec<Line>) -> String {
+fn picture(lines: Vec<PlotLine>) -> String {
     let highest = lines.iter().flat_map(|line| &line.points).map(|dot| dot.y).fold(0.0, f64::max);
     let (x, y) = (Axis::linear(DURATION.as_nanos() as f64 / 1e6), Axis::linear(highest));
     let plot = Plot {
@@ -306,7 +306,7 @@ fn picture(lines: Vec<Line>) -> String {
     let side = FigureBackground::File.side();
     let size = (plot.width + 2.0 * side, plot.height() + side);
     let figure = svg::figure(&plot.id, size, FigureBackground::File, &plot.title, &plot.description);
-    svg::file(&figure.child(svg::moved(Point { x: side, y: side / 2.0 }, plot.parts())))
+    svg::file(&figure.child(svg::moved(Position { x: side, y: side / 2.0 }, plot.parts())))
 }
 
 impl FabricDemo {
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_tenants_get_what_was_promised_and_would_not_without() {
+    fn four_tenants_get_their_promises_and_would_not_without_admission() {
         let demo = fabric_demo().unwrap();
         assert!(demo.is_kept(), "{:?}", demo.rows());
         let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };

@@ -14,13 +14,13 @@ mod verification;
 
 use std::path::Path;
 
-use wayleave_contracts::{LatencyContract, Mix};
+use wayleave_contracts::{LatencyContract, RequestMix};
 
 use trial::{DemoScheme, Trial};
 use wayleave::Error;
 use wayleave::Network;
-use wayleave::{Progress, Step};
-use wayleave_report::findings::{Contender, DecisionRow, Findings, Setting};
+use wayleave::{Progress, ProgressStep};
+use wayleave_report::findings::{Contender, DecisionRow, Findings, ReportSetting};
 use wayleave_report::svg::{self, FigureBackground};
 use wayleave_report::{network_figure, page, terminal};
 
@@ -63,18 +63,18 @@ pub(crate) struct Demo {
 /// If there is no such scenario; other errors would be mistakes here.
 pub(crate) fn demo(options: &DemoOptions, progress: &mut dyn Progress) -> Result<Demo, Error> {
     if !(1..=8).contains(&options.scenario) {
-        return Err(Error::Usage(format!("there is no scenario {}: they are 1 to 8", options.scenario)));
+        return Err(Error::Usage(format!("no scenario {}: expected 1 to 8", options.scenario)));
     }
     let named = Network::build(TOPOLOGY)?;
     let network = &*named.graph;
     let entrants = DemoScheme::all(options.reroute)?;
     let requests: Vec<LatencyContract> =
-        Mix::new(network, usize::from(options.scenario), options.seed).take(options.count as usize).collect();
+        RequestMix::new(network, usize::from(options.scenario), options.seed).take(options.count as usize).collect();
     let (mut done, total) = (0, (entrants.len() * requests.len()) as u64);
     let trials = entrants.into_iter().map(|entrant| {
         Trial::run(entrant, &named, &requests, || {
             done += 1;
-            progress.step(Step::Items { done, total });
+            progress.step(ProgressStep::Items { done, total });
         })
     });
     let trials = trials.collect::<Result<Vec<_>, _>>()?;
@@ -126,10 +126,10 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<String, Error> {
     Ok(path.display().to_string())
 }
 
-fn setting(options: &DemoOptions, requests: usize, trials: &[Trial]) -> Setting {
+fn setting(options: &DemoOptions, requests: usize, trials: &[Trial]) -> ReportSetting {
     let &DemoOptions { scenario, seed, count, reroute } = options;
     let parameters = trials.first().map_or_else(Vec::new, |trial| survey::parameters(&trial.session, reroute));
-    Setting {
+    ReportSetting {
         version: env!("CARGO_PKG_VERSION"),
         command: format!("wayleave demo --scenario {scenario} --seed {seed} --count {count} --reroute {reroute}"),
         topology: TOPOLOGY.to_owned(),

@@ -7,18 +7,18 @@ use wayleave_ledger::QueueReport;
 use wayleave_scheme_api::{Binding, Refusal};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Human, Rate, Time};
 
 use wayleave::Error;
 use wayleave::Session;
 use wayleave_report::findings::{
-    Level, LevelRole, Link, LinkTier, LinkUse, Node, NodeTier, PortKind, Proof, ProofHop, RequestRow,
+    BoundTerms, DrawnLink, DrawnNode, LevelRole, LinkTier, LinkUse, NodeTier, PortKind, ProofHop, QueueLevel,
+    RequestRow,
 };
-use wayleave_report::numbers;
-use wayleave_report::scale::Share;
+use wayleave_report::scale::ShareOfWhole;
 
 /// The nodes with their tiers, by the names that the builder of fat trees gives.
-pub(super) fn nodes(network: &Network) -> Result<Vec<Node>, Error> {
+pub(super) fn nodes(network: &Network) -> Result<Vec<DrawnNode>, Error> {
     let strange = |name: &str| Error::Internal(format!("{name} is not a node of a fat tree"));
     let pod_of = |name: &str| name.strip_prefix("pod")?.split_once('-')?.0.parse::<usize>().ok()?.checked_sub(1);
     let node = |(id, node): (_, &wayleave_topology::Node)| {
@@ -31,13 +31,13 @@ pub(super) fn nodes(network: &Network) -> Result<Vec<Node>, Error> {
             NodeKind::Switch if name.contains("-edge") => (NodeTier::Edge, pod_of(&name)),
             NodeKind::Switch => (NodeTier::Core, None),
         };
-        if pod.is_none() && tier != NodeTier::Core { Err(strange(&name)) } else { Ok(Node { name, tier, pod }) }
+        if pod.is_none() && tier != NodeTier::Core { Err(strange(&name)) } else { Ok(DrawnNode { name, tier, pod }) }
     };
     network.nodes().map(node).collect()
 }
 
 /// The links with their kinds.
-pub(super) fn links(network: &Network, nodes: &[Node]) -> Result<Vec<Link>, Error> {
+pub(super) fn links(network: &Network, nodes: &[DrawnNode]) -> Result<Vec<DrawnLink>, Error> {
     use NodeTier::{Aggregation, Core, Edge, Host};
     let link = |(_, link): (_, &wayleave_topology::Link)| {
         let (from, to) = (link.from.index(), link.to.index());
@@ -50,7 +50,7 @@ pub(super) fn links(network: &Network, nodes: &[Node]) -> Result<Vec<Link>, Erro
             (Edge, Host) => LinkTier::EdgeToHost,
             _ => return Err(Error::Internal(format!("{} is not a link of a fat tree", link.name))),
         };
-        Ok(Link { name: link.name.clone(), from, to, tier, rate: link.rate })
+        Ok(DrawnLink { name: link.name.clone(), from, to, tier, rate: link.rate })
     };
     network.links().map(link).collect()
 }
@@ -74,41 +74,33 @@ pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &
         return wayleave_explain::sentences::refusal(session.network(), contract, refusal);
     };
     let (link, queue) = (&session.network().link(binding.link()).name, binding.queue());
-    let broken = match *binding {
-        Binding::Down { .. } => return format!("no feasible route: {link} is down"),
-        Binding::Rate { asked, left, .. } => {
-            format!("has {} left, but {} is required", numbers::rate_left(left), numbers::rate_needed(asked))
-        }
-        Binding::Delay { bound, budget, .. } => {
-            let (bound, budget) = (numbers::at_most(bound), numbers::at_least(budget));
-            format!("would have a worst-case delay of {bound}, above its budget of {budget}")
-        }
-        Binding::Buffer { backlog, buffer, .. } => {
-            let (backlog, buffer) = (numbers::size(backlog), numbers::size(buffer));
-            format!("would have a worst-case backlog of {backlog}, above its buffer of {buffer}")
-        }
-    };
+    if matches!(binding, Binding::Down { .. }) {
+        return format!("no feasible route: {link} is down");
+    }
+    let broken = wayleave_explain::sentences::shortfall(binding);
     format!("no feasible route: even on the best one, queue {queue} of {link} {broken}")
 }
 
 /// Returns the used share of a queue's delay budget; without a bound, more than the whole budget.
-fn used(report: &QueueReport) -> Share {
+fn used(report: &QueueReport) -> ShareOfWhole {
     let nanos = |time: Time| time.as_nanos() as f64;
-    report.delay_bound().map_or(Share::of(1.0, 1.0), |delay| Share::of(nanos(delay), nanos(report.budget)))
+    report
+        .delay_bound()
+        .map_or(ShareOfWhole::of(1.0, 1.0), |delay| ShareOfWhole::of(nanos(delay), nanos(report.budget)))
 }
 
 /// Returns the reservations on every link.
 pub(super) fn link_uses(session: &Session) -> Vec<LinkUse> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
     let of = |(id, _): (LinkId, _)| {
-        let fullest = Share::max(ledger.report(id).iter().map(used));
+        let fullest = ShareOfWhole::max(ledger.report(id).iter().map(used));
         LinkUse { reserved: ledger.reserved(id), flows: ledger.flows_on(id).len(), fullest }
     };
     session.network().links().map(of).collect()
 }
 
 /// The queues of hosts' ports, then those of switches' ports, by priority; all ports of a kind look alike here.
-pub(super) fn levels(session: &Session) -> Vec<Level> {
+pub(super) fn levels(session: &Session) -> Vec<QueueLevel> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
     let network = session.network();
     let kind = |place| if place == PortKind::Host { NodeKind::Host } else { NodeKind::Switch };
@@ -131,7 +123,7 @@ pub(super) fn levels(session: &Session) -> Vec<Level> {
                 queue if is_best_effort(queue) => LevelRole::BestEffort,
                 _ => LevelRole::Unused,
             };
-            levels.push(Level { place, queue, role });
+            levels.push(QueueLevel { place, queue, role });
         }
     }
     levels
@@ -146,8 +138,8 @@ fn contracts_of(session: &Session, reports: &[Vec<QueueReport>], queue: usize) -
     let flows = held.filter(|held| held.route.hops.iter().any(passes)).count();
     LevelRole::Contracts {
         budget: same().map(|report| report.budget).max().unwrap_or(Time::ZERO),
-        used_most: Share::max(same().map(used)),
-        used_mean: Share::mean(same().map(used)),
+        used_most: ShareOfWhole::max(same().map(used)),
+        used_mean: ShareOfWhole::mean(same().map(used)),
         flows,
     }
 }
@@ -157,8 +149,8 @@ pub(super) fn proof(
     session: &Session,
     requests: &[LatencyContract],
     flows: &[Option<FlowId>],
-    nodes: &[Node],
-) -> Option<Proof> {
+    nodes: &[DrawnNode],
+) -> Option<BoundTerms> {
     let placement = session.scheme().queues()?;
     let ledger = placement.ledger();
     let crosses = |contract: &LatencyContract| nodes[contract.from.index()].pod != nodes[contract.to.index()].pod;
@@ -183,7 +175,7 @@ pub(super) fn proof(
         .collect();
     let bound = placement.bound(route);
     let constants = bound.saturating_sub(hops.iter().map(|hop| hop.budget).sum());
-    Some(Proof { ask: ask(session.network(), index, contract), hops, constants, bound })
+    Some(BoundTerms { ask: ask(session.network(), index, contract), hops, constants, bound })
 }
 
 /// Returns the parameters of the model.
@@ -192,22 +184,22 @@ pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static
     let network = session.network();
     let port = network.links().find(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
     let Some((id, link)) = port else { return Vec::new() };
-    let buffers = network.queues(id).first().map_or(String::new(), |queue| numbers::size(queue.buffer));
-    let budgets: Vec<String> = ledger.budgets(id).map(numbers::budget).collect();
+    let buffers = network.queues(id).first().map_or(String::new(), |queue| format!("{:#}", queue.buffer));
+    let budgets: Vec<String> = ledger.budgets(id).map(|budget| format!("{budget:#}")).collect();
     let fastest = network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
-    let frame = numbers::size(ledger.largest_frame(id));
+    let frame = ledger.largest_frame(id).up();
     let (hosts, switches) = (network.hosts().count(), network.switches().count());
     let cables = network.links().len() / 2;
     let queues = network.port(link.port).queues.len();
-    let (budgets, rate) = (budgets.join(", "), numbers::rate(fastest));
+    let (budgets, rate) = (budgets.join(", "), fastest.up());
     let text = str::to_owned;
     vec![
         ("network", format!("{hosts} hosts, {switches} switches, {cables} cables of {rate}")),
-        ("queues", format!("{queues} a switch port, {buffers} each, strict priority; one a host port")),
-        ("best effort", text("the lowest queue of every switch port is kept for traffic without a contract")),
+        ("queues", format!("{queues} per switch port with {buffers} each, strict priority; one per host port")),
+        ("best effort", text("the lowest queue of every switch port is reserved for traffic without a contract")),
         (
             "delay budgets",
-            format!("Wayleave: {budgets} by priority, and 0.5 ms for a host's port; Silo: 0.1 ms for every port"),
+            format!("Wayleave: {budgets} by priority, and 500 us on host ports; Silo: 100 us on every port"),
         ),
         (
             "rerouting",
@@ -216,8 +208,11 @@ pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static
             ),
         ),
         ("wire bytes", format!("preamble, gap, FCS and up to six tags are counted; a frame has at most {frame}")),
-        ("arrivals", text("what enters from a link is bounded by its flows' token buckets, and by the line itself")),
-        ("service", text("what the queues above leave, less one frame that is being sent and one for whole packets")),
+        ("arrivals", text("arrivals from a link are bounded by the token buckets of its flows, and by the line rate")),
+        (
+            "service",
+            text("the line rate less the queues above, one frame in transmission, and one frame for packetization"),
+        ),
         (
             "a request fits if",
             text(

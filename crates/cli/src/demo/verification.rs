@@ -1,6 +1,6 @@
 //! Test of the first contender's promises, packet by packet.
 
-use wayleave_adversary::{Claim, Effort, Verification, verify};
+use wayleave_adversary::{AdmittedClaim, Effort, Verification, verify};
 use wayleave_sim::stats::Histogram;
 
 use wayleave::Error;
@@ -15,9 +15,9 @@ const PARTS: u128 = 10_000;
 pub(super) fn run(session: &Session) -> Result<VerifiedSet, Error> {
     let promises = of_session(session);
     let claim =
-        promises.claim().map_err(|error| Error::Internal(format!("the promises contradict themselves: {error}")))?;
+        promises.claim().map_err(|error| Error::Internal(format!("the guarantees contradict each other: {error}")))?;
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true);
-    let report = report.map_err(|error| Error::Internal(format!("the promises could not be verified: {error}")))?;
+    let report = report.map_err(|error| Error::Internal(format!("the guarantees could not be verified: {error}")))?;
     let mut contracts: Vec<VerifiedContract> = claim
         .promises
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn run(session: &Session) -> Result<VerifiedSet, Error> {
 }
 
 /// The distribution of delays as shares of bounds, over the packets of all contracts.
-fn shares(claim: &Claim, report: &Verification) -> Vec<(f64, f64)> {
+fn shares(claim: &AdmittedClaim, report: &Verification) -> Vec<(f64, f64)> {
     let mut shares = Histogram::new();
     for (promise, finding) in claim.promises.iter().zip(&report.findings) {
         let bound_ps = u128::from(promise.bound.as_nanos().max(1)) * 1_000;
@@ -54,8 +54,8 @@ fn shares(claim: &Claim, report: &Verification) -> Vec<(f64, f64)> {
     shares.cdf(200).into_iter().map(|point| (point.value as f64 / PARTS as f64, point.fraction)).collect()
 }
 
-fn violations(claim: &Claim, report: &Verification) -> Vec<String> {
-    let text = |violation: &wayleave_adversary::Violation| {
+fn violations(claim: &AdmittedClaim, report: &Verification) -> Vec<String> {
+    let text = |violation: &wayleave_adversary::AttackViolation| {
         format!("{}: {}", claim.promises[violation.promise].name, violation.breach)
     };
     report.violations.iter().map(text).collect()

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::HumanDuration;
-use wayleave::Step;
+use wayleave::ProgressStep;
 use wayleave_experiments::Entry;
 
 use super::show::{Show, TIMEOUT};
@@ -45,10 +45,10 @@ impl Progress {
 }
 
 impl wayleave::Progress for Progress {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: ProgressStep<'_>) {
         match step {
-            Step::Figure { index, done, total } => self.tick(index, done as f64 / total.max(1) as f64),
-            Step::LeftOut { figure, why } => crate::output::tell!("{figure} is left out: {why}"),
+            ProgressStep::Figure { index, done, total } => self.tick(index, done as f64 / total.max(1) as f64),
+            ProgressStep::LeftOut { figure, why } => crate::output::tell!("{figure} is left out: {why}"),
             _ => {}
         }
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_goes_on_as_it_went() {
+    fn the_estimate_extrapolates_the_time_so_far() {
         let text = describe("fig8a", (1, 9), Duration::from_secs(60), 0.25);
         assert_eq!(text, "fig8a, 2 of 9 figures, about 3 minutes left");
         assert_eq!(describe("fig8a", (0, 1), Duration::from_secs(60), 0.0), "fig8a");

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use wayleave::Step;
+use wayleave::ProgressStep;
 
 use super::show::{Show, TIMEOUT};
 
@@ -32,7 +32,7 @@ impl Progress {
 
     /// A method is being judged.
     fn judging(&mut self, name: &str) {
-        self.print(&format!("judging: {name}"));
+        self.print(&format!("evaluating: {name}"));
     }
 
     fn print(&self, text: &str) {
@@ -43,10 +43,10 @@ impl Progress {
 }
 
 impl wayleave::Progress for Progress {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: ProgressStep<'_>) {
         match step {
-            Step::Candidate { number, value } => self.candidate(number, value),
-            Step::Judging { method } => self.judging(method),
+            ProgressStep::Candidate { number, value } => self.candidate(number, value),
+            ProgressStep::Judging { method } => self.judging(method),
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 use wayleave_client::{Address, OwnCertificate};
-use wayleave_replica::{Access, Etcd as _, Gateway, User};
+use wayleave_replica::{Etcd as _, EtcdAccess, Gateway, User};
 
 use super::clients::{get, put};
 use super::moving::{end, serve_with, wayleave};
@@ -54,9 +54,9 @@ impl Admin {
             request = request.header("authorization", token);
         }
         let mut answer = request.send(body.to_string()).ok()?;
-        let said = answer.body_mut().read_to_string().ok()?;
-        assert!(answer.status() == 200 || self.token.is_none(), "{path}: {said}");
-        serde_json::from_str(&said).ok().filter(|_| answer.status() == 200)
+        let output = answer.body_mut().read_to_string().ok()?;
+        assert!(answer.status() == 200 || self.token.is_none(), "{path}: {output}");
+        serde_json::from_str(&output).ok().filter(|_| answer.status() == 200)
     }
 
     /// A user `root`, and one `wayleave` that may use the keys of clusters and no others.
@@ -79,7 +79,7 @@ impl Admin {
     }
 }
 
-pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
+pub(crate) fn an_etcd_with_password_and_certificate_is_accessed_with_them() {
     let _alone = alone();
     let folder = folder("access");
     make_certificates(&folder);
@@ -100,22 +100,22 @@ pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them
     write(&folder, "password", "open sesame\n");
 
     let user = |name: &str| Some(User { name: name.to_owned(), password_file: folder.join("password") });
-    let access = Access { members: vec![url.clone()], ca, certificate, user: user("wayleave") };
-    let ask = |access: &Access| Gateway::new(access.clone()).range("/wayleave/a", "/wayleave/b", 1);
+    let access = EtcdAccess { members: vec![url.clone()], ca, certificate, user: user("wayleave") };
+    let ask = |access: &EtcdAccess| Gateway::new(access.clone()).range("/wayleave/a", "/wayleave/b", 1);
     ask(&access).unwrap();
     write(&folder, "wrong", "close sesame");
     write(&folder, "open", "open sesame");
     std::fs::set_permissions(folder.join("open"), std::fs::Permissions::from_mode(0o644)).unwrap();
     let with_password = |name: &str| {
         let user = Some(User { name: "wayleave".to_owned(), password_file: folder.join(name) });
-        Access { user, ..access.clone() }
+        EtcdAccess { user, ..access.clone() }
     };
     for (access, why) in [
-        (Access { ca: None, ..access.clone() }, "certificate"),
+        (EtcdAccess { ca: None, ..access.clone() }, "certificate"),
         // Members end the connection, sooner or later.
-        (Access { certificate: None, ..access.clone() }, "https://"),
-        (Access { ca: Some(folder.join("absent")), ..access.clone() }, "cannot read certificates from"),
-        (Access { user: None, ..access.clone() }, "user name is empty"),
+        (EtcdAccess { certificate: None, ..access.clone() }, "https://"),
+        (EtcdAccess { ca: Some(folder.join("absent")), ..access.clone() }, "cannot read certificates from"),
+        (EtcdAccess { user: None, ..access.clone() }, "user name is empty"),
         (with_password("wrong"), "authentication failed"),
         (with_password("open"), "chmod 600"),
         (with_password("absent"), "absent"),

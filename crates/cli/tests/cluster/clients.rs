@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::Agent;
-use wayleave_faults::linearizable::{Operation, RegisterOperation};
+use wayleave_faults::linearizable::{ClientOperation, RegisterOperation};
 use wayleave_units::Rate;
 
 use super::TIMEOUT;
@@ -68,7 +68,7 @@ struct Shared {
     last: AtomicU64,
     longest: AtomicU64,
     began: Instant,
-    history: Mutex<Vec<Operation>>,
+    history: Mutex<Vec<ClientOperation>>,
 }
 
 impl Clients {
@@ -109,7 +109,7 @@ impl Clients {
         Duration::from_nanos(self.shared.longest.load(SeqCst))
     }
 
-    pub(crate) fn stop(self) -> Vec<Operation> {
+    pub(crate) fn stop(self) -> Vec<ClientOperation> {
         self.shared.ends.store(true, SeqCst);
         self.threads.into_iter().for_each(|thread| thread.join().unwrap());
         std::mem::take(&mut self.shared.history.lock().unwrap())
@@ -144,7 +144,7 @@ impl Shared {
             let now = self.now();
             self.longest.fetch_max(now.saturating_sub(self.last.swap(now, SeqCst)), SeqCst);
         }
-        self.history.lock().unwrap().push(Operation { key: key as usize, did, called, answered });
+        self.history.lock().unwrap().push(ClientOperation { key: key as usize, did, called, answered });
     }
 
     /// Another controller is asked.
@@ -183,8 +183,8 @@ impl Shared {
                 self.move_on(at);
             }
             Ok(other) => {
-                let said = sent.and_then(|mut answer| answer.body_mut().read_to_string()).unwrap_or_default();
-                panic!("a change was answered with {other}: {said}")
+                let output = sent.and_then(|mut answer| answer.body_mut().read_to_string()).unwrap_or_default();
+                panic!("a change was answered with {other}: {output}")
             }
         }
     }

@@ -5,7 +5,7 @@ use super::*;
 /// Two tenants send to one host: the first from one host, the second from three. In one queue, they share the line in
 /// proportion to their packets. The agents of the hosts divide it by minima and weights, as EyeQ's and Parley's
 /// machine shapers do.
-pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
+pub(crate) fn two_tenants_share_a_port_by_their_promises() {
     let _alone = alone();
     let vms = ["acme", "beta"].map(|tenant| [1, 2, 3, 4].map(|at| format!("--endpoint {tenant}:v{at}=h{at}")));
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -23,7 +23,7 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
 
     let lab = Lab::up(&format!("{} {}", network.display(), vms.concat().join(" ")));
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
-    let flow = |tenant: &str, from: u16| FlowSpec {
+    let flow = |tenant: &str, from: u16| LabFlow {
         name: format!("{tenant} from h{from}"),
         from: found.plan().endpoint(&format!("{tenant}:v{from}")).unwrap().clone(),
         to: found.plan().endpoint(&format!("{tenant}:v4")).unwrap().clone(),
@@ -31,11 +31,11 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
         source_port: None,
         payload: 1_458,
         overhead: 24,
-        load: Load::Constant { rate: wayleave_units::Rate::from_mbit(10) },
+        load: LabLoad::Constant { rate: wayleave_units::Rate::from_mbit(10) },
         bound: None,
     };
     let flows = vec![flow("acme", 1), flow("beta", 1), flow("beta", 2), flow("beta", 3)];
-    let traffic = Traffic::start(flows).unwrap();
+    let traffic = RunningTraffic::start(flows).unwrap();
     let arrived = traffic.arrived();
     // Without contracts the part of each tenant depends on the number of its packets, and on the chance that one
     // comes when the queue has room: constant rates stay in step for seconds.
@@ -59,7 +59,7 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
 
 /// Two tenants with equal contracts from one rack to another. A rack broker reports that one of them has exceeded its
 /// policy, and the agent limits that one; the other has the rest. Once the broker is silent, they are equal again.
-pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
+pub(crate) fn a_rack_broker_limits_a_tenant_while_it_sends_messages() {
     let _alone = alone();
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let write = |name: &str, text: &str| {
@@ -81,7 +81,7 @@ pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
     let server = format!("--server {} --token-file {}", found.server().unwrap(), found.token_file().display());
     let applied = wayleave(&format!("apply -f {contracts} {server}"));
     assert!(applied.status.success(), "{}{}", text(&applied.stdout), text(&applied.stderr));
-    let flow = |tenant: &str, port| FlowSpec {
+    let flow = |tenant: &str, port| LabFlow {
         name: tenant.to_owned(),
         from: found.plan().endpoint(&format!("{tenant}:v1")).unwrap().clone(),
         to: found.plan().endpoint(&format!("{tenant}:v2")).unwrap().clone(),
@@ -89,10 +89,10 @@ pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
         source_port: None,
         payload: 1_458,
         overhead: 24,
-        load: Load::Constant { rate: wayleave_units::Rate::from_mbit(10) },
+        load: LabLoad::Constant { rate: wayleave_units::Rate::from_mbit(10) },
         bound: None,
     };
-    let traffic = Traffic::start(vec![flow("acme", 30_000), flow("beta", 30_001)]).unwrap();
+    let traffic = RunningTraffic::start(vec![flow("acme", 30_000), flow("beta", 30_001)]).unwrap();
     let arrived = traffic.arrived();
     // Judged by packets, at any speed: a broker and agents need some seconds for their work.
     let until = |what: &str, is_so: fn([u64; 2]) -> bool| {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{NameError, Order, Policy, PolicyShort, Quota};
+use wayleave_contracts::{ContractRequest, NameError, Policy, PolicyShort, Quota};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::{ContractProblem, Measured};
 pub use wayleave_protocol::decision::Outcome;
@@ -68,7 +68,7 @@ pub enum Command {
         /// Name of the VM.
         id: Id,
         /// Requested placement.
-        wish: VmRequest,
+        placement: VmRequest,
         /// The address of its interface. If absent, its present address, or the one derived from its name.
         mac: Option<Mac>,
         /// Under which condition.
@@ -84,7 +84,7 @@ pub enum Command {
     /// Creates contracts, or gives them other terms.
     Apply {
         /// Each with its condition, in order.
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         /// All or none, or each for itself.
         mode: Mode,
         /// Commit, or dry run.
@@ -137,7 +137,7 @@ pub enum Command {
         measured: Vec<Measured>,
     },
     /// Heartbeat of a node's agent. After the first one, further heartbeats are expected.
-    Hear {
+    Heartbeat {
         /// The host or switch.
         node: String,
         /// Of its session.
@@ -402,6 +402,6 @@ impl Precondition {
 }
 
 /// The name of the contract that an order asks for.
-pub(crate) fn id_of(order: &Order) -> Id {
+pub(crate) fn id_of(order: &ContractRequest) -> Id {
     Id::new(order.tenant().unwrap_or(DEFAULT_TENANT), order.name())
 }

@@ -5,17 +5,17 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, Labels, LatencyContract, Match,
-    Objective, ObjectiveContract, Order, Priority, Protocol,
+    Accounting, BandwidthContract, BestEffortContract, Contract, ContractRequest, Endpoints, Excess, FlowObjective,
+    Labels, LatencyContract, Match, ObjectiveContract, Priority, Protocol,
 };
-use wayleave_ledger::{Share, Spread};
+use wayleave_ledger::{PathSpread, ReservedShare};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Certainty;
 use wayleave_topology::{Hop, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-use crate::grant::{AdmittedContract, KindState, LatencyState, RuleState, Sender, ShareState, Violation};
-use crate::record::{MissingElement, RouteRecord, TroubleRecord, hops, node, reserved, reserved_as_far, route};
+use crate::grant::{AdmittedContract, KindState, LateDelivery, LatencyState, RuleState, Sender, ShareState};
+use crate::record::{DegradedRecord, MissingElement, RouteRecord, hops, node, reserved, reserved_as_far, route};
 use crate::scheme_ledger::UndoReservation;
 
 /// A contract.
@@ -41,8 +41,8 @@ pub(crate) struct ContractRecord {
     pub(crate) decision: u64,
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(crate) ended: bool,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) trouble: Option<TroubleRecord>,
+    #[serde(rename = "trouble", skip_serializing_if = "Option::is_none", default)]
+    pub(crate) degraded_reason: Option<DegradedRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) waits_for: Vec<u64>,
     /// Rule for hosts of a contract of another kind than latency.
@@ -128,8 +128,8 @@ pub(crate) struct SenderRecord {
     /// Only in formats before 5.
     #[serde(skip_serializing, default)]
     pub(crate) waits_for: Vec<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    told: Option<(u64, bool)>,
+    #[serde(rename = "told", skip_serializing_if = "Option::is_none", default)]
+    announced: Option<(u64, bool)>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     confirmed: Option<(u64, bool)>,
 }
@@ -189,7 +189,7 @@ pub(crate) enum CertaintyRecord {
 /// Reservation of a contract, if it has a place now.
 pub(crate) enum HeldReservation {
     Routes(Option<UndoReservation>),
-    Share(Option<Share>),
+    Share(Option<ReservedShare>),
 }
 
 impl ContractRecord {
@@ -210,7 +210,7 @@ impl ContractRecord {
             created: grant.created.as_nanos(),
             decision: grant.decision,
             ended: grant.is_ended,
-            trouble: grant.trouble.as_ref().map(|trouble| TroubleRecord::of(network, trouble)),
+            degraded_reason: grant.degraded_reason.as_ref().map(|reason| DegradedRecord::of(network, reason)),
             rule: RuleRecord::of(grant),
             waits_for: grant.waits_for.clone(),
             terms: TermsRecord::of(network, grant, held),
@@ -248,7 +248,7 @@ impl ContractRecord {
         Ok(AdmittedContract {
             revision: self.revision,
             decision: self.decision,
-            trouble: self.trouble.as_ref().map(|trouble| trouble.degraded_reason(network)),
+            degraded_reason: self.degraded_reason.as_ref().map(|record| record.reason(network)),
             waits_for: self.waits_for.clone(),
             is_ended: self.ended,
             held,
@@ -256,13 +256,13 @@ impl ContractRecord {
         })
     }
 
-    fn order(&self, network: &Network) -> Result<Order, MissingElement> {
+    fn order(&self, network: &Network) -> Result<ContractRequest, MissingElement> {
         let hosts = self.hosts.iter().map(|name| node(network, name)).collect::<Result<Vec<NodeId>, _>>()?;
         let matching = match &self.terms {
             TermsRecord::Latency(latency) => latency.matching.as_ref().map(MatchRecord::matching),
             _ => None,
         };
-        Ok(Order {
+        Ok(ContractRequest {
             contract: self.contract(network, hosts)?,
             members: self.members.clone(),
             priority: Priority::new(self.priority).unwrap_or_default(),
@@ -287,7 +287,7 @@ impl ContractRecord {
             }
             TermsRecord::Hose(bandwidth, _) => bandwidth.contract(name, tenant, Endpoints::Hose(hosts)).into(),
             TermsRecord::Objective(record, _) => {
-                let known = Objective::NAMED.iter().find(|(word, _)| *word == record.aim);
+                let known = FlowObjective::NAMED.iter().find(|(word, _)| *word == record.aim);
                 let Some(&(_, objective)) = known else {
                     return Err(MissingElement { what: "objective", name: record.aim.clone() });
                 };
@@ -343,7 +343,7 @@ impl ContractRecord {
                     None => Ok(HeldReservation::Share(None)),
                     Some(PlaceRecord::Weights) => {
                         let (weight, members) = (objective.min, objective.members.clone());
-                        Ok(HeldReservation::Share(Some(Share::Objective { weight, members })))
+                        Ok(HeldReservation::Share(Some(ReservedShare::Objective { weight, members })))
                     }
                     Some(_) => Err(missing()),
                 };
@@ -358,14 +358,14 @@ impl ContractRecord {
             (None, _) => return Ok(HeldReservation::Share(None)),
             (Some(PlaceRecord::Route(hops)), Endpoints::Pair(..)) => {
                 let route = route(network, hops)?;
-                return Ok(HeldReservation::Share(Some(Share::Pair { min, route, is_timed })));
+                return Ok(HeldReservation::Share(Some(ReservedShare::Pair { min, route, is_timed })));
             }
-            (Some(PlaceRecord::AllPaths), Endpoints::Hose(_)) => Spread::AllPaths,
-            (Some(PlaceRecord::OnePath), Endpoints::Hose(_)) => Spread::OnePath,
+            (Some(PlaceRecord::AllPaths), Endpoints::Hose(_)) => PathSpread::AllPaths,
+            (Some(PlaceRecord::OnePath), Endpoints::Hose(_)) => PathSpread::OnePath,
             _ => return Err(missing()),
         };
         let members = contract.between.hosts();
-        Ok(HeldReservation::Share(Some(Share::Hose { min, members, spread, is_timed })))
+        Ok(HeldReservation::Share(Some(ReservedShare::Hose { min, members, spread, is_timed })))
     }
 }
 
@@ -460,9 +460,9 @@ impl LatencyRecord {
         })
     }
 
-    fn violation(&self) -> Option<Violation> {
+    fn violation(&self) -> Option<LateDelivery> {
         let (at, packets, worst) = self.violation?;
-        Some(Violation { at: WallTime::from_nanos(at), packets, worst: Time::from_nanos(worst) })
+        Some(LateDelivery { at: WallTime::from_nanos(at), packets, worst: Time::from_nanos(worst) })
     }
 }
 
@@ -490,27 +490,27 @@ impl MatchRecord {
 
 impl SenderRecord {
     fn of(sender: &Sender) -> Self {
-        let told = |told: Option<RuleState>| told.map(|told| (told.version, told.runs));
+        let announced = |announced: Option<RuleState>| announced.map(|announced| (announced.version, announced.runs));
         Self {
             version: sender.version,
             stop: sender.stop,
             run: sender.run,
             since: sender.since,
             waits_for: Vec::new(),
-            told: told(sender.told),
-            confirmed: told(sender.confirmed),
+            announced: announced(sender.announced),
+            confirmed: announced(sender.confirmed),
         }
     }
 
     fn sender(&self) -> Sender {
-        let told = |told: Option<(u64, bool)>| told.map(|(version, runs)| RuleState { version, runs });
+        let announced = |announced: Option<(u64, bool)>| announced.map(|(version, runs)| RuleState { version, runs });
         Sender {
             version: self.version,
             stop: self.stop,
             run: self.run,
             since: self.since,
-            told: told(self.told),
-            confirmed: told(self.confirmed),
+            announced: announced(self.announced),
+            confirmed: announced(self.confirmed),
             asked: None,
         }
     }
@@ -531,12 +531,12 @@ impl BandwidthRecord {
 }
 
 impl ShareRecord {
-    fn of(network: &Network, grant: &AdmittedContract, share: Option<&Share>) -> Self {
-        let place = |share: &Share| match share {
-            Share::Pair { route, .. } => PlaceRecord::Route(hops(network, route)),
-            Share::Hose { spread: Spread::AllPaths, .. } => PlaceRecord::AllPaths,
-            Share::Hose { spread: Spread::OnePath, .. } => PlaceRecord::OnePath,
-            Share::Objective { .. } => PlaceRecord::Weights,
+    fn of(network: &Network, grant: &AdmittedContract, share: Option<&ReservedShare>) -> Self {
+        let place = |share: &ReservedShare| match share {
+            ReservedShare::Pair { route, .. } => PlaceRecord::Route(hops(network, route)),
+            ReservedShare::Hose { spread: PathSpread::AllPaths, .. } => PlaceRecord::AllPaths,
+            ReservedShare::Hose { spread: PathSpread::OnePath, .. } => PlaceRecord::OnePath,
+            ReservedShare::Objective { .. } => PlaceRecord::Weights,
         };
         let certainty = |certainty| match certainty {
             Certainty::Proven => CertaintyRecord::Proven,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_scheme_api::{Certainty, Decision, Refusal};
 use wayleave_topology::Route;
 use wayleave_units::{Time, WallTime};
@@ -25,7 +25,7 @@ pub struct DecisionRecord {
     /// For which contract.
     pub id: Id,
     /// The order.
-    pub order: Order,
+    pub order: ContractRequest,
     /// Outcome of the order.
     pub decided: Decided,
 }
@@ -66,7 +66,7 @@ impl Decided {
         match self {
             Self::Admitted(_) => None,
             Self::Refused(refusal) => Some(refusal.reason().code()),
-            Self::Quota(_) => Some(wayleave_scheme_api::Reason::Quota.code()),
+            Self::Quota(_) => Some(wayleave_scheme_api::RefusalCode::Quota.code()),
         }
     }
 }

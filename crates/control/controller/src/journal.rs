@@ -12,7 +12,7 @@ use crate::clock::{Timestamps, Uptime};
 use crate::command::ElementName;
 use crate::event::{Event, EventKind};
 use crate::macs::VmSecret;
-use crate::setup::Timing;
+use crate::setup::Timeouts;
 
 /// Numbers that never go back, over restarts too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,12 +79,12 @@ pub(crate) struct Journal {
     uptime: Option<(Time, Uptime)>,
     /// Calendar and uptime in the records that it was loaded from.
     written: Option<(u64, Uptime)>,
-    timing: Timing,
+    timing: Timeouts,
 }
 
 impl Journal {
     /// Empty, at this time of the calendar.
-    pub(crate) fn new(timing: Timing, wall: WallTime) -> Self {
+    pub(crate) fn new(timing: Timeouts, wall: WallTime) -> Self {
         let now = Timestamps { steady: Time::ZERO, wall };
         Self {
             counters: Counters::default(),
@@ -178,7 +178,7 @@ impl Journal {
     }
 
     /// Sets the time of the calendar and the thresholds for jumps of the clock, starting from the last trusted time.
-    pub(crate) fn with_timing(mut self, timing: Timing, wall: WallTime) -> Self {
+    pub(crate) fn with_timing(mut self, timing: Timeouts, wall: WallTime) -> Self {
         let believed = Timestamps { wall: self.calendar.wall(), ..self.now };
         (self.calendar, self.timing) = (Calendar::new(&timing, believed), timing);
         self.set_now(Timestamps { wall, ..self.now });

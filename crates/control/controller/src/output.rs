@@ -6,18 +6,18 @@ use crate::event::Event;
 
 /// Records and events of the commands since the last output.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
+pub struct CommandOutput {
     /// To be put on disk, all or none, before any answer is given.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RecordChange>,
     /// Events to publish after the records are on disk.
     pub events: Vec<Event>,
 }
 
 /// A record that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct RecordChange {
     /// Kind of the record.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Key among the records of its kind.
     pub key: String,
     /// JSON; `None` if it is no more.
@@ -26,7 +26,7 @@ pub struct Change {
 
 /// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum RecordKind {
     /// The controller: counters that never go back.
     Controller,
     /// A tenant.
@@ -55,7 +55,7 @@ pub enum Kind {
     History,
 }
 
-impl Kind {
+impl RecordKind {
     /// All of them.
     pub const ALL: [Self; 13] = [
         Self::Controller,

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::Order;
-use wayleave_ledger::{Reservation, Share};
+use wayleave_contracts::ContractRequest;
+use wayleave_ledger::{Reservation, ReservedShare};
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_scheme_api::Certainty;
 use wayleave_topology::Network;
@@ -15,7 +15,7 @@ use wayleave_units::{Time, WallTime};
 use crate::contract_record::{ContractRecord, HeldReservation};
 use crate::grant::{AdmittedContract, KindState, LatencyState, RuleState, Sender, ShareState};
 use crate::journal::Counters;
-use crate::output::{Change, Kind};
+use crate::output::{RecordChange, RecordKind};
 use crate::record::{TenantRecord, key, put};
 use crate::scheme_ledger::UndoReservation;
 
@@ -23,7 +23,7 @@ use crate::scheme_ledger::UndoReservation;
 #[derive(Clone, Debug)]
 pub struct PlacedReservation {
     /// Order, with its tenant.
-    pub order: Order,
+    pub order: ContractRequest,
     /// Reservation.
     pub holds: ReservationKind,
 }
@@ -41,7 +41,7 @@ pub enum ReservationKind {
     /// A share of a contract of another kind.
     Share {
         /// The share; nothing for best effort.
-        share: Option<Share>,
+        share: Option<ReservedShare>,
         /// Certainty of the promise.
         certainty: Option<Certainty>,
         /// Its minimum is there so soon, if that was asked for.
@@ -51,7 +51,11 @@ pub enum ReservationKind {
 
 /// Returns the records of these contracts, admitted in this order, whose senders have confirmed their rules. Their
 /// tenants exist, without quotas.
-pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item = PlacedReservation>) -> Vec<Change> {
+pub fn records(
+    network: &Network,
+    now: WallTime,
+    placed: impl IntoIterator<Item = PlacedReservation>,
+) -> Vec<RecordChange> {
     let (mut changes, mut tenants, mut serial) = (Vec::new(), BTreeSet::new(), 0);
     for PlacedReservation { order, holds } in placed {
         serial += 1;
@@ -59,12 +63,12 @@ pub fn records(network: &Network, now: WallTime, placed: impl IntoIterator<Item 
         let mut grant = AdmittedContract::new(Id::new(tenant.as_str(), order.name()), serial, order, now);
         (grant.revision, grant.decision) = (serial, serial);
         let held = hold(&mut grant, holds, now);
-        changes.push(put(Kind::Contract, key(serial), Some(&ContractRecord::of(network, &grant, &held))));
+        changes.push(put(RecordKind::Contract, key(serial), Some(&ContractRecord::of(network, &grant, &held))));
         tenants.insert(tenant);
     }
-    changes.extend(tenants.into_iter().map(|name| put(Kind::Tenant, name, Some(&TenantRecord::default()))));
+    changes.extend(tenants.into_iter().map(|name| put(RecordKind::Tenant, name, Some(&TenantRecord::default()))));
     let counters = Counters { serial, revision: serial, decision: serial, ..Counters::default() };
-    changes.push(put(Kind::Controller, "counters".to_owned(), Some(&counters)));
+    changes.push(put(RecordKind::Controller, "counters".to_owned(), Some(&counters)));
     changes
 }
 
@@ -74,8 +78,9 @@ fn hold(grant: &mut AdmittedContract, holds: ReservationKind, now: WallTime) -> 
             let (is_pinned, deadline) =
                 (grant.is_pinned(), grant.terms().map(|terms| terms.deadline).unwrap_or_default());
             let is_to_come = grant.order.starts.is_some_and(|starts| starts > now);
-            let told = (!is_to_come).then_some(RuleState { version: 1, runs: true });
-            let sender = Sender { version: 1, run: Some(1), since: 1, told, confirmed: told, ..Sender::default() };
+            let announced = (!is_to_come).then_some(RuleState { version: 1, runs: true });
+            let sender =
+                Sender { version: 1, run: Some(1), since: 1, announced, confirmed: announced, ..Sender::default() };
             grant.held = KindState::Latency(LatencyState { bound, sender, ..LatencyState::default() });
             HeldReservation::Routes(Some(UndoReservation { reservations, deadline, is_pinned }))
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::{LinkMinima, LinkNeed, Policy, PolicyShort};
-use wayleave_ledger::{Ledger, Share, ShareDenial};
+use wayleave_ledger::{Ledger, ReservedShare, ShareDenial};
 use wayleave_topology::{Class, Hop, LinkId, Network, Route, ShareId};
 use wayleave_units::Rate;
 
@@ -114,9 +114,9 @@ impl Policies {
 }
 
 /// Returns a minimum on a link, for any sender.
-fn share(ledger: &Ledger, link: LinkId, min: Rate) -> Share {
+fn share(ledger: &Ledger, link: LinkId, min: Rate) -> ReservedShare {
     let queue = ledger.network().classes().map_or(0, |classes| classes.queue_of(Class::Guaranteed));
-    Share::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false }
+    ReservedShare::Pair { min, route: Route { hops: vec![Hop { link, queue }] }, is_timed: false }
 }
 
 /// Returns the shortage of a link for a policy, if there is one. A link that is down is checked as if it were up,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{
-    Bandwidth, Change, Direction, Division, Match, Objective, PerDirection, Policy, PolicyLevel, Service,
+    Bandwidth, Direction, Division, FlowObjective, Match, PerDirection, Policy, PolicyLevel, ServiceSpec, TimedTerms,
 };
 use wayleave_protocol::policy::{PolicyChange, PolicyNeed, PolicyService, PolicySpec, PolicyTerms};
 use wayleave_topology::{Network, NodeId};
@@ -21,7 +21,7 @@ pub(crate) struct PolicyRecord {
 /// Returns the content of a policy as a document.
 pub fn spec(network: &Network, policy: &Policy) -> PolicySpec {
     let names = |nodes: &[NodeId]| nodes.iter().map(|&node| network.node(node).name.clone()).collect();
-    let service = |service: &Service| PolicyService {
+    let service = |service: &ServiceSpec| PolicyService {
         name: service.name.clone(),
         parent: service.parent.clone(),
         tenant: service.tenant.clone(),
@@ -61,7 +61,7 @@ fn terms(terms: &Bandwidth) -> PolicyTerms {
     }
 }
 
-fn change(change: &Change) -> PolicyChange {
+fn change(change: &TimedTerms) -> PolicyChange {
     let [transmit, receive] = Direction::ALL.map(|direction| terms(change.bandwidth.get(direction)));
     PolicyChange { at: change.at.to_string(), transmit, receive }
 }
@@ -77,14 +77,14 @@ pub(crate) fn policy(network: &Network, name: &str, spec: &PolicySpec) -> Result
     })
 }
 
-fn service(network: &Network, said: &PolicyService) -> Result<Service, String> {
-    let objective = said.objective.as_deref().map(|name| named(Objective::NAMED, name, "objective")).transpose()?;
+fn service(network: &Network, said: &PolicyService) -> Result<ServiceSpec, String> {
+    let objective = said.objective.as_deref().map(|name| named(FlowObjective::NAMED, name, "objective")).transpose()?;
     let division = read(said.share.as_ref())?.map(|share| Division { share, objective });
-    let change = |said: &PolicyChange| -> Result<Change, String> {
+    let change = |said: &PolicyChange| -> Result<TimedTerms, String> {
         let at = said.at.parse().map_err(|_| format!("{} is not a duration", said.at))?;
-        Ok(Change { at, bandwidth: both(&said.transmit, &said.receive)? })
+        Ok(TimedTerms { at, bandwidth: both(&said.transmit, &said.receive)? })
     };
-    Ok(Service {
+    Ok(ServiceSpec {
         name: said.name.clone(),
         parent: said.parent.clone(),
         tenant: said.tenant.clone(),

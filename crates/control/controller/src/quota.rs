@@ -7,7 +7,7 @@ use crate::decision::QuotaShort;
 
 /// Total demand of a tenant's contracts, in the contracts' own figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct QuotaUsage {
     /// bit/s.
     pub(crate) rate: u128,
     /// Bytes.
@@ -16,7 +16,7 @@ pub struct Usage {
     pub(crate) contracts: u64,
 }
 
-impl Usage {
+impl QuotaUsage {
     /// The sum of rates.
     pub fn rate(&self) -> Rate {
         Rate::from_bits_per_second(u64::try_from(self.rate).unwrap_or(u64::MAX))

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{Demand, Quota};
+use wayleave_contracts::{BucketDemand, Quota};
 use wayleave_ledger::Reservation;
 use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -14,7 +14,7 @@ use crate::elements::Down;
 use crate::grant::DegradedReason;
 use crate::journal::TenantNumbers;
 use crate::nodes::NodeState;
-use crate::output::{Change, Kind};
+use crate::output::{RecordChange, RecordKind};
 use crate::releases::{PendingRelease, Phase};
 use crate::scheme_ledger::UndoReservation;
 use crate::tenants::TenantState;
@@ -129,7 +129,7 @@ pub(crate) struct RouteRecord {
 /// Cause for which a contract is not kept.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-pub(crate) enum TroubleRecord {
+pub(crate) enum DegradedRecord {
     Failed {
         element: String,
         keeps_place: bool,
@@ -150,10 +150,10 @@ pub(crate) enum TroubleRecord {
     },
 }
 
-impl TroubleRecord {
-    pub(crate) fn of(network: &Network, trouble: &DegradedReason) -> Self {
+impl DegradedRecord {
+    pub(crate) fn of(network: &Network, reason: &DegradedReason) -> Self {
         let name = |host: NodeId| network.node(host).name.clone();
-        match trouble.clone() {
+        match reason.clone() {
             DegradedReason::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
             DegradedReason::Unfit { why } => Self::Unfit { why },
             DegradedReason::Unconfirmed => Self::Unconfirmed,
@@ -163,7 +163,7 @@ impl TroubleRecord {
     }
 
     /// The trouble; that of a host which is not in the network any more is of no host.
-    pub(crate) fn degraded_reason(&self, network: &Network) -> DegradedReason {
+    pub(crate) fn reason(&self, network: &Network) -> DegradedReason {
         match self {
             Self::Failed { element, keeps_place, why } => {
                 DegradedReason::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
@@ -203,12 +203,12 @@ pub(crate) fn key(number: u64) -> String {
 }
 
 /// The change that writes a record, or removes it.
-pub(crate) fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> Change {
+pub(crate) fn put<T: Serialize>(kind: RecordKind, key: String, record: Option<&T>) -> RecordChange {
     let json = |record| {
         let Ok(body) = serde_json::to_string(record) else { unreachable!("records have text keys and finite numbers") };
         body.into()
     };
-    Change { kind, key, body: record.map(json) }
+    RecordChange { kind, key, body: record.map(json) }
 }
 
 pub(crate) fn hops(network: &Network, route: &Route) -> Vec<(String, u8)> {
@@ -237,7 +237,7 @@ pub(crate) struct MissingElement {
 
 impl RouteRecord {
     pub(crate) fn of(network: &Network, reservation: &Reservation) -> Self {
-        let Demand { rate, burst, max_frame } = reservation.demand;
+        let BucketDemand { rate, burst, max_frame } = reservation.demand;
         Self {
             hops: hops(network, &reservation.route),
             placed: reservation.placed,
@@ -257,8 +257,8 @@ impl RouteRecord {
         (Some(reservation).filter(|one| !one.route.hops.is_empty()), is_whole)
     }
 
-    fn demand(&self) -> Demand {
-        Demand {
+    fn demand(&self) -> BucketDemand {
+        BucketDemand {
             rate: Rate::from_bits_per_second(self.rate_bps),
             burst: Bytes::new(self.burst_bytes),
             max_frame: self.max_frame_bytes.map(Bytes::new),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_ledger::{Ledger, Reservation, Share};
+use wayleave_ledger::{Ledger, Reservation, ReservedShare};
 use wayleave_scheme_api::{Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareRequest};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::placement::{PlacedFlow, Placement};
@@ -123,7 +123,7 @@ impl SchemeLedger {
         let links = reserved.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link));
         let closed: Vec<LinkId> = links.filter(|&link| self.ledger().is_closed(link)).collect();
         self.turn(&closed, false);
-        let query = wayleave_schemes::routing::Query::of(query);
+        let query = wayleave_schemes::routing::RouteQuery::of(query);
         let mut flows: Vec<FlowId> = Vec::new();
         // Each reservation is checked beside the previous ones, since several routes can share a host's link.
         let fits = reserved.reservations.iter().all(|reservation| {
@@ -190,7 +190,7 @@ impl SchemeLedger {
     }
 
     /// Releases a share and returns it.
-    pub(crate) fn release_share(&mut self, id: ShareId) -> Option<Share> {
+    pub(crate) fn release_share(&mut self, id: ShareId) -> Option<ReservedShare> {
         self.share_owners.remove(&id);
         let share = self.ledger().share(id).cloned();
         self.scheme.release_share(id);
@@ -224,7 +224,7 @@ impl SchemeLedger {
     }
 
     /// Holds again what a contract held, without asking whether it fits.
-    pub(crate) fn put_share_back(&mut self, share: Share, owner: u64) -> Option<ShareId> {
+    pub(crate) fn put_share_back(&mut self, share: ReservedShare, owner: u64) -> Option<ShareId> {
         let id = self.placement_mut().put_share_back(share)?;
         self.own_share(id, owner);
         Some(id)

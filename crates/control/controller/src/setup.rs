@@ -9,7 +9,7 @@ use wayleave_units::Time;
 
 /// Configuration of a controller.
 #[derive(Clone)]
-pub struct Setup {
+pub struct ControllerConfig {
     /// The network.
     pub network: Arc<Network>,
     /// Model by which bytes and delays are counted.
@@ -19,7 +19,7 @@ pub struct Setup {
     /// Nodes whose agents enforce contracts and confirm that.
     pub enforced_by: EnforcedBy,
     /// Time-outs.
-    pub timing: Timing,
+    pub timing: Timeouts,
     /// Treatment of contracts that the network cannot keep as they are in the records.
     pub unfit: UnfitPolicy,
 }
@@ -60,7 +60,7 @@ impl EnforcedBy {
 
 /// Time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct Timeouts {
     /// Time within which a sender has to confirm; afterwards its contract counts as degraded.
     pub confirm_within: Time,
     /// Interval at which degraded contracts without a reservation are retried.
@@ -73,10 +73,10 @@ pub struct Timing {
     pub clock_jump: Time,
     /// Time for which a distrusted clock has to run evenly before contracts start and end by it; zero if every clock
     /// is trusted.
-    pub clock_doubt: Time,
+    pub clock_hold_down: Time,
 }
 
-impl Default for Timing {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             confirm_within: Time::from_millis(10_000),
@@ -88,7 +88,7 @@ impl Default for Timing {
             // of its suspension.
             clock_jump: Time::from_millis(60_000),
             // Long enough for an operator to be notified and to check the clock.
-            clock_doubt: Time::from_millis(3_600_000),
+            clock_hold_down: Time::from_millis(3_600_000),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::command::{CommandError, Outcome, Precondition, Reply};
 use crate::decision::QuotaShort;
 use crate::event::EventKind;
 use crate::journal::{DirtyRecord, Journal};
-use crate::quota::Usage;
+use crate::quota::QuotaUsage;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct TenantState {
     /// Maximum usage.
     pub quota: Quota,
     /// Present usage.
-    pub usage: Usage,
+    pub usage: QuotaUsage,
     /// Its revision.
     pub revision: u64,
 }
@@ -42,7 +42,8 @@ impl Tenants {
         if let Some(same) = known.filter(|tenant| tenant.quota == quota) {
             return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: same.revision });
         }
-        let (usage, outcome) = known.map_or((Usage::default(), Outcome::Created), |old| (old.usage, Outcome::Changed));
+        let (usage, outcome) =
+            known.map_or((QuotaUsage::default(), Outcome::Created), |old| (old.usage, Outcome::Changed));
         let revision = journal.next_revision_of(&name);
         journal.event(EventKind::Put, &format!("tenant {name}"), Some(name.clone()), revision, String::new());
         journal.mark(DirtyRecord::Tenant(name.clone()));
@@ -71,12 +72,12 @@ impl Tenants {
 
     /// From a record; what it uses follows from its contracts.
     pub(crate) fn insert(&mut self, name: String, quota: Quota, revision: u64) {
-        self.by_name.insert(name, TenantState { quota, usage: Usage::default(), revision });
+        self.by_name.insert(name, TenantState { quota, usage: QuotaUsage::default(), revision });
     }
 
     /// The same for a tenant that may be there with its contracts, which stay.
     pub(crate) fn replace(&mut self, name: &str, quota: Quota, revision: u64) {
-        let usage = self.get(name).map_or_else(Usage::default, |tenant| tenant.usage);
+        let usage = self.get(name).map_or_else(QuotaUsage::default, |tenant| tenant.usage);
         self.by_name.insert(name.to_owned(), TenantState { quota, usage, revision });
     }
 
@@ -99,7 +100,7 @@ impl Tenants {
     }
 
     /// Charges a tenant for a contract, in place of its old usage, if the quota allows it.
-    pub(crate) fn charge(&mut self, tenant: &str, old: Option<Usage>, new: Usage) -> Result<(), QuotaShort> {
+    pub(crate) fn charge(&mut self, tenant: &str, old: Option<QuotaUsage>, new: QuotaUsage) -> Result<(), QuotaShort> {
         let Some(tenant) = self.by_name.get_mut(tenant) else { return Ok(()) };
         let before = tenant.usage;
         if let Some(old) = old {
@@ -116,7 +117,7 @@ impl Tenants {
     }
 
     /// Takes [`Tenants::charge`] back.
-    pub(crate) fn uncharge(&mut self, tenant: &str, old: Option<Usage>, new: Usage) {
+    pub(crate) fn uncharge(&mut self, tenant: &str, old: Option<QuotaUsage>, new: QuotaUsage) {
         let Some(tenant) = self.by_name.get_mut(tenant) else { return };
         tenant.usage.subtract(new);
         if let Some(old) = old {
@@ -125,13 +126,13 @@ impl Tenants {
     }
 
     /// Counts a contract that was admitted before; whether its tenant is there.
-    pub(crate) fn count(&mut self, tenant: &str, contract: Usage) -> bool {
+    pub(crate) fn count(&mut self, tenant: &str, contract: QuotaUsage) -> bool {
         let tenant = self.by_name.get_mut(tenant);
         tenant.map(|tenant| tenant.usage.add(contract)).is_some()
     }
 
     /// A contract of a tenant has ended.
-    pub(crate) fn subtract(&mut self, tenant: &str, contract: Usage) {
+    pub(crate) fn subtract(&mut self, tenant: &str, contract: QuotaUsage) {
         if let Some(tenant) = self.by_name.get_mut(tenant) {
             tenant.usage.subtract(contract);
         }

@@ -1,6 +1,6 @@
 //! Queries about hypothetical changes, with parsed orders and ids, and their outcomes.
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Certainty;
 use wayleave_topology::NodeId;
@@ -17,7 +17,7 @@ pub struct WhatIf {
     /// Contracts that end.
     pub delete: Vec<Id>,
     /// Contracts that are created, or get other terms.
-    pub apply: Vec<Order>,
+    pub apply: Vec<ContractRequest>,
     /// From which hosts all VMs go elsewhere, by fit, with their contracts.
     pub drain: Vec<String>,
 }

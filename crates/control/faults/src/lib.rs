@@ -8,11 +8,11 @@
 //!
 //! ```no_run
 //! use std::process::Command;
-//! use wayleave_faults::{Fault, Shim};
+//! use wayleave_faults::{WriteFault, Shim};
 //!
 //! let shim = Shim::build(std::env::temp_dir())?;
 //! let mut command = Command::new("wayleave");
-//! shim.preload(command.arg("serve"), "ledger.db", &Fault::KillAfter(17));
+//! shim.preload(command.arg("serve"), "ledger.db", &WriteFault::KillAfter(17));
 //! # Ok::<(), String>(())
 //! ```
 
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use trace::{Step, TracedCall, read};
+pub use trace::{TraceStep, TracedCall, read};
 
 /// Error of a failing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Errno {
 
 /// Fault of a program. Calls on watched files are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum WriteFault {
     /// Nothing. (Syncs are not done, as with every fault.)
     None,
     /// Nothing, but every call is appended to this file; [`read`] reads it.
@@ -102,15 +102,15 @@ impl Shim {
     /// Arms a command: this fault happens to calls on files whose path contains this text.
     ///
     /// A trace and another fault can be had together: arm the command with both.
-    pub fn preload<'a>(&self, command: &'a mut Command, watch: &str, fault: &Fault) -> &'a mut Command {
+    pub fn preload<'a>(&self, command: &'a mut Command, watch: &str, fault: &WriteFault) -> &'a mut Command {
         command.env("LD_PRELOAD", &self.library).env("WAYLEAVE_FAULTS_WATCH", watch);
         let (at, what) = match fault {
-            Fault::None => return command,
-            Fault::Trace(path) => return command.env("WAYLEAVE_FAULTS_TRACE", path),
-            Fault::KillBefore(at) => (at, "before"),
-            Fault::KillHalf(at) => (at, "half"),
-            Fault::KillAfter(at) => (at, "after"),
-            Fault::Fail(at, errno) => (at, errno.name()),
+            WriteFault::None => return command,
+            WriteFault::Trace(path) => return command.env("WAYLEAVE_FAULTS_TRACE", path),
+            WriteFault::KillBefore(at) => (at, "before"),
+            WriteFault::KillHalf(at) => (at, "half"),
+            WriteFault::KillAfter(at) => (at, "after"),
+            WriteFault::Fail(at, errno) => (at, errno.name()),
         };
         command.env("WAYLEAVE_FAULTS_AT", at.to_string()).env("WAYLEAVE_FAULTS_DO", what)
     }

@@ -16,7 +16,7 @@ pub enum RegisterOperation {
 
 /// An operation of a client.
 #[derive(Clone, Debug)]
-pub struct Operation {
+pub struct ClientOperation {
     /// Key of the operation.
     pub key: usize,
     /// Kind of the operation.
@@ -31,18 +31,18 @@ pub struct Operation {
 ///
 /// # Panics
 /// If a key has more than 128 operations.
-pub fn violation(history: &[Operation]) -> Option<(usize, Vec<Operation>)> {
+pub fn violation(history: &[ClientOperation]) -> Option<(usize, Vec<ClientOperation>)> {
     let keys: HashSet<usize> = history.iter().map(|one| one.key).collect();
     let mut keys: Vec<usize> = keys.into_iter().collect();
     keys.sort_unstable();
     keys.into_iter().find_map(|key| {
-        let of_key: Vec<Operation> = history.iter().filter(|one| one.key == key).cloned().collect();
+        let of_key: Vec<ClientOperation> = history.iter().filter(|one| one.key == key).cloned().collect();
         assert!(of_key.len() <= 128, "key {key} has {} operations, and 128 can be ordered", of_key.len());
         (!has_order(&of_key)).then_some((key, of_key))
     })
 }
 
-fn has_order(operations: &[Operation]) -> bool {
+fn has_order(operations: &[ClientOperation]) -> bool {
     let answered: u128 =
         (0..).zip(operations).filter(|(_, one)| one.answered.is_some()).map(|(at, _)| 1_u128 << at).sum();
     let (mut seen, mut open) = (HashSet::new(), vec![(0_u128, None::<u64>)]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One call on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TraceStep {
     /// The file or, for a sync, perhaps the directory.
     pub path: PathBuf,
     /// The call.
@@ -34,7 +34,7 @@ pub enum TracedCall {
 /// # Errors
 ///
 /// A sentence, if the file cannot be read or is no trace.
-pub fn read(path: &Path) -> Result<Vec<Step>, String> {
+pub fn read(path: &Path) -> Result<Vec<TraceStep>, String> {
     let bytes = fs::read(path).map_err(|error| format!("reading {}: {error}", path.display()))?;
     let mut rest = &bytes[..];
     let mut steps = Vec::new();
@@ -46,9 +46,9 @@ pub fn read(path: &Path) -> Result<Vec<Step>, String> {
             b't' => TracedCall::Truncate(offset),
             b'u' => TracedCall::Unlink,
             b'r' => TracedCall::Rename(text(data)),
-            other => return Err(format!("{} is no trace: a call {other}", path.display())),
+            other => return Err(format!("{} is not a trace: a call {other}", path.display())),
         };
-        steps.push(Step { path: text(name), call });
+        steps.push(TraceStep { path: text(name), call });
     }
     Ok(steps)
 }

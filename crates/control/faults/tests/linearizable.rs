@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
 
-use wayleave_faults::linearizable::{Operation, RegisterOperation, violation};
+use wayleave_faults::linearizable::{ClientOperation, RegisterOperation, violation};
 
 #[test]
-fn orders_are_found_and_what_has_none_is_refused() {
-    let op = |did, called, answered| Operation { key: 0, did, called, answered };
+fn linearizations_are_found_and_histories_without_one_refused() {
+    let op = |did, called, answered| ClientOperation { key: 0, did, called, answered };
     let (wrote, read) = (|value| RegisterOperation::Wrote(Some(value)), |value| RegisterOperation::Read(Some(value)));
     let fine = [
         vec![op(wrote(1), 0, Some(1)), op(read(1), 2, Some(3))],

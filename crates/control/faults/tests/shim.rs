@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use wayleave_faults::{Errno, Fault, Shim, Step, TracedCall, read};
+use wayleave_faults::{Errno, Shim, TraceStep, TracedCall, WriteFault, read};
 
 const KILLED: Option<i32> = Some(9);
 
@@ -18,7 +18,7 @@ fn directory(name: &str) -> PathBuf {
 }
 
 /// A shell that writes two lines to `watched` and one to `other`.
-fn run(shim: &Shim, directory: &Path, fault: &Fault) -> Output {
+fn run(shim: &Shim, directory: &Path, fault: &WriteFault) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", "echo other > other; exec > watched; echo one; echo two"]).current_dir(directory);
     shim.preload(&mut command, "watched", fault).output().unwrap()
@@ -29,29 +29,29 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
     let directory = directory("shell");
     let shim = Shim::build(&directory).unwrap();
     let trace = directory.join("trace");
-    assert!(run(&shim, &directory, &Fault::Trace(trace.clone())).status.success());
-    let calls: Vec<TracedCall> = read(&trace).unwrap().into_iter().map(|Step { call, .. }| call).collect();
+    assert!(run(&shim, &directory, &WriteFault::Trace(trace.clone())).status.success());
+    let calls: Vec<TracedCall> = read(&trace).unwrap().into_iter().map(|TraceStep { call, .. }| call).collect();
     assert_eq!(
         calls,
         [TracedCall::Create, TracedCall::Write(0, b"one\n".to_vec()), TracedCall::Write(4, b"two\n".to_vec())]
     );
     for (fault, signal, left) in [
-        (Fault::None, None, Some("one\ntwo\n")),
-        (Fault::KillBefore(1), KILLED, None),
-        (Fault::KillAfter(1), KILLED, Some("")),
-        (Fault::KillBefore(3), KILLED, Some("one\n")),
-        (Fault::KillHalf(3), KILLED, Some("one\ntw")),
-        (Fault::KillAfter(3), KILLED, Some("one\ntwo\n")),
-        (Fault::KillBefore(4), None, Some("one\ntwo\n")),
-        (Fault::Fail(2, Errno::NoSpace), None, Some("")),
-        (Fault::Fail(3, Errno::Io), None, Some("one\n")),
+        (WriteFault::None, None, Some("one\ntwo\n")),
+        (WriteFault::KillBefore(1), KILLED, None),
+        (WriteFault::KillAfter(1), KILLED, Some("")),
+        (WriteFault::KillBefore(3), KILLED, Some("one\n")),
+        (WriteFault::KillHalf(3), KILLED, Some("one\ntw")),
+        (WriteFault::KillAfter(3), KILLED, Some("one\ntwo\n")),
+        (WriteFault::KillBefore(4), None, Some("one\ntwo\n")),
+        (WriteFault::Fail(2, Errno::NoSpace), None, Some("")),
+        (WriteFault::Fail(3, Errno::Io), None, Some("one\n")),
     ] {
         drop(fs::remove_file(directory.join("watched")));
         let output = run(&shim, &directory, &fault);
         assert_eq!(output.status.signal(), signal, "{fault:?}");
         assert_eq!(fs::read_to_string(directory.join("watched")).ok().as_deref(), left, "{fault:?}");
         assert_eq!(fs::read_to_string(directory.join("other")).unwrap(), "other\n", "{fault:?}");
-        if matches!(fault, Fault::Fail(..)) {
+        if matches!(fault, WriteFault::Fail(..)) {
             assert!(!output.status.success() && !output.stderr.is_empty(), "{fault:?}");
         }
     }
@@ -59,7 +59,7 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
 }
 
 #[test]
-fn calls_fail_while_a_file_is_there_and_no_longer() {
+fn calls_fail_only_while_the_gate_file_exists() {
     let directory = directory("gate");
     let shim = Shim::build(&directory).unwrap();
     fs::write(directory.join("gate"), "").unwrap();
@@ -67,21 +67,21 @@ fn calls_fail_while_a_file_is_there_and_no_longer() {
     let mut command = Command::new("sh");
     command.args(["-c", "exec >> watched; echo one; rm gate; echo two"]).current_dir(&directory);
     shim.only_while(&mut command, &directory.join("gate"));
-    let output = shim.preload(&mut command, "watched", &Fault::Fail(1, Errno::NoSpace)).output().unwrap();
+    let output = shim.preload(&mut command, "watched", &WriteFault::Fail(1, Errno::NoSpace)).output().unwrap();
     assert!(!output.stderr.is_empty());
     assert!(fs::read_to_string(directory.join("watched")).unwrap().ends_with("two\n"));
     fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn a_malformed_trace_is_refused() {
     let directory = directory("trace");
     let file = directory.join("file");
     fs::write(&file, [b'x'; 100]).unwrap();
     // Lengths as large as these are the end of a trace that was cut off.
     assert_eq!(read(&file).unwrap(), []);
     fs::write(&file, [&b"x"[..], &[0; 24]].concat()).unwrap();
-    assert!(read(&file).unwrap_err().contains("is no trace"));
+    assert!(read(&file).unwrap_err().contains("is not a trace"));
     assert!(read(&directory.join("nothing")).unwrap_err().contains("reading"));
     fs::remove_dir_all(directory).unwrap();
 }

@@ -11,12 +11,12 @@ pub struct ClusterConfig {
     /// Another one for every other basis.
     pub fingerprint: String,
     /// Parts of the configuration.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ConfigPart>,
 }
 
 /// A part of a basis, such as the topology.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ConfigPart {
     /// Name of the part, for example `topology`.
     pub name: String,
     /// Hash of its whole text.
@@ -44,7 +44,7 @@ impl ClusterConfig {
         (hashes(self) != hashes(cluster)).then(|| Difference { own: self.clone(), cluster: cluster.clone() })
     }
 
-    fn part(&self, name: &str) -> Option<&Part> {
+    fn part(&self, name: &str) -> Option<&ConfigPart> {
         self.parts.iter().find(|part| part.name == name)
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn basis(parts: &[(&str, &str, &[&str])]) -> ClusterConfig {
-        let part = |(name, hash, summary): &(&str, &str, &[&str])| Part {
+        let part = |(name, hash, summary): &(&str, &str, &[&str])| ConfigPart {
             name: (*name).to_owned(),
             hash: (*hash).to_owned(),
             summary: summary.iter().map(|item| (*item).to_owned()).collect(),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_names_the_parts_that_differ_and_what_only_one_of_both_says() {
+    fn a_difference_names_the_differing_parts() {
         let own = basis(&[("topology", "1", &["a.yaml", "4 hosts"]), ("scheme", "2", &["x", "rerouting on"])]);
         let other = basis(&[("topology", "1", &["b.yaml", "4 hosts"]), ("scheme", "3", &["x", "rerouting off"])]);
         let found = own.difference(&other).unwrap().to_string();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_file_under_another_name_is_the_same() {
+    fn the_same_file_under_another_name_is_equal() {
         let own = basis(&[("topology", "1", &["a.yaml"])]);
         assert_eq!(own.difference(&basis(&[("topology", "1", &["b.yaml"])])), None);
     }

@@ -69,7 +69,7 @@ pub struct Range {
 
 /// A range of keys that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct KeyRange {
     /// The first key.
     pub from: String,
     /// The first key behind the range.
@@ -107,20 +107,20 @@ pub trait Etcd: Send {
     ///
     /// # Errors
     /// If there is no answer.
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError>;
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError>;
 
     /// Reads a range as it was at a revision, or as it is ([`NOW`]).
     ///
     /// # Errors
     /// [`EtcdError::Compacted`] if that revision is no longer kept, and if there is no answer.
-    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError>;
+    fn range_at(&mut self, query: &KeyRange, revision: i64) -> Result<Range, EtcdError>;
 
     /// Keys from one up to another, without it, as they are.
     ///
     /// # Errors
     /// If there is no answer.
     fn range(&mut self, from: &str, to: &str, most: usize) -> Result<Range, EtcdError> {
-        self.range_at(&Query { from: from.to_owned(), to: to.to_owned(), most }, NOW)
+        self.range_at(&KeyRange { from: from.to_owned(), to: to.to_owned(), most }, NOW)
     }
 
     /// Returns a new lease of this duration.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use wayleave_client::{Address, CertificateStamp, OwnCertificate, read_password};
 
-use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, NOW, Op, Query, Range, TransactionResult};
+use crate::etcd::{Compare, Etcd, EtcdError, KeyRange, KeyValue, NOW, Op, Range, TransactionResult};
 
 /// Timeout of a member to accept a connection, and to answer.
 const CONNECT: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ const COMPACTED: &str = "required revision has been compacted";
 
 /// Address and credentials of an etcd.
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct EtcdAccess {
     /// Addresses of its members, such as `http://127.0.0.1:2379`.
     pub members: Vec<String>,
     /// Certificates to trust in place of those of the web, as PEM.
@@ -51,8 +51,8 @@ pub struct User {
 
 /// Members of an etcd, of which one is asked at a time.
 pub struct Gateway {
-    access: Access,
-    patience: Duration,
+    access: EtcdAccess,
+    timeout: Duration,
     /// Index of the member that answered last.
     at: usize,
     /// Connections, and the certificates that they were made with.
@@ -64,22 +64,22 @@ pub struct Gateway {
 }
 
 /// Error of one member.
-enum Trouble {
+enum MemberError {
     /// It was not reached.
-    NotThere(String),
+    NotReached(String),
     Other(EtcdError),
 }
 
 impl Gateway {
     /// Creates a client; no request is sent yet.
-    pub fn new(access: Access) -> Self {
-        Self { access, patience: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
+    pub fn new(access: EtcdAccess) -> Self {
+        Self { access, timeout: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
     }
 
     /// The same for questions that have to be asked of the next member soon if one hangs.
     #[must_use]
-    pub fn with_timeout(self, patience: Duration) -> Self {
-        Self { patience: patience.min(ANSWER), ..self }
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: timeout.min(ANSWER), ..self }
     }
 
     /// Asks nothing more once this is set, except to give up a lease.
@@ -127,9 +127,9 @@ impl Gateway {
             let url = format!("{}/v3/{path}", member.trim_end_matches('/'));
             match post(&agent, &url, self.token.as_deref(), body) {
                 Ok(answer) => return Ok(answer),
-                Err(Trouble::NotThere(why)) => last = EtcdError::Unreachable(why),
-                Err(Trouble::Other(error @ EtcdError::Unknown(_))) if is_read => last = error,
-                Err(Trouble::Other(error)) => {
+                Err(MemberError::NotReached(why)) => last = EtcdError::Unreachable(why),
+                Err(MemberError::Other(error @ EtcdError::Unknown(_))) if is_read => last = error,
+                Err(MemberError::Other(error)) => {
                     self.at = (self.at + 1) % members;
                     return Err(error);
                 }
@@ -141,7 +141,7 @@ impl Gateway {
 
     /// Connections with the certificates that are in the files now; if these cannot be read, those of before stay in use.
     fn agent(&mut self) -> Result<Agent, EtcdError> {
-        let Access { ca, certificate, .. } = self.access.clone();
+        let EtcdAccess { ca, certificate, .. } = self.access.clone();
         let address = Address { ca, certificate, ..Address::default() };
         let stamp = address.stamp();
         if let Some((agent, _)) = self.agent.as_ref().filter(|(_, made_with)| *made_with == stamp) {
@@ -149,7 +149,7 @@ impl Gateway {
         }
         match address.connections() {
             Ok(config) => {
-                let config = config.timeout_connect(Some(CONNECT)).timeout_global(Some(self.patience));
+                let config = config.timeout_connect(Some(CONNECT)).timeout_global(Some(self.timeout));
                 let agent: Agent = config.build().into();
                 self.agent = Some((agent.clone(), stamp));
                 Ok(agent)
@@ -162,8 +162,8 @@ impl Gateway {
     }
 }
 
-fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<Value, Trouble> {
-    let unknown = |error: String| Trouble::Other(EtcdError::Unknown(format!("{url}: {error}")));
+fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<Value, MemberError> {
+    let unknown = |error: String| MemberError::Other(EtcdError::Unknown(format!("{url}: {error}")));
     let mut request = agent.post(url).header("content-type", "application/json");
     if let Some(token) = token {
         request = request.header("authorization", token);
@@ -184,7 +184,7 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
         said => {
             let said = format!("{url}: {}", said.unwrap_or("error without a message"));
             let code = value.get("code").and_then(Value::as_i64).unwrap_or(UNCERTAIN[0]);
-            Err(Trouble::Other(match said {
+            Err(MemberError::Other(match said {
                 said if said.contains(COMPACTED) => EtcdError::Compacted(said),
                 said if UNCERTAIN.contains(&code) => EtcdError::Unknown(said),
                 said => EtcdError::Refused(said),
@@ -193,8 +193,8 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
     }
 }
 
-fn not_there(url: &str, error: &ureq::Error) -> Trouble {
-    Trouble::NotThere(format!("{url}: {error}"))
+fn not_there(url: &str, error: &ureq::Error) -> MemberError {
+    MemberError::NotReached(format!("{url}: {error}"))
 }
 
 fn encoded(text: impl AsRef<[u8]>) -> String {
@@ -235,7 +235,7 @@ fn operation(op: &Op) -> Value {
     }
 }
 
-fn question(Query { from, to, most }: &Query, revision: i64) -> Value {
+fn question(KeyRange { from, to, most }: &KeyRange, revision: i64) -> Value {
     json!({
         "key": encoded(from), "range_end": encoded(to), "limit": most.to_string(), "revision": revision.to_string()
     })
@@ -269,7 +269,7 @@ impl Etcd for Gateway {
         Ok(TransactionResult { is_carried_out, revision: revision(&answer) })
     }
 
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
         let reads: Vec<Value> = queries.iter().map(|query| json!({ "request_range": question(query, NOW) })).collect();
         let answer = self.ask("kv/txn", &json!({ "success": reads }), true)?;
         let revision = revision(&answer);
@@ -281,7 +281,7 @@ impl Etcd for Gateway {
         answers.iter().map(found).collect()
     }
 
-    fn range_at(&mut self, query: &Query, at: i64) -> Result<Range, EtcdError> {
+    fn range_at(&mut self, query: &KeyRange, at: i64) -> Result<Range, EtcdError> {
         let answer = self.ask("kv/range", &question(query, at), true)?;
         range(&answer, if at == NOW { revision(&answer) } else { at })
     }

@@ -21,10 +21,10 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
-use wayleave_store::{Change, Record};
+use wayleave_store::{CommitStep, StoredRecord};
 
 use crate::config_fingerprint::ClusterConfig;
-use crate::etcd::{Compare, Etcd, EtcdError, KeyValue, Op, Query, TransactionResult};
+use crate::etcd::{Compare, Etcd, EtcdError, KeyRange, KeyValue, Op, TransactionResult};
 
 /// The largest value: etcd takes requests of 1.5 MiB.
 const LARGEST: usize = 1 << 20;
@@ -59,7 +59,7 @@ pub enum LogError {
     },
     /// A state of its own, where the cluster has another one.
     #[error("{0}")]
-    Stranger(String),
+    ForeignState(String),
 }
 
 /// A batch as it is written.
@@ -101,7 +101,7 @@ pub(crate) struct Page {
     /// Number of the last one.
     pub(crate) last: u64,
     /// Their changes, in order.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<CommitStep>,
 }
 
 /// Parts of a snapshot that have been read so far.
@@ -178,13 +178,13 @@ pub(crate) fn next_page(keys: &[KeyValue], before: usize) -> usize {
 }
 
 /// Applies changes to a state.
-pub(crate) fn apply(state: &mut State, changes: &[Change]) {
+pub(crate) fn apply(state: &mut State, changes: &[CommitStep]) {
     for change in changes {
         match change {
-            Change::Put(Record { kind, key, body }) => {
+            CommitStep::Put(StoredRecord { kind, key, body }) => {
                 state.insert((kind.to_string(), key.clone()), body.clone());
             }
-            Change::Delete { kind, key } => {
+            CommitStep::Delete { kind, key } => {
                 state.remove(&(kind.to_string(), key.clone()));
             }
         }
@@ -192,8 +192,8 @@ pub(crate) fn apply(state: &mut State, changes: &[Change]) {
 }
 
 /// All records of a state.
-pub fn records(state: &State) -> Vec<Record> {
-    state.iter().map(|((kind, key), body)| Record::new(kind.clone(), key.clone(), body.clone())).collect()
+pub fn records(state: &State) -> Vec<StoredRecord> {
+    state.iter().map(|((kind, key), body)| StoredRecord::new(kind.clone(), key.clone(), body.clone())).collect()
 }
 
 impl Names {
@@ -204,8 +204,8 @@ impl Names {
     /// [`LogError::Damaged`] if the keys contradict one another, or the controller's state: all were read at one
     /// revision, so no batch was written in between.
     pub(crate) fn survey(&self, etcd: &mut dyn Etcd, number: u64, most: usize) -> Result<LogSurvey, LogError> {
-        let alone = |key: String| Query { to: after(&key), from: key, most: 1 };
-        let log = Query { from: self.entry(number + 1), to: after(&self.entry(u64::MAX)), most };
+        let alone = |key: String| KeyRange { to: after(&key), from: key, most: 1 };
+        let log = KeyRange { from: self.entry(number + 1), to: after(&self.entry(u64::MAX)), most };
         let queries = [alone(self.head()), alone(self.leader()), alone(self.basis()), alone(self.snapshot()), log];
         let ranges = etcd.read(&queries)?;
         let revision = ranges.first().map_or(0, |range| range.revision);
@@ -265,9 +265,9 @@ impl Names {
         }
     }
 
-    fn ahead(&self, says: &str, number: u64) -> LogError {
+    fn ahead(&self, text: &str, number: u64) -> LogError {
         let why = format!(
-            "{says}, but this controller has seen batch {number}: is this another etcd, or was an older state restored?"
+            "{text}, but this controller has seen batch {number}: is this another etcd, or was an older state restored?"
         );
         damaged(&self.head(), why)
     }
@@ -290,7 +290,7 @@ impl Names {
         most: usize,
         revision: i64,
     ) -> Result<Vec<KeyValue>, LogError> {
-        let query = Query { from: self.entry(first), to: after(&self.entry(head)), most };
+        let query = KeyRange { from: self.entry(first), to: after(&self.entry(head)), most };
         Ok(etcd.range_at(&query, revision)?.keys)
     }
 
@@ -336,10 +336,10 @@ impl Names {
         revision: i64,
         read: &mut Parts,
     ) -> Result<(), LogError> {
-        let query = Query { from: key(read.count), to: key(parts), most: PARTS };
+        let query = KeyRange { from: key(read.count), to: key(parts), most: PARTS };
         let found = match etcd.range_at(&query, revision) {
             Err(EtcdError::Compacted(why)) => {
-                let name = Query { from: named.to_owned(), to: after(named), most: 1 };
+                let name = KeyRange { from: named.to_owned(), to: after(named), most: 1 };
                 let mut ranges = etcd.read(&[name, query])?.into_iter().map(|range| range.keys);
                 let is_same = ranges.next().is_some_and(|name| name.first().is_some_and(|one| one.revision == written));
                 // Otherwise the log was truncated since.
@@ -392,7 +392,7 @@ impl Names {
         etcd: &mut dyn Etcd,
         leader: i64,
         head: u64,
-        changes: &[Change],
+        changes: &[CommitStep],
     ) -> Result<usize, LogError> {
         let number = head + 1;
         let entry = Entry::Changes(changes.iter().map(written).collect());
@@ -493,16 +493,16 @@ fn unpacked<T: for<'a> Deserialize<'a>>(packed: &[u8]) -> Result<T, serde_json::
     serde_json::from_slice(&text)
 }
 
-fn written(change: &Change) -> (String, String, Option<Arc<str>>) {
+fn written(change: &CommitStep) -> (String, String, Option<Arc<str>>) {
     match change {
-        Change::Put(Record { kind, key, body }) => (kind.to_string(), key.clone(), Some(body.clone())),
-        Change::Delete { kind, key } => (kind.to_string(), key.clone(), None),
+        CommitStep::Put(StoredRecord { kind, key, body }) => (kind.to_string(), key.clone(), Some(body.clone())),
+        CommitStep::Delete { kind, key } => (kind.to_string(), key.clone(), None),
     }
 }
 
-fn change((kind, key, body): (String, String, Option<Arc<str>>)) -> Change {
+fn change((kind, key, body): (String, String, Option<Arc<str>>)) -> CommitStep {
     match body {
-        Some(body) => Change::Put(Record::new(kind, key, body)),
-        None => Change::delete(kind, key),
+        Some(body) => CommitStep::Put(StoredRecord::new(kind, key, body)),
+        None => CommitStep::delete(kind, key),
     }
 }

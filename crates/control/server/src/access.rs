@@ -4,7 +4,7 @@ use wayleave_controller::{Id, Principal};
 
 /// Access to a route. Objects of another tenant are hidden as well: the answer is as if they did not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum RouteAccess {
     /// Every client, without a token.
     Open,
     /// Every client with a token.
@@ -23,7 +23,7 @@ pub enum Access {
     Agent,
 }
 
-impl Access {
+impl RouteAccess {
     /// Returns `true` if a role may use such a route at all.
     pub fn allows(self, role: &Principal) -> bool {
         match (self, role) {
@@ -40,8 +40,8 @@ impl Access {
         match self {
             Self::Open | Self::Any => "everybody",
             Self::Read => "operators, tenants and readers",
-            Self::ReadAll => "operators and readers of everything",
-            Self::Map => "operators, readers of everything and agents",
+            Self::ReadAll => "operators and readers of all tenants",
+            Self::Map => "operators, readers of all tenants and agents",
             Self::Write => "operators and tenants",
             Self::Operator => "operators",
             Self::Agent => "agents",

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 pub use crate::cluster_metrics::ClusterMetrics;
 pub use crate::copy_of::CopyOf;
-pub use wayleave_replica::{Access, ClusterConfig, Part, Settings, User};
-use wayleave_replica::{ConfigMismatch, Gateway, Lease, LogError, Member, MemberRole, State, records};
-use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
+pub use wayleave_replica::{ClusterConfig, ConfigPart, EtcdAccess, Settings, User};
+use wayleave_replica::{ClusterMember, ConfigMismatch, Gateway, Lease, LogError, MemberRole, State, records};
+use wayleave_store::{CommitStep, Options, SqliteStore, Store, StoreError, StoredRecord};
 
 use crate::clock::boottime;
 use crate::cluster_metrics::Timed;
 use crate::copy_of::POSITION;
-use crate::disk::{AcceptRecords, Disk, ForeignChanges, Opened, WriterTurn};
+use crate::disk::{CheckRecords, Disk, ForeignChanges, Opened, WriterTurn};
 use crate::pulse::{EngineHeartbeat, Watch};
 use crate::secret::{hash, hex};
 
@@ -25,12 +25,12 @@ const REST: Duration = Duration::from_secs(5);
 const POSITION_KEY: &str = "position";
 
 /// Returns a part of a cluster's configuration: its whole text as a fingerprint, and a human-readable summary.
-pub fn part(name: &str, text: &str, summary: Vec<String>) -> Part {
-    Part { name: name.to_owned(), hash: fingerprint(text), summary }
+pub fn part(name: &str, text: &str, summary: Vec<String>) -> ConfigPart {
+    ConfigPart { name: name.to_owned(), hash: fingerprint(text), summary }
 }
 
 /// Returns the configuration with which a cluster decides.
-pub fn basis(parts: Vec<Part>) -> ClusterConfig {
+pub fn basis(parts: Vec<ConfigPart>) -> ClusterConfig {
     let hashes: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.hash)).collect();
     ClusterConfig { fingerprint: fingerprint(&hashes.join("\n")), parts }
 }
@@ -44,7 +44,7 @@ fn fingerprint(text: &str) -> String {
 
 /// A ledger in etcd.
 pub struct Cluster {
-    access: Access,
+    access: EtcdAccess,
     settings: Settings,
     copy: PathBuf,
     shared: Option<Arc<Mutex<Both>>>,
@@ -55,7 +55,7 @@ pub struct Cluster {
     /// Set when the process is to end.
     ending: Arc<AtomicBool>,
     /// Changes since the last call; `None` if all records have to be read.
-    news: Option<Vec<Change>>,
+    news: Option<Vec<CommitStep>>,
     metrics: Arc<ClusterMetrics>,
     /// Until when it takes no part.
     rests: Option<Instant>,
@@ -63,7 +63,7 @@ pub struct Cluster {
 
 /// The log, and its copy.
 struct Both {
-    member: Member<Timed>,
+    member: ClusterMember<Timed>,
     copy: SqliteStore,
     /// `true` if the log has a batch that the copy lacks: then the copy has to be opened again.
     is_copy_broken: bool,
@@ -74,7 +74,7 @@ struct Shared(Arc<Mutex<Both>>, Arc<ClusterMetrics>);
 
 impl Cluster {
     /// Creates a disk with access to an etcd, and the file for the copy; nothing is opened yet.
-    pub fn new(access: Access, settings: Settings, copy: PathBuf) -> Self {
+    pub fn new(access: EtcdAccess, settings: Settings, copy: PathBuf) -> Self {
         Self {
             access,
             settings,
@@ -109,11 +109,12 @@ impl Cluster {
         let state: State = found
             .into_iter()
             .filter(|record| record.kind != POSITION)
-            .map(|Record { kind, key, body }| ((kind.into_owned(), key), body))
+            .map(|StoredRecord { kind, key, body }| ((kind.into_owned(), key), body))
             .collect();
         let gateway = Gateway::new(self.access.clone()).until(self.ending.clone());
         let etcd = Timed { etcd: gateway, metrics: self.metrics.clone() };
-        let member = Member::new(etcd, self.settings.clone(), self.lease.clone(), (state, position.unwrap_or(0)));
+        let member =
+            ClusterMember::new(etcd, self.settings.clone(), self.lease.clone(), (state, position.unwrap_or(0)));
         self.keep();
         let shared = Arc::new(Mutex::new(Both { member, copy, is_copy_broken: false }));
         self.shared = Some(shared.clone());
@@ -160,7 +161,7 @@ impl Cluster {
             ConfigMismatch::Waits(difference) => format!(
                 "this controller has {difference}, which replaces that of cluster {cluster} when the present leader has stopped"
             ),
-            ConfigMismatch::Misfit(difference, why) => format!(
+            ConfigMismatch::Unfit(difference, why) => format!(
                 "this controller has {difference}, which cannot replace that of cluster {cluster}: not all guarantees could be kept: {why}"
             ),
         }
@@ -172,8 +173,8 @@ impl Cluster {
         self.end_keeper();
         let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
         // A member that hangs must not cost the lease.
-        let patience = Duration::from_millis(u64::from(seconds) * 250);
-        let mut etcd = Gateway::new(self.access.clone()).with_timeout(patience);
+        let timeout = Duration::from_millis(u64::from(seconds) * 250);
+        let mut etcd = Gateway::new(self.access.clone()).with_timeout(timeout);
         let end = Arc::new(AtomicBool::new(false));
         let ended = end.clone();
         let every = Duration::from_millis(u64::from(seconds) * 250);
@@ -218,9 +219,9 @@ fn lock(both: &Mutex<Both>) -> MutexGuard<'_, Both> {
 }
 
 impl Both {
-    fn keep_copy(copy: &mut SqliteStore, cluster: &str, number: u64, changes: &[Change]) -> Result<(), StoreError> {
-        let position = Record::new(POSITION, POSITION_KEY, format!("{cluster} {number}"));
-        let all: Vec<Change> = changes.iter().cloned().chain([Change::Put(position)]).collect();
+    fn keep_copy(copy: &mut SqliteStore, cluster: &str, number: u64, changes: &[CommitStep]) -> Result<(), StoreError> {
+        let position = StoredRecord::new(POSITION, POSITION_KEY, format!("{cluster} {number}"));
+        let all: Vec<CommitStep> = changes.iter().cloned().chain([CommitStep::Put(position)]).collect();
         copy.commit(&all).map(drop)
     }
 }
@@ -235,7 +236,7 @@ impl Disk for Cluster {
         Ok(Opened { store: Box::new(Shared(shared, self.metrics.clone())), records, sequence })
     }
 
-    fn turn(&mut self, fits: &mut AcceptRecords<'_>) -> Result<WriterTurn, StoreError> {
+    fn turn(&mut self, fits: &mut CheckRecords<'_>) -> Result<WriterTurn, StoreError> {
         self.rest()?;
         let shared = self.shared()?;
         let mut both = lock(&shared);
@@ -243,9 +244,9 @@ impl Disk for Cluster {
         let cluster = self.settings.cluster.clone();
         let mut broken = None;
         let news = &mut self.news;
-        let mut on_batch = |number: u64, changes: &[Change]| {
+        let mut on_batch = |number: u64, changes: &[CommitStep]| {
             Both::keep_copy(copy, &cluster, number, changes).map_err(|error| {
-                let why = LogError::Stranger(error.to_string());
+                let why = LogError::ForeignState(error.to_string());
                 broken = Some(error);
                 why
             })?;
@@ -254,20 +255,20 @@ impl Disk for Cluster {
             }
             Ok(())
         };
-        let standing = member.follow(boottime(), &mut on_batch, &mut |state| fits(&records(state)));
+        let cluster_state = member.follow(boottime(), &mut on_batch, &mut |state| fits(&records(state)));
         if let Some(error) = broken {
             *is_copy_broken = true;
             return Err(error);
         }
-        let standing = match standing {
-            Ok(standing) => standing,
+        let cluster_state = match cluster_state {
+            Ok(cluster_state) => cluster_state,
             // The outcome is unknown and the request may be retried.
             Err(error @ (LogError::Etcd(_) | LogError::Deposed)) => {
                 return Ok(WriterTurn::Unknown { why: error.to_string() });
             }
             Err(error) => return Err(self.error(error.to_string())),
         };
-        match standing {
+        match cluster_state {
             MemberRole::Leads => {
                 self.metrics.led_by(&self.settings.id);
                 Ok(WriterTurn::Own)
@@ -287,7 +288,7 @@ impl Disk for Cluster {
         }
     }
 
-    fn records(&mut self) -> Result<Vec<Record>, StoreError> {
+    fn records(&mut self) -> Result<Vec<StoredRecord>, StoreError> {
         let shared = self.shared()?;
         let both = lock(&shared);
         Ok(records(both.member.state()))
@@ -339,7 +340,7 @@ impl Drop for Cluster {
 }
 
 impl Store for Shared {
-    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+    fn commit(&mut self, changes: &[CommitStep]) -> Result<u64, StoreError> {
         let mut both = lock(&self.0);
         let Both { member, copy, is_copy_broken } = &mut *both;
         if changes.is_empty() {
@@ -377,13 +378,13 @@ impl Store for Shared {
 ///
 /// # Errors
 /// If the cluster has begun, etcd does not answer, or the ledger cannot be read.
-pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<usize, String> {
+pub fn join(access: EtcdAccess, cluster: &str, ledger: &std::path::Path) -> Result<usize, String> {
     let (mut store, found) = SqliteStore::open(ledger, &Options::default()).map_err(|error| error.to_string())?;
     if found.iter().any(|record| record.kind == POSITION) {
         return Err(format!("{} already is a copy of a cluster's ledger", ledger.display()));
     }
     let count = found.len();
-    let changes: Vec<Change> = found.into_iter().map(Change::Put).collect();
+    let changes: Vec<CommitStep> = found.into_iter().map(CommitStep::Put).collect();
     let settings = Settings {
         cluster: cluster.to_owned(),
         id: format!("join-{}", std::process::id()),
@@ -392,9 +393,10 @@ pub fn join(access: Access, cluster: &str, ledger: &std::path::Path) -> Result<u
         basis: None,
         replaces: None,
     };
-    let mut member = Member::new(Gateway::new(access), settings, Lease::default(), (State::new(), 0));
-    let standing = member.follow(boottime(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
-    if standing != MemberRole::Leads || member.number() > 0 {
+    let mut member = ClusterMember::new(Gateway::new(access), settings, Lease::default(), (State::new(), 0));
+    let cluster_state =
+        member.follow(boottime(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
+    if cluster_state != MemberRole::Leads || member.number() > 0 {
         return Err(format!("cluster {cluster} has a ledger already: it was not touched"));
     }
     let number = member.commit(&changes).map_err(|error| error.to_string())?;
@@ -412,5 +414,5 @@ pub fn leave(ledger: &std::path::Path) -> Result<(), String> {
     if !found.iter().any(|record| record.kind == POSITION) {
         return Err(format!("{} is not a copy of a cluster's ledger", ledger.display()));
     }
-    store.commit(&[Change::delete(POSITION, POSITION_KEY)]).map(drop).map_err(|error| error.to_string())
+    store.commit(&[CommitStep::delete(POSITION, POSITION_KEY)]).map(drop).map_err(|error| error.to_string())
 }

@@ -1,6 +1,6 @@
 //! Copies of the ledger of a cluster.
 
-use wayleave_store::Record;
+use wayleave_store::StoredRecord;
 
 /// Key of the record with the position of the copy.
 pub(crate) const POSITION: &str = "replica";
@@ -19,7 +19,7 @@ impl CopyOf {
     ///
     /// # Errors
     /// If that record cannot be read.
-    pub fn take(records: &mut Vec<Record>) -> Result<Option<Self>, String> {
+    pub fn take(records: &mut Vec<StoredRecord>) -> Result<Option<Self>, String> {
         let Some(at) = records.iter().position(|record| record.kind == POSITION) else { return Ok(None) };
         let record = records.remove(at);
         let read = record

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wayleave_controller as controller;
 use wayleave_replica::Lease;
-use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
+use wayleave_store::{CommitStep, MemoryStore, Options, SqliteStore, Store, StoreError, StoredRecord};
 
 use crate::cluster_metrics::ClusterMetrics;
 use crate::copy_of::{CopyOf, is_copy};
@@ -17,7 +17,7 @@ pub struct Opened {
     /// Store for changes.
     pub store: Box<dyn Store>,
     /// Present records.
-    pub records: Vec<Record>,
+    pub records: Vec<StoredRecord>,
     /// The number of the last commit.
     pub sequence: u64,
 }
@@ -49,13 +49,13 @@ pub enum WriterTurn {
 }
 
 /// Check that a controller can continue from these records; the error is the reason that it cannot.
-pub type AcceptRecords<'a> = dyn FnMut(&[Record]) -> Result<(), String> + 'a;
+pub type CheckRecords<'a> = dyn FnMut(&[StoredRecord]) -> Result<(), String> + 'a;
 
 /// Changes that another controller has written since the last look.
 #[derive(Debug, Default)]
 pub struct ForeignChanges {
     /// Changes, in order; `None` if only [`Disk::records`] has the present state.
-    pub changes: Option<Vec<Change>>,
+    pub changes: Option<Vec<CommitStep>>,
     /// The number of the last commit.
     pub sequence: u64,
 }
@@ -73,7 +73,7 @@ pub trait Disk: Send {
     ///
     /// # Errors
     /// If that cannot be known now.
-    fn turn(&mut self, _fits: &mut AcceptRecords<'_>) -> Result<WriterTurn, StoreError> {
+    fn turn(&mut self, _fits: &mut CheckRecords<'_>) -> Result<WriterTurn, StoreError> {
         Ok(WriterTurn::Own)
     }
 
@@ -81,7 +81,7 @@ pub trait Disk: Send {
     ///
     /// # Errors
     /// If they cannot be read.
-    fn records(&mut self) -> Result<Vec<Record>, StoreError> {
+    fn records(&mut self) -> Result<Vec<StoredRecord>, StoreError> {
         Ok(Vec::new())
     }
 
@@ -150,16 +150,16 @@ impl Disk for Memory {
 }
 
 impl Store for Memory {
-    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+    fn commit(&mut self, changes: &[CommitStep]) -> Result<u64, StoreError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).commit(changes)
     }
 }
 
 /// A change as a store takes it.
-pub(crate) fn stored(change: &controller::Change) -> Change {
-    let controller::Change { kind, key, body } = change;
+pub(crate) fn stored(change: &controller::RecordChange) -> CommitStep {
+    let controller::RecordChange { kind, key, body } = change;
     match body {
-        Some(body) => Change::Put(Record::new(kind.name(), key.as_str(), body.clone())),
-        None => Change::delete(kind.name(), key.as_str()),
+        Some(body) => CommitStep::Put(StoredRecord::new(kind.name(), key.as_str(), body.clone())),
+        None => CommitStep::delete(kind.name(), key.as_str()),
     }
 }

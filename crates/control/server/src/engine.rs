@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Change, Controller, Output, Setup, Timestamps};
+use wayleave_controller::{CommandOutput, Controller, ControllerConfig, RecordChange, Timestamps};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Store, StoreError};
 use wayleave_units::Time;
@@ -77,7 +77,7 @@ struct Running {
     /// Time at which links were last computed.
     looked: Instant,
     /// `true` if the distrusted clock was reported.
-    is_clock_doubted: bool,
+    is_clock_suspect: bool,
 }
 
 /// Time at which the figures of links are computed.
@@ -90,7 +90,7 @@ pub(crate) enum FigureSchedule {
 }
 
 pub(crate) struct Engine {
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
@@ -140,14 +140,19 @@ impl Running {
     }
 
     /// Returns the output for the disk, and the edits of the readers' view beside the changed objects.
-    fn output(&mut self, now: Timestamps) -> (Output, Vec<Edit>) {
+    fn output(&mut self, now: Timestamps) -> (CommandOutput, Vec<Edit>) {
         let output = self.controller.take_output();
         let changed = self.stage.changed_contracts(&self.controller, &output);
         self.remembered(now, output, &changed)
     }
 
     /// Returns the output and edits with the history added.
-    fn remembered(&mut self, now: Timestamps, mut output: Output, changed: &[ChangedContract]) -> (Output, Vec<Edit>) {
+    fn remembered(
+        &mut self,
+        now: Timestamps,
+        mut output: CommandOutput,
+        changed: &[ChangedContract],
+    ) -> (CommandOutput, Vec<Edit>) {
         let (changes, edits) = self.history.add(now.wall, &self.controller, &output, changed);
         output.changes.extend(changes);
         (output, edits)
@@ -184,11 +189,11 @@ impl Engine {
         let has_given_up = !is_first && self.has_lost_lead();
         let mut next = Instant::now() + if has_given_up { RETRY_DELAY } else { Duration::ZERO };
         loop {
-            self.pulse.beat();
+            self.pulse.record_progress();
             let rest = next.saturating_duration_since(Instant::now());
-            let lull = if following.has_stale() { IDLE_DELAY } else { rest };
-            match self.jobs.next(rest.min(lull)) {
-                NextJob::Nothing if lull < rest => following.poll(INSPECTION_BATCH),
+            let idle_delay = if following.has_stale() { IDLE_DELAY } else { rest };
+            match self.jobs.next(rest.min(idle_delay)) {
+                NextJob::Nothing if idle_delay < rest => following.poll(INSPECTION_BATCH),
                 NextJob::Job(account, job) => {
                     if let Some(took) = following.answer(job) {
                         self.jobs.charge(&account, true, took);
@@ -276,7 +281,7 @@ impl Engine {
         let Loaded { controller, stage, history, forgotten, past } =
             self.reader().read(&opened.records).map_err(Unopened::Never)?;
         let (store, sequence) = (opened.store, opened.sequence);
-        let (keys, refused, is_clock_doubted) = (HashSet::new(), began, false);
+        let (keys, refused, is_clock_suspect) = (HashSet::new(), began, false);
         let mut running = Running {
             controller,
             stage,
@@ -288,7 +293,7 @@ impl Engine {
             history,
             refused,
             looked: began,
-            is_clock_doubted,
+            is_clock_suspect,
         };
         let now = running.now();
         if let Some(uptime) = uptime() {
@@ -305,7 +310,7 @@ impl Engine {
         }
         // To load a ledger creates, changes and ends no contract.
         let output = running.controller.take_output();
-        let (output, told) = running.remembered(now, output, &[]);
+        let (output, reports) = running.remembered(now, output, &[]);
         running.commit(&self.metrics, &output, forgotten).map_err(|error| match error {
             // Another controller that holds the ledger may release it later.
             StoreError::Elsewhere { .. } => Unopened::Later(error.to_string()),
@@ -313,7 +318,7 @@ impl Engine {
         })?;
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));
-        edits.extend(past.into_iter().chain(told));
+        edits.extend(past.into_iter().chain(reports));
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
         for token in running.controller.tokens() {
@@ -328,7 +333,7 @@ impl Engine {
     /// Until it ends (`None`) or cannot write (why).
     fn serve(&mut self, mut running: Running) -> Option<String> {
         loop {
-            self.pulse.beat();
+            self.pulse.record_progress();
             if self.has_lost_lead() {
                 self.give_up_begun();
                 return Some(
@@ -336,7 +341,7 @@ impl Engine {
                 );
             }
             let done = match self.wait(&mut running) {
-                NextJob::Message(Message::Beat) => continue,
+                NextJob::Message(Message::Progress) => continue,
                 NextJob::Message(Message::Backup(begun)) => {
                     let _ = begun.send(running.store.begin_backup());
                     continue;
@@ -396,13 +401,13 @@ impl Engine {
 
     /// Uses the time until something comes, or is due.
     fn wait(&self, running: &mut Running) -> NextJob {
-        let mut lull = if running.looked.elapsed() < POLL_INTERVAL { IDLE_DELAY } else { Duration::ZERO };
+        let mut idle_delay = if running.looked.elapsed() < POLL_INTERVAL { IDLE_DELAY } else { Duration::ZERO };
         while self.looks == FigureSchedule::Ahead && !running.stage.stale.is_empty() {
-            match self.jobs.next(lull) {
+            match self.jobs.next(idle_delay) {
                 NextJob::Nothing if self.rest(running).is_zero() => return NextJob::Nothing,
                 NextJob::Nothing => {
                     self.compute_figures(running, INSPECTION_BATCH);
-                    (running.looked, lull) = (Instant::now(), Duration::ZERO);
+                    (running.looked, idle_delay) = (Instant::now(), Duration::ZERO);
                 }
                 next => return next,
             }
@@ -448,7 +453,7 @@ impl Engine {
             let start = Instant::now();
             let more = self.step(running, now, job, &mut batch);
             self.jobs.charge(&account, is_read, start.elapsed());
-            self.pulse.beat();
+            self.pulse.record_progress();
             if let Some(job) = more {
                 self.jobs.push_back(account, job);
             }
@@ -533,7 +538,7 @@ impl Running {
         if catch_unwind(tick).is_err() {
             return Err("the controller panicked: reloading its state from the ledger".to_owned());
         }
-        let (output, told) = self.output(now);
+        let (output, reports) = self.output(now);
         self.check_clock(&engine.metrics);
         engine.metrics.keeps(ClientMemory::Answers, self.controller.answer_bytes());
         engine.metrics.keeps(ClientMemory::History, self.history.bytes());
@@ -541,7 +546,7 @@ impl Running {
             return Ok(());
         }
         let mut edits = self.stage.edits(&self.controller, &output);
-        edits.extend(told);
+        edits.extend(reports);
         self.commit(&engine.metrics, &output, Vec::new()).map_err(|error| error.to_string())?;
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
@@ -551,7 +556,7 @@ impl Running {
     fn check_clock(&mut self, metrics: &Metrics) {
         let ahead = self.controller.clock_ahead();
         metrics.clock_is_ahead(ahead.unwrap_or(Time::ZERO));
-        match (self.is_clock_doubted, ahead) {
+        match (self.is_clock_suspect, ahead) {
             (false, Some(by)) => tracing::warn!(
                 %by,
                 "the clock jumped forward: scheduled starts and ends are suspended until it has been steady for a while (--clock-step-holddown)"
@@ -559,14 +564,19 @@ impl Running {
             (true, None) => tracing::info!("the clock is trusted again"),
             _ => {}
         }
-        self.is_clock_doubted = ahead.is_some();
+        self.is_clock_suspect = ahead.is_some();
     }
 
-    fn commit(&mut self, metrics: &Metrics, output: &Output, before: Vec<Change>) -> Result<(), StoreError> {
+    fn commit(
+        &mut self,
+        metrics: &Metrics,
+        output: &CommandOutput,
+        before: Vec<RecordChange>,
+    ) -> Result<(), StoreError> {
         if output.changes.is_empty() && before.is_empty() {
             return Ok(());
         }
-        let changes: Vec<wayleave_store::Change> = before.iter().chain(&output.changes).map(stored).collect();
+        let changes: Vec<wayleave_store::CommitStep> = before.iter().chain(&output.changes).map(stored).collect();
         let start = Instant::now();
         self.sequence = self.store.commit(&changes)?;
         metrics.committed(start.elapsed());

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::Contract;
 use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, Id, Principal};
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
     assumption, inspect_links, sentences, write_share,
@@ -14,6 +14,7 @@ use wayleave_explain::{
 use wayleave_protocol::problem::Code;
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{FlowId, ShareId};
+use wayleave_units::Human;
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{HttpReply, Outcome, problem};
@@ -40,7 +41,7 @@ impl Form {
             Self::Json => Ok(HttpReply::explained(&ExplanationShape::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
-                let written = wayleave_explain::text::write(&mut text, context, explained, Layout::default());
+                let written = wayleave_explain::text::write(&mut text, context, explained, TableLayout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
                 Ok(HttpReply::of(200, TEXT, text))
             }
@@ -52,7 +53,7 @@ impl Form {
             Self::Json => Ok(HttpReply::explained(&SharedExplanation::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
-                let written = write_share(&mut text, context, explained, Layout::default());
+                let written = write_share(&mut text, context, explained, TableLayout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
                 Ok(HttpReply::of(200, TEXT, text))
             }
@@ -73,8 +74,8 @@ struct Owners<'a> {
 impl<'a> Owners<'a> {
     fn new(controller: &'a Controller, role: &'a Principal) -> Self {
         // Policies are operators' business.
-        let is_told = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
-        let policies = if is_told { controller.policies_by_share() } else { BTreeMap::new() };
+        let sees_all = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
+        let policies = if sees_all { controller.policies_by_share() } else { BTreeMap::new() };
         Self { controller, role, policies }
     }
 }
@@ -107,7 +108,8 @@ fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -
     };
     let deadline = terms.deadline;
     let message = format!(
-        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {bound}, within the deadline of {deadline}"
+        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {}, within the deadline of {deadline:#}",
+        bound.up()
     );
     if form == Form::Json {
         return Ok(HttpReply::explained(&serde_json::json!({ "contract": shown, "message": message })));
@@ -143,8 +145,8 @@ pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: 
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let routes = controller.routes(grant);
-    let standing = routes.first().and_then(|&(flow, _)| context.admitted(flow));
-    let Some(decision) = standing else {
+    let cluster_state = routes.first().and_then(|&(flow, _)| context.admitted(flow));
+    let Some(decision) = cluster_state else {
         let detail = format!(
             "contract {} has no route now, so there is no bound to explain; see the reason in its status",
             grant.id

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_controller::{Change, Controller, DecisionRecord, Kind, Output, Principal};
+use wayleave_controller::{CommandOutput, Controller, DecisionRecord, Principal, RecordChange, RecordKind};
 use wayleave_protocol::audit::AuditEntry;
 use wayleave_protocol::decision::Decision;
 use wayleave_protocol::event::Event;
@@ -125,7 +125,7 @@ impl History {
         now: WallTime,
         last_event: u64,
         chunks: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> Result<(Self, Vec<Change>, Vec<Edit>), String> {
+    ) -> Result<(Self, Vec<RecordChange>, Vec<Edit>), String> {
         let mut history = Self { most, ..Self::default() };
         let mut read = BTreeMap::new();
         for (key, body) in chunks {
@@ -169,9 +169,9 @@ impl History {
         &mut self,
         now: WallTime,
         controller: &Controller,
-        output: &Output,
+        output: &CommandOutput,
         changed: &[ChangedContract],
-    ) -> (Vec<Change>, Vec<Edit>) {
+    ) -> (Vec<RecordChange>, Vec<Edit>) {
         let mut chunks: BTreeMap<Account, Chunk> = BTreeMap::new();
         let (base, since) = (self.base, Some(self.since));
         let mut chunk = |account: Account, kept: &BTreeMap<Account, Kept>, put: &mut dyn FnMut(&mut Chunk)| {
@@ -229,7 +229,7 @@ impl History {
             let number = self.chunk + 1;
             let written = Written::of(&chunk);
             let body = Some(written.body.0.clone());
-            changes.push(Change { kind: Kind::History, key: number.to_string(), body });
+            changes.push(RecordChange { kind: RecordKind::History, key: number.to_string(), body });
             self.store(number, chunk, written, &mut edits);
             self.shrink(&account, now, &mut changes, &mut edits);
         }
@@ -289,14 +289,14 @@ impl History {
     }
 
     /// Forgets what an account has too much of, but never its last chunk, which knows its numbers.
-    fn shrink(&mut self, account: &Account, now: WallTime, changes: &mut Vec<Change>, edits: &mut Vec<Edit>) {
+    fn shrink(&mut self, account: &Account, now: WallTime, changes: &mut Vec<RecordChange>, edits: &mut Vec<Edit>) {
         let most = self.most.saturating_mul(account.weight());
         let Some(kept) = self.kept.get_mut(account) else { return };
         let is_old = |stored: &Stored| stored.at.saturating_add(WINDOW_NS) < now.as_nanos();
         while kept.chunks.len() > 1 && (kept.bytes > most || kept.chunks.front().is_some_and(is_old)) {
             let Some(old) = kept.chunks.pop_front() else { return };
             kept.bytes -= old.bytes;
-            changes.push(Change { kind: Kind::History, key: old.number.to_string(), body: None });
+            changes.push(RecordChange { kind: RecordKind::History, key: old.number.to_string(), body: None });
             edits.extend(old.forgotten());
         }
     }
@@ -435,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_that_is_written_piece_by_piece_is_what_serde_writes_and_its_documents_are_parts_of_it() {
+    fn a_chunk_written_in_pieces_equals_that_of_serde_and_contains_its_documents() {
         let event = Event {
             number: 7,
             at: "2026-01-01T00:00:00Z".to_owned(),

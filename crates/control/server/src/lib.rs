@@ -72,7 +72,7 @@ mod work;
 pub use crate::http::openapi::document as openapi;
 pub use crate::http::tls::TlsFiles;
 pub use handlers::what_if::what_if;
-pub use limits::Limits;
+pub use limits::ServerLimits;
 pub use local::Local;
 pub use logger::flush as flush_log;
 pub use run::{LogFormat, log, run};

@@ -10,7 +10,7 @@ use crate::read_view::Holder;
 
 /// Maximum values.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Of a request's body.
     pub body_bytes: usize,
     /// Of a list of contracts.
@@ -47,7 +47,7 @@ pub struct Limits {
     pub end_within: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             body_bytes: 1 << 20,
@@ -71,7 +71,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ServerLimits {
     /// Counts a request of a client; an error if the limit is exceeded.
     pub(crate) fn take(&self, who: &Holder) -> Result<(), Box<Problem>> {
         let mut bucket = who.bucket.lock().unwrap_or_else(PoisonError::into_inner);

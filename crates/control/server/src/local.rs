@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
 use tower::ServiceExt;
-use wayleave_controller::{EnforcedBy, Kind, Principal};
+use wayleave_controller::{EnforcedBy, Principal, RecordKind};
 use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
@@ -43,7 +43,7 @@ impl Local {
     /// If it cannot be read, or another process has it open.
     pub fn open(mut options: Options) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        let runtime = runtime.map_err(|error| format!("cannot start the runtime: {error}"))?;
         let opened = options.disk.open().map_err(|error| error.to_string())?;
         // In this process no other client waits.
         options.limits.together = usize::MAX;
@@ -98,7 +98,7 @@ impl Drop for Local {
 
 /// Returns the nodes with agents: agents that once had a session may still enforce their rules.
 fn enforced_by(network: &Network, opened: &Opened) -> EnforcedBy {
-    let nodes = opened.records.iter().filter(|record| Kind::of(&record.kind) == Some(Kind::Node));
+    let nodes = opened.records.iter().filter(|record| RecordKind::of(&record.kind) == Some(RecordKind::Node));
     let kinds = nodes.filter_map(|record| Some(network.node(network.find_node(&record.key)?).kind));
     kinds.fold(EnforcedBy::Nobody, |known, kind| match (known, kind) {
         (EnforcedBy::HostsAndSwitches, _) | (_, NodeKind::Switch) => EnforcedBy::HostsAndSwitches,

@@ -2,13 +2,15 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Accounting, Contract, DataPlane, Endpoints, Excess, LatencyContract, Order, Priority};
+use wayleave_contracts::{
+    Accounting, Contract, ContractRequest, DataPlane, Endpoints, Excess, LatencyContract, Priority,
+};
 use wayleave_controller::{
     self as controller, AdmittedContract, ContractPromise, Controller, Decided, DecisionRecord, DegradedReason,
     PolicyState, QuotaShort, policy_needs, policy_spec,
 };
 use wayleave_explain::sentences;
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::agent::{Member, ShareRule};
 use wayleave_protocol::contract::{
     self, BandwidthSpec, BestEffortSpec, ContractSpec, ContractStatus, Hop, LatePackets, Match, ObjectiveSpec, Route,
@@ -18,7 +20,7 @@ use wayleave_protocol::event::Event;
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use wayleave_schemes::admitted::AdmittedSet as _;
 
@@ -26,7 +28,7 @@ use crate::access::{sees, tenant_of};
 use crate::certificate_name::unmatched;
 
 /// Returns the order, with the keys of a file.
-pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
+pub(crate) fn spec(network: &Network, order: &ContractRequest) -> ContractSpec {
     let spec = ContractSpec {
         name: Some(order.name().to_owned()),
         tenant: order.tenant().map(str::to_owned),
@@ -55,16 +57,21 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
             ContractSpec { bandwidth: Some(bandwidth), ..spec }
         }
         Contract::Objective(terms) => {
-            let aim = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
+            let goal = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
             let deadline = terms.deadline.map(|deadline| deadline.to_string());
-            let objective = ObjectiveSpec { aim, deadline, members, min: terms.min.to_string() };
+            let objective = ObjectiveSpec { goal, deadline, members, weight: terms.min.to_string() };
             ContractSpec { objective: Some(objective), ..spec }
         }
         Contract::BestEffort(_) => ContractSpec { best_effort: Some(BestEffortSpec { members }), ..spec },
     }
 }
 
-fn latency_spec(network: &Network, order: &Order, terms: &LatencyContract, spec: ContractSpec) -> ContractSpec {
+fn latency_spec(
+    network: &Network,
+    order: &ContractRequest,
+    terms: &LatencyContract,
+    spec: ContractSpec,
+) -> ContractSpec {
     let hop = |hop: &wayleave_topology::Hop| format!("{}:{}", network.link(hop.link).name, hop.queue);
     let (accounting, min_frame) = match terms.accounting {
         Accounting::Wire => (None, None),
@@ -96,7 +103,7 @@ pub(crate) struct Bounded {
 
 /// The routes that a contract has, the longest first.
 pub(crate) fn routes(controller: &Controller, grant: &AdmittedContract) -> Box<[Bounded]> {
-    if let Some(Share::Pair { route, .. }) = controller.share_of(grant) {
+    if let Some(ReservedShare::Pair { route, .. }) = controller.share_of(grant) {
         return Box::new([Bounded { route: route.clone(), bound: None }]);
     }
     let bound = |route: &_| controller.scheme().queues().map(|queues| queues.bound(route));
@@ -176,7 +183,7 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &AdmittedContract) -> 
     // A weight that is not given is the minimum in Mbit/s (wayleave_contracts::BandwidthContract).
     let usual = u32::try_from(min.bits_per_second() / 1_000_000).unwrap_or(u32::MAX).max(1);
     let route = match controller.share_of(grant) {
-        Some(Share::Pair { route, .. }) => Some(Hop::named(network, route)),
+        Some(ReservedShare::Pair { route, .. }) => Some(Hop::named(network, route)),
         _ => None,
     };
     ShareRule {
@@ -258,9 +265,9 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
 fn degraded_text(
     network: &Network,
     grant: &AdmittedContract,
-    trouble: &DegradedReason,
+    degraded_reason: &DegradedReason,
 ) -> (Option<&'static str>, Option<String>) {
-    let message = match trouble {
+    let message = match degraded_reason {
         DegradedReason::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
                 "its reservation is kept: it is restored when the element is up again"
@@ -284,19 +291,20 @@ fn degraded_text(
             format!("the agent of {} cannot install it: {why}", network.node(*host).name)
         }
     };
-    (Some(trouble.code()), Some(message))
+    (Some(degraded_reason.code()), Some(message))
 }
 
 /// Returns the reason for a contract's state: a stable code, and a message.
 fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
-        controller::State::Degraded => {
-            grant.trouble.as_ref().map_or((None, None), |trouble| degraded_text(network, grant, trouble))
-        }
+        controller::State::Degraded => grant
+            .degraded_reason
+            .as_ref()
+            .map_or((None, None), |degraded_reason| degraded_text(network, grant, degraded_reason)),
         controller::State::Violated => {
             let message = grant
                 .violation()
-                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst));
+                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst.up()));
             (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
@@ -393,12 +401,13 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
 /// The message for a quota that is used up.
 pub(crate) fn quota_short(short: &QuotaShort) -> String {
     let QuotaShort { what, asked, most } = short;
-    let unit = match *what {
-        "rate" => " bit/s",
-        "burst" => " B",
-        _ => "",
+    let text = |amount: u128| match (*what, u64::try_from(amount)) {
+        ("rate", Ok(bits)) => format!("{:#}", Rate::from_bits_per_second(bits)),
+        ("burst", Ok(bytes)) => format!("{:#}", Bytes::new(bytes)),
+        _ => amount.to_string(),
     };
-    format!("quota exceeded: {what} is limited to {most}{unit}, and this contract would raise it to {asked}{unit}")
+    let (most, asked) = (text(u128::from(*most)), text(*asked));
+    format!("quota exceeded: {what} is limited to {most}, and this contract would raise it to {asked}")
 }
 
 /// Something that has happened.

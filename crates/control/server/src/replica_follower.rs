@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_controller::{Change, Controller, Kind, Output, Setup, Timestamps};
+use wayleave_controller::{CommandOutput, Controller, ControllerConfig, RecordChange, RecordKind, Timestamps};
 use wayleave_protocol::problem::Code;
-use wayleave_store::{Record, StoreError};
+use wayleave_store::{StoreError, StoredRecord};
 use wayleave_units::Time;
 
 use crate::answer::{not_leader, problem, unavailable};
@@ -29,27 +29,28 @@ pub(crate) struct Loaded {
     pub(crate) stage: Stage,
     pub(crate) history: History,
     /// Histories that are too long.
-    pub(crate) forgotten: Vec<Change>,
+    pub(crate) forgotten: Vec<RecordChange>,
     pub(crate) past: Vec<Edit>,
 }
 
 /// Makes controllers of records.
 pub(crate) struct Reader {
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     pub(crate) history_bytes: u64,
 }
 
 impl Reader {
     /// Makes a controller of records.
-    pub(crate) fn read(&self, all: &[Record]) -> Result<Loaded, String> {
+    pub(crate) fn read(&self, all: &[StoredRecord]) -> Result<Loaded, String> {
         let mut records = Vec::with_capacity(all.len());
-        for Record { kind, key, body } in all {
-            let Some(kind) = Kind::of(kind) else {
+        for StoredRecord { kind, key, body } in all {
+            let Some(kind) = RecordKind::of(kind) else {
                 return Err(unknown_kind(kind));
             };
             records.push((kind, key.as_str(), &**body));
         }
-        let chunks = records.iter().filter(|(kind, ..)| *kind == Kind::History).map(|&(_, key, body)| (key, body));
+        let chunks =
+            records.iter().filter(|(kind, ..)| *kind == RecordKind::History).map(|&(_, key, body)| (key, body));
         let chunks: Vec<(&str, &str)> = chunks.collect();
         let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
         let stage = Stage::new(&controller);
@@ -70,14 +71,14 @@ struct Reading {
 
 impl Reading {
     /// Takes over the changes of another controller; returns the edits for readers.
-    fn apply(&mut self, changes: &[wayleave_store::Change]) -> Result<Vec<Edit>, String> {
-        let changes = changes.iter().map(read_change).collect::<Result<Vec<Change>, String>>()?;
+    fn apply(&mut self, changes: &[wayleave_store::CommitStep]) -> Result<Vec<Edit>, String> {
+        let changes = changes.iter().map(read_change).collect::<Result<Vec<RecordChange>, String>>()?;
         self.controller.follow(self.now(), &changes).map_err(|error| error.to_string())?;
         let mut edits = Vec::new();
-        for Change { key, body, .. } in changes.iter().filter(|change| change.kind == Kind::History) {
+        for RecordChange { key, body, .. } in changes.iter().filter(|change| change.kind == RecordKind::History) {
             self.history.follow(key, body.as_deref(), &mut edits)?;
         }
-        let output = Output { changes, events: Vec::new() };
+        let output = CommandOutput { changes, events: Vec::new() };
         edits.extend(self.stage.edits(&self.controller, &output));
         Ok(edits)
     }
@@ -93,13 +94,13 @@ impl Reading {
     }
 }
 
-fn read_change(change: &wayleave_store::Change) -> Result<Change, String> {
+fn read_change(change: &wayleave_store::CommitStep) -> Result<RecordChange, String> {
     let (kind, key, body) = match change {
-        wayleave_store::Change::Put(record) => (&record.kind, &record.key, Some(record.body.clone())),
-        wayleave_store::Change::Delete { kind, key } => (kind, key, None),
+        wayleave_store::CommitStep::Put(record) => (&record.kind, &record.key, Some(record.body.clone())),
+        wayleave_store::CommitStep::Delete { kind, key } => (kind, key, None),
     };
-    let kind = Kind::of(kind).ok_or_else(|| unknown_kind(kind))?;
-    Ok(Change { kind, key: key.clone(), body })
+    let kind = RecordKind::of(kind).ok_or_else(|| unknown_kind(kind))?;
+    Ok(RecordChange { kind, key: key.clone(), body })
 }
 
 fn unknown_kind(kind: &str) -> String {
@@ -155,7 +156,7 @@ impl<'a> FollowerState<'a> {
         &mut self,
         leader: Option<String>,
         news: ForeignChanges,
-        records: &mut dyn FnMut() -> Result<Vec<Record>, StoreError>,
+        records: &mut dyn FnMut() -> Result<Vec<StoredRecord>, StoreError>,
     ) -> Result<(), String> {
         let ForeignChanges { changes, sequence } = news;
         match changes {
@@ -179,7 +180,7 @@ impl<'a> FollowerState<'a> {
         Ok(())
     }
 
-    fn apply(&mut self, changes: &[wayleave_store::Change], leader: &Option<String>, sequence: u64) {
+    fn apply(&mut self, changes: &[wayleave_store::CommitStep], leader: &Option<String>, sequence: u64) {
         let Some(reading) = self.reading.as_mut().filter(|_| !self.is_behind) else { return };
         match catch_unwind(AssertUnwindSafe(|| reading.apply(changes))) {
             Ok(Ok(edits)) => self.view.follow(edits, reading.numbers(sequence), Health::Following(leader.clone())),
@@ -194,7 +195,7 @@ impl<'a> FollowerState<'a> {
         }
     }
 
-    fn read_all(&mut self, leader: &Option<String>, sequence: u64, records: Vec<Record>) -> Result<(), String> {
+    fn read_all(&mut self, leader: &Option<String>, sequence: u64, records: Vec<StoredRecord>) -> Result<(), String> {
         let began = Instant::now();
         let Loaded { controller, past, mut stage, history, .. } = self.reader.read(&records)?;
         let mut edits = stage.begin(&controller, records);
@@ -211,7 +212,7 @@ impl<'a> FollowerState<'a> {
         (self.reading, self.is_behind, self.next, self.leader) = (None, true, None, None);
         let is_new = self.view.read().health != Health::Barred(why.clone());
         if is_new {
-            tracing::error!(why, "this controller does not take part");
+            tracing::error!(why, "this controller stopped following the cluster");
             self.view.set_health(Health::Barred(why));
         }
     }

@@ -12,7 +12,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::logger::{Lines, plain_fields};
 use crate::notify::Notify;
-use crate::{Limits, Options, Server};
+use crate::{Options, Server, ServerLimits};
 
 /// Time that a server which is ended during its start waits for its engine.
 const END_OF_START: Duration = Duration::from_secs(2);
@@ -78,8 +78,8 @@ pub fn run(
         let Some(server) = started.transpose()? else { return end_start(start, ending).await };
         ready(server.address());
         let notify = Notify::from_environment();
-        notify.tell("READY=1");
-        let mut beat = tokio::time::interval(Notify::watchdog().unwrap_or(Duration::from_secs(3600)));
+        notify.send("READY=1");
+        let mut watchdog = tokio::time::interval(Notify::watchdog().unwrap_or(Duration::from_secs(3600)));
         let mut last = 0;
         loop {
             tokio::select! {
@@ -89,17 +89,17 @@ pub fn run(
                     Ok(()) => tracing::info!("certificates reloaded"),
                     Err(error) => tracing::error!(error, "cannot use the new certificates: the old ones stay in use"),
                 },
-                _ = beat.tick() => {
+                _ = watchdog.tick() => {
                     // The server is alive while the engine makes progress, independently of the load.
-                    let beats = server.beats();
-                    if beats != last {
-                        notify.tell("WATCHDOG=1");
+                    let progress = server.count_progress();
+                    if progress != last {
+                        notify.send("WATCHDOG=1");
                     }
-                    last = beats;
+                    last = progress;
                 }
             }
         }
-        notify.tell("STOPPING=1");
+        notify.send("STOPPING=1");
         tracing::info!("shutting down: finishing requests in progress");
         server.end().await
     })
@@ -120,7 +120,7 @@ async fn end_start(
 }
 
 /// Every connection needs a file: the soft limit is raised as far as the system allows and the limits need.
-fn raise_file_limit(limits: &Limits) {
+fn raise_file_limit(limits: &ServerLimits) {
     use rustix::process::{Resource, getrlimit, setrlimit};
     // Files besides connections: the ledger, its log, its seal, and files of the system.
     let needed = (limits.connections + limits.connections_waiting + 256) as u64;

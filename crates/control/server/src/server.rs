@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
-use wayleave_controller::{Command, Principal, Setup};
+use wayleave_controller::{Command, ControllerConfig, Principal};
 use wayleave_replica::Lease;
 
 use crate::audit::PendingEntries;
@@ -21,7 +21,7 @@ use crate::http::health_listener::HealthListener;
 use crate::http::listen::{self, ServingThreads};
 use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 use crate::liveness;
 use crate::metrics::Metrics;
 use crate::pulse::EngineHeartbeat;
@@ -40,7 +40,7 @@ const QUESTIONS: usize = 1;
 /// Configuration of a server.
 pub struct Options {
     /// Configuration of the controller.
-    pub setup: Setup,
+    pub setup: ControllerConfig,
     /// Name of the topology.
     pub name: String,
     /// The document that describes it.
@@ -55,7 +55,7 @@ pub struct Options {
     /// explicitly.
     pub operator_file_counts: bool,
     /// Maximum values for requests and connections.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// The files of TLS, if it is spoken.
     pub tls: Option<TlsFiles>,
 }
@@ -111,21 +111,21 @@ impl Server {
         // Each runtime waits for its own sockets.
         let listener = listener.into_std().map_err(error)?;
         let watching = watching.map(TcpListener::into_std).transpose().map_err(error)?;
-        let (door, requests) = (HealthListener(shared.clone()), shared.requests.clone());
-        let door = Some(door).filter(|_| tls.is_none());
+        let (health, requests) = (HealthListener(shared.clone()), shared.requests.clone());
+        let health = Some(health).filter(|_| tls.is_none());
         let serving = serve_health(async move {
-            let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
+            let few = ServerLimits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
             let watched = async {
                 match watching {
                     // All by this thread: few connections, of which no request takes long here.
                     Some(listener) => {
-                        let by = ServingThreads { door: None, runtime: Handle::current() };
+                        let by = ServingThreads { health: None, runtime: Handle::current() };
                         listen::serve(listener, other, watched, by, &few, also_ending).await
                     }
                     None => Ok(()),
                 }
             };
-            let by = ServingThreads { door, runtime: requests };
+            let by = ServingThreads { health, runtime: requests };
             let served = tokio::join!(listen::serve(listener, tls, router, by, &limits, ending), watched, looks);
             served.0.and(served.1)
         })?;
@@ -148,9 +148,9 @@ impl Server {
 
     /// Returns the number of iterations of the engine's loop; the loop makes another one soon after this call,
     /// independently of its load.
-    pub(crate) fn beats(&self) -> u64 {
-        self.jobs.send(Message::Beat);
-        self.pulse.beats()
+    pub(crate) fn count_progress(&self) -> u64 {
+        self.jobs.send(Message::Progress);
+        self.pulse.count_progress()
     }
 
     /// Stops accepting connections, completes accepted requests, compacts the ledger, and ends.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
-use wayleave_controller::{Controller, Id, Principal, Setup};
+use wayleave_controller::{Controller, ControllerConfig, Id, Principal};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
@@ -17,10 +17,10 @@ use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
 use crate::clock::boottime;
 use crate::cluster_metrics::ClusterMetrics;
-use crate::cluster_role::ClusterStanding;
+use crate::cluster_role::ClusterState;
 use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 use crate::liveness::Alive;
 use crate::metrics::{Limit, Metrics};
 use crate::pulse::EngineHeartbeat;
@@ -41,7 +41,7 @@ const SHORT_BYTES: usize = 32 << 10;
 pub(crate) const AT_A_TIME: usize = 2_000;
 
 pub(crate) struct Shared {
-    pub(crate) setup: Setup,
+    pub(crate) setup: ControllerConfig,
     /// Name of the topology.
     pub(crate) name: String,
     /// Its document.
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) counted: Arc<ReportedTraffic>,
     /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     /// The threads that serve connections and carry requests out.
     pub(crate) requests: Handle,
     pub(crate) alive: Arc<Alive>,
@@ -251,7 +251,7 @@ impl Shared {
     }
 
     /// Returns an error if this request cannot be answered. A follower answers reads for people; agents and changes
-    /// need the leader. Only operators and readers of everything get the reason: it has paths and addresses.
+    /// need the leader. Only operators and readers of all tenants get the reason: it has paths and addresses.
     pub(crate) fn check_health(&self, is_reading: bool, who: &Principal) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),
@@ -294,7 +294,7 @@ impl Shared {
     }
 
     /// Returns the role of this controller in a cluster; `None` for a standalone one.
-    pub(crate) fn cluster_standing(&self) -> Option<ClusterStanding> {
+    pub(crate) fn cluster_state(&self) -> Option<ClusterState> {
         let now = boottime();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
         let tables = self.view.read();
@@ -304,7 +304,7 @@ impl Shared {
             _ => ClusterRole::Unknown,
         };
         let lease_left_ns = if role == ClusterRole::Leader { left } else { 0 };
-        Some(ClusterStanding { role, generation: tables.generation, commit: tables.sequence, lease_left_ns })
+        Some(ClusterState { role, generation: tables.generation, commit: tables.sequence, lease_left_ns })
     }
 
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Box<Problem>> {

@@ -1,6 +1,6 @@
 //! A controller like the one that runs, in which things can be tried without harm.
 
-use wayleave_controller::{Controller, Copied, EnforcedBy, Kind, Setup, Timestamps};
+use wayleave_controller::{Controller, ControllerConfig, Copied, EnforcedBy, RecordKind, Timestamps};
 use wayleave_protocol::problem::Code;
 use wayleave_units::Time;
 
@@ -8,7 +8,11 @@ use crate::answer::{Outcome, problem};
 use crate::clock::wall;
 
 /// Makes it of a copy of the one that runs, and asks it.
-pub(crate) fn try_copy(setup: &Setup, copied: Copied, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
+pub(crate) fn try_copy(
+    setup: &ControllerConfig,
+    copied: Copied,
+    question: impl FnOnce(&mut Controller) -> Outcome,
+) -> Outcome {
     match copied.controller(&for_questions(setup), wall()) {
         Ok(mut controller) => question(&mut controller),
         Err(error) => Err(problem(Code::Internal, format!("cannot create a trial copy of the controller: {error}"))),
@@ -17,8 +21,8 @@ pub(crate) fn try_copy(setup: &Setup, copied: Copied, question: impl FnOnce(&mut
 
 /// Makes it of records, and asks it.
 pub(crate) fn try_records<'a>(
-    setup: &Setup,
-    records: impl IntoIterator<Item = (Kind, &'a str, &'a str)>,
+    setup: &ControllerConfig,
+    records: impl IntoIterator<Item = (RecordKind, &'a str, &'a str)>,
     question: impl FnOnce(&mut Controller) -> Outcome,
 ) -> Outcome {
     match Controller::load(&for_questions(setup), wall(), records) {
@@ -28,8 +32,8 @@ pub(crate) fn try_records<'a>(
 }
 
 /// Returns a setup without confirmations: a hypothetical change is confirmed by no agent.
-fn for_questions(setup: &Setup) -> Setup {
-    Setup { enforced_by: EnforcedBy::Nobody, ..setup.clone() }
+fn for_questions(setup: &ControllerConfig) -> ControllerConfig {
+    ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup.clone() }
 }
 
 /// The time of a controller that was just made.

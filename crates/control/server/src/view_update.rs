@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use wayleave_contracts::Order;
-use wayleave_controller::{Change, Controller, Id, Kind, Output, Token, in_shares};
-use wayleave_store::Record;
+use wayleave_contracts::ContractRequest;
+use wayleave_controller::{CommandOutput, Controller, Id, RecordChange, RecordKind, Token, in_shares};
+use wayleave_store::StoredRecord;
 
 use crate::links::OutdatedLinks;
 use crate::past::ChangedContract;
@@ -18,7 +18,7 @@ pub(crate) struct Stage {
     /// Contracts by serial number, as readers will see them with the next commit.
     known: BTreeMap<u64, Arc<ContractObject>>,
     /// Other records, without histories, tokens and answers.
-    records: BTreeSet<(Kind, String)>,
+    records: BTreeSet<(RecordKind, String)>,
     pub(crate) stale: OutdatedLinks,
 }
 
@@ -31,14 +31,16 @@ impl Stage {
     /// Returns the edits for a controller that was loaded from these records. Its later changes are in its output.
     ///
     /// Contracts are the most numerous objects and independent of each other: several threads render them.
-    pub(crate) fn begin(&mut self, controller: &Controller, records: Vec<Record>) -> Vec<Edit> {
+    pub(crate) fn begin(&mut self, controller: &Controller, records: Vec<StoredRecord>) -> Vec<Edit> {
         let (mut edits, mut tenants) = (Vec::with_capacity(records.len() * 3), BTreeSet::new());
         let mut serials = Vec::with_capacity(records.len());
-        for Record { kind, key, body } in records {
-            match (Kind::of(&kind), key.parse()) {
-                (Some(Kind::Contract | Kind::OldLatency | Kind::OldShare), Ok(serial)) => serials.push(serial),
+        for StoredRecord { kind, key, body } in records {
+            match (RecordKind::of(&kind), key.parse()) {
+                (Some(RecordKind::Contract | RecordKind::OldLatency | RecordKind::OldShare), Ok(serial)) => {
+                    serials.push(serial)
+                }
                 (Some(kind), _) => {
-                    self.edit(controller, &Change { kind, key, body: Some(body) }, &mut edits, &mut tenants);
+                    self.edit(controller, &RecordChange { kind, key, body: Some(body) }, &mut edits, &mut tenants);
                 }
                 (None, _) => {}
             }
@@ -60,7 +62,7 @@ impl Stage {
     }
 
     /// Returns the edits for these changes.
-    pub(crate) fn edits(&mut self, controller: &Controller, output: &Output) -> Vec<Edit> {
+    pub(crate) fn edits(&mut self, controller: &Controller, output: &CommandOutput) -> Vec<Edit> {
         let mut edits = Vec::with_capacity(output.changes.len() * 2);
         let mut tenants = BTreeSet::new();
         for change in &output.changes {
@@ -73,9 +75,9 @@ impl Stage {
 
     /// Returns the contracts that an output creates, changes or ends, before readers see it. Rules, routes and states
     /// are not examined.
-    pub(crate) fn changed_contracts(&self, controller: &Controller, output: &Output) -> Vec<ChangedContract> {
-        let mut orders: BTreeMap<&Id, (Option<&Order>, Option<&Order>)> = BTreeMap::new();
-        for change in output.changes.iter().filter(|change| change.kind == Kind::Contract) {
+    pub(crate) fn changed_contracts(&self, controller: &Controller, output: &CommandOutput) -> Vec<ChangedContract> {
+        let mut orders: BTreeMap<&Id, (Option<&ContractRequest>, Option<&ContractRequest>)> = BTreeMap::new();
+        for change in output.changes.iter().filter(|change| change.kind == RecordKind::Contract) {
             let Ok(serial) = change.key.parse() else { continue };
             let before = self.known.get(&serial).map(|known| known.grant()).filter(|grant| !grant.is_ended());
             let now = controller.grant_of(serial).filter(|grant| !grant.is_ended());
@@ -102,23 +104,28 @@ impl Stage {
     fn edit(
         &mut self,
         controller: &Controller,
-        change: &Change,
+        change: &RecordChange,
         edits: &mut Vec<Edit>,
         tenants: &mut BTreeSet<String>,
     ) {
-        let Change { kind, key, body } = change;
+        let RecordChange { kind, key, body } = change;
         match kind {
-            Kind::Answer | Kind::Token | Kind::History | Kind::Contract | Kind::OldLatency | Kind::OldShare => {}
+            RecordKind::Answer
+            | RecordKind::Token
+            | RecordKind::History
+            | RecordKind::Contract
+            | RecordKind::OldLatency
+            | RecordKind::OldShare => {}
             _ if body.is_some() => drop(self.records.insert((*kind, key.clone()))),
             _ => drop(self.records.remove(&(*kind, key.clone()))),
         }
         match kind {
-            Kind::Contract => {
+            RecordKind::Contract => {
                 let Ok(serial) = key.parse() else { return };
                 self.contract(controller, serial, edits, tenants);
             }
-            Kind::Tenant => drop(tenants.insert(key.clone())),
-            Kind::Policy => {
+            RecordKind::Tenant => drop(tenants.insert(key.clone())),
+            RecordKind::Policy => {
                 let policy = controller.policy(key);
                 let object = policy.map(|state| Object {
                     revision: state.revision,
@@ -128,29 +135,34 @@ impl Stage {
                 // The reservations of any link that a policy needs may have changed.
                 self.stale = OutdatedLinks::all(controller.network());
             }
-            Kind::Vm => {
+            RecordKind::Vm => {
                 let Ok(id) = key.parse::<Id>() else { return };
                 let object =
                     |vm| Object { revision: vm_revision(vm), json: json(&render::vm(controller.network(), &id, vm)) };
                 let vm = controller.vm(&id).map(|vm| VmObject { object: object(vm), host: vm.host, mac: vm.mac });
                 edits.push(Edit::Vm(id, vm));
             }
-            Kind::Token => {
+            RecordKind::Token => {
                 let token = controller.tokens().find(|token| token.id == *key).and_then(holder);
                 edits.push(Edit::Token(key.clone(), token));
             }
-            Kind::Node => {
+            RecordKind::Node => {
                 let Ok(node) = controller.node(key) else { return };
                 if let Some(state) = controller.node_state(node) {
                     edits.push(Edit::Node(node, state.clone()));
                     edits.push(Edit::Wake(node));
                 }
             }
-            Kind::Down => {
+            RecordKind::Down => {
                 let down = controller.down().map(|(element, why)| (element.clone(), why.to_owned()));
                 edits.push(Edit::Down(down.collect()));
             }
-            Kind::Controller | Kind::OldLatency | Kind::OldShare | Kind::Release | Kind::Answer | Kind::History => {}
+            RecordKind::Controller
+            | RecordKind::OldLatency
+            | RecordKind::OldShare
+            | RecordKind::Release
+            | RecordKind::Answer
+            | RecordKind::History => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use wayleave_store::{Change, Options, Record, SqliteStore, Store, seal_path};
+use wayleave_store::{CommitStep, Options, SqliteStore, Store, StoredRecord, seal_path};
 
 /// Contracts of the restart, bytes of each, and contracts in a commit.
 const CONTRACTS: usize = 100_000;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut store, _) = SqliteStore::open(&path, &Options::default())?;
     let mut times = Vec::new();
     for batch in 0..CONTRACTS.div_ceil(BATCH) {
-        let changes: Vec<Change> = (batch * BATCH..).take(BATCH).map(|n| Change::Put(contract(n))).collect();
+        let changes: Vec<CommitStep> = (batch * BATCH..).take(BATCH).map(|n| CommitStep::Put(contract(n))).collect();
         let start = Instant::now();
         store.commit(&changes)?;
         times.push(start.elapsed());
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     print("new contracts, 64 a commit", &mut times);
     let mut times = Vec::new();
     for n in 0..2000 {
-        let changes = [Change::Put(contract(n * 7919 % CONTRACTS))];
+        let changes = [CommitStep::Put(contract(n * 7919 % CONTRACTS))];
         let start = Instant::now();
         store.commit(&changes)?;
         times.push(start.elapsed());
@@ -61,9 +61,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Keys in no order, as names of tenants are.
-fn contract(n: usize) -> Record {
+fn contract(n: usize) -> StoredRecord {
     let name = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Record::new("contract", format!("tenant-{}:backup-{name:016x}", n % 50), format!("{n:0>BODY$}"))
+    StoredRecord::new("contract", format!("tenant-{}:backup-{name:016x}", n % 50), format!("{n:0>BODY$}"))
 }
 
 fn print(what: &str, times: &mut [Duration]) {

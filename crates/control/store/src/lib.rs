@@ -9,10 +9,10 @@
 //! - [`verify`] checks everything without changing anything; [`reseal`] accepts a database without its seal.
 //!
 //! ```
-//! use wayleave_store::{Change, MemoryStore, Record, Store};
+//! use wayleave_store::{CommitStep, MemoryStore, StoredRecord, Store};
 //!
 //! let mut store = MemoryStore::new();
-//! let sequence = store.commit(&[Change::Put(Record::new("contract", "default:backup", r#"{"rate":1}"#))])?;
+//! let sequence = store.commit(&[CommitStep::Put(StoredRecord::new("contract", "default:backup", r#"{"rate":1}"#))])?;
 //! assert_eq!(sequence, 1);
 //! assert_eq!(store.load()[0].key, "default:backup");
 //! # Ok::<(), wayleave_store::StoreError>(())
@@ -37,7 +37,7 @@ pub type Kind = Cow<'static, str>;
 
 /// One thing that must survive: found again by its kind and key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Record {
+pub struct StoredRecord {
     /// Kind of the record.
     pub kind: Kind,
     /// Its name, unique among its kind.
@@ -46,7 +46,7 @@ pub struct Record {
     pub body: Arc<str>,
 }
 
-impl Record {
+impl StoredRecord {
     /// A record of these parts.
     pub fn new(kind: impl Into<Kind>, key: impl Into<String>, body: impl Into<Arc<str>>) -> Self {
         Self { kind: kind.into(), key: key.into(), body: body.into() }
@@ -55,9 +55,9 @@ impl Record {
 
 /// One step of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum CommitStep {
     /// The record is there from now on, in place of an older one with its kind and key.
-    Put(Record),
+    Put(StoredRecord),
     /// There is no such record from now on. None before is no error.
     Delete {
         /// The kind of the record.
@@ -67,7 +67,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl CommitStep {
     /// The deletion of a record.
     pub fn delete(kind: impl Into<Kind>, key: impl Into<String>) -> Self {
         Self::Delete { kind: kind.into(), key: key.into() }
@@ -83,7 +83,7 @@ pub trait Store: Send {
     ///
     /// After an error the store is [`StoreError::Broken`] until it is opened again. Everything acknowledged before is
     /// there then; the changes of the failed commit may be there, all of them, or not at all.
-    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
+    fn commit(&mut self, changes: &[CommitStep]) -> Result<u64, StoreError>;
 
     /// Begins a copy of the present state, which is written elsewhere while commits continue; `None` where there are
     /// no files.

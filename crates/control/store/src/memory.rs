@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Change, Kind, Record, Store, StoreError};
+use crate::{CommitStep, Kind, Store, StoreError, StoredRecord};
 
 /// Fault of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +38,15 @@ impl MemoryStore {
     }
 
     /// Opens it again after a failure and gives what survived.
-    pub fn reopen(&mut self) -> Vec<Record> {
+    pub fn reopen(&mut self) -> Vec<StoredRecord> {
         (self.broken, self.failure) = (false, None);
         self.load()
     }
 
     /// Everything that is committed, by kind and key.
-    pub fn load(&self) -> Vec<Record> {
-        let record = |((kind, key), body): (&(Kind, String), &Arc<str>)| Record::new(kind.clone(), key, body.clone());
+    pub fn load(&self) -> Vec<StoredRecord> {
+        let record =
+            |((kind, key), body): (&(Kind, String), &Arc<str>)| StoredRecord::new(kind.clone(), key, body.clone());
         self.records.iter().map(record).collect()
     }
 
@@ -54,11 +55,11 @@ impl MemoryStore {
         self.sequence
     }
 
-    fn apply(&mut self, changes: &[Change]) {
+    fn apply(&mut self, changes: &[CommitStep]) {
         for change in changes {
             match change.clone() {
-                Change::Put(Record { kind, key, body }) => self.records.insert((kind, key), body),
-                Change::Delete { kind, key } => self.records.remove(&(kind, key)),
+                CommitStep::Put(StoredRecord { kind, key, body }) => self.records.insert((kind, key), body),
+                CommitStep::Delete { kind, key } => self.records.remove(&(kind, key)),
             };
         }
         self.sequence += 1;
@@ -66,7 +67,7 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+    fn commit(&mut self, changes: &[CommitStep]) -> Result<u64, StoreError> {
         if self.broken {
             return Err(StoreError::Broken { path: PathBuf::from("memory") });
         }
@@ -89,8 +90,8 @@ impl Store for MemoryStore {
 mod tests {
     use super::*;
 
-    fn put(key: &str) -> [Change; 1] {
-        [Change::Put(Record::new("kind", key, "{}"))]
+    fn put(key: &str) -> [CommitStep; 1] {
+        [CommitStep::Put(StoredRecord::new("kind", key, "{}"))]
     }
 
     fn keys(store: &MemoryStore) -> String {
@@ -118,7 +119,7 @@ mod tests {
         assert!(matches!(store.commit(&put("b")), Err(StoreError::Broken { .. })));
         assert!(store.reopen().is_empty());
         assert_eq!(store.commit(&put("b")).ok(), Some(1));
-        assert_eq!(store.commit(&[Change::delete("kind", "b"), Change::delete("kind", "never")]).ok(), Some(2));
+        assert_eq!(store.commit(&[CommitStep::delete("kind", "b"), CommitStep::delete("kind", "never")]).ok(), Some(2));
         assert_eq!(keys(&store), "");
     }
 }

@@ -10,7 +10,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::envelope::{Line, crossing, lower_envelope};
 use crate::rational::{from_amount, from_rate, from_time, positive_part};
-use crate::{CurveError, Point, Rational};
+use crate::{CurveError, CurvePoint, Rational};
 
 /// A concave, piecewise linear arrival curve alpha: 0 at time 0, the minimum of token buckets after it.
 ///
@@ -24,19 +24,19 @@ use crate::{CurveError, Point, Rational};
 /// let flows = ArrivalCurve::token_bucket(Rate::from_mbit(100), Bytes::new(97_000));
 /// let line = ArrivalCurve::line(Rate::from_gbit(1), Bytes::new(1562));
 /// let curve = flows.minimum(&line);
-/// assert_eq!(curve.to_string(), "min(1.562kB + 1Gbit t, 97kB + 100Mbit t)");
+/// assert_eq!(curve.to_string(), "min(1.562 kB + 1 Gbit/s * t, 97 kB + 100 Mbit/s * t)");
 /// assert_eq!(curve.at(&rational::whole(0)), rational::whole(0));
 /// assert_eq!(curve.at(&rational::whole(8)), rational::whole((1562 + 1) * 8_000_000_000));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrivalCurve {
     /// Never empty; rates strictly decrease, bursts strictly increase, every piece binds somewhere.
-    pieces: Vec<TokenBucket>,
+    pieces: Vec<BucketCurve>,
 }
 
 /// The arrival curve `burst + rate * t` of a token bucket (a leaky bucket, gamma_{r,b}).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TokenBucket {
+pub struct BucketCurve {
     /// In bit/s, not negative.
     pub rate: Rational,
     /// In nanobits, not negative.
@@ -46,7 +46,7 @@ pub struct TokenBucket {
 impl ArrivalCurve {
     /// No traffic at all.
     pub fn zero() -> Self {
-        Self { pieces: vec![TokenBucket { rate: Rational::zero(), burst: Rational::zero() }] }
+        Self { pieces: vec![BucketCurve { rate: Rational::zero(), burst: Rational::zero() }] }
     }
 
     /// `burst + rate * t`. A burst below zero counts as none, which errs to the safe side.
@@ -61,7 +61,7 @@ impl ArrivalCurve {
     /// assert_eq!(curve, ArrivalCurve::token_bucket(rate, Bytes::new(1000)).delayed_by(Time::from_nanos(1)));
     /// ```
     pub fn token_bucket(rate: Rate, burst: impl Into<Amount>) -> Self {
-        Self { pieces: vec![TokenBucket { rate: from_rate(rate), burst: positive_part(from_amount(burst.into())) }] }
+        Self { pieces: vec![BucketCurve { rate: from_rate(rate), burst: positive_part(from_amount(burst.into())) }] }
     }
 
     /// Returns the arrival curve of a line: `max_frame + rate * t`, since a frame that has arrived counts at once.
@@ -75,17 +75,17 @@ impl ArrivalCurve {
     /// If there is no piece, or a rate or burst is negative.
     ///
     /// ```
-    /// use wayleave_calculus::{ArrivalCurve, CurveError, TokenBucket, rational::whole};
-    /// let piece = |rate, burst| TokenBucket { rate: whole(rate), burst: whole(burst) };
+    /// use wayleave_calculus::{ArrivalCurve, CurveError, BucketCurve, rational::whole};
+    /// let piece = |rate, burst| BucketCurve { rate: whole(rate), burst: whole(burst) };
     /// // The bucket in the middle never binds.
     /// let curve = ArrivalCurve::from_pieces([piece(1, 10), piece(3, 7), piece(4, 1)])?;
     /// assert_eq!(curve.pieces(), [piece(4, 1), piece(1, 10)]);
     /// assert_eq!(ArrivalCurve::from_pieces([]), Err(CurveError::NoPiece));
     /// # Ok::<(), CurveError>(())
     /// ```
-    pub fn from_pieces(pieces: impl IntoIterator<Item = TokenBucket>) -> Result<Self, CurveError> {
+    pub fn from_pieces(pieces: impl IntoIterator<Item = BucketCurve>) -> Result<Self, CurveError> {
         let mut lines = Vec::new();
-        for TokenBucket { rate, burst } in pieces {
+        for BucketCurve { rate, burst } in pieces {
             if rate.is_negative() {
                 return Err(CurveError::NegativeRate(rate));
             }
@@ -107,12 +107,12 @@ impl ArrivalCurve {
         if lines.is_empty() {
             return Self::zero();
         }
-        Self { pieces: lines.into_iter().map(|line| TokenBucket { rate: line.slope, burst: line.offset }).collect() }
+        Self { pieces: lines.into_iter().map(|line| BucketCurve { rate: line.slope, burst: line.offset }).collect() }
     }
 
     /// Its pieces as lines, in normal form.
     pub(crate) fn lines(&self) -> Vec<Line> {
-        self.pieces.iter().map(TokenBucket::line).collect()
+        self.pieces.iter().map(BucketCurve::line).collect()
     }
 
     /// Its value at `t` ns, in nanobits; 0 up to and at `t = 0`.
@@ -153,7 +153,7 @@ impl ArrivalCurve {
 
     /// The token buckets whose minimum it is, in the order in which they bind: rates strictly decrease,
     /// bursts strictly increase. There is at least one.
-    pub fn pieces(&self) -> &[TokenBucket] {
+    pub fn pieces(&self) -> &[BucketCurve] {
         &self.pieces
     }
 
@@ -161,20 +161,20 @@ impl ArrivalCurve {
     /// [`Self::long_term_rate`].
     ///
     /// ```
-    /// # use wayleave_calculus::{ArrivalCurve, Point, TokenBucket, rational::whole};
-    /// let piece = |rate, burst| TokenBucket { rate: whole(rate), burst: whole(burst) };
+    /// # use wayleave_calculus::{ArrivalCurve, CurvePoint, BucketCurve, rational::whole};
+    /// let piece = |rate, burst| BucketCurve { rate: whole(rate), burst: whole(burst) };
     /// let curve = ArrivalCurve::from_pieces([piece(4, 1), piece(1, 10)])?;
-    /// let point = |time, amount| Point { time: whole(time), amount: whole(amount) };
+    /// let point = |time, amount| CurvePoint { time: whole(time), amount: whole(amount) };
     /// assert_eq!(curve.knees(), [point(0, 1), point(3, 13)]);
     /// # Ok::<(), wayleave_calculus::CurveError>(())
     /// ```
-    pub fn knees(&self) -> Vec<Point> {
+    pub fn knees(&self) -> Vec<CurvePoint> {
         let lines = self.lines();
-        let mut knees = vec![Point { time: Rational::zero(), amount: self.burst() }];
+        let mut knees = vec![CurvePoint { time: Rational::zero(), amount: self.burst() }];
         for (line, next) in lines.iter().zip(lines.iter().skip(1)) {
             let time = crossing(line, next);
             let amount = &line.offset + &line.slope * &time;
-            knees.push(Point { time, amount });
+            knees.push(CurvePoint { time, amount });
         }
         knees
     }
@@ -189,7 +189,7 @@ impl ArrivalCurve {
     /// # use wayleave_calculus::ArrivalCurve;
     /// # use wayleave_units::{Bytes, Rate, Time};
     /// let flow = ArrivalCurve::token_bucket(Rate::from_mbit(8), Bytes::new(500));
-    /// assert_eq!(flow.delayed_by(Time::from_millis(1)).to_string(), "1.5kB + 8Mbit t");
+    /// assert_eq!(flow.delayed_by(Time::from_millis(1)).to_string(), "1.5 kB + 8 Mbit/s * t");
     /// ```
     #[must_use]
     pub fn delayed_by(&self, delay: Time) -> Self {
@@ -200,20 +200,20 @@ impl ArrivalCurve {
     #[must_use]
     pub(crate) fn later_by(&self, delay: &Rational) -> Self {
         let later =
-            |piece: &TokenBucket| Line { offset: &piece.burst + &piece.rate * delay, slope: piece.rate.clone() };
+            |piece: &BucketCurve| Line { offset: &piece.burst + &piece.rate * delay, slope: piece.rate.clone() };
         Self::from_lines(self.pieces.iter().map(later).collect())
     }
 
     /// Returns the minimum of the curve and a token bucket.
     #[must_use]
-    pub(crate) fn within(&self, bucket: &TokenBucket) -> Self {
+    pub(crate) fn within(&self, bucket: &BucketCurve) -> Self {
         let mut lines = self.lines();
         lines.push(bucket.line());
         Self::from_lines(lines)
     }
 }
 
-impl TokenBucket {
+impl BucketCurve {
     fn line(&self) -> Line {
         Line { offset: self.burst.clone(), slope: self.rate.clone() }
     }

@@ -53,7 +53,7 @@ pub mod rational;
 mod service;
 pub mod sizing;
 
-pub use arrival::{ArrivalCurve, TokenBucket};
+pub use arrival::{ArrivalCurve, BucketCurve};
 pub use deviation::{horizontal_deviation, vertical_deviation};
 pub use operations::{deconvolution, residual_service, strict_priority_residuals};
 pub use rational::Rational;
@@ -62,19 +62,19 @@ pub use service::{RateLatency, ServiceCurve};
 /// A point of a curve, mostly one where its slope changes.
 ///
 /// ```
-/// use wayleave_calculus::{Point, rational};
-/// let point = Point { time: rational::ratio(1, 2).unwrap(), amount: rational::whole(3) };
+/// use wayleave_calculus::{CurvePoint, rational};
+/// let point = CurvePoint { time: rational::ratio(1, 2).unwrap(), amount: rational::whole(3) };
 /// assert_eq!(point.to_f64(), (0.5, 3.0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Point {
+pub struct CurvePoint {
     /// In ns.
     pub time: Rational,
     /// In nanobits.
     pub amount: Rational,
 }
 
-impl Point {
+impl CurvePoint {
     /// `(ns, nanobits)`, rounded to the nearest float: for plotting only, never for a bound.
     pub fn to_f64(&self) -> (f64, f64) {
         (rational::to_f64(&self.time), rational::to_f64(&self.amount))

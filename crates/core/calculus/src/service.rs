@@ -10,7 +10,7 @@ use wayleave_units::{Amount, Rate, Time};
 
 use crate::envelope::{Line, crossing, lower_envelope};
 use crate::rational::{from_amount, from_rate, from_time, positive_part};
-use crate::{CurveError, Point, Rational};
+use crate::{CurveError, CurvePoint, Rational};
 
 /// A convex, piecewise linear service curve beta: the maximum of rate-latency functions, at least zero.
 ///
@@ -19,7 +19,7 @@ use crate::{CurveError, Point, Rational};
 /// use wayleave_units::{Rate, Time};
 ///
 /// let service = ServiceCurve::rate_latency(Rate::from_gbit(1), Time::from_nanos(12));
-/// assert_eq!(service.to_string(), "1Gbit [t - 12ns]+");
+/// assert_eq!(service.to_string(), "1 Gbit/s * [t - 12 ns]+");
 /// assert_eq!(service.at(&rational::whole(10)), rational::whole(0));
 /// assert_eq!(service.at(&rational::whole(15)), rational::whole(3_000_000_000));
 /// ```
@@ -153,19 +153,19 @@ impl ServiceCurve {
     /// continues with [`Self::ultimate_rate`].
     ///
     /// ```
-    /// # use wayleave_calculus::{Point, RateLatency, ServiceCurve, rational::whole};
+    /// # use wayleave_calculus::{CurvePoint, RateLatency, ServiceCurve, rational::whole};
     /// let piece = |rate, debt| RateLatency { rate: whole(rate), debt: whole(debt) };
     /// let service = ServiceCurve::from_pieces([piece(2, 4), piece(3, 12)])?;
-    /// let point = |time, amount| Point { time: whole(time), amount: whole(amount) };
+    /// let point = |time, amount| CurvePoint { time: whole(time), amount: whole(amount) };
     /// assert_eq!(service.knees(), [point(2, 0), point(8, 12)]);
     /// # Ok::<(), wayleave_calculus::CurveError>(())
     /// ```
-    pub fn knees(&self) -> Vec<Point> {
-        let start = self.latency().map(|time| Point { time, amount: Rational::zero() });
+    pub fn knees(&self) -> Vec<CurvePoint> {
+        let start = self.latency().map(|time| CurvePoint { time, amount: Rational::zero() });
         let later = self.pieces.iter().zip(self.pieces.iter().skip(1)).map(|(piece, next)| {
             let time = crossing(&piece.negated(), &next.negated());
             let amount = &piece.rate * &time - &piece.debt;
-            Point { time, amount }
+            CurvePoint { time, amount }
         });
         start.into_iter().chain(later).collect()
     }
@@ -178,7 +178,7 @@ impl ServiceCurve {
     /// # use wayleave_calculus::ServiceCurve;
     /// # use wayleave_units::{Bytes, Rate};
     /// let service = ServiceCurve::constant_rate(Rate::from_gbit(1)).subtract_amount(Bytes::new(1500));
-    /// assert_eq!(service.to_string(), "1Gbit [t - 12us]+");
+    /// assert_eq!(service.to_string(), "1 Gbit/s * [t - 12 us]+");
     /// ```
     #[must_use]
     pub fn subtract_amount(&self, amount: impl Into<Amount>) -> Self {

@@ -1,6 +1,6 @@
 //! Reserved demand of a contract: its token bucket in wire bytes.
 
-use wayleave_packet_format::{Demand, wire_bytes};
+use wayleave_packet_format::{BucketDemand, wire_bytes};
 use wayleave_units::{Bytes, Rate};
 
 use crate::{Accounting, LatencyContract};
@@ -69,17 +69,17 @@ impl LatencyContract {
     /// A contract in frame bytes grows as its smallest frame does: no frame has more wire bytes for each of its own, so in any
     /// window at most `(burst + rate t) / min_frame` times its wire size is sent (a 100 B frame with six tags: 148 B for
     /// 100 B; one of 20 B: 84 B for 20 B). Both are rounded up.
-    pub fn demand(&self, overhead: WireOverhead) -> Demand {
+    pub fn demand(&self, overhead: WireOverhead) -> BucketDemand {
         match (self.accounting, overhead) {
             (Accounting::Frame { min_frame }, WireOverhead::Counted { .. }) => {
                 let grow = |bytes: u64| grown(bytes, overhead.on_the_wire(min_frame).get(), min_frame.get());
-                Demand {
+                BucketDemand {
                     rate: Rate::from_bits_per_second(grow(self.rate.bits_per_second())),
                     burst: Bytes::new(grow(self.burst.get())),
                     max_frame: self.max_frame.map(|frame| overhead.on_the_wire(frame)),
                 }
             }
-            _ => Demand { rate: self.rate, burst: self.burst, max_frame: self.max_frame },
+            _ => BucketDemand { rate: self.rate, burst: self.burst, max_frame: self.max_frame },
         }
     }
 }

@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::mix::{TABLE_1, TABLE_2};
 use crate::{Accounting, Excess, LatencyContract};
 
-/// An endless list of random requests between random hosts, as [`Mix`](crate::Mix), but as the Java program draws them.
+/// An endless list of random requests between random hosts, as [`RequestMix`](crate::RequestMix), but as the Java program draws them.
 pub struct JavaMix {
     hosts: Vec<NodeId>,
     weights: [u32; 4],

@@ -26,14 +26,14 @@ pub enum LabelError {
 impl fmt::Display for LabelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Many(count) => write!(f, "there are {count} labels: up to {MAX_LABELS} are accepted"),
+            Self::Many(count) => write!(f, "there are {count} labels: expected at most {MAX_LABELS}"),
             Self::Key(key) => {
-                write!(f, "`{key}` is no key of a label: 1 to {MAX_LENGTH} characters of [A-Za-z0-9._/-] are expected")
+                write!(f, "`{key}` is not a label key: expected 1 to {MAX_LENGTH} characters of [A-Za-z0-9._/-]")
             }
             Self::Value(key) => {
                 write!(
                     f,
-                    "the value of label {key} is none: up to {MAX_LENGTH} characters of [A-Za-z0-9._/-] are expected"
+                    "the value of label {key} is invalid: expected up to {MAX_LENGTH} characters of [A-Za-z0-9._/-]"
                 )
             }
         }
@@ -66,38 +66,36 @@ pub fn check_labels(labels: &Labels) -> Result<(), LabelError> {
 /// Labels that contracts are chosen by: all of them have to be there.
 ///
 /// ```
-/// use wayleave_contracts::Selector;
-/// let selector: Selector = "app=web,tier=db".parse()?;
+/// use wayleave_contracts::LabelSelector;
+/// let selector: LabelSelector = "app=web,tier=db".parse()?;
 /// let labels = |text: &str| text.split(' ').map(|one| (one[..3].to_owned(), one[4..].to_owned())).collect();
 /// assert!(!selector.chooses(&labels("app=web")));
 /// let both = [("app", "web"), ("tier", "db"), ("site", "a")].map(|(key, value)| (key.to_owned(), value.to_owned()));
 /// assert!(selector.chooses(&both.into()));
-/// assert!("app".parse::<Selector>().unwrap_err().contains("key=value"));
+/// assert!("app".parse::<LabelSelector>().unwrap_err().contains("key=value"));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector(Labels);
+pub struct LabelSelector(Labels);
 
-impl Selector {
+impl LabelSelector {
     /// Returns `true` if a contract has all of these labels.
     pub fn chooses(&self, labels: &Labels) -> bool {
         self.0.iter().all(|(key, value)| labels.get(key) == Some(value))
     }
 }
 
-impl std::str::FromStr for Selector {
+impl std::str::FromStr for LabelSelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut labels = Labels::new();
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
-                return Err(format!(
-                    "`{part}` selects no label: key=value is expected, several with commas between them"
-                ));
+                return Err(format!("`{part}` is not a label selector: expected key=value, separated by commas"));
             };
             if labels.insert(key.to_owned(), value.to_owned()).is_some_and(|other| other != value) {
-                return Err(format!("label {key} stands here with two values, and no contract has both"));
+                return Err(format!("label {key} has two values in the selector, so no contract matches"));
             }
         }
         check_labels(&labels).map_err(|error| error.to_string())?;
@@ -105,7 +103,7 @@ impl std::str::FromStr for Selector {
     }
 }
 
-impl fmt::Display for Selector {
+impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (key, value)) in self.0.iter().enumerate() {
             write!(f, "{}{key}={value}", if at > 0 { "," } else { "" })?;

@@ -11,7 +11,7 @@
 //!
 //! A contract does not depend on other admitted contracts: [`Contract::validate`] refuses only requests that no
 //! network of this shape could satisfy (a rate of zero, a burst below one frame, a route that does not join its
-//! ends). An [`Order`] is a contract as a controller receives it: with ends that may be VMs, a priority, times and a
+//! ends). An [`ContractRequest`] is a contract as a controller receives it: with ends that may be VMs, a priority, times and a
 //! [`Match`].
 //!
 //! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract selects
@@ -43,22 +43,22 @@ pub use bandwidth::{BandwidthContract, Endpoints};
 pub use contract::{Contract, ContractKind};
 pub use demand::WireOverhead;
 pub use error::ContractError;
-pub use event::{Action, Event};
+pub use event::{ContractEvent, EventAction};
 pub use java_mix::JavaMix;
-pub use labels::{LabelError, Labels, MAX_LABELS, Selector, check_labels};
+pub use labels::{LabelError, LabelSelector, Labels, MAX_LABELS, check_labels};
 pub use latency::{Accounting, Excess, LatencyContract};
 pub use limits::{MAX_DEADLINE, MAX_PROTECTION};
 pub use mac::{MacError, vm_mac};
 pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
-pub use mix::{Category, Mix};
+pub use mix::{Category, RequestMix};
 pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
 pub use objective::{BestEffortContract, ObjectiveContract};
-pub use order::{Order, OrderError, Priority, check_times};
+pub use order::{ContractRequest, OrderError, Priority, check_times};
 pub use policy::{
-    Bandwidth, Change, ContentionPoint, Direction, Division, LinkMinima, LinkNeed, Objective, Overcommitted, Packet,
+    Bandwidth, ContentionPoint, Direction, Division, FlowObjective, LinkMinima, LinkNeed, Overcommitted, PacketFields,
     PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, PolicyShort,
-    Service, guarantee_between,
+    ServiceSpec, TimedTerms, guarantee_between,
 };
 pub use support::{DataPlane, UnsupportedKey, sentences};
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
-pub use wayleave_packet_format::{Demand, LONGEST_WAIT, QueueLimit, wire_bytes};
+pub use wayleave_packet_format::{BucketDemand, LONGEST_WAIT, QueueLimit, wire_bytes};

@@ -68,7 +68,7 @@ impl Category {
         }
     }
 
-    /// Returns the row of Table 1 for a contract that a [`Mix`] has drawn: its name determines the row.
+    /// Returns the row of Table 1 for a contract that a [`RequestMix`] has drawn: its name determines the row.
     pub fn of(contract: &LatencyContract) -> Option<Self> {
         let (row, _) = contract.name.rsplit_once('-')?;
         Self::ALL
@@ -94,21 +94,21 @@ pub(crate) const TABLE_2: [[u32; 4]; 8] = [
 /// An endless list of random requests between random hosts, the same for the same seed.
 ///
 /// ```
-/// use wayleave_contracts::Mix;
+/// use wayleave_contracts::RequestMix;
 /// use wayleave_topology::builders::{FatTree, build};
 /// let network = build::fat_tree(&FatTree::default())?;
-/// let requests: Vec<_> = Mix::new(&network, 8, 1).take(100).collect();
+/// let requests: Vec<_> = RequestMix::new(&network, 8, 1).take(100).collect();
 /// assert!(requests.iter().all(|contract| contract.validate(&network).is_ok()));
 /// # Ok::<(), wayleave_topology::NetworkError>(())
 /// ```
-pub struct Mix {
+pub struct RequestMix {
     hosts: Vec<NodeId>,
     weights: [u32; 4],
     random: ChaCha8Rng,
     count: u64,
 }
 
-impl Mix {
+impl RequestMix {
     /// Scenario 1 to 8 of Table 2 (others count as 8) on the hosts of a network, of which there must be two.
     pub fn new(network: &Network, scenario: usize, seed: u64) -> Self {
         let weights = TABLE_2[scenario.clamp(1, 8) - 1];
@@ -139,7 +139,7 @@ impl Mix {
     }
 }
 
-impl Iterator for Mix {
+impl Iterator for RequestMix {
     type Item = LatencyContract;
 
     fn next(&mut self) -> Option<LatencyContract> {

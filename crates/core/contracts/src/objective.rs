@@ -5,19 +5,19 @@ use wayleave_units::{Rate, Time};
 
 use crate::ContractError;
 use crate::error::{check_members, check_name};
-use crate::policy::Objective;
+use crate::policy::FlowObjective;
 
 /// An objective for all flows among some hosts (a division of SCC), with a share as a rate.
 ///
 /// ```
-/// use wayleave_contracts::{Objective, ObjectiveContract};
+/// use wayleave_contracts::{FlowObjective, ObjectiveContract};
 /// use wayleave_topology::builders::{Cabling, build};
 /// use wayleave_units::{Rate, Time};
 /// let network = build::star(2, Cabling::default())?;
 /// let contract = ObjectiveContract {
 ///     name: "search".to_owned(),
 ///     tenant: None,
-///     objective: Objective::Deadline,
+///     objective: FlowObjective::Deadline,
 ///     deadline: Some(Time::from_millis(20)),
 ///     members: network.hosts().collect(),
 ///     min: Rate::from_mbit(100),
@@ -32,7 +32,7 @@ pub struct ObjectiveContract {
     /// Tenant of the contract.
     pub tenant: Option<String>,
     /// Objective of its flows.
-    pub objective: Objective,
+    pub objective: FlowObjective,
     /// Deadline of each flow, if that is the objective.
     pub deadline: Option<Time>,
     /// Its hosts.
@@ -53,12 +53,12 @@ impl ObjectiveContract {
             return Err(ContractError::ZeroMin);
         }
         match (self.objective, self.deadline) {
-            (Objective::Deadline, None) => Err(ContractError::NoDeadline),
-            (Objective::Deadline, Some(Time::ZERO)) => Err(ContractError::ZeroTime("deadline")),
-            (Objective::Deadline, Some(time)) if time > crate::MAX_DEADLINE => {
+            (FlowObjective::Deadline, None) => Err(ContractError::NoDeadline),
+            (FlowObjective::Deadline, Some(Time::ZERO)) => Err(ContractError::ZeroTime("deadline")),
+            (FlowObjective::Deadline, Some(time)) if time > crate::MAX_DEADLINE => {
                 Err(ContractError::LongTime { field: "deadline", time })
             }
-            (Objective::Latency | Objective::Completion, Some(_)) => {
+            (FlowObjective::Latency | FlowObjective::Completion, Some(_)) => {
                 Err(ContractError::NeedlessDeadline(self.objective))
             }
             _ => Ok(()),

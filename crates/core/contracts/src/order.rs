@@ -14,7 +14,7 @@ use crate::{
 /// Admission decides about a [`Contract`], which joins hosts. A tenant's request may join VMs, and may give times, a
 /// selection of packets, and a priority for failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct ContractRequest {
     /// Contract between the hosts on which its members are now.
     pub contract: Contract,
     /// Its members as they were written, VMs or hosts, in the order of [`Contract::hosts`]: the sender first, then the receiver.
@@ -106,7 +106,7 @@ impl OrderError {
     }
 }
 
-impl Order {
+impl ContractRequest {
     /// A contract between hosts, at once and for good, for all packets between its ends.
     pub fn plain(contract: impl Into<Contract>, members: &[&str]) -> Self {
         let members = members.iter().map(|&member| member.to_owned()).collect();

@@ -4,7 +4,7 @@ use wayleave_units::{Bytes, Rate};
 
 /// A token bucket in wire bytes, with the largest frame. Ledgers reserve it, and hosts shape to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
+pub struct BucketDemand {
     /// Long-term rate.
     pub rate: Rate,
     /// Wire bytes at once.

@@ -20,7 +20,7 @@ const MAX_EXTENSIONS: usize = 8;
 
 /// Parsed fields of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Packet {
+pub struct ParsedFrame {
     /// The receiver's address.
     pub destination: Mac,
     /// The sender's address.
@@ -72,7 +72,7 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-impl Packet {
+impl ParsedFrame {
     /// Takes a frame (from its destination address on, without check sequence) apart.
     ///
     /// Padding behind an IP packet is fine. Checksums are not verified: a packet with a wrong one is dropped where it arrives, and

@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | [`Tag`], [`Stack`] | the VLAN tags that steer a packet (Chameleon, CoNEXT 2020, section 3.4) |
-//! | [`Packet`] | a parsed frame: addresses, five-tuple |
-//! | [`Classifier`], [`Selector`] | the contract of a packet (section 4.2.2) |
-//! | [`Demand`] | demand of a flow on the wire |
+//! | [`ParsedFrame`] | a parsed frame: addresses, five-tuple |
+//! | [`Classifier`], [`PacketSelector`] | the contract of a packet (section 4.2.2) |
+//! | [`BucketDemand`] | demand of a flow on the wire |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
 //! | [`Mac`] | addresses, including defaults of VMs |
 //! | [`QueueLimit`] | limits of the packets that wait on their host for tokens |
@@ -28,9 +28,9 @@ mod tag;
 mod waiting;
 
 pub use bucket::TokenBucket;
-pub use classifier::{Classifier, Selector};
-pub use demand::Demand;
-pub use frame::{Family, Packet, ParseError, Ports};
+pub use classifier::{Classifier, PacketSelector};
+pub use demand::BucketDemand;
+pub use frame::{Family, ParseError, ParsedFrame, Ports};
 pub use mac::{Mac, ParseMacError, mac_of};
 pub use tag::{MAX_TAGS, SEQUENCE_TYPE, Stack, TAG_TYPE, Tag, TagError, is_tag_type, wire_bytes};
 pub use waiting::{LONGEST_WAIT, QueueLimit, paced};

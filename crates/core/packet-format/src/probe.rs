@@ -3,14 +3,14 @@
 //! | bits | the text | here |
 //! |---|---|---|
 //! | 4 | type: 1 probe, 2 response, 4 failure response | [`ProbeType`]: beside these 3 for a candidate, 5 for a finish, 6 and 7 for their responses |
-//! | 4 | nHop: switches passed | as in the text: this number of slots are [`Record`]s, the others [`PortRequest`] |
+//! | 4 | nHop: switches passed | as in the text: this number of slots are [`PortRecord`]s, the others [`PortRequest`] |
 //! | 24 (caption), 16 (table) | phi of the pair | 16 for phi, and 8 for the number of the change, so that a response is not taken for another's |
-//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`Record`]; before that the sender's [`PortRequest`] in this slot |
+//! | 64 a hop | W, Phi, tx: 16 each; q: 12; C: 4 | as in the text, in a [`PortRecord`]; before that the sender's [`PortRequest`] in this slot |
 //!
 //! The text gives no units. Here W is in bytes that windows carry in 100 us, and q in bytes. Both are small
 //! floating-point numbers (a mantissa of 11 bits with an exponent of 5, and of 8 with 4), rounded down. Phi is in
 //! tokens; tx is in parts of 2^-15 of C's line, up to twice the line. C is one of eight speeds and the bit of the
-//! period in which a port counts ([`crate::probe::Record::period`]). A sender rounds its own window first
+//! period in which a port counts ([`crate::probe::PortRecord::period`]). A sender rounds its own window first
 //! ([`rounded`]), so that ports later subtract exactly the amount that they added. Five hops are 44 B ("less than 100
 //! bytes", 4.2).
 
@@ -68,7 +68,7 @@ pub struct PortRequest {
 
 /// Values written by a port that was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct PortRecord {
     /// W.
     pub windows: u64,
     /// Phi.
@@ -93,7 +93,7 @@ pub struct ProbePacket {
     /// The last 8 bits of the number of the change.
     pub change: u8,
     /// Of the ports that were passed, the first first.
-    pub records: Vec<Record>,
+    pub records: Vec<PortRecord>,
     /// For the others.
     pub said: Vec<PortRequest>,
 }
@@ -102,10 +102,10 @@ pub struct ProbePacket {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeError {
     /// A header and whole slots are expected.
-    #[error("{0} B are no header of 4 B with slots of 8 B")]
+    #[error("{0} B are not a header of 4 B with slots of 8 B")]
     Length(usize),
     /// The types are 1 to 7.
-    #[error("type {0} is unknown: 1 to 7 are expected")]
+    #[error("type {0} is unknown: expected 1 to 7")]
     Type(u8),
     /// The header states more passed hops than there are.
     #[error("{passed} hops are passed of {there}")]
@@ -120,7 +120,7 @@ pub enum ProbeError {
     TooManyHops(usize),
     /// A port of another speed.
     #[error(
-        "a line of {0} has no code: {expected} are expected",
+        "a line rate of {0:#} has no code: expected {expected}",
         expected = "1, 10, 25, 40, 50, 100, 200 or 400 Gbit/s"
     )]
     Speed(Rate),
@@ -187,7 +187,7 @@ impl PortRequest {
     }
 }
 
-impl Record {
+impl PortRecord {
     fn bits(&self) -> Result<u64, ProbeError> {
         let speed = SPEEDS.iter().position(|&speed| speed == self.rate).ok_or(ProbeError::Speed(self.rate))?;
         let tx = (u128::from(self.tx.bits_per_second()) << TX_SHIFT) / u128::from(self.rate.bits_per_second());
@@ -274,7 +274,7 @@ impl ProbePacket {
             kind,
             tokens: u16::from_be_bytes([high, low]),
             change,
-            records: records.iter().map(|&slot| Record::read(u64::from_be_bytes(slot))).collect(),
+            records: records.iter().map(|&slot| PortRecord::read(u64::from_be_bytes(slot))).collect(),
             said: said.iter().map(|&slot| PortRequest::read(u64::from_be_bytes(slot))).collect(),
         })
     }
@@ -286,8 +286,8 @@ mod tests {
     use alloc::vec;
     use proptest::prelude::*;
 
-    fn record() -> Record {
-        Record {
+    fn record() -> PortRecord {
+        PortRecord {
             windows: 28_480,
             tokens: 8_500,
             tx: Rate::from_gbit(5),
@@ -300,7 +300,7 @@ mod tests {
     /// Fig. 22, bit by bit: type 2, one hop passed, phi 0x0102, change 3; W of 28,480 = 1,780 << 4; Phi 8,500 = 0x2134; tx a half = 0x4000; q of 0x1230 = 0x91 << 5;
     /// C: the second speed, period 1.
     #[test]
-    fn fields_lie_where_the_figure_has_them() {
+    fn fields_have_the_offsets_of_the_figure() {
         let packet = ProbePacket {
             kind: ProbeType::Response,
             tokens: 0x0102,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn oversized_values_are_errors() {
         let mut packet = ProbePacket {
             kind: ProbeType::Probe,
             tokens: 1,
@@ -323,7 +323,7 @@ mod tests {
             said: vec![PortRequest::default(); 8],
         };
         assert_eq!(packet.encode(), Err(ProbeError::TooManyHops(16)));
-        packet.records = vec![Record { rate: Rate::from_gbit(7), ..record() }];
+        packet.records = vec![PortRecord { rate: Rate::from_gbit(7), ..record() }];
         assert_eq!(packet.encode(), Err(ProbeError::Speed(Rate::from_gbit(7))));
         assert_eq!(ProbePacket::decode(&[0x10, 0, 0]), Err(ProbeError::Length(3)));
         assert_eq!(ProbePacket::decode(&[0x00, 0, 0, 0]), Err(ProbeError::Type(0)));
@@ -334,7 +334,7 @@ mod tests {
     proptest! {
         /// A window is rounded down, by less than a thousandth, and once.
         #[test]
-        fn windows_are_rounded_down_a_little(window in 0..1_u64 << 42) {
+        fn windows_are_rounded_down_slightly(window in 0..1_u64 << 42) {
             let said = rounded(window);
             prop_assert!(said <= window && window - said <= window >> 10);
             prop_assert_eq!(rounded(said), said);
@@ -342,7 +342,7 @@ mod tests {
 
         /// Any bytes are an error, or a packet that is written as the same bytes.
         #[test]
-        fn any_bytes_are_an_error_or_what_would_be_written(bytes in proptest::collection::vec(any::<u8>(), 0..140)) {
+        fn any_bytes_are_an_error_or_a_canonical_message(bytes in proptest::collection::vec(any::<u8>(), 0..140)) {
             if let Ok(packet) = ProbePacket::decode(&bytes) {
                 let again = packet.encode().unwrap();
                 prop_assert_eq!(again.len(), bytes.len());

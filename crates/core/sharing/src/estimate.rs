@@ -56,7 +56,7 @@ impl EstimatorParams {
 
 /// Usage and limit of a service since the observation before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Observation {
+pub struct UsageObservation {
     /// Its mean rate.
     pub usage: Rate,
     /// The limit that it had.
@@ -66,15 +66,15 @@ pub struct Observation {
 /// The demand of one service in one direction: a machine without a clock.
 ///
 /// ```
-/// use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
+/// use wayleave_sharing::{DemandEstimator, EstimatorParams, UsageObservation};
 /// use wayleave_units::{Rate, Time};
 /// let mut service = DemandEstimator::new(EstimatorParams::RACK);
 /// let mbit = Rate::from_mbit;
 /// let second = |seconds: u64| Time::from_millis(1_000 * seconds);
 /// // 700 Mbit/s and no limit: that is what it wants.
-/// assert_eq!(service.observe(second(1), Observation { usage: mbit(700), limit: None }), mbit(700));
+/// assert_eq!(service.observe(second(1), UsageObservation { usage: mbit(700), limit: None }), mbit(700));
 /// // It fills a limit of 400 Mbit/s: it wants more.
-/// assert_eq!(service.observe(second(2), Observation { usage: mbit(399), limit: Some(mbit(400)) }), mbit(800));
+/// assert_eq!(service.observe(second(2), UsageObservation { usage: mbit(399), limit: Some(mbit(400)) }), mbit(800));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemandEstimator {
@@ -107,7 +107,7 @@ impl DemandEstimator {
 
     /// Takes an observation and returns the demand after it. Observations that come out of order count as if no time
     /// had passed.
-    pub fn observe(&mut self, now: Time, seen: Observation) -> Rate {
+    pub fn observe(&mut self, now: Time, seen: UsageObservation) -> Rate {
         let last = match self.state {
             State::Unseen => now,
             State::Estimated { at, .. } => at,

@@ -27,14 +27,14 @@
 //! | `estimate` | a service's demand while a limit hides it |
 //!
 //! ```
-//! use wayleave_sharing::{Shares, Terms, Tree};
+//! use wayleave_sharing::{Shares, ServiceTerms, Tree};
 //! use wayleave_units::Rate;
 //!
 //! // Parley, section 6.3: A has at most 30 Gbit/s, B at least 30 Gbit/s, both together at most 60 Gbit/s.
 //! let gbit = Rate::from_gbit;
-//! let mut tree = Tree::new(Terms { max: Some(gbit(60)), ..Terms::default() })?;
-//! let a = tree.add(Tree::ROOT, Terms { max: Some(gbit(30)), ..Terms::default() })?;
-//! let b = tree.add(Tree::ROOT, Terms { min: gbit(30), ..Terms::default() })?;
+//! let mut tree = Tree::new(ServiceTerms { max: Some(gbit(60)), ..ServiceTerms::default() })?;
+//! let a = tree.add(Tree::ROOT, ServiceTerms { max: Some(gbit(30)), ..ServiceTerms::default() })?;
+//! let b = tree.add(Tree::ROOT, ServiceTerms { min: gbit(30), ..ServiceTerms::default() })?;
 //!
 //! let mut shares = Shares::default();
 //! shares.compute(&tree, gbit(80), &[Rate::ZERO, gbit(50), gbit(70)]);
@@ -58,7 +58,7 @@ mod shares;
 mod slope;
 mod tree;
 
-pub use estimate::{DemandEstimator, EstimatorParams, Observation};
+pub use estimate::{DemandEstimator, EstimatorParams, UsageObservation};
 pub use live::LiveShares;
 pub use shares::Shares;
-pub use tree::{MAX_RATE, NodeId, Terms, Tree, TreeError};
+pub use tree::{MAX_RATE, ServiceTerms, Tree, TreeError, TreeNode};

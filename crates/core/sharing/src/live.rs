@@ -10,7 +10,7 @@ use wayleave_units::Rate;
 
 use crate::index::Index;
 use crate::shares::{Parts, capped};
-use crate::tree::{NodeId, Tree};
+use crate::tree::{Tree, TreeNode};
 
 /// The shares of a tree, kept up to date. For n siblings a change costs about the square root of n steps on each node of the
 /// path, and so does reading a share; the shares are those that [`crate::Shares`] computes.
@@ -42,7 +42,7 @@ impl LiveShares {
         let mut wanted: Vec<u128> = alloc::vec![0; tree.len()];
         let mut parts: Vec<Vec<(u32, Parts)>> = alloc::vec![Vec::new(); tree.len()];
         for node in (0..tree.len()).rev() {
-            if tree.is_leaf(NodeId::of(node)) {
+            if tree.is_leaf(TreeNode::of(node)) {
                 wanted[node] = u128::from(demands[node].bits_per_second());
             }
             if node > 0 {
@@ -74,7 +74,7 @@ impl LiveShares {
     ///
     /// # Panics
     /// If the node is no leaf of the tree.
-    pub fn set_demand(&mut self, leaf: NodeId, wanted: Rate) {
+    pub fn set_demand(&mut self, leaf: TreeNode, wanted: Rate) {
         assert!(self.tree.is_leaf(leaf), "an inner node wants what its children want");
         let mut node = leaf.index();
         let mut wanted = u128::from(wanted.bits_per_second());
@@ -97,12 +97,12 @@ impl LiveShares {
     }
 
     /// Share of a node, in total.
-    pub fn share(&self, node: NodeId) -> Rate {
+    pub fn share(&self, node: TreeNode) -> Rate {
         Rate::from_bits_per_second(self.share_of(node.index()))
     }
 
     /// The limit of a node that wants more than it gets, as [`crate::Shares::limit`].
-    pub fn limit(&self, node: NodeId) -> Option<Rate> {
+    pub fn limit(&self, node: TreeNode) -> Option<Rate> {
         let share = self.share(node);
         (u128::from(share.bits_per_second()) < self.wanted[node.index()]).then_some(share)
     }

@@ -8,7 +8,7 @@ use wayleave_units::Rate;
 use crate::claim::{Claim, SiblingClaims};
 use crate::level::{Level, level};
 use crate::slope::Slope;
-use crate::tree::{Inner, MAX_RATE, NodeId, Tree};
+use crate::tree::{Inner, MAX_RATE, Tree, TreeNode};
 
 /// Share of each node of a [`Tree`], and the memory to compute it: a value that is kept computes again without asking
 /// for memory.
@@ -56,19 +56,19 @@ impl Shares {
     ///
     /// # Panics
     /// If the node is none of the tree that was computed.
-    pub fn share(&self, node: NodeId) -> Rate {
+    pub fn share(&self, node: TreeNode) -> Rate {
         Rate::from_bits_per_second(self.share[node.index()])
     }
 
     /// The limit of a node that wants more than it gets. `None`: it gets all that it wants, and is not to be rate-limited
     /// (Parley, section 3.2.2: a limit would only slow its flows down).
-    pub fn limit(&self, node: NodeId) -> Option<Rate> {
+    pub fn limit(&self, node: TreeNode) -> Option<Rate> {
         let index = node.index();
         (self.hidden[index] || self.share[index] < self.demand[index]).then(|| self.share(node))
     }
 
     /// Demand of a node: its own or, of an inner node, that of its children together; at most its maximum.
-    pub fn demand(&self, node: NodeId) -> Rate {
+    pub fn demand(&self, node: TreeNode) -> Rate {
         Rate::from_bits_per_second(self.demand[node.index()])
     }
 

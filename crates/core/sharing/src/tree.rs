@@ -13,7 +13,7 @@ pub const MAX_RATE: Rate = Rate::from_bits_per_second(1 << 56);
 
 /// Entitlement of a service in one direction at one contention point (Parley, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ServiceTerms {
     /// Guaranteed whenever it is wanted. The default is 0, no guarantee.
     pub min: Rate,
     /// Never exceeded. The default is `None`, no limit.
@@ -22,7 +22,7 @@ pub struct Terms {
     pub weight: NonZeroU32,
 }
 
-impl Default for Terms {
+impl Default for ServiceTerms {
     fn default() -> Self {
         Self { min: Rate::ZERO, max: None, weight: NonZeroU32::MIN }
     }
@@ -30,9 +30,9 @@ impl Default for Terms {
 
 /// A node of a [`Tree`]. Nodes are numbered in the order in which they were added; a parent is before its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(u32);
+pub struct TreeNode(u32);
 
-impl NodeId {
+impl TreeNode {
     /// Its number, from 0 for the root.
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -48,7 +48,7 @@ impl NodeId {
 pub enum TreeError {
     /// The parent is no node of this tree.
     #[error("the tree has no node {}: a parent is added first", .0.0)]
-    UnknownParent(NodeId),
+    UnknownParent(TreeNode),
     /// The maximum is below the minimum.
     #[error("the maximum {max} is below the minimum {min}: raise the one or lower the other")]
     MaxBelowMin {
@@ -61,7 +61,7 @@ pub enum TreeError {
     #[error("the minima of the children of node {} are above {MAX_RATE} together", .parent.0)]
     Minima {
         /// The node.
-        parent: NodeId,
+        parent: TreeNode,
     },
     /// There are 2^32 nodes already.
     #[error("the tree has 2^32 nodes already")]
@@ -144,14 +144,14 @@ impl Inner {
 
 impl Tree {
     /// The contention point itself.
-    pub const ROOT: NodeId = NodeId(0);
+    pub const ROOT: TreeNode = TreeNode(0);
 
     /// A tree of the root alone. The root's maximum limits the load of the contention point; its minimum and its weight
     /// mean nothing.
     ///
     /// # Errors
     /// If the root's maximum is below its minimum.
-    pub fn new(root: Terms) -> Result<Self, TreeError> {
+    pub fn new(root: ServiceTerms) -> Result<Self, TreeError> {
         check(root)?;
         Ok(Self {
             parent: vec![0],
@@ -169,7 +169,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`TreeError`]; the tree is as it was.
-    pub fn add(&mut self, parent: NodeId, terms: Terms) -> Result<NodeId, TreeError> {
+    pub fn add(&mut self, parent: TreeNode, terms: ServiceTerms) -> Result<TreeNode, TreeError> {
         check(terms)?;
         let index = u32::try_from(self.len()).ok().filter(|&index| index < u32::MAX).ok_or(TreeError::Full)?;
         let minima = self.minima.get_mut(parent.index()).ok_or(TreeError::UnknownParent(parent))?;
@@ -182,10 +182,10 @@ impl Tree {
         self.weight.push(terms.weight.get());
         self.minima.push(0);
         self.slot.push(LEAF);
-        Ok(NodeId(index))
+        Ok(TreeNode(index))
     }
 
-    fn add_child(&mut self, parent: NodeId, child: u32, weight: NonZeroU32) {
+    fn add_child(&mut self, parent: TreeNode, child: u32, weight: NonZeroU32) {
         let slot = &mut self.slot[parent.index()];
         if *slot == LEAF {
             // Fewer than 2^32 nodes have children.
@@ -203,13 +203,13 @@ impl Tree {
     ///
     /// # Panics
     /// If the node is none of this tree.
-    pub fn set_terms(&mut self, node: NodeId, terms: Terms) -> Result<(), TreeError> {
+    pub fn set_terms(&mut self, node: TreeNode, terms: ServiceTerms) -> Result<(), TreeError> {
         check(terms)?;
         let at = node.index();
         if node != Self::ROOT {
             let parent = self.parent[at] as usize;
             let minima = sum_of_minima(self.minima[parent], self.min[at], terms.min);
-            self.minima[parent] = minima.ok_or(TreeError::Minima { parent: NodeId::of(parent) })?;
+            self.minima[parent] = minima.ok_or(TreeError::Minima { parent: TreeNode::of(parent) })?;
             let inner = &mut self.inner[self.slot[parent] as usize];
             inner.weight = inner.weight - u64::from(self.weight[at]) + u64::from(terms.weight.get());
             inner.heaviest = inner.heaviest.max(terms.weight.get());
@@ -225,12 +225,12 @@ impl Tree {
     ///
     /// # Panics
     /// If the node is none of this tree.
-    pub fn terms(&self, node: NodeId) -> Terms {
+    pub fn terms(&self, node: TreeNode) -> ServiceTerms {
         let at = node.index();
         let max = Some(Rate::from_bits_per_second(self.max[at])).filter(|&max| max < MAX_RATE);
         // Weights come from `Terms` and are not zero.
         let weight = NonZeroU32::new(self.weight[at]).unwrap_or(NonZeroU32::MIN);
-        Terms { min: Rate::from_bits_per_second(self.min[at]), max, weight }
+        ServiceTerms { min: Rate::from_bits_per_second(self.min[at]), max, weight }
     }
 
     /// Number of nodes, the root included.
@@ -240,12 +240,12 @@ impl Tree {
     }
 
     /// The parent of a node that is not the root.
-    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
-        (node != Self::ROOT).then(|| NodeId(self.parent[node.index()]))
+    pub fn parent(&self, node: TreeNode) -> Option<TreeNode> {
+        (node != Self::ROOT).then(|| TreeNode(self.parent[node.index()]))
     }
 
     /// Returns `true` if nothing is below a node, so that it has a demand of its own.
-    pub fn is_leaf(&self, node: NodeId) -> bool {
+    pub fn is_leaf(&self, node: TreeNode) -> bool {
         self.slot[node.index()] == LEAF
     }
 
@@ -260,12 +260,12 @@ impl Tree {
     }
 
     /// All nodes, parents first.
-    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.len()).map(NodeId::of)
+    pub fn nodes(&self) -> impl Iterator<Item = TreeNode> + use<> {
+        (0..self.len()).map(TreeNode::of)
     }
 }
 
-fn check(terms: Terms) -> Result<(), TreeError> {
+fn check(terms: ServiceTerms) -> Result<(), TreeError> {
     match terms.max {
         Some(max) if max < terms.min => Err(TreeError::MaxBelowMin { min: terms.min, max }),
         _ => Ok(()),

@@ -24,10 +24,10 @@ mod route;
 
 pub use builder::{LinkSpec, NetworkBuilder, NetworkError, PortSpec, is_interface_name};
 pub use classes::{
-    Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residual, SharedLink, ShortBuffer, deficit_ahead,
+    Class, ClassService, Classes, ClassesError, MAX_WEIGHT, SharedLink, ShortBuffer, StrictResidual, deficit_ahead,
 };
 pub use limits::{MAX_BUDGET, MAX_INTERFACE_NAME, MAX_QUEUES};
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;
-pub use physical::Element;
+pub use physical::FailureElement;
 pub use route::{FlowId, Hop, Route, RouteError, ShareId};

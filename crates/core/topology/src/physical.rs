@@ -7,7 +7,7 @@ use crate::route::Route;
 
 /// Something that fails as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Element {
+pub enum FailureElement {
     /// A cable, by one of its directions.
     Cable(LinkId),
     /// A switch.
@@ -26,18 +26,18 @@ impl Network {
     }
 
     /// Returns the human-readable name of an element: the link in the direction in which it is given, or the switch.
-    pub fn element_name(&self, element: Element) -> &str {
+    pub fn element_name(&self, element: FailureElement) -> &str {
         match element {
-            Element::Cable(link) => &self.link(link).name,
-            Element::Switch(node) => &self.node(node).name,
+            FailureElement::Cable(link) => &self.link(link).name,
+            FailureElement::Switch(node) => &self.node(node).name,
         }
     }
 
     /// Returns `true` if a route breaks when an element fails.
-    pub fn uses(&self, route: &Route, element: Element) -> bool {
+    pub fn uses(&self, route: &Route, element: FailureElement) -> bool {
         match element {
-            Element::Cable(link) => route.hops.iter().any(|hop| self.cable(hop.link) == self.cable(link)),
-            Element::Switch(node) => route.hops.iter().any(|hop| {
+            FailureElement::Cable(link) => route.hops.iter().any(|hop| self.cable(hop.link) == self.cable(link)),
+            FailureElement::Switch(node) => route.hops.iter().any(|hop| {
                 let link = self.link(hop.link);
                 link.from == node || link.to == node
             }),
@@ -45,13 +45,13 @@ impl Network {
     }
 
     /// Every cable and every switch of a route, in its order.
-    pub fn elements(&self, route: &Route) -> Vec<Element> {
+    pub fn elements(&self, route: &Route) -> Vec<FailureElement> {
         let mut elements = Vec::with_capacity(2 * route.hops.len());
         for hop in &route.hops {
-            elements.push(Element::Cable(hop.link));
+            elements.push(FailureElement::Cable(hop.link));
             let to = self.link(hop.link).to;
             if self.node(to).kind == NodeKind::Switch {
-                elements.push(Element::Switch(to));
+                elements.push(FailureElement::Switch(to));
             }
         }
         elements

@@ -1,6 +1,8 @@
 //! Promises of a scheme in the form of the independent calculator (`wayleave-recheck`).
 
-use wayleave_ledger::{HoseCharge as Charge, Jitter, Ledger, QueueBounds, Residual, Shaping, Share, Spread};
+use wayleave_ledger::{
+    HoseCharge as Charge, JitterModel, Ledger, PathSpread, QueueBounds, ReservedShare, Residual, Shaping,
+};
 use wayleave_recheck::{
     Claim, ClaimedQueue, HeldShare, HoseCharge, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, ShareTimes,
     StatedCertainty,
@@ -45,8 +47,8 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
         jitter: match context.model.jitter {
-            Jitter::Ordered => JitterTerm::Ordered,
-            Jitter::Any => JitterTerm::Any,
+            JitterModel::Ordered => JitterTerm::Ordered,
+            JitterModel::Any => JitterTerm::Any,
         },
         shaping: context.model.shaping == Shaping::InputLinks,
         flows,
@@ -64,11 +66,11 @@ pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
 }
 
 /// Returns the promise of one share.
-pub fn promised_share(context: &Context<'_>, id: ShareId, share: &Share) -> Option<PromisedShare> {
+pub fn promised_share(context: &Context<'_>, id: ShareId, share: &ReservedShare) -> Option<PromisedShare> {
     let network = context.network;
     let promised = || {
         let (min, held) = match share {
-            Share::Pair { min, route, .. } => {
+            ReservedShare::Pair { min, route, .. } => {
                 let (first, last) = (route.hops.first()?, route.hops.last()?);
                 let ends = (network.link(first.link).from, network.link(last.link).to);
                 let is_host = |node| network.node(node).kind == NodeKind::Host;
@@ -79,16 +81,16 @@ pub fn promised_share(context: &Context<'_>, id: ShareId, share: &Share) -> Opti
                 };
                 (*min, held)
             }
-            Share::Hose { min, members, spread, .. } => {
+            ReservedShare::Hose { min, members, spread, .. } => {
                 let every_path = context.ledger().and_then(Ledger::hose_charge) == Some(Charge::EveryPath);
                 let charge = match spread {
-                    Spread::AllPaths => HoseCharge::EvenSplits,
-                    Spread::OnePath if every_path => HoseCharge::EveryPath,
-                    Spread::OnePath => HoseCharge::ChosenPaths,
+                    PathSpread::AllPaths => HoseCharge::EvenSplits,
+                    PathSpread::OnePath if every_path => HoseCharge::EveryPath,
+                    PathSpread::OnePath => HoseCharge::ChosenPaths,
                 };
                 (*min, HeldShare::Hose { members: members.clone(), charge })
             }
-            Share::Objective { weight, members } => (*weight, HeldShare::Objective(members.clone())),
+            ReservedShare::Objective { weight, members } => (*weight, HeldShare::Objective(members.clone())),
         };
         let name = context.names.name_of_share(id).to_owned();
         let there_within = context.scheme.share_bound(id);

@@ -23,15 +23,15 @@ pub fn bytes(nanobits: &Rational) -> Number {
 
 /// One token bucket of an arrival curve.
 #[derive(Serialize)]
-pub struct Bucket {
+pub struct CurveBucket {
     rate_bps: Number,
     burst_bytes: Number,
 }
 
 /// The token buckets whose minimum a curve is.
-pub fn arrival(curve: &ArrivalCurve) -> Vec<Bucket> {
+pub fn arrival(curve: &ArrivalCurve) -> Vec<CurveBucket> {
     let pieces = curve.pieces().iter();
-    pieces.map(|piece| Bucket { rate_bps: Number(piece.rate.clone()), burst_bytes: bytes(&piece.burst) }).collect()
+    pieces.map(|piece| CurveBucket { rate_bps: Number(piece.rate.clone()), burst_bytes: bytes(&piece.burst) }).collect()
 }
 
 /// One rate-latency function of a service curve.

@@ -3,20 +3,20 @@
 use wayleave_scheme_api::Refusal;
 use wayleave_units::Time;
 
-use crate::event::EventKind;
+use crate::event::RequestEvent;
 use crate::request::DecidedFlow;
 use crate::share::DecidedShare;
 
 /// A contract that was decided, of any kind.
 #[derive(Clone, Copy)]
-pub enum Decided<'a> {
+pub enum DecidedContract<'a> {
     /// About latency: it has a flow.
     Flow(DecidedFlow<'a>),
     /// Of another kind: it has a share of classes, or nothing if it is best effort.
     Share(DecidedShare<'a>),
 }
 
-impl Decided<'_> {
+impl DecidedContract<'_> {
     /// Name of the contract.
     pub fn name(&self) -> &str {
         match self {
@@ -26,7 +26,7 @@ impl Decided<'_> {
     }
 
     /// Event that asked for it, and its time.
-    pub const fn event(&self) -> Option<(EventKind, Time)> {
+    pub const fn event(&self) -> Option<(RequestEvent, Time)> {
         match self {
             Self::Flow(decided) => decided.event,
             Self::Share(decided) => decided.event,

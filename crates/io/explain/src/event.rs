@@ -2,14 +2,14 @@
 
 /// Event that asked for a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
+pub enum RequestEvent {
     /// It was new.
     Add,
     /// It was to get other terms.
     Change,
 }
 
-impl EventKind {
+impl RequestEvent {
     /// Returns the name in documents.
     pub const fn name(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use wayleave_scheme_api::{Binding, Decision, Refusal, Request};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::reservations::{PathOutcome, PathTried, ShortestPathSurvey, paths};
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_schemes::suggest::{self, NearestRequest};
 use wayleave_schemes::transition::StartTimes;
 use wayleave_topology::{LinkId, Network, Route};
@@ -67,7 +67,7 @@ pub fn inspect_links(
     request: &Request,
     refusal: &Refusal,
 ) -> Refused {
-    let query = Query::of(request);
+    let query = RouteQuery::of(request);
     let at_binding = at_binding(scheme, &query, refusal);
     let survey = scheme.queues().map(|placement| paths(placement, &query, MAX_PATHS));
     let nearest = suggest::nearest(scheme, request);
@@ -81,7 +81,7 @@ pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &LatencyContract, r
 }
 
 /// Enters every queue of the binding link in turn, on the route for which the refusal was found.
-fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<Binding>> {
+fn at_binding(scheme: &Scheme, query: &RouteQuery, refusal: &Refusal) -> Vec<Option<Binding>> {
     let Refusal::Blocked { route, binding, .. } = refusal else { return Vec::new() };
     let Some(placement) = scheme.queues() else { return Vec::new() };
     let Some(at) = route.hops.iter().position(|hop| hop.link == binding.link()) else { return Vec::new() };

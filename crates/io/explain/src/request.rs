@@ -9,7 +9,7 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use crate::context::{Context, routes};
-use crate::event::EventKind;
+use crate::event::RequestEvent;
 use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, TermShape};
 use crate::waits::longest_wait;
@@ -24,7 +24,7 @@ pub struct DecidedFlow<'a> {
     /// Start times of the contract and of the moves for it. `None`: at once, or at a controller's command.
     pub starts: Option<&'a StartTimes>,
     /// The event, and when it happened.
-    pub event: Option<(EventKind, Time)>,
+    pub event: Option<(RequestEvent, Time)>,
     /// `true` if the contract keeps its older terms when these do not fit.
     pub keeps_old_terms: bool,
 }

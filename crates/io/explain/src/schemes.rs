@@ -1,7 +1,7 @@
 //! Descriptions of schemes as JSON: their settings, and the granted shares of schemes without queues.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use wayleave_scheme_api::{Kind, Parameter, Value};
+use wayleave_scheme_api::{Parameter, Value, ValueKind};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_units::Time;
 
@@ -59,13 +59,13 @@ fn unit_of(value: &Value) -> &'static str {
 }
 
 /// Returns the suffix of a key, by its kind, so that an absent value has one as well.
-fn unit(kind: &Kind) -> &'static str {
+fn unit(kind: &ValueKind) -> &'static str {
     match kind {
-        Kind::Time { .. } => "_ns",
-        Kind::Rate { .. } => "_bps",
-        Kind::Bytes { .. } => "_bytes",
-        Kind::Percent { .. } | Kind::Hundredths { .. } => "_percent",
-        Kind::List(kind) => unit(kind),
+        ValueKind::Time { .. } => "_ns",
+        ValueKind::Rate { .. } => "_bps",
+        ValueKind::Bytes { .. } => "_bytes",
+        ValueKind::Percent { .. } | ValueKind::Hundredths { .. } => "_percent",
+        ValueKind::List(kind) => unit(kind),
         _ => "",
     }
 }

@@ -5,7 +5,7 @@ use wayleave_ledger::QueueReport;
 use wayleave_scheme_api::Binding;
 use wayleave_topology::{Network, Route, ShortBuffer};
 
-use crate::curves::{self, Bucket, Number, Piece};
+use crate::curves::{self, CurveBucket, Number, Piece};
 use wayleave_schemes::admitted::Term;
 
 /// A switch port whose buffer may be too small for the queued traffic of minima.
@@ -105,7 +105,7 @@ pub struct InputShape<'a> {
     rate_bps: u64,
     burst_bytes: Number,
     burst_nanobits: i128,
-    arrival: Vec<Bucket>,
+    arrival: Vec<CurveBucket>,
 }
 
 /// One queue: its promises, its arrivals, and its bounds.
@@ -117,7 +117,7 @@ pub struct QueueShape<'a> {
     buffer_bytes: u64,
     flows: u32,
     inputs: Vec<InputShape<'a>>,
-    arrival: Vec<Bucket>,
+    arrival: Vec<CurveBucket>,
     service: Vec<Piece>,
     /// Jitter of the node in any order: part of the delay and of the arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]

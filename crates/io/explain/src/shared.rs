@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 use serde::Serialize;
 use wayleave_contracts::{Contract, Endpoints};
-use wayleave_ledger::{Ledger, Share};
+use wayleave_ledger::{Ledger, ReservedShare};
 use wayleave_scheme_api::{Admission, Certainty, Refusal};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::share_request;
@@ -19,7 +19,7 @@ use crate::human::Human;
 use crate::sentences;
 use crate::shapes::{self, ShortBufferShape};
 use crate::share::{DecidedShare, ShareShape};
-use crate::table::{Layout, plain_table, write_table, write_wrapped};
+use crate::table::{TableLayout, plain_table, write_table, write_wrapped};
 
 /// Maximum number of links, and of holders of a link, that are shown: those with the least room come first.
 const SHOWN: usize = 8;
@@ -30,7 +30,7 @@ pub struct ExplainedShare<'a> {
     /// The contract and its decision.
     pub decided: DecidedShare<'a>,
     /// Its share, if it was admitted and has a promise.
-    pub share: Option<&'a Share>,
+    pub share: Option<&'a ReservedShare>,
     /// For a refusal: the nearest that would fit.
     pub nearest: Option<NearestShare>,
 }
@@ -83,7 +83,7 @@ impl NearestShare {
     pub fn sentence(&self) -> Option<String> {
         let min = self.min.map(|min| format!("a minimum of {}", min.down()));
         let within = self.within.map(|within| format!("within {}", within.up()));
-        let without = self.without_within.then(|| "the same without `within`".to_owned());
+        let without = self.without_within.then(|| "the requested minimum without `within`".to_owned());
         let all: Vec<String> = [min, within, without].into_iter().flatten().collect();
         (!all.is_empty()).then(|| all.join(", or "))
     }
@@ -228,7 +228,7 @@ pub fn write_share(
     out: &mut impl Write,
     context: &Context<'_>,
     explained: &ExplainedShare<'_>,
-    layout: Layout,
+    layout: TableLayout,
 ) -> io::Result<()> {
     let SharedExplanation { message, assumption, links, nearest, .. } = SharedExplanation::of(context, explained);
     let decided = &explained.decided;
@@ -265,7 +265,7 @@ pub fn write_share(
     Ok(())
 }
 
-fn write_links(out: &mut impl Write, links: &[SharedLinkShape<'_>], layout: Layout) -> io::Result<()> {
+fn write_links(out: &mut impl Write, links: &[SharedLinkShape<'_>], layout: TableLayout) -> io::Result<()> {
     let headings = ["link", "class", "line rate", "latency contracts", "reserved", "left", "held by"];
     let mut table = plain_table(&headings, layout);
     for link in links {
@@ -277,7 +277,7 @@ fn write_links(out: &mut impl Write, links: &[SharedLinkShape<'_>], layout: Layo
         table.add_row([
             Cell::new(format!("  {}", link.link)),
             Cell::new(link.class),
-            Cell::new(rate(link.line_bps)),
+            Cell::new(rate(link.line_bps).down()),
             Cell::new(rate(link.reserved_bps).up()),
             Cell::new(rate(link.promised_bps).up()),
             Cell::new(rate(link.left_bps).down()),

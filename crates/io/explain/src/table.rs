@@ -9,14 +9,14 @@ pub const USUAL_WIDTH: u16 = 100;
 
 /// Layout of tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct TableLayout {
     /// In columns; `None` is the width of the terminal (feature `terminal`).
     pub width: Option<u16>,
     /// `true` for bold headings (feature `terminal`).
     pub bold: bool,
 }
 
-impl Default for Layout {
+impl Default for TableLayout {
     /// Plain text of the usual width, for no terminal.
     fn default() -> Self {
         Self { width: Some(USUAL_WIDTH), bold: false }
@@ -24,7 +24,7 @@ impl Default for Layout {
 }
 
 /// A table without lines: columns, and headings.
-pub fn plain_table(headings: &[&str], layout: Layout) -> Table {
+pub fn plain_table(headings: &[&str], layout: TableLayout) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     if let Some(width) = layout.width {
@@ -46,7 +46,7 @@ pub fn plain_table(headings: &[&str], layout: Layout) -> Table {
     table
 }
 
-fn heading(text: &str, layout: Layout) -> Cell {
+fn heading(text: &str, layout: TableLayout) -> Cell {
     styled(Cell::new(text), if layout.bold { Style::Bold } else { Style::Plain })
 }
 
@@ -154,7 +154,7 @@ mod tests {
     fn lines(rows: &[[&str; 4]]) -> Vec<String> {
         let mut table = plain_table(
             &["system", "what is broken, and the slowest packet", "how long they are short", "says"],
-            Layout::default(),
+            TableLayout::default(),
         );
         for row in rows {
             table.add_row(*row);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_columns_are_broken_and_never_touch() {
+    fn wide_columns_are_wrapped_and_never_touch() {
         let long = "220 of 304 contracts; 2.73 of the deadline at most; none lost";
         let lines = lines(&[["ECMP+DCTCP", long, long, long], ["ECMP+CUBIC", "0", long, "1.00"]]);
         assert!(lines.iter().all(|line| line.chars().count() <= 100), "{lines:#?}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn where_only_the_last_column_is_long_only_it_is_broken() {
+    fn if_only_the_last_column_is_long_only_it_is_wrapped() {
         let long = "a sentence that is longer than what is left of a line of one hundred columns, even where nothing stands before it";
         let lines = lines(&[["one", "1", "2", long]]);
         assert!(

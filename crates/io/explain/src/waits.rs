@@ -1,6 +1,6 @@
 //! Wait before a bound: the time for which a packet that exceeds its contract waits on its host.
 
-use wayleave_contracts::{Demand, LONGEST_WAIT, QueueLimit, wire_bytes};
+use wayleave_contracts::{BucketDemand, LONGEST_WAIT, QueueLimit, wire_bytes};
 use wayleave_scheme_api::Decision;
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{Network, Route};
@@ -19,7 +19,7 @@ pub(crate) fn longest_wait(context: &Context<'_>, decision: &Decision) -> Option
 }
 
 /// Returns the longest wait for tokens of a reservation on these routes.
-pub fn wait_for_tokens(network: &Network, routes: &[Route], demand: Demand) -> Time {
+pub fn wait_for_tokens(network: &Network, routes: &[Route], demand: BucketDemand) -> Time {
     let carried = |route: &Route| {
         let mtu = route.hops.iter().map(|hop| network.link(hop.link).mtu.get()).min()?;
         let frame = usize::try_from(mtu.saturating_add(HEADER)).unwrap_or(usize::MAX);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use wayleave_contracts::Named;
 
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
 use crate::messages::{did_you_mean_one_of, quoted};
 use crate::problem::{InputErrors, ProblemKind, Problems};
@@ -165,7 +165,7 @@ pub fn read_agent(source: &Source) -> Result<AgentFile, InputErrors> {
 }
 
 fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFile> {
-    let document = document::read(source.text(), Kind::Agent, problems, |_, _| {})?;
+    let document = document::read(source.text(), DocumentKind::Agent, problems, |_, _| {})?;
     let spec = Fields::read(&document.spec, &AGENT_SPEC, problems)?;
     spec.require_all(["server", "nodes"], problems);
     let path = |key, problems: &mut Problems<'_>| spec.text(key, problems).map(PathBuf::from);

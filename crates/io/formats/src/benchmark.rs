@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
-use wayleave_topology::devices::{Action, Case, MatchType, Measurement, Priorities, Scenario, Table, UsedEntry};
+use wayleave_topology::devices::{Action, Case, MatchType, Measurement, PacketScenario, Priorities, Table, UsedEntry};
 use wayleave_units::{Bytes, ParseUnitError, Rate, Time};
 
 use crate::contracts::Text;
@@ -24,12 +24,12 @@ const COLUMNS: [&str; 9] =
 /// any order. Lines that begin with `#` are skipped.
 ///
 /// ```
-/// use wayleave_topology::devices::{Scenario, Table};
+/// use wayleave_topology::devices::{PacketScenario, Table};
 /// use wayleave_formats::{Source, read_benchmark};
 /// let text = "entries,match,action,used,priorities,packet,throughput,delay,buffer\n\
 ///             17,five-tuple,output,last,decreasing,306B,11.84Mbit,0.462ms,8\n";
 /// let table = read_benchmark(&Source::new("table.csv", text))?;
-/// assert_eq!(table.worst(&Scenario::proof_of_concept())?.buffer.0.get(), 2448);
+/// assert_eq!(table.worst(&PacketScenario::proof_of_concept())?.buffer.0.get(), 2448);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -72,7 +72,7 @@ pub fn write_benchmark(table: &Table) -> String {
 ///
 /// # Errors
 /// An unknown dimension or value, with the expected ones.
-pub fn parse_device_scenario(text: &str) -> Result<Scenario, String> {
+pub fn parse_device_scenario(text: &str) -> Result<PacketScenario, String> {
     text.parse()
 }
 
@@ -81,7 +81,7 @@ fn read(source: &Source, problems: &mut Problems<'_>) -> Option<Table> {
     let mut row = Vec::new();
     if !rows.next(&mut row) {
         problems.report(ProblemKind::Empty, Span::default(), || {
-            ("the file is empty: a header and one combination a row are expected", header_hint())
+            ("the file is empty: expected a header and one combination per row", header_hint())
         });
         return None;
     }
@@ -181,7 +181,7 @@ impl Cells<'_, '_> {
         let cell = self.cell(name)?;
         let number = cell.text.parse().ok().filter(|&number: &u32| number > 0);
         if number.is_none() {
-            let message = || format!("{name} is {}: a whole number above 0 is expected", quoted(&cell.text));
+            let message = || format!("{name} is {}: expected a whole number above 0", quoted(&cell.text));
             problems.report(ProblemKind::BadValue, cell.span, message);
         }
         number
@@ -199,7 +199,7 @@ impl Cells<'_, '_> {
         if value.is_none() {
             problems.report(ProblemKind::BadValue, cell.span, || {
                 let near = did_you_mean(nearest(&cell.text, words.iter().copied()));
-                format!("{name} is {}: {} is expected{near}", quoted(&cell.text), one_of(words))
+                format!("{name} is {}: expected {}{near}", quoted(&cell.text), one_of(words))
             });
         }
         value
@@ -214,7 +214,7 @@ impl Cells<'_, '_> {
         let cell = self.cell(name)?;
         let value = match cell.text.parse::<T>() {
             Ok(value) if is_possible(value) => return Some(value),
-            Ok(_) => format!("{name} is {}: more than zero is expected", quoted(&cell.text)),
+            Ok(_) => format!("{name} is {}: expected more than zero", quoted(&cell.text)),
             Err(error) => format!("{name}: {error}"),
         };
         problems.report(ProblemKind::BadValue, cell.span, || value);

@@ -15,7 +15,7 @@ pub(crate) const METADATA: Shape = Shape { what: "metadata", keys: &["name"] };
 
 /// A sort of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DocumentKind {
     /// Nodes and links, or a builder.
     Topology,
     /// Requests of tenants.
@@ -32,7 +32,7 @@ pub enum Kind {
     Policy,
 }
 
-impl Kind {
+impl DocumentKind {
     /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants, Self::Agent, Self::Policy];
@@ -78,7 +78,7 @@ pub(crate) struct Document<'a> {
 /// [`Value::Streamed`] in their place.
 pub(crate) fn read<'a>(
     text: &'a str,
-    kind: Kind,
+    kind: DocumentKind,
     problems: &mut Problems<'_>,
     mut on_item: impl FnMut(Node<'a>, &mut Problems<'_>),
 ) -> Option<Document<'a>> {
@@ -93,7 +93,7 @@ pub(crate) fn read<'a>(
         Ok(_) => {
             problems.report(ProblemKind::Empty, Span::default(), || {
                 let nothing = if text.trim().is_empty() { "the file is empty" } else { "there are only comments here" };
-                let message = format!("{nothing}: a document of kind {} is expected", kind.name());
+                let message = format!("{nothing}: expected a document of kind {}", kind.name());
                 (message, kind.beginning())
             });
             None
@@ -117,15 +117,15 @@ pub(crate) fn read_bare<'a>(text: &'a str, problems: &mut Problems<'_>) -> Optio
         }
     };
     if root.is_none() {
-        problems.report(ProblemKind::Empty, Span::default(), || "the text is empty: a contract is expected".to_owned());
+        problems.report(ProblemKind::Empty, Span::default(), || "the text is empty: expected a contract".to_owned());
     }
     let root = root?;
     if let Value::Mapping(entries) = &root.value
         && let Some(head) = entries.iter().find(|entry| entry.key.text() == Some("apiVersion"))
     {
         problems.report(ProblemKind::WrongKind, head.key.span, || {
-            let message = "this is a whole document, and a contract alone is expected here".to_owned();
-            (message, "leave out apiVersion, kind and spec, or send the document to where documents are read")
+            let message = "this is a whole document: expected a single contract here".to_owned();
+            (message, "omit apiVersion, kind and spec, or send the document to POST /v1/apply")
         });
         return None;
     }
@@ -135,14 +135,14 @@ pub(crate) fn read_bare<'a>(text: &'a str, problems: &mut Problems<'_>) -> Optio
 /// Returns the kind of document that a text states, if it can be parsed to that point.
 ///
 /// ```
-/// use wayleave_formats::{Kind, Source, kind_of};
-/// assert_eq!(kind_of(&Source::new("a.yaml", "kind: Events\nspec: {}\n")), Some(Kind::Events));
+/// use wayleave_formats::{DocumentKind, Source, kind_of};
+/// assert_eq!(kind_of(&Source::new("a.yaml", "kind: Events\nspec: {}\n")), Some(DocumentKind::Events));
 /// assert_eq!(kind_of(&Source::new("a.csv", "name,from,to\n")), None);
 /// ```
-pub fn kind_of(source: &Source) -> Option<Kind> {
-    let root = Loader::new(source.text(), Kind::Contracts.list(), &mut |_| {}).load().ok()??;
+pub fn kind_of(source: &Source) -> Option<DocumentKind> {
+    let root = Loader::new(source.text(), DocumentKind::Contracts.list(), &mut |_| {}).load().ok()??;
     let kind = take(root, "kind")?;
-    Kind::ALL.into_iter().find(|known| kind.text() == Some(known.name()))
+    DocumentKind::ALL.into_iter().find(|known| kind.text() == Some(known.name()))
 }
 
 /// Returns the name of a document: that of its metadata, otherwise the name of its file without the last suffix.
@@ -153,15 +153,15 @@ pub fn kind_of(source: &Source) -> Option<Kind> {
 /// assert_eq!(name_of(&Source::new("a.yaml", "kind: Policy\n")), "a");
 /// ```
 pub fn name_of(source: &Source) -> String {
-    let root = Loader::new(source.text(), Kind::Policy.list(), &mut |_| {}).load().ok().flatten();
+    let root = Loader::new(source.text(), DocumentKind::Policy.list(), &mut |_| {}).load().ok().flatten();
     let name = root.and_then(|root| take(root, "metadata")).and_then(|metadata| take(metadata, "name"));
     name.as_ref().and_then(Node::text).unwrap_or_else(|| source.stem()).to_owned()
 }
 
-fn head<'a>(root: Node<'a>, kind: Kind, problems: &mut Problems<'_>) -> Option<Document<'a>> {
+fn head<'a>(root: Node<'a>, kind: DocumentKind, problems: &mut Problems<'_>) -> Option<Document<'a>> {
     if !matches!(root.value, Value::Mapping(_)) {
         problems.report(ProblemKind::WrongType, root.span, || {
-            let message = format!("this is {}, and a document of kind {} is expected", root.description(), kind.name());
+            let message = format!("this is {}: expected a document of kind {}", root.description(), kind.name());
             (message, kind.beginning())
         });
         return None;
@@ -189,20 +189,20 @@ fn take<'a>(node: Node<'a>, key: &str) -> Option<Node<'a>> {
 fn check_version(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) {
     let Some(node) = fields.get("apiVersion") else { return };
     if let Some(version) = node.expect_text(problems).filter(|version| *version != API_VERSION) {
-        let message = || format!("apiVersion {} is not known: {API_VERSION} is expected", quoted(version));
+        let message = || format!("unknown apiVersion {}: expected {API_VERSION}", quoted(version));
         problems.report(ProblemKind::WrongKind, node.span, message);
     }
 }
 
 /// Checks the kind. A document of another kind has other keys, so their problems so far are dropped.
-fn check_kind(fields: &Fields<'_, '_>, expected: Kind, problems: &mut Problems<'_>) -> Option<()> {
+fn check_kind(fields: &Fields<'_, '_>, expected: DocumentKind, problems: &mut Problems<'_>) -> Option<()> {
     let node = fields.get("kind")?;
     let given = node.expect_text(problems)?;
     if given == expected.name() {
         return Some(());
     }
-    if Kind::ALL.iter().any(|kind| kind.name() == given) {
-        let message = || format!("this is a document of kind {given}, and one of kind {} is expected", expected.name());
+    if DocumentKind::ALL.iter().any(|kind| kind.name() == given) {
+        let message = || format!("this is a document of kind {given}: expected kind {}", expected.name());
         problems.overrule(ProblemKind::WrongKind, node.span, message);
     } else {
         let message = || format!("unknown kind {}{}", quoted(given), did_you_mean_one_of(given, &[expected.name()]));

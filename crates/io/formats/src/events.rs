@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Action, Contract, ContractKind, Event};
+use wayleave_contracts::{Contract, ContractEvent, ContractKind, EventAction};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use crate::contracts::{Addressed, ContractField, FieldSpans, Terms, finding};
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
-use crate::location::{Location, Span};
+use crate::location::{SourceLocation, Span};
 use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted};
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
@@ -52,7 +52,7 @@ pub fn read_events(source: &Source, network: &Network) -> Result<EventList, Inpu
 pub struct EventList {
     name: String,
     source: Source,
-    events: Vec<Event>,
+    events: Vec<ContractEvent>,
     spans: Vec<EventSpans>,
 }
 
@@ -74,15 +74,15 @@ impl EventList {
     }
 
     /// The events, in order of time.
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[ContractEvent] {
         &self.events
     }
 
     /// Returns `true` if any contract is of another kind than latency.
     pub fn has_other_kinds(&self) -> bool {
         self.events.iter().any(|event| match &event.action {
-            Action::Add(contract) | Action::Change(contract) => contract.as_latency().is_none(),
-            Action::Release(_) => false,
+            EventAction::Add(contract) | EventAction::Change(contract) => contract.as_latency().is_none(),
+            EventAction::Release(_) => false,
         })
     }
 
@@ -91,9 +91,9 @@ impl EventList {
     ///
     /// # Panics
     /// If there is no event with this index.
-    pub fn locate(&self, index: usize, field: &str) -> Location {
+    pub fn locate(&self, index: usize, field: &str) -> SourceLocation {
         let spans = &self.spans[index];
-        Location::new(self.source.text(), if field == "at" { spans.at } else { spans.contract.of(field) })
+        SourceLocation::new(self.source.text(), if field == "at" { spans.at } else { spans.contract.of(field) })
     }
 
     /// Something that was found out about an event after it was read, as a problem at its place in the file.
@@ -102,15 +102,15 @@ impl EventList {
     /// If there is no event with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
         let name = match &self.events[index].action {
-            Action::Add(contract) | Action::Change(contract) => contract.name(),
-            Action::Release(name) => name,
+            EventAction::Add(contract) | EventAction::Change(contract) => contract.name(),
+            EventAction::Release(name) => name,
         };
         finding(&self.source, &self.spans[index].contract, field, message, name)
     }
 }
 
 fn read_document(source: &Source, problems: &mut Problems<'_>, collector: &mut Collector<'_>) -> Option<String> {
-    let document = document::read(source.text(), Kind::Events, problems, |item, problems| {
+    let document = document::read(source.text(), DocumentKind::Events, problems, |item, problems| {
         collector.add(&item, problems);
     })?;
     let spec = Fields::read(&document.spec, &EVENTS_SPEC, problems)?;
@@ -152,7 +152,7 @@ impl Verb {
 
 struct Collector<'n> {
     network: &'n Network,
-    events: Vec<Event>,
+    events: Vec<ContractEvent>,
     spans: Vec<EventSpans>,
     /// The latest time so far, and its position.
     last: Option<(Time, Span)>,
@@ -163,7 +163,7 @@ struct Collector<'n> {
 
 /// An event as it was written; without an action if its terms are wrong.
 struct Draft {
-    action: Option<Action>,
+    action: Option<EventAction>,
     verb: Verb,
     name: Option<(String, Span)>,
     /// Kind of its contract; a release applies to any kind.
@@ -181,7 +181,7 @@ impl Collector<'_> {
             self.follow((draft.verb, draft.kind), name, *span, problems);
         }
         if let (Some(at), Some(action)) = (at, draft.action) {
-            self.events.push(Event { at, action });
+            self.events.push(ContractEvent { at, action });
             self.spans.push(EventSpans { at: fields.value_span("at"), contract: draft.spans });
         }
     }
@@ -212,13 +212,13 @@ impl Collector<'_> {
         };
         if let Some((second, _)) = given.next() {
             let (first, second) = (verb.key(), second.key());
-            let message = || format!("an event is one thing, and this is {first} and {second}");
+            let message = || format!("an event has exactly one of these keys, but {first} and {second} are given");
             problems.report(ProblemKind::WrongType, fields.key_span(second), message);
             return None;
         }
         match verb {
-            Verb::Add => self.terms(verb, Action::Add, node, problems),
-            Verb::Change => self.terms(verb, Action::Change, node, problems),
+            Verb::Add => self.terms(verb, EventAction::Add, node, problems),
+            Verb::Change => self.terms(verb, EventAction::Change, node, problems),
             Verb::Release => self.release(node, problems),
         }
     }
@@ -231,14 +231,14 @@ impl Collector<'_> {
         let name = node.expect_text(problems)?.to_owned();
         let mut spans = FieldSpans::new(node.span);
         spans.set(ContractField::Name, node.span);
-        let action = Some(Action::Release(name.clone()));
+        let action = Some(EventAction::Release(name.clone()));
         Some(Draft { action, verb: Verb::Release, name: Some((name, node.span)), kind: None, spans })
     }
 
     fn terms(
         &self,
         verb: Verb,
-        action: impl FnOnce(Box<Contract>) -> Action,
+        action: impl FnOnce(Box<Contract>) -> EventAction,
         node: &Node<'_>,
         problems: &mut Problems<'_>,
     ) -> Option<Draft> {
@@ -258,14 +258,14 @@ impl Collector<'_> {
         span: Span,
         problems: &mut Problems<'_>,
     ) {
-        let standing = self.names.get(name).copied();
-        let present = matches!(standing, Some(Presence::Present(..)));
+        let previous = self.names.get(name).copied();
+        let present = matches!(previous, Some(Presence::Present(..)));
         let source = problems.source();
-        match (verb, standing) {
+        match (verb, previous) {
             (Verb::Add, Some(Presence::Present(first, _))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     let line = source.line_of(first);
-                    let message = format!("{} is still there: it was added on line {line}", quoted(name));
+                    let message = format!("{} already exists: it was added on line {line}", quoted(name));
                     (message, "release it first, or `change` it")
                 });
             }
@@ -279,7 +279,7 @@ impl Collector<'_> {
             (Verb::Add, _) | (_, Some(Presence::Present(..))) => {}
             (_, Some(Presence::Released(end))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
-                    format!("{} is gone: it was released on line {}", quoted(name), source.line_of(end))
+                    format!("{} no longer exists: it was released on line {}", quoted(name), source.line_of(end))
                 });
             }
             (_, None) => problems.report(ProblemKind::UnknownName, span, || {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::location::{Location, boundary};
+use crate::location::{SourceLocation, boundary};
 use crate::messages::is_invisible;
 
 /// Lines up to this length (in bytes) are shown whole.
@@ -21,7 +21,7 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    pub(crate) fn new(text: &str, location: &Location) -> Self {
+    pub(crate) fn new(text: &str, location: &SourceLocation) -> Self {
         let start = boundary(text, location.bytes.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);

@@ -59,6 +59,7 @@ mod opening;
 mod policy;
 mod problem;
 mod quote;
+mod renamed;
 mod rows;
 mod saihu;
 mod scenario;
@@ -85,21 +86,22 @@ pub use contracts::{
     Addressed, ContractField, ContractItems, ContractList, MixedList, OrderList, VmLocations, WrittenBody,
     WrittenContract, WrittenList, read_contracts, read_contracts_of_all_kinds, read_order, read_orders, read_written,
 };
-pub use document::{API_VERSION, Kind, kind_of, name_of};
+pub use document::{API_VERSION, DocumentKind, kind_of, name_of};
 pub use events::{EventList, read_events};
 pub use goal::{read_goal, write_goal_binary, write_goal_text};
 pub use graph::{
-    DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
+    DelayUnit, GraphFormat, HostSelector, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
     write_graph,
 };
 pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
 pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use interfaces::read_interfaces;
 pub use listing::{FIRST_LINE, Listing, document as contracts_document, listing_as_document, located, read_listing};
-pub use location::Location;
+pub use location::SourceLocation;
 pub use opening::MAX_TEXT;
 pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
+pub use renamed::{KEY_WARNINGS, RenamedKey, renamed_keys};
 pub use saihu::{PhysicalNetwork, PortNetworkFile, read_port_network, write_physical_network, write_port_network};
 pub use scenario::{Grid, Run, ScenarioFile, beside, read_scenario, scenario_schema, with_grid};
 pub use sizes::read_flow_sizes;

@@ -47,7 +47,7 @@ impl Span {
 
 /// A place in a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
+pub struct SourceLocation {
     /// Counted from 1.
     pub line: usize,
     /// In characters, counted from 1.
@@ -56,7 +56,7 @@ pub struct Location {
     pub bytes: Range<usize>,
 }
 
-impl Location {
+impl SourceLocation {
     /// Finds line and column; offsets inside a character or beyond the text move back to the nearest boundary.
     pub(crate) fn new(text: &str, span: Span) -> Self {
         let start = boundary(text, span.start());

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    Bandwidth, Change, Division, Named, Objective, PerDirection, Policy, PolicyError, PolicyLevel, Service,
+    Bandwidth, Division, FlowObjective, Named, PerDirection, Policy, PolicyError, PolicyLevel, ServiceSpec, TimedTerms,
 };
 use wayleave_topology::{Network, NodeId};
 
 use crate::contracts::read_match;
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
 use crate::messages::{did_you_mean, nearest, one_of, quoted};
@@ -93,13 +93,13 @@ pub fn read_policy(source: &Source, network: &Network) -> Result<PolicyFile, Inp
 
 /// A service, with the positions of its fields.
 struct Placed {
-    service: Service,
+    service: ServiceSpec,
     at: Span,
     fields: Vec<(&'static str, Span)>,
 }
 
 fn read_document(source: &Source, network: &Network, problems: &mut Problems<'_>) -> Option<PolicyFile> {
-    let document = document::read(source.text(), Kind::Policy, problems, |_, _| {})?;
+    let document = document::read(source.text(), DocumentKind::Policy, problems, |_, _| {})?;
     let policy = read_policy_spec(&document.name, &document.spec, None, network, problems)?;
     Some(PolicyFile { policy, source: source.clone(), spec: document.spec.span })
 }
@@ -184,7 +184,7 @@ fn service(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> O
     fields.require_all(["name"], problems);
     let text = |key, problems: &mut Problems<'_>| fields.text(key, problems).map(str::to_owned);
     let changes = fields.get("changes").and_then(|node| node.expect_list("changes", problems)).unwrap_or_default();
-    let service = Service {
+    let service = ServiceSpec {
         name: text("name", problems).unwrap_or_default(),
         parent: text("parent", problems),
         tenant: tenants::name(&fields, "tenant", Named::Tenant, problems),
@@ -216,12 +216,12 @@ fn division(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Divi
     Some(Division { share: share??, objective: objective.map_or(Some(None), |objective| objective.map(Some))? })
 }
 
-fn objective(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Objective> {
+fn objective(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<FlowObjective> {
     let text = node.expect_text(problems)?;
-    let found = Objective::NAMED.into_iter().find(|(name, _)| *name == text);
+    let found = FlowObjective::NAMED.into_iter().find(|(name, _)| *name == text);
     if found.is_none() {
         problems.report(ProblemKind::BadValue, node.span, || {
-            let names = Objective::NAMED.map(|(name, _)| name);
+            let names = FlowObjective::NAMED.map(|(name, _)| name);
             let near = did_you_mean(nearest(text, names));
             (format!("unknown objective {}{near}", quoted(text)), format!("{} is expected", one_of(&names)))
         });
@@ -229,7 +229,7 @@ fn objective(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Objective> 
     found.map(|(_, objective)| objective)
 }
 
-fn change(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Change> {
+fn change(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<TimedTerms> {
     let fields = Fields::read(node, &CHANGE, problems)?;
     let at = fields.require("at", problems).and_then(|node| node.quantity(problems));
     let bandwidth = directions(&fields, problems);
@@ -238,7 +238,7 @@ fn change(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Change> {
             ("this changes nothing", "give min, max or weight, for both directions or below transmit or receive")
         });
     }
-    Some(Change { at: at?, bandwidth })
+    Some(TimedTerms { at: at?, bandwidth })
 }
 
 /// Reads `min`, `max` and `weight` for both directions, and their replacements in `transmit` and `receive`.
@@ -264,7 +264,7 @@ fn weight(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<NonZeroU32> {
     let weight = u32::try_from(count).ok().and_then(NonZeroU32::new);
     if weight.is_none() {
         problems.report(ProblemKind::BadValue, node.span, || {
-            format!("the weight {count} is not accepted: a whole number from 1 to {} is expected", u32::MAX)
+            format!("the weight {count} is not accepted: expected a whole number from 1 to {}", u32::MAX)
         });
     }
     weight

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::excerpt::Excerpt;
-use crate::location::{Location, Span};
-use crate::messages::printable;
+use crate::location::{SourceLocation, Span};
+use crate::messages::{printable, quoted};
+use crate::renamed::{KEY_WARNINGS, RenamedKey};
 use crate::source::Source;
 
 /// Maximum number of problems of a file that are kept; the others are counted.
@@ -43,8 +44,10 @@ pub enum ProblemKind {
     Impossible,
     /// An event that cannot happen at its place.
     BadOrder,
-    /// The text says something else than the request that it came with.
+    /// The text contradicts its request.
     Contradiction,
+    /// An old name of a key. A warning: the file is accepted.
+    OldKey,
     /// Found later, by a user of the contracts: see `ContractList::finding`.
     Finding,
 }
@@ -58,14 +61,14 @@ pub struct Problem {
     message: String,
     hint: Option<String>,
     context: Option<String>,
-    location: Option<Location>,
+    location: Option<SourceLocation>,
     source: Source,
 }
 
 impl Problem {
     /// A problem at a place.
     pub(crate) fn at(source: &Source, span: Span, kind: ProblemKind, message: &str) -> Self {
-        let location = Some(Location::new(source.text(), span));
+        let location = Some(SourceLocation::new(source.text(), span));
         Self { location, ..Self::of_file(source, kind, message) }
     }
 
@@ -108,7 +111,7 @@ impl Problem {
     }
 
     /// Returns the position; `None` if the problem concerns the file as a whole.
-    pub fn location(&self) -> Option<&Location> {
+    pub fn location(&self) -> Option<&SourceLocation> {
         self.location.as_ref()
     }
 
@@ -220,11 +223,13 @@ pub(crate) struct Problems<'s> {
     source: &'s Source,
     found: Vec<Problem>,
     more: usize,
+    /// Old keys that were warned of.
+    old_keys: Vec<RenamedKey>,
 }
 
 impl<'s> Problems<'s> {
     pub(crate) fn new(source: &'s Source) -> Self {
-        Self { source, found: Vec::new(), more: 0 }
+        Self { source, found: Vec::new(), more: 0, old_keys: Vec::new() }
     }
 
     pub(crate) fn source(&self) -> &'s Source {
@@ -243,6 +248,19 @@ impl<'s> Problems<'s> {
             Some(hint) => problem.with_hint(&hint),
             None => problem,
         });
+    }
+
+    /// Warns of an old key, once for each source.
+    pub(crate) fn warn_of_old_key(&mut self, key: RenamedKey, span: Span) {
+        if self.old_keys.contains(&key) {
+            return;
+        }
+        self.old_keys.push(key);
+        let RenamedKey { of, old, new } = key;
+        let message = format!("{} of {of} is now called {}", quoted(old), quoted(new));
+        let problem = Problem::at(self.source, span, ProblemKind::OldKey, &message);
+        let problem = problem.with_hint(&format!("write {new}: the next release refuses {old}"));
+        log::warn!(target: KEY_WARNINGS, "{problem}");
     }
 
     /// Notes the problem that explains all others: they are dropped.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::location::{Location, Span};
+use crate::location::{SourceLocation, Span};
 
 /// A text and the name that messages give it. Cheap to clone.
 ///
@@ -48,7 +48,7 @@ impl Source {
 
     /// The line of a place, counted from 1, for messages that point at a second one.
     pub(crate) fn line_of(&self, span: Span) -> usize {
-        Location::new(&self.text, span).line
+        SourceLocation::new(&self.text, span).line
     }
 
     /// The name without folders and ending: what a document without `metadata.name` is called.

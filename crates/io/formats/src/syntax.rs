@@ -3,7 +3,7 @@
 use granit_parser::{ErrorKind, ScanError};
 use serde::de::IgnoredAny;
 
-use crate::location::{Location, Span, boundary};
+use crate::location::{SourceLocation, Span, boundary};
 use crate::messages::is_invisible;
 use crate::problem::Message;
 
@@ -58,7 +58,7 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
             (message, "put the value into quotation marks if it belongs to it").into()
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            format!("what this \"{open}\" opens is closed by a \"{close}\"").into()
+            format!("a \"{open}\" is closed by a \"{close}\"").into()
         }
         kind if is_about_a_tab(kind) => "YAML does not allow a tab here: indent with spaces".into(),
         kind => match advice(kind) {
@@ -73,7 +73,7 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
 /// was cut off.
 fn unclosed(text: &str, open: char) -> Message {
     let end = text.trim_end().len();
-    let last_line = Location::new(text, Span::new(end..end)).line;
+    let last_line = SourceLocation::new(text, Span::new(end..end)).line;
     let (what, close) = match open {
         '[' => ("this \"[\" is", "add the \"]\""),
         '{' => ("this \"{\" is", "add the \"}\""),
@@ -143,8 +143,8 @@ fn as_json(text: &str) -> Option<(Span, Message)> {
         return None;
     }
     let error = serde_json::from_str::<IgnoredAny>(text).err()?;
-    let said = error.to_string();
-    let reason = said.split(" at line ").next().unwrap_or_default();
+    let stated = error.to_string();
+    let reason = stated.split(" at line ").next().unwrap_or_default();
     if error.is_eof() {
         let end = text.trim_end().len();
         let message = format!("the JSON ends before everything that was opened is closed ({reason})");

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use wayleave_contracts::{Named, Quota, Tenant, Vm, VmPlacement, vm_mac};
 use wayleave_packet_format::Mac;
 
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
-use crate::location::{Location, Span};
+use crate::location::{SourceLocation, Span};
 use crate::messages::{did_you_mean_one_of, quoted};
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
@@ -52,16 +52,16 @@ impl TenantList {
     ///
     /// # Panics
     /// If there is no tenant with this index.
-    pub fn locate_tenant(&self, index: usize) -> Location {
-        Location::new(self.source.text(), self.tenants[index].1)
+    pub fn locate_tenant(&self, index: usize) -> SourceLocation {
+        SourceLocation::new(self.source.text(), self.tenants[index].1)
     }
 
     /// Returns the position of the name of the VM with this index.
     ///
     /// # Panics
     /// If there is no VM with this index.
-    pub fn locate_vm(&self, index: usize) -> Location {
-        Location::new(self.source.text(), self.vms[index].1)
+    pub fn locate_vm(&self, index: usize) -> SourceLocation {
+        SourceLocation::new(self.source.text(), self.vms[index].1)
     }
 
     /// Something that a controller found out about a tenant, as a problem at its place in the file.
@@ -110,7 +110,7 @@ pub fn read_tenants(source: &Source) -> Result<TenantList, InputErrors> {
 }
 
 fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<TenantList> {
-    let document = document::read(source.text(), Kind::Tenants, problems, |_, _| {})?;
+    let document = document::read(source.text(), DocumentKind::Tenants, problems, |_, _| {})?;
     let spec = Fields::read(&document.spec, &TENANTS_SPEC, problems)?;
     let tenants = items(&spec, "tenants", "tenant", problems, tenant);
     let vms = items(&spec, "vms", "VM", problems, vm);

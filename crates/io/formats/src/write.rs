@@ -7,11 +7,11 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Accounting, Contract, Endpoints, Excess, LatencyContract, Match, Order, Priority};
+use wayleave_contracts::{Accounting, Contract, ContractRequest, Endpoints, Excess, LatencyContract, Match, Priority};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::document::{API_VERSION, Kind};
+use crate::document::{API_VERSION, DocumentKind};
 use crate::quote::scalar;
 use crate::topology::written_classes;
 
@@ -30,7 +30,7 @@ use crate::topology::written_classes;
 /// ```
 pub fn write_topology(network: &Network, name: &str) -> String {
     let usual = Usual::of(network);
-    let mut text = head(Kind::Topology, name);
+    let mut text = head(DocumentKind::Topology, name);
     let defaults = usual.settings(None);
     if !defaults.is_empty() {
         push(&mut text, format_args!("  defaults: {{ {} }}\n", defaults.join(", ")));
@@ -61,7 +61,7 @@ pub fn write_topology(network: &Network, name: &str) -> String {
 /// # Panics
 /// If a contract names nodes or links that the network does not have.
 pub fn write_contracts(contracts: &[LatencyContract], network: &Network, name: &str) -> String {
-    let mut text = head(Kind::Contracts, name);
+    let mut text = head(DocumentKind::Contracts, name);
     push_list(&mut text, "contracts", contracts.iter().map(|contract| contract_line(contract, network)));
     text
 }
@@ -71,7 +71,7 @@ pub fn write_contracts(contracts: &[LatencyContract], network: &Network, name: &
 /// # Panics
 /// If a contract names nodes or links that the network does not have.
 pub fn write_contracts_of_all_kinds(contracts: &[Contract], network: &Network, name: &str) -> String {
-    let mut text = head(Kind::Contracts, name);
+    let mut text = head(DocumentKind::Contracts, name);
     push_list(&mut text, "contracts", contracts.iter().map(|contract| any_line(contract, network)));
     text
 }
@@ -80,8 +80,8 @@ pub fn write_contracts_of_all_kinds(contracts: &[Contract], network: &Network, n
 ///
 /// # Panics
 /// If an order names links that the network does not have.
-pub fn write_orders(orders: &[Order], network: &Network, name: &str) -> String {
-    let mut text = head(Kind::Contracts, name);
+pub fn write_orders(orders: &[ContractRequest], network: &Network, name: &str) -> String {
+    let mut text = head(DocumentKind::Contracts, name);
     push_list(&mut text, "contracts", orders.iter().map(|order| order_line(order, network)));
     text
 }
@@ -90,7 +90,7 @@ pub fn write_orders(orders: &[Order], network: &Network, name: &str) -> String {
 ///
 /// # Panics
 /// If the order names links that the network does not have.
-pub fn write_order(order: &Order, network: &Network) -> String {
+pub fn write_order(order: &ContractRequest, network: &Network) -> String {
     format!("{{ {} }}\n", order_line(order, network))
 }
 
@@ -123,11 +123,11 @@ fn line_of(contract: &Contract, members: &[&str], network: &Network) -> String {
             body + &[max, weight, within].into_iter().flatten().collect::<String>()
         }
         Contract::Objective(contract) => {
-            let aim = match contract.deadline {
+            let goal = match contract.deadline {
                 Some(deadline) => format!("deadline: {deadline}"),
-                None => format!("aim: {}", contract.objective.name()),
+                None => format!("goal: {}", contract.objective.name()),
             };
-            format!("objective: {{ {aim}, members: [{list}], min: {}", contract.min)
+            format!("objective: {{ {goal}, members: [{list}], weight: {}", contract.min)
         }
         Contract::BestEffort(_) => format!("bestEffort: {{ members: [{list}]"),
         Contract::Latency(contract) => {
@@ -139,7 +139,7 @@ fn line_of(contract: &Contract, members: &[&str], network: &Network) -> String {
     format!("name: {}{tenant}, {body} }}", scalar(contract.name()))
 }
 
-fn order_line(order: &Order, network: &Network) -> String {
+fn order_line(order: &ContractRequest, network: &Network) -> String {
     let members: Vec<&str> = order.members.iter().map(String::as_str).collect();
     let mut line = line_of(&order.contract, &members, network);
     if order.priority != Priority::default() {
@@ -202,7 +202,7 @@ fn terms_line(contract: &LatencyContract, [from, to]: [&str; 2], network: &Netwo
     line
 }
 
-fn head(kind: Kind, name: &str) -> String {
+fn head(kind: DocumentKind, name: &str) -> String {
     let kind = kind.name();
     format!("apiVersion: {API_VERSION}\nkind: {kind}\nmetadata: {{ name: {} }}\nspec:\n", scalar(name))
 }

@@ -1,8 +1,8 @@
 //! Layout of a fat tree: four tiers from the cores down to the hosts, pods side by side. Each cable has two lanes, on
 //! which packets keep to the right.
 
-use super::findings::{Link, Node, NodeTier};
-use super::svg::{Area, Point};
+use super::findings::{DrawnLink, DrawnNode, NodeTier};
+use super::svg::{Area, Position};
 
 /// The width of a lane, that is, of a line rate.
 pub const LANE: f64 = 7.0;
@@ -19,11 +19,11 @@ const NODE_GAP: f64 = 5.0;
 
 /// The places of everything.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct FatTreeLayout {
     /// Node by node.
     pub nodes: Vec<Area>,
     /// Link by link: where its lane begins and ends.
-    pub lanes: Vec<(Point, Point)>,
+    pub lanes: Vec<(Position, Position)>,
     /// Pod by pod.
     pub pods: Vec<Area>,
     /// Height of the drawing.
@@ -61,20 +61,20 @@ impl NodeTier {
     }
 }
 
-impl Layout {
+impl FatTreeLayout {
     /// Of the given width.
-    pub fn new(nodes: &[Node], links: &[Link], width: f64) -> Self {
+    pub fn new(nodes: &[DrawnNode], links: &[DrawnLink], width: f64) -> Self {
         let pods = nodes.iter().filter_map(|node| node.pod).max().map_or(0, |last| last + 1);
         let columns = Columns { width, pods };
         let areas: Vec<Area> = (0..nodes.len()).map(|node| place(nodes, node, &columns)).collect();
         let lanes = links.iter().map(|link| lane(&areas, links, link)).collect();
         let height = NodeTier::Host.top() + NODE_HEIGHT + 26.0;
-        let ground = |pod| {
+        let background = |pod| {
             let (x, width) = columns.of(Some(pod));
             let top = NodeTier::Aggregation.top() - 14.0;
-            Area { at: Point { x, y: top }, width, height: height - top }
+            Area { at: Position { x, y: top }, width, height: height - top }
         };
-        Self { nodes: areas, lanes, pods: (0..pods).map(ground).collect(), height }
+        Self { nodes: areas, lanes, pods: (0..pods).map(background).collect(), height }
     }
 }
 
@@ -94,16 +94,16 @@ impl Columns {
 }
 
 /// A node among those of its tier and pod, evenly spaced.
-fn place(nodes: &[Node], index: usize, columns: &Columns) -> Area {
-    let Node { tier, pod, .. } = nodes[index];
-    let beside = |node: &&Node| node.tier == tier && node.pod == pod;
+fn place(nodes: &[DrawnNode], index: usize, columns: &Columns) -> Area {
+    let DrawnNode { tier, pod, .. } = nodes[index];
+    let beside = |node: &&DrawnNode| node.tier == tier && node.pod == pod;
     let count = nodes.iter().filter(beside).count() as f64;
     let rank = nodes[..index].iter().filter(beside).count() as f64;
     let (left, column) = columns.of(pod);
     let pitch = column / count;
     let width = tier.width().min(pitch - NODE_GAP);
     let x = left + pitch * (rank + 0.5) - width / 2.0;
-    Area { at: Point { x, y: tier.top() }, width, height: NODE_HEIGHT }
+    Area { at: Position { x, y: tier.top() }, width, height: NODE_HEIGHT }
 }
 
 fn middle(area: &Area) -> f64 {
@@ -111,25 +111,27 @@ fn middle(area: &Area) -> f64 {
 }
 
 /// The right-hand lane of the cable that a link belongs to.
-fn lane(areas: &[Area], links: &[Link], link: &Link) -> (Point, Point) {
+fn lane(areas: &[Area], links: &[DrawnLink], link: &DrawnLink) -> (Position, Position) {
     let is_up = areas[link.to].at.y < areas[link.from].at.y;
     let (upper, lower) = if is_up { (link.to, link.from) } else { (link.from, link.to) };
-    let top = Point { x: socket(areas, links, upper, lower), y: areas[upper].at.y + NODE_HEIGHT };
-    let bottom = Point { x: socket(areas, links, lower, upper), y: areas[lower].at.y };
+    let top = Position { x: socket(areas, links, upper, lower), y: areas[upper].at.y + NODE_HEIGHT };
+    let bottom = Position { x: socket(areas, links, lower, upper), y: areas[lower].at.y };
     let (from, to) = if is_up { (bottom, top) } else { (top, bottom) };
     let (dx, dy) = (to.x - from.x, to.y - from.y);
     let length = dx.hypot(dy).max(1.0);
     // To the right of the direction of travel, with y pointing down.
     let (right_x, right_y) = (-dy / length * LANE_OFFSET, dx / length * LANE_OFFSET);
     let (ahead_x, ahead_y) = (dx / length * REACH, dy / length * REACH);
-    let shift =
-        |point: Point, way: f64| Point { x: point.x + right_x + way * ahead_x, y: point.y + right_y + way * ahead_y };
+    let shift = |point: Position, direction: f64| Position {
+        x: point.x + right_x + direction * ahead_x,
+        y: point.y + right_y + direction * ahead_y,
+    };
     (shift(from, -1.0), shift(to, 1.0))
 }
 
 /// Returns the position of the cable from a node to another: side by side in the order of the nodes at the other
 /// ends.
-fn socket(areas: &[Area], links: &[Link], node: usize, other: usize) -> f64 {
+fn socket(areas: &[Area], links: &[DrawnLink], node: usize, other: usize) -> f64 {
     let is_above = |end: usize| areas[end].at.y < areas[node].at.y;
     let ends = links.iter().filter(|link| link.from == node).map(|link| link.to);
     let beside: Vec<usize> = ends.filter(|&end| is_above(end) == is_above(other)).collect();
@@ -149,7 +151,7 @@ mod tests {
     fn no_two_nodes_overlap_and_all_are_inside() {
         for k in [2, 4, 6] {
             let (nodes, links) = sample::fat_tree(k);
-            let layout = Layout::new(&nodes, &links, WIDTH);
+            let layout = FatTreeLayout::new(&nodes, &links, WIDTH);
             for (index, area) in layout.nodes.iter().enumerate() {
                 assert!(area.width > 0.0 && area.at.x >= 0.0 && area.at.x + area.width <= WIDTH, "k = {k}: {area:?}");
                 assert!(area.at.y >= 0.0 && area.at.y + area.height <= layout.height);
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn pods_are_disjoint_and_hold_their_nodes() {
         let (nodes, links) = sample::fat_tree(4);
-        let layout = Layout::new(&nodes, &links, WIDTH);
+        let layout = FatTreeLayout::new(&nodes, &links, WIDTH);
         assert_eq!(layout.pods.len(), 4);
         assert!(layout.pods.windows(2).all(|pair| !pair[0].overlaps(&pair[1])));
         for (node, area) in nodes.iter().zip(&layout.nodes) {
@@ -173,7 +175,7 @@ mod tests {
     #[test]
     fn the_two_lanes_of_a_cable_lie_beside_each_other_on_the_right_of_their_packets() {
         let (nodes, links) = sample::fat_tree(4);
-        let layout = Layout::new(&nodes, &links, WIDTH);
+        let layout = FatTreeLayout::new(&nodes, &links, WIDTH);
         for (index, link) in links.iter().enumerate() {
             let back = links.iter().position(|back| (back.from, back.to) == (link.to, link.from)).unwrap();
             let ((from, to), (_, back_to)) = (layout.lanes[index], layout.lanes[back]);
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn lanes_that_meet_at_a_node_do_not_share_a_socket() {
         let (nodes, links) = sample::fat_tree(4);
-        let layout = Layout::new(&nodes, &links, WIDTH);
+        let layout = FatTreeLayout::new(&nodes, &links, WIDTH);
         for (index, link) in links.iter().enumerate() {
             for (other, others) in links.iter().enumerate().take(index) {
                 if (link.from, link.tier) == (others.from, others.tier) {

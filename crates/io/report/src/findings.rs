@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::scale::Share;
+use super::scale::ShareOfWhole;
 
 /// Everything that is shown.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// Inputs of the demo.
-    pub setting: Setting,
+    pub setting: ReportSetting,
     /// The nodes of the network.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<DrawnNode>,
     /// Its directed links.
-    pub links: Vec<Link>,
+    pub links: Vec<DrawnLink>,
     /// Admission controls that decided the list. The first is the main one; the last is the one it is compared with.
     pub contenders: Vec<Contender>,
     /// Decisions on the first requests, and on those that were a contender's first refusal.
     pub decisions: Vec<DecisionRow>,
     /// One bound, term by term.
-    pub proof: Option<Proof>,
+    pub proof: Option<BoundTerms>,
     /// Packet-level check of the first contender's promises.
     pub verified: VerifiedSet,
 }
@@ -57,14 +57,14 @@ pub struct VerifiedContract {
 
 impl VerifiedContract {
     /// Returns the delay of the slowest packet as a share of the bound.
-    pub fn share(&self) -> Share {
-        Share::of(self.worst.as_nanos() as f64, self.bound.as_nanos() as f64)
+    pub fn share(&self) -> ShareOfWhole {
+        ShareOfWhole::of(self.worst.as_nanos() as f64, self.bound.as_nanos() as f64)
     }
 }
 
 /// Inputs of the demo.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct ReportSetting {
     /// Of this program.
     pub version: &'static str,
     /// The command that does it again.
@@ -96,7 +96,7 @@ pub enum NodeTier {
 
 /// A node.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct DrawnNode {
     /// In the network.
     pub name: String,
     /// Tier of the node.
@@ -124,7 +124,7 @@ pub enum LinkTier {
 
 /// A directed link.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct DrawnLink {
     /// In the network.
     pub name: String,
     /// Index of the node that it leaves.
@@ -163,7 +163,7 @@ pub struct Contender {
     /// In the order of the network's links.
     pub links: Vec<LinkUse>,
     /// The queues by place and priority.
-    pub levels: Vec<Level>,
+    pub levels: Vec<QueueLevel>,
     /// Results of the second calculator.
     pub recheck: Recheck,
 }
@@ -204,7 +204,7 @@ pub struct LinkUse {
     /// Number of flows.
     pub flows: usize,
     /// Used share of the delay budget of the fullest queue.
-    pub fullest: Share,
+    pub fullest: ShareOfWhole,
 }
 
 /// The kind of port that a queue is in.
@@ -218,7 +218,7 @@ pub enum PortKind {
 
 /// All queues of one place and priority.
 #[derive(Clone, Debug)]
-pub struct Level {
+pub struct QueueLevel {
     /// Kind of port.
     pub place: PortKind,
     /// The priority, 0 highest.
@@ -235,9 +235,9 @@ pub enum LevelRole {
         /// The delay that every flow through such a queue counts with.
         budget: Time,
         /// Largest used share of the budget of a queue.
-        used_most: Share,
+        used_most: ShareOfWhole,
         /// Mean used share of the budget over all links.
-        used_mean: Share,
+        used_mean: ShareOfWhole,
         /// Number of flows that pass at least one of the queues.
         flows: usize,
     },
@@ -285,7 +285,7 @@ pub struct Recheck {
 
 /// A bound, term by term.
 #[derive(Clone, Debug)]
-pub struct Proof {
+pub struct BoundTerms {
     /// The request.
     pub ask: RequestRow,
     /// Queue by queue.
@@ -351,31 +351,31 @@ impl Contender {
 
 impl Findings {
     /// The reserved share of one link.
-    pub fn share(&self, contender: &Contender, link: usize) -> Share {
+    pub fn share(&self, contender: &Contender, link: usize) -> ShareOfWhole {
         let reserved = contender.links[link].reserved.bits_per_second() as f64;
-        Share::of(reserved, self.links[link].rate.bits_per_second() as f64)
+        ShareOfWhole::of(reserved, self.links[link].rate.bits_per_second() as f64)
     }
 
     /// Returns the mean reserved share of the links of a kind.
-    pub fn tier_share(&self, contender: &Contender, tier: LinkTier) -> Share {
+    pub fn tier_share(&self, contender: &Contender, tier: LinkTier) -> ShareOfWhole {
         let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
-        Share::mean(of_tier.map(|link| self.share(contender, link)))
+        ShareOfWhole::mean(of_tier.map(|link| self.share(contender, link)))
     }
 
     /// The largest reserved share of a link of a kind.
-    pub fn tier_busiest(&self, contender: &Contender, tier: LinkTier) -> Share {
+    pub fn tier_busiest(&self, contender: &Contender, tier: LinkTier) -> ShareOfWhole {
         let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
-        Share::max(of_tier.map(|link| self.share(contender, link)))
+        ShareOfWhole::max(of_tier.map(|link| self.share(contender, link)))
     }
 
     /// Returns the mean reserved share of all links.
-    pub fn mean_share(&self, contender: &Contender) -> Share {
-        Share::mean((0..self.links.len()).map(|link| self.share(contender, link)))
+    pub fn mean_share(&self, contender: &Contender) -> ShareOfWhole {
+        ShareOfWhole::mean((0..self.links.len()).map(|link| self.share(contender, link)))
     }
 
     /// The largest reserved share of a link.
-    pub fn busiest_share(&self, contender: &Contender) -> Share {
-        Share::max((0..self.links.len()).map(|link| self.share(contender, link)))
+    pub fn busiest_share(&self, contender: &Contender) -> ShareOfWhole {
+        ShareOfWhole::max((0..self.links.len()).map(|link| self.share(contender, link)))
     }
 
     /// Returns the number of bounds that the second calculator derived, of all contenders.

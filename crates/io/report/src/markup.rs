@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An element with its attributes and children.
 #[derive(Clone, Debug)]
-pub struct Element {
+pub struct MarkupElement {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
     children: Vec<Child>,
@@ -13,13 +13,13 @@ pub struct Element {
 #[derive(Clone, Debug)]
 enum Child {
     Text(String),
-    Element(Element),
+    Element(MarkupElement),
 }
 
 /// HTML's elements without an end tag; every other element gets one, because HTML does not know `<td/>`.
 const VOID: [&str; 5] = ["br", "col", "hr", "link", "meta"];
 
-impl Element {
+impl MarkupElement {
     /// An empty element.
     pub const fn new(name: &'static str) -> Self {
         Self { name, attributes: Vec::new(), children: Vec::new() }
@@ -43,13 +43,13 @@ impl Element {
     }
 
     /// With another element in it.
-    pub fn child(mut self, child: Element) -> Self {
+    pub fn child(mut self, child: MarkupElement) -> Self {
         self.children.push(Child::Element(child));
         self
     }
 
     /// With several elements in it.
-    pub fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
+    pub fn children(mut self, children: impl IntoIterator<Item = MarkupElement>) -> Self {
         self.children.extend(children.into_iter().map(Child::Element));
         self
     }
@@ -61,7 +61,7 @@ impl Element {
     }
 }
 
-impl fmt::Display for Element {
+impl fmt::Display for MarkupElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<{}", self.name)?;
         for (name, value) in &self.attributes {
@@ -110,9 +110,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_the_text_it_reads_back_as_itself() {
+    fn any_text_is_parsed_back_after_escaping() {
         let nasty = "a<b>&\"c\" ]] </title><script>'x'";
-        let element = Element::new("g").with("id", nasty).child(Element::new("title").text(nasty));
+        let element = MarkupElement::new("g").with("id", nasty).child(MarkupElement::new("title").text(nasty));
         let text = element.to_string();
         let document = roxmltree::Document::parse(&text).unwrap();
         assert_eq!(document.root_element().attribute("id"), Some(nasty));
@@ -121,14 +121,14 @@ mod tests {
 
     #[test]
     fn characters_that_xml_forbids_are_replaced() {
-        let text = Element::new("title").text("a\u{1}b\u{7f}\u{ffff}").to_string();
+        let text = MarkupElement::new("title").text("a\u{1}b\u{7f}\u{ffff}").to_string();
         assert_eq!(text, "<title>a\u{fffd}b\u{fffd}\u{fffd}</title>");
         assert!(roxmltree::Document::parse(&text).is_ok());
     }
 
     #[test]
     fn an_empty_cell_has_an_end_tag_and_a_line_break_has_none() {
-        assert_eq!(Element::new("td").to_string(), "<td></td>");
-        assert_eq!(Element::new("br").to_string(), "<br/>");
+        assert_eq!(MarkupElement::new("td").to_string(), "<td></td>");
+        assert_eq!(MarkupElement::new("br").to_string(), "<br/>");
     }
 }

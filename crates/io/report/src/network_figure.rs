@@ -1,11 +1,12 @@
 //! Figure of the reservations: the fat tree, once for the first contender and once for the last.
 
-use super::fat_tree::{LANE, Layout};
-use super::findings::{Contender, Findings, Link, LinkTier, Node, NodeTier};
-use super::markup::Element;
+use super::fat_tree::{FatTreeLayout, LANE};
+use super::findings::{Contender, DrawnLink, DrawnNode, Findings, LinkTier, NodeTier};
+use super::markup::MarkupElement;
 use super::numbers;
-use super::scale::Share;
-use super::svg::{self, Anchor, Area, FigureBackground, Point};
+use super::scale::ShareOfWhole;
+use super::svg::{self, Anchor, Area, FigureBackground, Position};
+use wayleave_units::Human;
 
 const TREE_WIDTH: f64 = 540.0;
 /// For the tiers' means beside the tree.
@@ -17,22 +18,22 @@ const HEAD: f64 = 56.0;
 const LEGEND: f64 = 74.0;
 
 /// The figure.
-pub fn draw(findings: &Findings, ground: FigureBackground) -> Element {
-    let layout = Layout::new(&findings.nodes, &findings.links, TREE_WIDTH);
+pub fn draw(findings: &Findings, background: FigureBackground) -> MarkupElement {
+    let layout = FatTreeLayout::new(&findings.nodes, &findings.links, TREE_WIDTH);
     let panels = compared(findings);
     let panel_width = TREE_WIDTH + MARGIN;
-    let side = ground.side();
+    let side = background.side();
     let title = "Reserved rate on every link";
-    let (above, heading) = ground.title(title);
+    let (above, heading) = background.title(title);
     let width = 2.0 * side + panels.len() as f64 * (panel_width + GAP) - GAP;
     let height = above + HEAD + layout.height + LEGEND;
-    let figure = svg::figure("reservations", (width, height), ground, title, &description(findings));
-    let place = |index: usize| Point { x: side + index as f64 * (panel_width + GAP), y: above + HEAD };
+    let figure = svg::figure("reservations", (width, height), background, title, &description(findings));
+    let place = |index: usize| Position { x: side + index as f64 * (panel_width + GAP), y: above + HEAD };
     let trees = panels
         .iter()
         .enumerate()
         .map(|(index, contender)| svg::moved(place(index), panel(findings, contender, &layout)));
-    let below = Point { x: side, y: above + HEAD + layout.height + 30.0 };
+    let below = Position { x: side, y: above + HEAD + layout.height + 30.0 };
     figure.children(heading).children(trees).child(svg::moved(below, legend()))
 }
 
@@ -57,8 +58,8 @@ fn description(findings: &Findings) -> String {
     format!("A fat tree in four tiers, for each scheme. {}", sentences.join(" "))
 }
 
-fn panel(findings: &Findings, contender: &Contender, layout: &Layout) -> Vec<Element> {
-    let at = |x, y| Point { x, y };
+fn panel(findings: &Findings, contender: &Contender, layout: &FatTreeLayout) -> Vec<MarkupElement> {
+    let at = |x, y| Position { x, y };
     let offered = numbers::count(findings.setting.requests);
     let caption = format!(
         "{} admitted before the first refusal, {} of {offered} in total",
@@ -69,41 +70,41 @@ fn panel(findings: &Findings, contender: &Contender, layout: &Layout) -> Vec<Ele
         svg::text(at(0.0, -40.0), Anchor::Start, "head", contender.name),
         svg::text(at(0.0, -20.0), Anchor::Start, "quiet", caption),
     ];
-    parts.extend(layout.pods.iter().enumerate().flat_map(|(pod, area)| pod_ground(pod, area)));
+    parts.extend(layout.pods.iter().enumerate().flat_map(|(pod, area)| pod_background(pod, area)));
     parts.push(svg::group(layout.lanes.iter().map(|&(from, to)| svg::line(from, to, LANE, "pipe"))));
     parts.push(svg::group(layout.lanes.iter().enumerate().map(|(link, &(from, to))| {
         let share = findings.share(contender, link);
         let tip = tip(&findings.links[link], contender, link, share);
-        reserved(from, to, share).child(Element::new("title").text(tip))
+        reserved(from, to, share).child(MarkupElement::new("title").text(tip))
     })));
     parts.extend(findings.nodes.iter().zip(&layout.nodes).flat_map(|(node, area)| node_box(node, area)));
     parts.extend(tier_figures(findings, contender));
     parts
 }
 
-fn pod_ground(pod: usize, area: &Area) -> [Element; 2] {
-    let label = Point { x: area.at.x + area.width / 2.0, y: area.at.y + area.height - 9.0 };
-    let ground = svg::rect(*area, "pod").with("rx", 6);
-    [ground, svg::text(label, Anchor::Middle, "label quiet", format!("pod {}", pod + 1))]
+fn pod_background(pod: usize, area: &Area) -> [MarkupElement; 2] {
+    let label = Position { x: area.at.x + area.width / 2.0, y: area.at.y + area.height - 9.0 };
+    let background = svg::rect(*area, "pod").with("rx", 6);
+    [background, svg::text(label, Anchor::Middle, "label quiet", format!("pod {}", pod + 1))]
 }
 
 /// A lane's filling; nothing reserved is nothing drawn.
-fn reserved(from: Point, to: Point, share: Share) -> Element {
+fn reserved(from: Position, to: Position, share: ShareOfWhole) -> MarkupElement {
     match share.step() {
         None => svg::line(from, to, 0.0, "pipe"),
         Some(step) => svg::line(from, to, share.length(LANE).max(THINNEST), &format!("step{step}")),
     }
 }
 
-fn tip(link: &Link, contender: &Contender, index: usize, share: Share) -> String {
+fn tip(link: &DrawnLink, contender: &Contender, index: usize, share: ShareOfWhole) -> String {
     let used = contender.links[index];
-    let (reserved, rate) = (numbers::rate(used.reserved), numbers::rate(link.rate));
+    let (reserved, rate) = (used.reserved.up(), link.rate.down());
     let flows = numbers::counted(used.flows, "flow");
     format!("{}: {reserved} of {rate} reserved ({}), {flows}", link.name, numbers::percent(share))
 }
 
-fn node_box(node: &Node, area: &Area) -> [Element; 2] {
-    let middle = Point { x: area.at.x + area.width / 2.0, y: area.at.y + area.height / 2.0 + 3.7 };
+fn node_box(node: &DrawnNode, area: &Area) -> [MarkupElement; 2] {
+    let middle = Position { x: area.at.x + area.width / 2.0, y: area.at.y + area.height / 2.0 + 3.7 };
     // Within its pod it needs no more than its own name.
     let name = node.name.split_once('-').map_or(node.name.as_str(), |(_, short)| short);
     [svg::rect(*area, "node").with("rx", 4), svg::text(middle, Anchor::Middle, "label", name)]
@@ -111,16 +112,16 @@ fn node_box(node: &Node, area: &Area) -> [Element; 2] {
 
 /// Returns, for the margin of the tree, the reserved share of the lanes between two tiers. The means up and down are
 /// equal, since all traffic that goes up comes down; the busiest lane is that of either direction.
-fn tier_figures(findings: &Findings, contender: &Contender) -> Vec<Element> {
+fn tier_figures(findings: &Findings, contender: &Contender) -> Vec<MarkupElement> {
     let rows = [
         (NodeTier::Core, LinkTier::AggregationToCore, LinkTier::CoreToAggregation),
         (NodeTier::Aggregation, LinkTier::EdgeToAggregation, LinkTier::AggregationToEdge),
         (NodeTier::Edge, LinkTier::HostToEdge, LinkTier::EdgeToHost),
     ];
     let row = |(tier, up, down): (NodeTier, LinkTier, LinkTier)| {
-        let mean = Share::mean([up, down].map(|tier| findings.tier_share(contender, tier)));
-        let busiest = Share::max([up, down].map(|tier| findings.tier_busiest(contender, tier)));
-        let end = |y| Point { x: TREE_WIDTH + MARGIN - 6.0, y: tier.middle_below() + y };
+        let mean = ShareOfWhole::mean([up, down].map(|tier| findings.tier_share(contender, tier)));
+        let busiest = ShareOfWhole::max([up, down].map(|tier| findings.tier_busiest(contender, tier)));
+        let end = |y| Position { x: TREE_WIDTH + MARGIN - 6.0, y: tier.middle_below() + y };
         [
             svg::text(end(-15.0), Anchor::End, "label quiet", "mean"),
             svg::text(end(-1.0), Anchor::End, "strong", numbers::percent(mean)),
@@ -132,11 +133,11 @@ fn tier_figures(findings: &Findings, contender: &Contender) -> Vec<Element> {
 }
 
 /// Returns the explanation of the lanes.
-fn legend() -> Vec<Element> {
-    let at = |x, y| Point { x, y };
+fn legend() -> Vec<MarkupElement> {
+    let at = |x, y| Position { x, y };
     let mut parts = vec![svg::text(at(0.0, 4.0), Anchor::Start, "quiet", "Reserved, of the line rate:")];
     for (index, percent) in [0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0].into_iter().enumerate() {
-        let share = Share::of(percent, 100.0);
+        let share = ShareOfWhole::of(percent, 100.0);
         let x = 172.0 + index as f64 * 84.0;
         parts.push(svg::line(at(x, 0.0), at(x + 34.0, 0.0), LANE, "pipe"));
         parts.push(reserved(at(x, 0.0), at(x + 34.0, 0.0), share));

@@ -1,19 +1,19 @@
 //! `report.html`: one file with everything in it, for light and dark screens and for paper.
 
 use super::findings::{Contender, Findings};
-use super::markup::Element;
+use super::markup::MarkupElement;
 use super::svg::FigureBackground;
 use super::{network_figure, numbers, palette, queue_figure, tables, verified_figure};
 
 /// Stylesheet of every page.
 pub const STYLE: &str = include_str!("page.css");
 
-fn new(name: &'static str) -> Element {
-    Element::new(name)
+fn new(name: &'static str) -> MarkupElement {
+    MarkupElement::new(name)
 }
 
 /// A paragraph in which the names of links stay in one piece.
-fn paragraph(text: impl AsRef<str>) -> Element {
+fn paragraph(text: impl AsRef<str>) -> MarkupElement {
     let mut paragraph = new("p");
     let mut plain = String::new();
     for part in text.as_ref().split_inclusive(' ') {
@@ -42,7 +42,7 @@ pub fn render(findings: &Findings) -> String {
     format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
 }
 
-fn opening(findings: &Findings) -> Vec<Element> {
+fn opening(findings: &Findings) -> Vec<MarkupElement> {
     vec![
         new("h1").text("Admission report: latency contracts"),
         paragraph(numbers::introduction(findings)),
@@ -51,7 +51,7 @@ fn opening(findings: &Findings) -> Vec<Element> {
 }
 
 /// The numbers to remember.
-fn headlines(findings: &Findings) -> Vec<Element> {
+fn headlines(findings: &Findings) -> Vec<MarkupElement> {
     let tile =
         |figure: String, text: String| new("div").child(new("strong").text(figure)).child(new("span").text(text));
     let mut tiles = Vec::new();
@@ -85,12 +85,12 @@ fn headlines(findings: &Findings) -> Vec<Element> {
     tiles
 }
 
-fn section(title: &str, children: impl IntoIterator<Item = Element>) -> Element {
+fn section(title: &str, children: impl IntoIterator<Item = MarkupElement>) -> MarkupElement {
     new("section").child(new("h2").text(title)).children(children)
 }
 
-fn sections(findings: &Findings) -> Vec<Element> {
-    let figure = |figure: Element| new("figure").child(figure);
+fn sections(findings: &Findings) -> Vec<MarkupElement> {
+    let figure = |figure: MarkupElement| new("figure").child(figure);
     let proof = findings.proof.as_ref().map(|proof| {
         let text = paragraph(numbers::about_proof(proof));
         section("One proven delay bound by hop", [text, tables::proof(proof)])
@@ -117,15 +117,15 @@ fn sections(findings: &Findings) -> Vec<Element> {
     sections
 }
 
-fn about_times() -> Element {
+fn about_times() -> MarkupElement {
     paragraph(
         "Times are means over this run on this machine; all other figures are reproducible. The time to refuse includes the search for the reason.",
     )
     .class("quiet")
 }
 
-fn first_refusals(findings: &Findings) -> Vec<Element> {
-    let mut parts: Vec<Element> = Vec::new();
+fn first_refusals(findings: &Findings) -> Vec<MarkupElement> {
+    let mut parts: Vec<MarkupElement> = Vec::new();
     for contender in &findings.contenders {
         parts.push(new("h3").text(contender.name));
         parts.push(paragraph(numbers::sentence(contender.about)).class("quiet").children(options(contender)));
@@ -138,12 +138,12 @@ fn first_refusals(findings: &Findings) -> Vec<Element> {
 }
 
 /// The options that make a contender of the other commands, where there are any.
-fn options(contender: &Contender) -> Option<Element> {
+fn options(contender: &Contender) -> Option<MarkupElement> {
     let options = Some(&contender.options).filter(|options| !options.is_empty())?;
     Some(new("span").text(" (").child(new("code").text(options)).text(")"))
 }
 
-fn rechecks(findings: &Findings) -> Vec<Element> {
+fn rechecks(findings: &Findings) -> Vec<MarkupElement> {
     let line = |contender: &Contender| {
         new("li").text(format!("{}: {}.", contender.name, numbers::recheck(&contender.recheck)))
     };
@@ -154,12 +154,12 @@ fn rechecks(findings: &Findings) -> Vec<Element> {
 }
 
 /// Returns the list of violations, if there are any.
-fn broken<'a>(violations: impl Iterator<Item = &'a str>) -> Option<Element> {
-    let items: Vec<Element> = violations.map(|violation| new("li").text(violation)).collect();
+fn broken<'a>(violations: impl Iterator<Item = &'a str>) -> Option<MarkupElement> {
+    let items: Vec<MarkupElement> = violations.map(|violation| new("li").text(violation)).collect();
     (!items.is_empty()).then(|| new("ul").children(items))
 }
 
-fn verification(findings: &Findings) -> Vec<Element> {
+fn verification(findings: &Findings) -> Vec<MarkupElement> {
     let verified = &findings.verified;
     let mut parts = vec![
         paragraph(numbers::about_verification(findings)),
@@ -172,7 +172,7 @@ fn verification(findings: &Findings) -> Vec<Element> {
     parts
 }
 
-fn again(findings: &Findings) -> Vec<Element> {
+fn again(findings: &Findings) -> Vec<MarkupElement> {
     let code = |command: &str| new("pre").child(new("code").text(command));
     let steps = numbers::next_steps(findings).into_iter().flat_map(|(what, command)| [paragraph(what), code(&command)]);
     let made = format!("Made by Wayleave {}, seed {}.", findings.setting.version, findings.setting.seed);
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_of_the_terminal_stands_on_the_page() {
+    fn every_figure_of_the_terminal_is_on_the_page() {
         let findings = sample::findings();
         let (page, text) = (render(&findings), terminal::render(&findings, "report", "picture", Paint::Plain));
         assert_eq!(missing_figures(&text, &page), Vec::<String>::new());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_loads_nothing_from_elsewhere() {
+    fn the_page_loads_no_external_files() {
         let page = render(&sample::findings());
         let document = parse(&page);
         let loads = |node: &roxmltree::Node<'_, '_>| {

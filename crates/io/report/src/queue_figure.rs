@@ -1,10 +1,10 @@
 //! Figure of the queues: for each contender and priority the used share of the delay budget, and the number of flows.
 
-use super::findings::{Contender, Findings, Level, LevelRole, PortKind};
-use super::markup::Element;
+use super::findings::{Contender, Findings, LevelRole, PortKind, QueueLevel};
+use super::markup::MarkupElement;
 use super::numbers;
-use super::scale::{Share, round_up};
-use super::svg::{self, Anchor, Area, FigureBackground, Point};
+use super::scale::{ShareOfWhole, round_up};
+use super::svg::{self, Anchor, Area, FigureBackground, Position};
 
 const PANEL: f64 = 392.0;
 const GAP: f64 = 32.0;
@@ -22,7 +22,7 @@ const PEAK_STEP: usize = 0;
 const MEAN_STEP: usize = 3;
 
 /// The figure.
-pub fn draw(findings: &Findings) -> Element {
+pub fn draw(findings: &Findings) -> MarkupElement {
     let contenders = &findings.contenders;
     let rows = contenders.iter().map(|contender| contender.levels.len()).max().unwrap_or(0) as f64;
     let width = contenders.len() as f64 * (PANEL + GAP) - GAP;
@@ -30,7 +30,7 @@ pub fn draw(findings: &Findings) -> Element {
     let title = "Queue usage by priority";
     let figure = svg::figure("queues", (width, height), FigureBackground::Page, title, &description(findings));
     let axis = round_up(contenders.iter().flat_map(|contender| &contender.levels).map(flows).max().unwrap_or(1) as u64);
-    let at = |x: f64, y: f64| Point { x, y };
+    let at = |x: f64, y: f64| Position { x, y };
     let panels = contenders
         .iter()
         .enumerate()
@@ -39,10 +39,10 @@ pub fn draw(findings: &Findings) -> Element {
 }
 
 /// Returns the explanation of the bars.
-fn legend() -> Vec<Element> {
-    let at = |x| Point { x, y: 0.0 };
+fn legend() -> Vec<MarkupElement> {
+    let at = |x| Position { x, y: 0.0 };
     let swatch = |x, step: usize| {
-        svg::rect(Area { at: Point { x, y: -BAR + 3.0 }, width: 26.0, height: BAR }, &format!("step{step}"))
+        svg::rect(Area { at: Position { x, y: -BAR + 3.0 }, width: 26.0, height: BAR }, &format!("step{step}"))
     };
     let note = "A flow counts once in each priority on its route.";
     vec![
@@ -54,7 +54,7 @@ fn legend() -> Vec<Element> {
     ]
 }
 
-fn flows(level: &Level) -> usize {
+fn flows(level: &QueueLevel) -> usize {
     if let LevelRole::Contracts { flows, .. } = level.role { flows } else { 0 }
 }
 
@@ -73,15 +73,15 @@ fn description(findings: &Findings) -> String {
     format!("Bars for each scheme and priority. {}", sentences.join(" "))
 }
 
-fn name(level: &Level) -> String {
+fn name(level: &QueueLevel) -> String {
     match level.place {
         PortKind::Host => "host".to_owned(),
         PortKind::Switch => format!("switch, queue {}", level.queue),
     }
 }
 
-fn panel(contender: &Contender, axis: u64) -> Vec<Element> {
-    let at = |x, y| Point { x, y };
+fn panel(contender: &Contender, axis: u64) -> Vec<MarkupElement> {
+    let at = |x, y| Position { x, y };
     let heading = |x, text: &str| svg::text(at(x, -18.0), Anchor::Start, "label quiet", text);
     let bottom = contender.levels.len() as f64 * ROW;
     let mut parts = vec![
@@ -99,23 +99,23 @@ fn panel(contender: &Contender, axis: u64) -> Vec<Element> {
     parts
 }
 
-fn row(level: &Level, axis: u64) -> Vec<Element> {
-    let at = |x| Point { x, y: ROW / 2.0 + 4.0 };
+fn row(level: &QueueLevel, axis: u64) -> Vec<MarkupElement> {
+    let at = |x| Position { x, y: ROW / 2.0 + 4.0 };
     let label = svg::text(at(0.0), Anchor::Start, "", name(level));
     let remark = |text: &str| svg::text(at(USED.0), Anchor::Start, "quiet", text);
     match &level.role {
         LevelRole::BestEffort => vec![label, remark("for traffic without a contract")],
         LevelRole::Unused => vec![label, remark("not used")],
         &LevelRole::Contracts { budget, used_most, used_mean, flows } => {
-            let share_of_axis = Share::of(flows as f64, axis as f64);
+            let share_of_axis = ShareOfWhole::of(flows as f64, axis as f64);
             vec![
                 label,
-                svg::text(at(BUDGET), Anchor::End, "", numbers::budget(budget)),
-                bar(USED, Share::of(1.0, 1.0), "pipe"),
+                svg::text(at(BUDGET), Anchor::End, "", format!("{budget:#}")),
+                bar(USED, ShareOfWhole::of(1.0, 1.0), "pipe"),
                 bar(USED, used_most, &format!("step{PEAK_STEP}")),
                 bar(USED, used_mean, &format!("step{MEAN_STEP}")),
                 svg::text(at(USED_END), Anchor::End, "", numbers::percent(used_most)),
-                bar(FLOWS, Share::of(1.0, 1.0), "pipe"),
+                bar(FLOWS, ShareOfWhole::of(1.0, 1.0), "pipe"),
                 bar(FLOWS, share_of_axis, &format!("step{MEAN_STEP}")),
                 svg::text(at(PANEL), Anchor::End, "", numbers::count(flows)),
             ]
@@ -123,7 +123,7 @@ fn row(level: &Level, axis: u64) -> Vec<Element> {
     }
 }
 
-fn bar((x, width): (f64, f64), share: Share, class: &str) -> Element {
-    let at = Point { x, y: (ROW - BAR) / 2.0 };
+fn bar((x, width): (f64, f64), share: ShareOfWhole, class: &str) -> MarkupElement {
+    let at = Position { x, y: (ROW - BAR) / 2.0 };
     svg::rect(Area { at, width: share.length(width), height: BAR }, class)
 }

@@ -5,22 +5,23 @@ use std::time::Duration;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::findings::*;
-use super::scale::Share;
+use super::scale::ShareOfWhole;
 
 /// The nodes and links of a k-ary fat tree.
-pub(crate) fn fat_tree(k: usize) -> (Vec<Node>, Vec<Link>) {
+pub(crate) fn fat_tree(k: usize) -> (Vec<DrawnNode>, Vec<DrawnLink>) {
     let half = k / 2;
-    let mut nodes: Vec<Node> =
-        (0..half * half).map(|i| Node { name: format!("core{}", i + 1), tier: NodeTier::Core, pod: None }).collect();
+    let mut nodes: Vec<DrawnNode> = (0..half * half)
+        .map(|i| DrawnNode { name: format!("core{}", i + 1), tier: NodeTier::Core, pod: None })
+        .collect();
     let mut links = Vec::new();
-    let add = |nodes: &mut Vec<Node>, name: String, tier: NodeTier, pod: usize| {
-        nodes.push(Node { name, tier, pod: Some(pod) });
+    let add = |nodes: &mut Vec<DrawnNode>, name: String, tier: NodeTier, pod: usize| {
+        nodes.push(DrawnNode { name, tier, pod: Some(pod) });
         nodes.len() - 1
     };
-    let mut join = |nodes: &[Node], low: usize, high: usize, up: LinkTier, down: LinkTier| {
+    let mut join = |nodes: &[DrawnNode], low: usize, high: usize, up: LinkTier, down: LinkTier| {
         for (from, to, tier) in [(low, high, up), (high, low, down)] {
             let name = format!("{}->{}", nodes[from].name, nodes[to].name);
-            links.push(Link { name, from, to, tier, rate: Rate::from_gbit(1) });
+            links.push(DrawnLink { name, from, to, tier, rate: Rate::from_gbit(1) });
         }
     };
     for pod in 0..k {
@@ -56,7 +57,7 @@ pub(crate) fn findings() -> Findings {
         ContenderDecision::Refused("LATENCY"),
     ];
     Findings {
-        setting: Setting {
+        setting: ReportSetting {
             version: "0.1.0",
             command: "wayleave demo --scenario 8 --out 'a & b'".into(),
             topology: "fat-tree:k=4,queues=8".into(),
@@ -103,8 +104,8 @@ fn ask(number: usize) -> RequestRow {
     }
 }
 
-fn proof(links: &[Link]) -> Proof {
-    let hop = |(index, link): (usize, &Link)| ProofHop {
+fn proof(links: &[DrawnLink]) -> BoundTerms {
+    let hop = |(index, link): (usize, &DrawnLink)| ProofHop {
         link: link.name.clone(),
         queue: index as u8,
         budget: Time::from_micros(100),
@@ -112,16 +113,16 @@ fn proof(links: &[Link]) -> Proof {
         flows: 17,
     };
     let hops = links.iter().take(6).enumerate().map(hop).collect();
-    Proof { ask: ask(7), hops, constants: Time::ZERO, bound: Time::from_micros(600) }
+    BoundTerms { ask: ask(7), hops, constants: Time::ZERO, bound: Time::from_micros(600) }
 }
 
-fn contender(name: &'static str, links: &[Link], step: u64, admitted: usize) -> Contender {
+fn contender(name: &'static str, links: &[DrawnLink], step: u64, admitted: usize) -> Contender {
     let link = |index: usize| LinkUse {
         reserved: Rate::from_mbit(index as u64 * step % 1_001),
         flows: index,
-        fullest: Share::of(index as f64, 100.0),
+        fullest: ShareOfWhole::of(index as f64, 100.0),
     };
-    let level = |queue: usize| Level {
+    let level = |queue: usize| QueueLevel {
         place: if queue == 0 { PortKind::Host } else { PortKind::Switch },
         queue: queue.saturating_sub(1),
         role: match queue {
@@ -129,8 +130,8 @@ fn contender(name: &'static str, links: &[Link], step: u64, admitted: usize) -> 
             8 => LevelRole::BestEffort,
             _ => LevelRole::Contracts {
                 budget: Time::from_micros(500),
-                used_most: Share::of(9.0, 10.0),
-                used_mean: Share::of(3.0, 10.0),
+                used_most: ShareOfWhole::of(9.0, 10.0),
+                used_mean: ShareOfWhole::of(3.0, 10.0),
                 flows: 100 * queue,
             },
         },

@@ -4,9 +4,9 @@ use super::palette::STEPS;
 
 /// A share of a whole, from 0 to 1; values beyond an end count as the end.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Share(f64);
+pub struct ShareOfWhole(f64);
 
-impl Share {
+impl ShareOfWhole {
     /// `part / whole`; nothing of nothing is nothing.
     pub fn of(part: f64, whole: f64) -> Self {
         let share = if whole > 0.0 { part / whole } else { 0.0 };
@@ -19,14 +19,14 @@ impl Share {
     }
 
     /// The mean; nothing for no shares.
-    pub fn mean(shares: impl IntoIterator<Item = Share>) -> Self {
+    pub fn mean(shares: impl IntoIterator<Item = ShareOfWhole>) -> Self {
         let (sum, count) = shares.into_iter().fold((0.0, 0.0), |(sum, count), share| (sum + share.0, count + 1.0));
         Self::of(sum, count)
     }
 
     /// The largest; nothing for no shares.
-    pub fn max(shares: impl IntoIterator<Item = Share>) -> Self {
-        Self(shares.into_iter().map(Share::get).fold(0.0, f64::max))
+    pub fn max(shares: impl IntoIterator<Item = ShareOfWhole>) -> Self {
+        Self(shares.into_iter().map(ShareOfWhole::get).fold(0.0, f64::max))
     }
 
     /// As a length, of `full` for the whole.
@@ -52,16 +52,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_stays_between_nothing_and_all() {
+    fn a_share_stays_between_zero_and_one() {
         for (part, whole, expected) in [(1.0, 4.0, 0.25), (5.0, 4.0, 1.0), (-1.0, 4.0, 0.0), (1.0, 0.0, 0.0)] {
-            assert_eq!(Share::of(part, whole).get(), expected);
+            assert_eq!(ShareOfWhole::of(part, whole).get(), expected);
         }
-        assert_eq!(Share::of(f64::NAN, 1.0).get(), 0.0);
+        assert_eq!(ShareOfWhole::of(f64::NAN, 1.0).get(), 0.0);
     }
 
     #[test]
-    fn steps_divide_the_scale_evenly_and_nothing_has_none() {
-        let step = |percent: f64| Share::of(percent, 100.0).step();
+    fn steps_divide_the_scale_evenly_and_zero_has_none() {
+        let step = |percent: f64| ShareOfWhole::of(percent, 100.0).step();
         let expected =
             [(0.0, None), (0.1, Some(0)), (20.0, Some(0)), (20.1, Some(1)), (80.1, Some(4)), (100.0, Some(4))];
         for (percent, expected) in expected {
@@ -70,8 +70,8 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_maximum_of_no_links_are_nothing() {
-        assert_eq!((Share::mean([]).get(), Share::max([]).get()), (0.0, 0.0));
+    fn mean_and_maximum_of_no_links_are_zero() {
+        assert_eq!((ShareOfWhole::mean([]).get(), ShareOfWhole::max([]).get()), (0.0, 0.0));
     }
 
     #[test]

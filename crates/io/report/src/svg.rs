@@ -1,11 +1,11 @@
 //! Shapes: short names for the few elements of SVG that the figures are made of.
 
-use super::markup::Element;
+use super::markup::MarkupElement;
 use super::palette;
 
 /// A place in a figure, in pixels from its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct Position {
     /// To the right.
     pub x: f64,
     /// Downwards.
@@ -16,7 +16,7 @@ pub struct Point {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// Its upper left corner.
-    pub at: Point,
+    pub at: Position,
     /// Its width.
     pub width: f64,
     /// Its height.
@@ -53,11 +53,11 @@ impl FigureBackground {
     }
 
     /// Returns the height of the space above the figure, and a title if the figure is in a file.
-    pub fn title(self, title: &str) -> (f64, Option<Element>) {
+    pub fn title(self, title: &str) -> (f64, Option<MarkupElement>) {
         match self {
             Self::Page => (0.0, None),
             Self::File => {
-                let at = Point { x: self.side(), y: 30.0 };
+                let at = Position { x: self.side(), y: 30.0 };
                 (44.0, Some(text(at, Anchor::Start, "title", title)))
             }
         }
@@ -65,45 +65,53 @@ impl FigureBackground {
 }
 
 /// A figure that can be read aloud: title and description come first.
-pub fn figure(id: &str, size: (f64, f64), ground: FigureBackground, title: &str, description: &str) -> Element {
+pub fn figure(
+    id: &str,
+    size: (f64, f64),
+    background: FigureBackground,
+    title: &str,
+    description: &str,
+) -> MarkupElement {
     let (title_id, description_id) = (format!("{id}-title"), format!("{id}-desc"));
     let (width, height) = size;
-    let figure = Element::new("svg")
+    let figure = MarkupElement::new("svg")
         .with("xmlns", "http://www.w3.org/2000/svg")
         .class("figure")
         .with("viewBox", format!("0 0 {} {}", number(width), number(height)))
         .with("role", "img")
         .with("aria-labelledby", format!("{title_id} {description_id}"))
-        .child(Element::new("title").with("id", &title_id).text(title))
-        .child(Element::new("desc").with("id", &description_id).text(description));
-    match ground {
+        .child(MarkupElement::new("title").with("id", &title_id).text(title))
+        .child(MarkupElement::new("desc").with("id", &description_id).text(description));
+    match background {
         FigureBackground::Page => figure,
         FigureBackground::File => {
-            let paper = Area { at: Point { x: 0.0, y: 0.0 }, width, height };
+            let paper = Area { at: Position { x: 0.0, y: 0.0 }, width, height };
             let figure = figure.with("width", number(width)).with("height", number(height));
-            figure.child(Element::new("style").text(palette::stylesheet())).child(rect(paper, "paper"))
+            figure.child(MarkupElement::new("style").text(palette::stylesheet())).child(rect(paper, "paper"))
         }
     }
 }
 
 /// A figure as the text of a file.
-pub fn file(figure: &Element) -> String {
+pub fn file(figure: &MarkupElement) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{figure}\n")
 }
 
 /// A group.
-pub fn group(children: impl IntoIterator<Item = Element>) -> Element {
-    Element::new("g").children(children)
+pub fn group(children: impl IntoIterator<Item = MarkupElement>) -> MarkupElement {
+    MarkupElement::new("g").children(children)
 }
 
 /// A group that is moved.
-pub fn moved(to: Point, children: impl IntoIterator<Item = Element>) -> Element {
-    Element::new("g").with("transform", format!("translate({} {})", number(to.x), number(to.y))).children(children)
+pub fn moved(to: Position, children: impl IntoIterator<Item = MarkupElement>) -> MarkupElement {
+    MarkupElement::new("g")
+        .with("transform", format!("translate({} {})", number(to.x), number(to.y)))
+        .children(children)
 }
 
 /// A rectangle.
-pub fn rect(area: Area, class: &str) -> Element {
-    Element::new("rect")
+pub fn rect(area: Area, class: &str) -> MarkupElement {
+    MarkupElement::new("rect")
         .class(class)
         .with("x", number(area.at.x))
         .with("y", number(area.at.y))
@@ -112,8 +120,8 @@ pub fn rect(area: Area, class: &str) -> Element {
 }
 
 /// A straight line of a width.
-pub fn line(from: Point, to: Point, width: f64, class: &str) -> Element {
-    Element::new("line")
+pub fn line(from: Position, to: Position, width: f64, class: &str) -> MarkupElement {
+    MarkupElement::new("line")
         .class(class)
         .with("x1", number(from.x))
         .with("y1", number(from.y))
@@ -123,8 +131,8 @@ pub fn line(from: Point, to: Point, width: f64, class: &str) -> Element {
 }
 
 /// One line of text; `at` is on its baseline.
-pub fn text(at: Point, anchor: Anchor, class: &str, text: impl Into<String>) -> Element {
-    let element = Element::new("text").class(class).with("x", number(at.x)).with("y", number(at.y));
+pub fn text(at: Position, anchor: Anchor, class: &str, text: impl Into<String>) -> MarkupElement {
+    let element = MarkupElement::new("text").class(class).with("x", number(at.x)).with("y", number(at.y));
     let element = match anchor {
         Anchor::Start => element,
         Anchor::Middle => element.with("text-anchor", "middle"),
@@ -165,7 +173,7 @@ mod tests {
 
     #[test]
     fn areas_that_only_touch_do_not_overlap() {
-        let area = |x: f64| Area { at: Point { x, y: 0.0 }, width: 10.0, height: 5.0 };
+        let area = |x: f64| Area { at: Position { x, y: 0.0 }, width: 10.0, height: 5.0 };
         assert!(!area(0.0).overlaps(&area(10.0)));
         assert!(area(0.0).overlaps(&area(9.9)));
     }

@@ -1,8 +1,9 @@
 //! The tables of the page.
 
-use super::findings::{ContenderDecision, DecisionRow, Findings, LinkTier, Proof, RequestRow, VerifiedSet};
-use super::markup::Element;
+use super::findings::{BoundTerms, ContenderDecision, DecisionRow, Findings, LinkTier, RequestRow, VerifiedSet};
+use super::markup::MarkupElement;
 use super::numbers;
+use wayleave_units::Human;
 
 /// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +16,11 @@ pub enum Column {
 
 use Column::{Number, Text};
 
-fn new(name: &'static str) -> Element {
-    Element::new(name)
+fn new(name: &'static str) -> MarkupElement {
+    MarkupElement::new(name)
 }
 
-fn cell(name: &'static str, column: Column, text: impl Into<String>) -> Element {
+fn cell(name: &'static str, column: Column, text: impl Into<String>) -> MarkupElement {
     let cell = new(name).text(text);
     if column == Number { cell.class("number") } else { cell }
 }
@@ -31,7 +32,7 @@ pub fn table(
     groups: &[(&str, usize)],
     heads: &[(&str, Column)],
     rows: impl IntoIterator<Item = Vec<String>>,
-) -> Element {
+) -> MarkupElement {
     let group = |&(name, columns): &(&str, usize)| {
         // A head without a name would be read aloud.
         let cell = new(if name.is_empty() { "td" } else { "th" }).text(name).with("colspan", columns);
@@ -53,12 +54,12 @@ pub fn table(
 }
 
 /// A table that may be wider or longer than the page: it scrolls in its box, and the keyboard reaches it.
-pub fn boxed(label: &str, table: Element) -> Element {
+pub fn boxed(label: &str, table: MarkupElement) -> MarkupElement {
     new("div").class("scroll").with("tabindex", 0).with("role", "region").with("aria-label", label).child(table)
 }
 
-/// The contracts that came closest to their bounds.
-pub fn verified(verified: &VerifiedSet) -> Element {
+/// The contracts that came contract.
+pub fn verified(verified: &VerifiedSet) -> MarkupElement {
     const SHOWN: usize = 40;
     let heads = [
         ("contract", Text),
@@ -71,19 +72,19 @@ pub fn verified(verified: &VerifiedSet) -> Element {
     let rows = verified.contracts.iter().take(SHOWN).map(|contract| {
         vec![
             contract.name.clone(),
-            numbers::at_most(contract.bound),
-            contract.today.map_or_else(|| "-".to_owned(), numbers::at_most),
-            numbers::at_most(contract.worst),
+            contract.bound.up(),
+            contract.today.map_or_else(|| "-".to_owned(), Human::up),
+            contract.worst.up(),
             numbers::percent(contract.share()),
             numbers::count(contract.drops),
         ]
     });
-    let caption = "Contracts with the packets closest to their bounds";
+    let caption = "Contracts whose packets were closest to their bounds";
     boxed(caption, table(caption, &[], &heads, rows))
 }
 
 /// Contender by contender.
-pub fn comparison(findings: &Findings) -> Element {
+pub fn comparison(findings: &Findings) -> MarkupElement {
     let of_all = format!("admitted of {}", numbers::count(findings.setting.requests));
     let heads = [
         ("scheme", Text),
@@ -114,7 +115,7 @@ pub fn comparison(findings: &Findings) -> Element {
 }
 
 /// Link tier by link tier.
-pub fn tiers(findings: &Findings) -> Element {
+pub fn tiers(findings: &Findings) -> MarkupElement {
     let mut heads = vec![("links", Text)];
     let mut groups = vec![("", 1)];
     for contender in &findings.contenders {
@@ -130,7 +131,7 @@ pub fn tiers(findings: &Findings) -> Element {
 }
 
 /// Refusals by stable code.
-pub fn reasons(findings: &Findings) -> Element {
+pub fn reasons(findings: &Findings) -> MarkupElement {
     let codes = codes(findings);
     let mut heads = vec![("scheme", Text)];
     heads.extend(codes.iter().map(|&code| (code, Number)));
@@ -159,7 +160,7 @@ pub fn codes(findings: &Findings) -> Vec<&'static str> {
 }
 
 /// A bound, term by term.
-pub fn proof(proof: &Proof) -> Element {
+pub fn proof(proof: &BoundTerms) -> MarkupElement {
     let heads = [
         ("queue", Text),
         ("priority", Number),
@@ -174,22 +175,22 @@ pub fn proof(proof: &Proof) -> Element {
             vec![
                 hop.link.clone(),
                 hop.queue.to_string(),
-                numbers::at_least(hop.budget),
-                numbers::at_most(hop.worst_now),
+                hop.budget.down(),
+                hop.worst_now.up(),
                 numbers::count(hop.flows),
             ]
         })
         .collect();
     let sum = |name: &str, time: String| vec![name.to_owned(), String::new(), time, String::new(), String::new()];
-    rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
-    rows.push(sum("end-to-end delay bound", numbers::at_most(proof.bound)));
-    rows.push(sum("requested deadline", numbers::at_least(proof.ask.deadline)));
+    rows.push(sum("propagation and processing", proof.constants.up()));
+    rows.push(sum("end-to-end delay bound", proof.bound.up()));
+    rows.push(sum("requested deadline", proof.ask.deadline.down()));
     let caption = format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask));
     boxed("One delay bound by hop", table(&caption, &[], &heads, rows).class("sum"))
 }
 
 /// Returns the table of decisions on the first requests.
-pub fn decisions(findings: &Findings) -> Element {
+pub fn decisions(findings: &Findings) -> MarkupElement {
     let mut heads = vec![
         ("request", Text),
         ("name", Text),
@@ -203,7 +204,7 @@ pub fn decisions(findings: &Findings) -> Element {
     let row = |row: &DecisionRow| {
         let RequestRow { number, name, from, to, rate, burst, deadline } = &row.ask;
         let mut cells = vec![numbers::count(*number), name.clone(), from.clone(), to.clone()];
-        cells.extend([numbers::rate(*rate), numbers::size(*burst), numbers::at_least(*deadline)]);
+        cells.extend([rate.up(), burst.up(), deadline.down()]);
         cells.extend(row.answers.iter().map(answer));
         cells
     };
@@ -220,13 +221,13 @@ fn answer(answer: &ContenderDecision) -> String {
                 0 => String::new(),
                 moved => format!(", {} moved", numbers::counted(*moved, "flow")),
             };
-            format!("{} ({}){moved}", numbers::at_most(*bound), queues.join(" "))
+            format!("{} ({}){moved}", bound.up(), queues.join(" "))
         }
     }
 }
 
 /// Returns the table of all links with their reservations by contender. The script makes its columns sortable.
-pub fn links(findings: &Findings) -> Element {
+pub fn links(findings: &Findings) -> MarkupElement {
     const OF_LINK: [(&str, Column); 3] = [("link", Text), ("kind", Text), ("line rate, Mbit/s", Number)];
     const OF_CONTENDER: [(&str, Column); 3] =
         [("reserved, Mbit/s", Number), ("flows", Number), ("fullest queue", Number)];
@@ -248,7 +249,7 @@ pub fn links(findings: &Findings) -> Element {
 }
 
 /// Names and values.
-pub fn parameters(findings: &Findings) -> Element {
+pub fn parameters(findings: &Findings) -> MarkupElement {
     let pair = |(name, value): &(&str, String)| [new("dt").text(*name), new("dd").text(value)];
     new("dl").children(findings.setting.parameters.iter().flat_map(pair))
 }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
-use super::findings::{Contender, Findings, LinkTier, Proof};
-use super::scale::Share;
+use wayleave_units::Human;
+
+use super::findings::{BoundTerms, Contender, Findings, LinkTier};
+use super::scale::ShareOfWhole;
 use super::{numbers, tables};
 
 /// The widest line.
 const WIDTH: usize = 100;
-/// Number of contracts shown that came closest to their bounds.
+/// Number of contracts shown that came contract.
 const CLOSEST: usize = 5;
 /// The length of a bar.
 const BAR: usize = 12;
@@ -176,31 +178,25 @@ fn utilisation(text: &mut Text, findings: &Findings) {
 }
 
 /// A bar in eighths of a character, on a ground of dots.
-fn bar(share: Share) -> String {
+fn bar(share: ShareOfWhole) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = share.length((BAR * 8) as f64).round() as usize;
     let filled = format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]);
     format!("{filled}{}", "·".repeat(BAR - columns(&filled)))
 }
 
-fn proof(text: &mut Text, proof: &Proof) {
+fn proof(text: &mut Text, proof: &BoundTerms) {
     text.heading("One proven delay bound by hop");
     text.paragraph(&format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask)), "  ", "  ");
     let heads = ["", "priority", "delay budget", "worst case today", "flows there"];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(proof.hops.iter().map(|hop| {
-        [
-            hop.link.clone(),
-            hop.queue.to_string(),
-            numbers::at_least(hop.budget),
-            numbers::at_most(hop.worst_now),
-            numbers::count(hop.flows),
-        ]
+        [hop.link.clone(), hop.queue.to_string(), hop.budget.down(), hop.worst_now.up(), numbers::count(hop.flows)]
     }));
     let sum = |name: &str, time: String| [name.to_owned(), String::new(), time, String::new(), String::new()];
-    rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
-    rows.push(sum("end-to-end delay bound", numbers::at_most(proof.bound)));
-    rows.push(sum("requested deadline", numbers::at_least(proof.ask.deadline)));
+    rows.push(sum("propagation and processing", proof.constants.up()));
+    rows.push(sum("end-to-end delay bound", proof.bound.up()));
+    rows.push(sum("requested deadline", proof.ask.deadline.down()));
     table(text, &rows, 1);
     text.paragraph(&numbers::about_proof(proof), "  ", "  ");
 }
@@ -224,15 +220,13 @@ fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item =
 fn verification(text: &mut Text, findings: &Findings) {
     text.heading("Packet-level verification");
     text.paragraph(&numbers::about_verification(findings), "  ", "  ");
-    let mut rows = vec![
-        ["closest to their bounds", "bound", "current bound", "worst observed", "of the bound"].map(str::to_owned),
-    ];
+    let mut rows = vec![["contract", "bound", "current bound", "worst observed", "of the bound"].map(str::to_owned)];
     rows.extend(findings.verified.contracts.iter().take(CLOSEST).map(|contract| {
         [
             contract.name.clone(),
-            numbers::at_most(contract.bound),
-            contract.today.map_or_else(|| "-".to_owned(), numbers::at_most),
-            numbers::at_most(contract.worst),
+            contract.bound.up(),
+            contract.today.map_or_else(|| "-".to_owned(), Human::up),
+            contract.worst.up(),
             numbers::percent(contract.share()),
         ]
     }));
@@ -301,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_share() {
-        let of = |percent: f64| bar(Share::of(percent, 100.0));
+        let of = |percent: f64| bar(ShareOfWhole::of(percent, 100.0));
         assert_eq!(of(0.0), "·".repeat(BAR));
         assert_eq!(of(100.0), "█".repeat(BAR));
         assert_eq!(of(50.0).chars().filter(|&character| character == '█').count(), BAR / 2);

@@ -2,9 +2,9 @@
 //! packet.
 
 use super::findings::VerifiedSet;
-use super::markup::Element;
+use super::markup::MarkupElement;
 use super::numbers;
-use super::svg::{self, Anchor, FigureBackground, Point, number};
+use super::svg::{self, Anchor, FigureBackground, Position, number};
 
 const PANEL: f64 = 560.0;
 const GAP: f64 = 72.0;
@@ -18,11 +18,11 @@ const BOTTOM: f64 = 52.0;
 const QUARTERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// The figure.
-pub fn draw(verified: &VerifiedSet) -> Element {
+pub fn draw(verified: &VerifiedSet) -> MarkupElement {
     let size = (2.0 * PANEL + GAP, TOP + HEIGHT + BOTTOM);
     let title = "Packet delay relative to the bound";
     let figure = svg::figure("verified", size, FigureBackground::Page, title, &description(verified));
-    let right = Point { x: PANEL + GAP, y: 0.0 };
+    let right = Position { x: PANEL + GAP, y: 0.0 };
     figure.children(distribution(verified)).child(svg::moved(right, contracts(verified)))
 }
 
@@ -35,36 +35,36 @@ fn description(verified: &VerifiedSet) -> String {
 }
 
 /// Returns the position of a share of the width and of the height.
-fn at(x: f64, y: f64) -> Point {
-    Point { x: LEFT + x * (PANEL - LEFT - RIGHT), y: TOP + (1.0 - y) * HEIGHT }
+fn at(x: f64, y: f64) -> Position {
+    Position { x: LEFT + x * (PANEL - LEFT - RIGHT), y: TOP + (1.0 - y) * HEIGHT }
 }
 
-fn heading(text: &str) -> Element {
-    svg::text(Point { x: 0.0, y: 18.0 }, Anchor::Start, "head", text)
+fn heading(text: &str) -> MarkupElement {
+    svg::text(Position { x: 0.0, y: 18.0 }, Anchor::Start, "head", text)
 }
 
-fn below(text: &str) -> Element {
+fn below(text: &str) -> MarkupElement {
     let middle = at(0.5, 0.0);
-    svg::text(Point { x: middle.x, y: middle.y + 40.0 }, Anchor::Middle, "quiet", text)
+    svg::text(Position { x: middle.x, y: middle.y + 40.0 }, Anchor::Middle, "quiet", text)
 }
 
 /// Rules at the marks of both axes, with their texts.
-fn grid(x: &[(f64, String)], y: &[(f64, String)]) -> Vec<Element> {
+fn grid(x: &[(f64, String)], y: &[(f64, String)]) -> Vec<MarkupElement> {
     let mut parts = Vec::new();
     for (share, text) in x {
         let (low, high) = (at(*share, 0.0), at(*share, 1.0));
         parts.push(svg::line(low, high, 1.0, "rule"));
-        parts.push(svg::text(Point { x: low.x, y: low.y + 18.0 }, Anchor::Middle, "quiet", text));
+        parts.push(svg::text(Position { x: low.x, y: low.y + 18.0 }, Anchor::Middle, "quiet", text));
     }
     for (share, text) in y {
         let (left, right) = (at(0.0, *share), at(1.0, *share));
         parts.push(svg::line(left, right, 1.0, "rule"));
-        parts.push(svg::text(Point { x: left.x - 8.0, y: left.y + 4.0 }, Anchor::End, "quiet", text));
+        parts.push(svg::text(Position { x: left.x - 8.0, y: left.y + 4.0 }, Anchor::End, "quiet", text));
     }
     parts
 }
 
-fn distribution(verified: &VerifiedSet) -> Vec<Element> {
+fn distribution(verified: &VerifiedSet) -> Vec<MarkupElement> {
     let marks = || QUARTERS.map(|share| (share, format!("{:.0} %", share * 100.0)));
     let mut parts =
         vec![heading("All packets"), below("packet delay as a share of the bound; the right edge is the bound")];
@@ -87,13 +87,13 @@ fn distribution(verified: &VerifiedSet) -> Vec<Element> {
     parts
 }
 
-fn curve(d: &str, width: f64) -> Element {
-    let path = Element::new("path").class("s0").with("fill", "none").with("stroke-width", number(width));
+fn curve(d: &str, width: f64) -> MarkupElement {
+    let path = MarkupElement::new("path").class("s0").with("fill", "none").with("stroke-width", number(width));
     path.with("stroke-linecap", "round").with("d", d.trim_end())
 }
 
 /// Every contract on two logarithmic axes of the same length.
-fn contracts(verified: &VerifiedSet) -> Vec<Element> {
+fn contracts(verified: &VerifiedSet) -> Vec<MarkupElement> {
     let times = || verified.contracts.iter().flat_map(|contract| [contract.bound, contract.worst]);
     let nanos = |time: wayleave_units::Time| time.as_nanos().max(1);
     let low = times().map(nanos).min().unwrap_or(1).ilog10();

@@ -14,7 +14,7 @@ use wayleave_protocol::check::{CheckReport, CheckTask, MAX_PROBES, ProbeCounts, 
 use wayleave_topology::Network;
 
 use crate::interfaces::NodeInterface;
-use crate::node::Node;
+use crate::node::NodeDriver;
 use crate::probe::Template;
 
 /// Interval between probes, and between polls for probes that were seen.
@@ -58,7 +58,7 @@ struct Sending {
 
 impl Checks {
     /// These checks are on, and no others.
-    pub fn set(&mut self, tasks: Vec<CheckTask>, node: &mut impl Node) {
+    pub fn set(&mut self, tasks: Vec<CheckTask>, node: &mut impl NodeDriver) {
         self.watches.retain(|id, _| tasks.iter().any(|task| task.id == *id));
         for CheckTask { id, sends } in tasks {
             let is_room = self.watches.len() < MAX;
@@ -85,7 +85,7 @@ impl Checks {
     }
 
     /// Returns the reports of all checks; `None` if none is on.
-    pub fn reports(&self, node: &mut impl Node) -> Option<Vec<CheckReport>> {
+    pub fn reports(&self, node: &mut impl NodeDriver) -> Option<Vec<CheckReport>> {
         if self.watches.is_empty() {
             return None;
         }
@@ -95,7 +95,7 @@ impl Checks {
 }
 
 impl Watch {
-    fn begin(id: &str, is_room: bool, node: &mut impl Node) -> Self {
+    fn begin(id: &str, is_room: bool, node: &mut impl NodeDriver) -> Self {
         let mark = u64::from_str_radix(id, 16).map(u64::to_be_bytes);
         let opened = match mark {
             _ if !is_room => Err(format!("{MAX} checks are already running")),
@@ -120,7 +120,7 @@ impl Watch {
     }
 
     /// Begins to send, once.
-    fn send(&mut self, probes: Probes, node: &mut impl Node) {
+    fn send(&mut self, probes: Probes, node: &mut impl NodeDriver) {
         if self.sending.is_some() || self.sent > 0 || self.trouble.is_some() {
             return;
         }

@@ -10,7 +10,7 @@ use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 /// A VM, or a host's own interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Location {
+pub struct EndpointLocation {
     /// The host that it is on.
     pub host: NodeId,
     /// The address of its interface.
@@ -22,7 +22,7 @@ pub struct Location {
 pub struct Environment {
     network: Arc<Network>,
     /// VMs by their names, and hosts' own interfaces as `host:NAME`.
-    locations: BTreeMap<String, Location>,
+    locations: BTreeMap<String, EndpointLocation>,
     on: HashMap<NodeId, Vec<String>>,
     down: HashSet<LinkId>,
 }
@@ -44,24 +44,24 @@ impl Environment {
 
     /// Creates the environment from the controller's answer. Names that the network does not know are left out: the
     /// controller sends them again with the network that has them.
-    pub fn of(network: Arc<Network>, told: &Neighbours) -> Self {
+    pub fn of(network: Arc<Network>, events: &Neighbours) -> Self {
         let own_location = |host: NodeId| {
             let name = own(&network.node(host).name);
             let mac = mac_of(&name);
-            (name, Location { host, mac })
+            (name, EndpointLocation { host, mac })
         };
-        let mut locations: BTreeMap<String, Location> = network.hosts().map(own_location).collect();
-        for vm in &told.vms {
+        let mut locations: BTreeMap<String, EndpointLocation> = network.hosts().map(own_location).collect();
+        for vm in &events.vms {
             if let (Some(host), Ok(mac)) = (network.find_node(&vm.host), vm.mac.parse()) {
-                locations.insert(vm.id.clone(), Location { host, mac });
+                locations.insert(vm.id.clone(), EndpointLocation { host, mac });
             }
         }
         let mut on: HashMap<NodeId, Vec<String>> = HashMap::new();
         for (name, location) in &locations {
             on.entry(location.host).or_default().push(name.clone());
         }
-        let mut down: HashSet<LinkId> = told.down_links.iter().filter_map(|name| network.find_link(name)).collect();
-        for node in told.down_nodes.iter().filter_map(|name| network.find_node(name)) {
+        let mut down: HashSet<LinkId> = events.down_links.iter().filter_map(|name| network.find_link(name)).collect();
+        for node in events.down_nodes.iter().filter_map(|name| network.find_node(name)) {
             down.extend(network.links_from(node).iter().chain(network.links_into(node)));
         }
         Self { network, locations, on, down }
@@ -83,12 +83,12 @@ impl Environment {
     }
 
     /// A VM (`tenant:name`) or a host's own interface (`host:name`).
-    pub fn location(&self, name: &str) -> Option<Location> {
+    pub fn location(&self, name: &str) -> Option<EndpointLocation> {
         self.locations.get(name).copied()
     }
 
     /// All VMs and hosts' own interfaces, by name.
-    pub fn locations(&self) -> impl Iterator<Item = (&str, Location)> {
+    pub fn locations(&self) -> impl Iterator<Item = (&str, EndpointLocation)> {
         self.locations.iter().map(|(name, location)| (name.as_str(), *location))
     }
 
@@ -96,7 +96,7 @@ impl Environment {
     /// interface. Empty if nothing has that name.
     ///
     /// A VM comes before a host of the same name, as the controller reads it.
-    pub fn end(&self, tenant: &str, name: &str) -> Vec<(String, Location)> {
+    pub fn end(&self, tenant: &str, name: &str) -> Vec<(String, EndpointLocation)> {
         let vm = Id::new(tenant, name).to_string();
         if let Some(location) = self.location(&vm) {
             return vec![(vm, location)];

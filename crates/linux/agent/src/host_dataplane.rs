@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_dataplane::host::{HostPath, HostRule, Measured, Sample, SpoofReport};
+use wayleave_dataplane::host::{HostPath, HostRule, Measured, PacketSample, SpoofReport};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
@@ -22,7 +22,7 @@ pub struct Repairs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotedPackets {
     /// In order.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<PacketSample>,
     /// Number of bits of their numbers by which they were chosen.
     pub level: u32,
     /// Some that were chosen may be missing.
@@ -96,7 +96,7 @@ pub trait HostDataplane {
     ///
     /// # Errors
     /// The reason of the failure.
-    fn set_best_effort(&mut self, mac: Mac, ways: &[HostPath]) -> Result<(), String>;
+    fn set_best_effort(&mut self, mac: Mac, host_paths: &[HostPath]) -> Result<(), String>;
 
     /// Compares the programs and maps in the kernel with the installed rules, and restores them.
     ///

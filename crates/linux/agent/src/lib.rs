@@ -52,6 +52,6 @@ pub mod uninstall;
 pub mod warnings;
 pub mod worker;
 
-pub use node::Node;
+pub use node::NodeDriver;
 pub use options::{NodeOptions, Options, ReadTopology, delays};
 pub use run::{links, ports, remembered};

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured, Reason, SpoofReport};
+use wayleave_dataplane::host::{
+    ContractPackets, Host, HostPath, HostProgram, HostRule, Measured, PacketOutcome, SpoofReport,
+};
 use wayleave_dataplane::net::{
-    Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, plain_packets,
+    Attached, Hook, Namespace, PortQdisc, ToolBatch, VLAN_ROOM, attach_egress, attach_ingress, mtu, plain_packets,
 };
 use wayleave_dataplane::switch::SwitchPlan;
 use wayleave_packet_format::Mac;
@@ -73,7 +75,7 @@ impl LinuxHost {
     }
 
     fn attach(&self, interface: &str, program: HostProgram) -> Result<(), String> {
-        let mut batch = Batch::tc();
+        let mut batch = ToolBatch::tc();
         batch.extend(attach_ingress(interface, &self.host.pinned(program)));
         batch.run(&Namespace::current()).map_err(|error| error.to_string())
     }
@@ -95,7 +97,7 @@ impl LinuxHost {
         if fs::read_to_string(&file).is_ok_and(|before| before == text) && there.has_queues(interface, &queues) {
             return Ok(());
         }
-        let mut batch = Batch::tc();
+        let mut batch = ToolBatch::tc();
         batch.extend(lines);
         batch.run(&Namespace::current()).map_err(|error| error.to_string())?;
         let written = fs::create_dir_all(&self.folder).and_then(|()| fs::write(&file, text));
@@ -127,7 +129,7 @@ impl LinuxHost {
                 Hook::Ingress => self.attach(name, *program)?,
                 Hook::Egress => {
                     let lines = attach_egress(name, &self.host.pinned(*program));
-                    Batch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
+                    ToolBatch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
                 }
             }
             done.push(format!("the program of {name} was missing"));
@@ -145,7 +147,7 @@ impl LinuxHost {
         let names: BTreeSet<&str> =
             places.iter().map(|(name, ..)| name.as_str()).chain(self.host.waiting_interface()).collect();
         let (done, lines): (Vec<_>, Vec<_>) = names.iter().flat_map(|name| there.conflicting_filters(name)).unzip();
-        Batch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
+        ToolBatch::tc().extend(lines).run(&Namespace::current()).map_err(|error| error.to_string())?;
         self.beside = names.iter().flat_map(|name| there.beside(name)).collect();
         Ok(done)
     }
@@ -156,7 +158,7 @@ impl LinuxHost {
         for (name, Uplink { link, mtu, is_plain }) in self.uplinks.iter().filter(|(name, _)| index(name).is_some()) {
             if let Some(found) = there.mtu(name).filter(|found| found != mtu) {
                 let line = format!("link set dev {name} mtu {mtu}");
-                Batch::ip().extend([line]).run(&here).map_err(|error| error.to_string())?;
+                ToolBatch::ip().extend([line]).run(&here).map_err(|error| error.to_string())?;
                 done.push(format!("the MTU of {name} was {found} B"));
             }
             if *is_plain && there.merges(name) {
@@ -166,7 +168,7 @@ impl LinuxHost {
             let Some(queues) = self.planned(*link, name)? else { continue };
             if !there.has_queues(name, &queues) {
                 let lines = queues.rebuild(name).map_err(|error| error.to_string())?;
-                Batch::tc().extend(lines).run(&here).map_err(|error| error.to_string())?;
+                ToolBatch::tc().extend(lines).run(&here).map_err(|error| error.to_string())?;
                 done.push(format!("the queues of {name} had been changed"));
             }
         }
@@ -174,7 +176,7 @@ impl LinuxHost {
     }
 }
 
-fn traffic(serial: u64, contract: &Contract) -> Traffic {
+fn traffic(serial: u64, contract: &ContractPackets) -> Traffic {
     Traffic {
         serial,
         packets: contract.packets,
@@ -305,7 +307,7 @@ impl HostDataplane for LinuxHost {
     fn samples(&mut self) -> Result<Option<NotedPackets>, String> {
         let samples = self.host.samples();
         let counters = self.host.counters().map_err(|error| error.to_string())?;
-        let missed = counters.of(Reason::Unsampled);
+        let missed = counters.of(PacketOutcome::Unsampled);
         let Some(choice) = &mut self.choice else {
             let first = (self.follow > 0).then_some(0);
             self.host.sample(first).map_err(|error| error.to_string())?;

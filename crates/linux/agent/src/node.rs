@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::shares::message::PeerMessage;
 
 /// A host or a switch.
-pub trait Node: Driver {
+pub trait NodeDriver: Driver {
     /// Interfaces may have come or gone.
     fn refresh(&mut self);
 

@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use std::num::NonZeroU16;
-    use wayleave_packet_format::Packet;
+    use wayleave_packet_format::ParsedFrame;
 
     fn template(matching: Match) -> Template {
         let mac = |last| Mac::new([2, 0, 0, 0, 0, last]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_what_its_contract_matches() {
+    fn a_probe_has_the_fields_that_its_contract_matches() {
         let one = |address: &str| Some(address.parse().unwrap());
         let port = NonZeroU16::new(443);
         for (protocol, number) in [(None, 17), (Some(Protocol::TCP), 6), (Some(Protocol::SCTP), 132)] {
@@ -121,7 +121,7 @@ mod tests {
                     ..Match::default()
                 };
                 let frame = template(matching).frame(258);
-                let ip = Packet::parse(&frame).unwrap().ip.unwrap();
+                let ip = ParsedFrame::parse(&frame).unwrap().ip.unwrap();
                 assert_eq!(
                     (ip.protocol, ip.source.to_string(), ip.destination.to_string()),
                     (number, from.into(), to.into())
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_with_its_checksum_adds_up() {
+    fn a_header_with_its_checksum_sums_to_zero() {
         let frame = template(Match::default()).frame(0);
         assert_eq!(checksum(&frame[14..34]), 0);
         assert_eq!(frame.len(), 14 + 20 + 8 + PAYLOAD);

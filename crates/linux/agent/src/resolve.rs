@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wayleave_contracts::Match;
 use wayleave_dataplane::host::{HostPath, HostRule, Sender};
 use wayleave_dataplane::switch::{port_of, queue_of};
-use wayleave_packet_format::{Demand, MAX_TAGS, Mac, Selector, Tag};
+use wayleave_packet_format::{BucketDemand, MAX_TAGS, Mac, PacketSelector, Tag};
 use wayleave_protocol::Id;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract as document;
@@ -61,9 +61,9 @@ fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, DriverError> {
 pub fn receiver(rule: &Rule, network: &Network) -> Option<(String, Vec<String>)> {
     let routes = routes(rule, network).ok()?;
     let name = |link: LinkId| network.node(network.link(link).to).name.clone();
-    let way = |route: &Route| route.hops.iter().map(|hop| name(hop.link)).collect::<Vec<_>>();
-    let mut ways = routes.iter().map(way);
-    let (mut first, others) = (ways.next()?, ways.count());
+    let host_path = |route: &Route| route.hops.iter().map(|hop| name(hop.link)).collect::<Vec<_>>();
+    let mut host_paths = routes.iter().map(host_path);
+    let (mut first, others) = (host_paths.next()?, host_paths.count());
     let last = first.pop()?;
     Some((last, if others == 0 { first } else { Vec::new() }))
 }
@@ -100,7 +100,7 @@ pub fn resolve(
         routes.map(|route| host_path(environment.network(), &route.hops, here)).collect::<Result<_, _>>()?;
     Ok(HostRule {
         senders: senders.collect(),
-        demand: Demand {
+        demand: BucketDemand {
             rate: Rate::from_bits_per_second(rule.rate_bps),
             burst: Bytes::new(rule.burst_bytes),
             max_frame: rule.max_frame_bytes.map(Bytes::new),
@@ -110,8 +110,8 @@ pub fn resolve(
     })
 }
 
-fn selector(matching: Match, mac: Mac) -> Selector {
-    Selector {
+fn selector(matching: Match, mac: Mac) -> PacketSelector {
+    PacketSelector {
         destination: Some(mac),
         protocol: matching.protocol.map(wayleave_contracts::Protocol::number),
         source_address: matching.source_address,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_dataplane::clock::Clock;
-use wayleave_dataplane::host::Sample;
+use wayleave_dataplane::host::PacketSample;
 use wayleave_protocol::agent::{self, Samples, SentPackets};
 use wayleave_units::Time;
 
@@ -23,13 +23,13 @@ const MAX_BITS: u32 = 31;
 
 /// Number of bits by which packets are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Level {
+pub struct SamplingShift {
     bits: u32,
     /// Seconds in a row in which there were few.
     few: u32,
 }
 
-impl Level {
+impl SamplingShift {
     /// Returns the level after a second in which `count` packets were chosen, where at most `most` are reported.
     #[must_use]
     pub fn after(self, count: usize, most: u32) -> Self {
@@ -52,7 +52,7 @@ impl Level {
 /// State of a node's packet sampling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamplingRule {
-    level: Level,
+    level: SamplingShift,
     /// By the most bits by which any of those were chosen that are read next.
     bits: u32,
     /// Number of packets that could not be noted.
@@ -69,7 +69,7 @@ impl SamplingRule {
 
     /// Processes the samples of the last second; `missed` is the total that could not be noted so far. Also returns
     /// the new number of bits, if it changes.
-    pub fn next(&mut self, samples: Vec<Sample>, missed: u64) -> (NotedPackets, Option<u32>) {
+    pub fn next(&mut self, samples: Vec<PacketSample>, missed: u64) -> (NotedPackets, Option<u32>) {
         let is_incomplete = std::mem::replace(&mut self.missed, missed) != missed;
         let (before, after) = (self.level, self.level.after(samples.len(), self.most));
         self.level = after;
@@ -98,7 +98,7 @@ pub fn sample_report(
     }
     let mut sent: BTreeMap<(u64, Time), Vec<(u64, u64)>> = BTreeMap::new();
     let mut arrived = Vec::new();
-    for Sample { number, at, sent: what } in samples {
+    for PacketSample { number, at, sent: what } in samples {
         match what {
             Some(what) => sent.entry((what.serial, what.bound)).or_default().push((number, at.as_nanos())),
             None => arrived.push((number, at.as_nanos())),
@@ -122,8 +122,8 @@ mod tests {
     use wayleave_dataplane::host::Sent;
 
     #[test]
-    fn fewer_packets_are_chosen_while_there_are_many_and_it_settles() {
-        let mut level = Level::default();
+    fn the_sampling_rate_falls_with_load_and_settles() {
+        let mut level = SamplingShift::default();
         // 8,000 packets a second, of which each bit chooses half.
         level = level.after(8_000, FOLLOW);
         let bits = level.bits();
@@ -140,8 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_the_most_bits_by_which_its_packets_were_chosen() {
-        let at = |number| Sample { number, at: Time::ZERO, sent: None };
+    fn a_report_states_the_highest_sampling_level_of_its_packets() {
+        let at = |number| PacketSample { number, at: Time::ZERO, sent: None };
         let many = || vec![at(4); FOLLOW as usize + 1];
         let mut choice = SamplingRule::since(3, FOLLOW);
         let (noted, level) = choice.next(many(), 3);
@@ -157,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_told_by_contract_and_of_too_many_fewer_are_chosen() {
+    fn samples_are_reported_by_contract_and_sampling_is_reduced_under_load() {
         let at = Time::from_micros;
         let sample = |number, serial: u64| {
             let bound = Time::from_millis(serial);
-            Sample { number, at: at(number), sent: (serial > 0).then_some(Sent { serial, bound }) }
+            PacketSample { number, at: at(number), sent: (serial > 0).then_some(Sent { serial, bound }) }
         };
         let clock = Clock { boot: "a".to_owned(), ahead: at(9), error: None };
         let receiver = |serial: u64| (serial != 3).then(|| (format!("h{serial}"), vec!["s1".to_owned()]));

@@ -15,7 +15,7 @@ use wayleave_units::Time;
 
 use crate::environment::Environment;
 use crate::interfaces::{NodeInterface, places};
-use crate::node::Node;
+use crate::node::NodeDriver;
 use crate::samples::{self, FOLLOW, SamplingRule};
 
 /// The serial number under which a switch is set up.
@@ -25,7 +25,7 @@ const SET_UP: u64 = 0;
 pub type Indices = Box<dyn FnMut(&str) -> Option<u32> + Send>;
 
 /// The driver of a switch.
-pub struct Switch<S> {
+pub struct SwitchNode<S> {
     driver: S,
     network: Arc<Network>,
     switch: NodeId,
@@ -43,7 +43,7 @@ pub struct Switch<S> {
     tellings: u64,
 }
 
-impl<S: SwitchDriver> Switch<S> {
+impl<S: SwitchDriver> SwitchNode<S> {
     /// Creates the driver over a switch. The file records whether the switch is set up already.
     pub fn open(
         driver: S,
@@ -129,7 +129,7 @@ impl<S: SwitchDriver> Switch<S> {
     }
 }
 
-impl<S: SwitchDriver> Driver for Switch<S> {
+impl<S: SwitchDriver> Driver for SwitchNode<S> {
     fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, DriverError> {
         Ok(self.version().map(|version| (SET_UP, version)).into_iter().collect())
     }
@@ -156,7 +156,7 @@ impl<S: SwitchDriver> Driver for Switch<S> {
     }
 }
 
-impl<S: SwitchDriver> Node for Switch<S> {
+impl<S: SwitchDriver> NodeDriver for SwitchNode<S> {
     fn refresh(&mut self) {}
 
     fn repair(&mut self) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use wayleave_dataplane::host::Host;
-use wayleave_dataplane::net::{Batch, Injector, Namespace, output};
+use wayleave_dataplane::net::{Injector, Namespace, ToolBatch, output};
 
 use wayleave_client::Address;
 
@@ -45,8 +45,8 @@ fn notify_controller(name: &str, address: &Address) {
     if address.url.is_empty() {
         return;
     }
-    let told = ControllerClient::new(address.clone(), name).and_then(|talk| talk.leave());
-    match told {
+    let events = ControllerClient::new(address.clone(), name).and_then(|client| client.leave());
+    match events {
         Ok(()) => tracing::info!("node {name}: uninstalled; the controller was informed"),
         Err(error) => tracing::warn!(
             "node {name}: uninstalled, but the controller could not be informed and will report the agent as silent: {error}"
@@ -112,7 +112,7 @@ fn drop_queues(options: &NodeOptions, interface: &str) -> Result<(), String> {
     if !is_ours || crate::linux::index(interface).is_none() || !options.state.exists() {
         return Ok(());
     }
-    let mut batch = Batch::tc();
+    let mut batch = ToolBatch::tc();
     batch.line(format_args!("qdisc del dev {interface} root"));
     batch.run(&Namespace::current()).map_err(|error| error.to_string())
 }

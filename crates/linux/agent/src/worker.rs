@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::checks::Checks;
-use crate::machine::{Agent, AgentReply, AgentRequest, PollInterval, Request};
+use crate::machine::{Agent, AgentCall, AgentReply, AgentRequest, PollInterval};
 use wayleave_broker::process::LimitsLine;
 use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
@@ -23,7 +23,7 @@ use wayleave_units::Time;
 
 use crate::controller_client::ControllerReply;
 use crate::environment::Environment;
-use crate::node::Node;
+use crate::node::NodeDriver;
 use crate::shares::INTERVAL;
 use crate::shares::broker;
 use crate::shares::message::PeerMessage;
@@ -55,7 +55,7 @@ pub const PACE: PollInterval = PollInterval {
 
 /// Event for a worker.
 #[derive(Debug)]
-pub enum Event {
+pub enum WorkerEvent {
     /// Pending operations, or `None` if they are not known.
     Messages(u64, Option<ControllerReply<Messages>>),
     /// Something else was answered.
@@ -84,7 +84,7 @@ pub enum Event {
 #[derive(Debug)]
 pub enum ControllerNotice {
     /// This.
-    Request(Request),
+    Request(AgentCall),
     /// Heartbeat, with the measurements, counters and repairs of this session.
     Report(Box<Reports>),
     /// Cables without a carrier.
@@ -112,8 +112,8 @@ impl Cables {
     /// The links without carrier. One whose interface is not there has none either.
     fn without_carrier(&mut self) -> Option<BTreeSet<String>> {
         let there = (self.with_carrier)()?;
-        let is_dark = |(_, interface): &(&String, &String)| !there.contains(*interface);
-        Some(self.interfaces.iter().filter(is_dark).map(|(link, _)| link.clone()).collect())
+        let is_down = |(_, interface): &(&String, &String)| !there.contains(*interface);
+        Some(self.interfaces.iter().filter(is_down).map(|(link, _)| link.clone()).collect())
     }
 }
 
@@ -122,7 +122,7 @@ pub struct Worker<N> {
     agent: Agent<N>,
     cables: Cables,
     /// Links that have no carrier, or have not had it for long, with when that is over.
-    dark: BTreeMap<String, Option<Instant>>,
+    down_links: BTreeMap<String, Option<Instant>>,
     /// State of the cables that the controller knows.
     seen: Option<CarrierState>,
     see_at: Instant,
@@ -146,7 +146,7 @@ pub struct Worker<N> {
     broker: Option<Arc<broker::Connection>>,
 }
 
-impl<N: Node> Worker<N> {
+impl<N: NodeDriver> Worker<N> {
     /// Of a node of this network.
     pub fn new(
         node: N,
@@ -158,12 +158,12 @@ impl<N: Node> Worker<N> {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at, repair_at) = (began, began + REPORT_INTERVAL, began + REPAIR_AFTER);
-        let (dark, seen) = (BTreeMap::new(), None);
+        let (down_links, seen) = (BTreeMap::new(), None);
         let is_asking = false;
         Self {
             agent,
             cables,
-            dark,
+            down_links,
             seen,
             see_at: began,
             poller,
@@ -190,15 +190,15 @@ impl<N: Node> Worker<N> {
     }
 
     /// Runs until it is asked to end or the network is replaced; everything installed stays.
-    pub fn run(mut self, events: &Receiver<Event>) -> Option<Arc<Environment>> {
+    pub fn run(mut self, events: &Receiver<WorkerEvent>) -> Option<Arc<Environment>> {
         loop {
             self.work();
             let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
             let due = due.min(self.look_at).min(self.report_at).min(self.repair_at);
             let due = [self.divide_at, self.checks.due()].into_iter().flatten().fold(due, Instant::min);
             match events.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Event::OtherNetwork(environment)) => return Some(environment),
+                Ok(WorkerEvent::End) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(WorkerEvent::OtherNetwork(environment)) => return Some(environment),
                 Ok(event) => self.on_event(event),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -228,8 +228,8 @@ impl<N: Node> Worker<N> {
         }
         if self.divide_at.is_some_and(|at| now >= at) {
             let time = self.now();
-            let goes_on = self.agent.driver_mut().divide(time);
-            self.divide_at = goes_on.then(|| now + DIVIDE_EVERY);
+            let continues = self.agent.driver_mut().divide(time);
+            self.divide_at = continues.then(|| now + DIVIDE_EVERY);
         }
         self.see(now);
         self.check(now);
@@ -284,18 +284,18 @@ impl<N: Node> Worker<N> {
 
     /// A lost carrier counts at once; a carrier that is back has to stay for `STEADY_AFTER`.
     fn check_links(&mut self, now: Instant) {
-        let Some(dark) = self.cables.without_carrier() else { return };
-        for link in &dark {
-            if self.dark.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
+        let Some(down_links) = self.cables.without_carrier() else { return };
+        for link in &down_links {
+            if self.down_links.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
                 tracing::warn!(link, "no carrier");
             }
         }
-        for (link, over) in &mut self.dark {
-            if !dark.contains(link) {
+        for (link, over) in &mut self.down_links {
+            if !down_links.contains(link) {
                 over.get_or_insert(now + STEADY_AFTER);
             }
         }
-        self.dark.retain(|link, over| {
+        self.down_links.retain(|link, over| {
             let is_over = over.is_some_and(|over| over <= now);
             if is_over {
                 tracing::info!(link, "carrier restored");
@@ -307,7 +307,7 @@ impl<N: Node> Worker<N> {
     /// Reports the state of the cables until the controller knows it.
     fn see(&mut self, now: Instant) {
         let Some(epoch) = self.agent.epoch() else { return };
-        let sight = CarrierState { epoch, without_carrier: self.dark.keys().cloned().collect() };
+        let sight = CarrierState { epoch, without_carrier: self.down_links.keys().cloned().collect() };
         // In every session once, since the controller may remember what was seen in one before.
         if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
             self.see_at = now + REPORT_INTERVAL;
@@ -315,7 +315,7 @@ impl<N: Node> Worker<N> {
         }
     }
 
-    fn send(&mut self, request: Request) {
+    fn send(&mut self, request: AgentCall) {
         if let AgentRequest::Operations { epoch } = request.ask {
             // One request at a time is enough: it is answered as soon as there is an operation.
             if !self.is_asking {
@@ -326,12 +326,12 @@ impl<N: Node> Worker<N> {
         let _ = self.notifier.send(ControllerNotice::Request(request));
     }
 
-    fn on_event(&mut self, event: Event) {
+    fn on_event(&mut self, event: WorkerEvent) {
         let now = self.now();
         match event {
-            Event::Messages(number, told) => {
+            WorkerEvent::Messages(number, outgoing) => {
                 self.is_asking = false;
-                match told {
+                match outgoing {
                     Some(ControllerReply::Done(messages)) => {
                         self.agent.answer(now, number, AgentReply::Operations(messages.operations));
                     }
@@ -341,31 +341,31 @@ impl<N: Node> Worker<N> {
                     None => {}
                 }
             }
-            Event::Answered(number, answer) => {
+            WorkerEvent::Answered(number, answer) => {
                 if let AgentReply::Begun { epoch } = &answer {
                     tracing::info!(epoch, "session opened");
                 }
                 self.agent.answer(now, number, answer);
             }
-            Event::Interfaces => {
+            WorkerEvent::Interfaces => {
                 let now = Instant::now();
                 self.check_links(now);
                 // News need not wait.
                 self.see_at = now;
                 self.repair_at = self.repair_at.min(now + REPAIR_AFTER);
             }
-            Event::Seen(sight) => self.seen = Some(sight),
-            Event::Shares(shares) => {
+            WorkerEvent::Seen(sight) => self.seen = Some(sight),
+            WorkerEvent::Shares(shares) => {
                 self.agent.driver_mut().set_shares(now, *shares);
                 self.divide_at.get_or_insert_with(Instant::now);
                 // The controller waits for the new rules to be in force.
                 self.report_at = Instant::now();
             }
-            Event::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
-            Event::Said(from, said, _unread) => self.agent.driver_mut().on_peer_message(now, from, &said),
-            Event::Limits(limits, _unread) => self.agent.driver_mut().limit(now, limits),
-            Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
-            Event::OtherNetwork(_) | Event::End => {}
+            WorkerEvent::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
+            WorkerEvent::Said(from, message, _unread) => self.agent.driver_mut().on_peer_message(now, from, &message),
+            WorkerEvent::Limits(limits, _unread) => self.agent.driver_mut().limit(now, limits),
+            WorkerEvent::Environment(environment) => self.agent.driver_mut().set_environment(environment),
+            WorkerEvent::OtherNetwork(_) | WorkerEvent::End => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use wayleave_contracts::Direction;
 use wayleave_schemes::brokers::BrokerError;
 use wayleave_units::{Rate, Time};
 
-use crate::Setup;
+use crate::BrokerConfig;
 use crate::world::SimulatedRacks;
 
 /// Something that is done to a broker.
@@ -26,25 +26,30 @@ pub enum ScriptAction {
 
 /// A part of a script: what changes at its beginning.
 #[derive(Clone, Debug)]
-pub struct Phase {
+pub struct ScriptPhase {
     /// Title of the phase.
     pub name: &'static str,
     /// Machine, service, and its transmit demand from now on. Machines are numbered in the order of the network's
     /// hosts.
     pub wants: Vec<(usize, &'static str, Rate)>,
     /// Actions at the beginning of the phase.
-    pub deeds: Vec<ScriptAction>,
+    pub actions: Vec<ScriptAction>,
 }
 
 /// Transmit limits of each service at each machine, by machine and class.
-pub type Limits = Vec<Vec<Option<Rate>>>;
+pub type ScriptLimits = Vec<Vec<Option<Rate>>>;
 
 /// Runs a script in virtual time, on clocks that do not drift. Each phase lasts until no limit has changed for `calm`, and at most
 /// `longest`.
 ///
 /// # Errors
 /// If a broker has nothing to divide.
-pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> Result<Vec<Limits>, BrokerError> {
+pub fn run(
+    setup: &Arc<BrokerConfig>,
+    phases: &[ScriptPhase],
+    calm: Time,
+    longest: Time,
+) -> Result<Vec<ScriptLimits>, BrokerError> {
     let mut world = SimulatedRacks::on_time(Arc::clone(setup), 1)?;
     let mut history = Vec::new();
     for phase in phases {
@@ -53,7 +58,7 @@ pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> R
                 world.want(machine, class, [rate, Rate::ZERO]);
             }
         }
-        for &deed in &phase.deeds {
+        for &deed in &phase.actions {
             match deed {
                 ScriptAction::KillRack(machine) => world.crash_broker(machine),
                 ScriptAction::StartRack(machine) => world.start_broker(machine)?,
@@ -75,7 +80,7 @@ pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> R
     Ok(history)
 }
 
-fn limits_of(setup: &Setup, world: &SimulatedRacks) -> Limits {
+fn limits_of(setup: &BrokerConfig, world: &SimulatedRacks) -> ScriptLimits {
     let of = |machine: usize| {
         let classes = setup.services().classes();
         classes.map(|class| world.limit(machine, class)[Direction::Transmit as usize]).collect()

@@ -13,7 +13,7 @@ use wayleave_units::WallTime;
 
 /// A network, its policies, and the scheme with its parameters.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct BrokerConfig {
     network: Network,
     machine: Option<Policy>,
     rack: Option<Policy>,
@@ -22,7 +22,7 @@ pub struct Setup {
     hosts: Vec<NodeId>,
     scheme: HostSchemeConfig,
     /// The brokers that the scheme asks for, in the order of their numbers.
-    seats: Vec<BrokerSpec>,
+    specs: Vec<BrokerSpec>,
     numbers: HashMap<NodeId, BrokerId>,
     /// Version of the policies: brokers of different epochs ignore each other.
     pub epoch: u32,
@@ -86,7 +86,7 @@ impl fmt::Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-impl Setup {
+impl BrokerConfig {
     /// Of a network, at most one policy of each level, and a scheme with its parameters.
     ///
     /// # Errors
@@ -119,9 +119,9 @@ impl Setup {
         let services = Services::new(policies).map_err(SetupError::Services)?;
         let hosts: Vec<NodeId> = network.hosts().collect();
         let around = BrokerNetwork { network: &network, policies, services: &services, hosts: &hosts, today: None };
-        let seats = scheme.brokers(&around);
-        let numbers = BrokerSpecs { first: FIRST, seats: &seats }.by_host();
-        Ok(Self { network, machine, rack, fabric, services, hosts, scheme, seats, numbers, epoch })
+        let specs = scheme.brokers(&around);
+        let numbers = BrokerSpecs { first: FIRST, specs: &specs }.by_host();
+        Ok(Self { network, machine, rack, fabric, services, hosts, scheme, specs, numbers, epoch })
     }
 
     /// The network.
@@ -151,7 +151,7 @@ impl Setup {
 
     /// All brokers of the network.
     pub fn broker_specs(&self) -> BrokerSpecs<'_> {
-        BrokerSpecs { first: FIRST, seats: &self.seats }
+        BrokerSpecs { first: FIRST, specs: &self.specs }
     }
 
     /// The broker of a machine.
@@ -161,7 +161,7 @@ impl Setup {
 
     /// The broker of the fabric.
     pub fn fabric_broker(&self) -> Option<BrokerId> {
-        self.broker_specs().find(|seat| seat.point == Some(ContentionPoint::Fabric))
+        self.broker_specs().find(|spec| spec.point == Some(ContentionPoint::Fabric))
     }
 
     /// The network as brokers see it on a day.
@@ -181,9 +181,9 @@ impl Setup {
         serial: u64,
         today: Option<WallTime>,
     ) -> Result<AnyBroker, BrokerError> {
-        let seat = self.seats.get(number.index()).ok_or_else(|| BrokerError("no such broker".to_owned()))?;
+        let spec = self.specs.get(number.index()).ok_or_else(|| BrokerError("no such broker".to_owned()))?;
         let (around, all) = (self.around(today), self.broker_specs());
-        self.scheme.broker(&BrokerSetup { around, all, seat: *seat, epoch, serial })
+        self.scheme.broker(&BrokerSetup { around, all, spec: *spec, epoch, serial })
     }
 
     /// Returns the number of the policies' scheduled changes before `now`: when it grows, the terms have changed.

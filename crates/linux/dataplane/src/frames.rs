@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wayleave_packet_format::{Packet, SEQUENCE_TYPE, TAG_TYPE, Tag};
+use wayleave_packet_format::{ParsedFrame, SEQUENCE_TYPE, TAG_TYPE, Tag};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::switch::port_of;
@@ -72,7 +72,7 @@ fn taken_apart(frame: &[u8]) -> (Vec<Tag>, Option<u16>, Vec<u8>) {
 
 /// Describes the contents of a frame without tags.
 fn carried(frame: &[u8], bytes: usize) -> String {
-    let Ok(packet) = Packet::parse(frame) else { return format!("unknown frame, {bytes} B") };
+    let Ok(packet) = ParsedFrame::parse(frame) else { return format!("unknown frame, {bytes} B") };
     let Some(ip) = packet.ip else {
         let kind = frame.get(12..14).map_or(0, |two| u16::from_be_bytes([two[0], two[1]]));
         let kind = if kind == 0x0806 { "ARP".to_owned() } else { format!("EtherType {kind:#06x}") };
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_packets_has_its_head_and_each_packet_its_time_and_length() {
+    fn a_capture_file_has_its_header_and_each_packet_its_time_and_length() {
         assert_eq!(pcap_head()[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
         let record = pcap_record(3_000_000_007, &[9; 5]);
         assert_eq!(record, [&[3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0][..], &[9; 5]].concat());

@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use wayleave_packet_format::{MAX_TAGS, Mac, Selector, Tag, TokenBucket};
+use wayleave_packet_format::{MAX_TAGS, Mac, PacketSelector, Tag, TokenBucket};
 use wayleave_units::{Rate, Time};
 
 /// Routes of a rule, and of an address without a contract.
@@ -20,7 +20,7 @@ pub(crate) const TARGET: usize = 8;
 /// Maximum number of receivers of an endpoint's broadcast.
 pub(crate) const MAX_MEMBERS: usize = 64;
 pub(crate) const GROUP: usize = 16 + MAC * MAX_MEMBERS;
-pub(crate) const STRANGER: usize = 28;
+pub(crate) const SPOOFED: usize = 28;
 pub(crate) const CLASS: usize = 24;
 pub(crate) const CLASS6: usize = 48;
 pub(crate) const CONTRACTS: usize = 16 * MAX_SAME;
@@ -146,7 +146,7 @@ pub(crate) fn mac(mac: Mac) -> [u8; MAC] {
 const NAMES_SOURCE: u8 = 8;
 
 /// Returns the mask of a selector's fields: `MASK_...` of maps.h.
-fn mask_of(selector: &Selector) -> u8 {
+fn mask_of(selector: &PacketSelector) -> u8 {
     u8::from(selector.protocol.is_some())
         | u8::from(selector.source_port.is_some()) << 1
         | u8::from(selector.destination_port.is_some()) << 2
@@ -165,7 +165,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) fn new(ifindex: u32, selector: &Selector) -> Self {
+    pub(crate) fn new(ifindex: u32, selector: &PacketSelector) -> Self {
         let addresses = [selector.source_address, selector.destination_address];
         if addresses.iter().flatten().any(IpAddr::is_ipv6) {
             let [source, destination] = addresses.map(|address| match address {
@@ -201,7 +201,7 @@ impl Class {
 }
 
 /// A class up to its addresses.
-fn head<const N: usize>(ifindex: u32, selector: &Selector) -> Writer<N> {
+fn head<const N: usize>(ifindex: u32, selector: &PacketSelector) -> Writer<N> {
     let head = Writer::new().u32(ifindex).put(&[mask_of(selector), selector.protocol.unwrap_or(0)]);
     head.put(&selector.source_port.unwrap_or(0).to_be_bytes())
         .put(&selector.destination_port.unwrap_or(0).to_be_bytes())

@@ -17,7 +17,7 @@ use wayleave_packet_format::Tag;
 use crate::error::Error;
 use crate::layout;
 use crate::net::Hook;
-use crate::samples::{self, Sample};
+use crate::samples::{self, PacketSample};
 
 /// The host's programs, compiled.
 pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host.o");
@@ -204,7 +204,7 @@ pub(crate) fn is_there<T>(result: Result<T, MapError>) -> Result<Option<T>, MapE
 
 /// Output of a switch for packets with a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct TaggedPort {
     /// The outgoing interface.
     pub ifindex: u32,
     /// New value of `skb->priority`: [`crate::class::priority`].
@@ -283,7 +283,7 @@ impl SwitchProgram {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn set(&mut self, ingress: u32, tag: Tag, out: Port) -> Result<(), Error> {
+    pub fn set(&mut self, ingress: u32, tag: Tag, out: TaggedPort) -> Result<(), Error> {
         let value = layout::port(out.ifindex, out.priority);
         let set = self.tags.insert(layout::tag(ingress, tag), value, 0);
         set.map_err(|error| Error::failed("setting a tag of a switch", error))
@@ -306,11 +306,11 @@ impl SwitchProgram {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn table(&self) -> Result<Vec<(u32, u16, Port)>, Error> {
+    pub fn table(&self) -> Result<Vec<(u32, u16, TaggedPort)>, Error> {
         let entries = self.tags.iter().map(|entry| {
             let (key, port) = entry.map_err(|error| Error::failed("reading the tags of a switch", error))?;
             let (ingress, tci) = layout::tag_of(&key);
-            let port = Port { ifindex: layout::u32_at(&port, 0), priority: layout::u32_at(&port, 4) };
+            let port = TaggedPort { ifindex: layout::u32_at(&port, 0), priority: layout::u32_at(&port, 4) };
             Ok((ingress, tci, port))
         });
         entries.collect()
@@ -354,7 +354,7 @@ impl SwitchProgram {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
+    pub fn samples(&mut self) -> Result<(Vec<PacketSample>, u64), Error> {
         let noted = samples::read(&mut self.seen);
         let watch = self.watch.get(&0, 0).map_err(|error| Error::failed("reading the trace of a switch", error))?;
         Ok((noted, layout::u64_at(&watch, 8)))

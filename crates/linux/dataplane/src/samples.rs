@@ -7,7 +7,7 @@ use crate::layout::{SAMPLE, u64_at};
 
 /// A packet that was noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct PacketSample {
     /// Its number: the same everywhere.
     pub number: u64,
     /// Time by the kernel's clock that counts from its start (CLOCK_MONOTONIC). A contract's delay counts from the
@@ -27,13 +27,13 @@ pub struct Sent {
 }
 
 /// Returns the samples since the last call, in order.
-pub(crate) fn read(ring: &mut RingBuf<MapData>) -> Vec<Sample> {
+pub(crate) fn read(ring: &mut RingBuf<MapData>) -> Vec<PacketSample> {
     let mut all = Vec::new();
     while let Some(item) = ring.next() {
         let Some(bytes) = item.get(..SAMPLE) else { continue };
         let [number, at, serial, bound] = [0, 8, 16, 24].map(|field| u64_at(bytes, field));
         let sent = (serial != 0).then_some(Sent { serial, bound: Time::from_nanos(bound) });
-        all.push(Sample { number, at: Time::from_nanos(at), sent });
+        all.push(PacketSample { number, at: Time::from_nanos(at), sent });
     }
     all
 }

@@ -27,7 +27,7 @@ const LONGEST: usize = 4096;
 
 /// A packet as a program sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Input<'a> {
+pub struct TestPacket<'a> {
     /// The interface at which it comes; it has to exist in the network namespace of this thread. 1 is the loopback.
     pub ifindex: u32,
     /// The packet, from its destination address on; at least 14 bytes.
@@ -38,7 +38,7 @@ pub struct Input<'a> {
 
 /// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub struct TestVerdict {
     /// [`TO_STACK`], [`DROPPED`] or [`REDIRECTED`].
     pub verdict: u32,
     /// The packet.
@@ -55,7 +55,7 @@ pub struct Output {
 ///
 /// # Errors
 /// If the kernel does not run it: an interface that is not there, a frame below 14 bytes.
-pub fn run(program: &SchedClassifier, input: Input<'_>, repeat: u32) -> Result<Output, Error> {
+pub fn run(program: &SchedClassifier, input: TestPacket<'_>, repeat: u32) -> Result<TestVerdict, Error> {
     let failed = |error: &dyn std::error::Error| Error::Failed {
         doing: "running a program on a frame".to_owned(),
         why: error.to_string(),
@@ -72,5 +72,5 @@ pub fn run(program: &SchedClassifier, input: Input<'_>, repeat: u32) -> Result<O
         sys::test_run(fd.as_fd(), input.frame, &mut frame, &mut context, repeat).map_err(|error| failed(&error))?;
     frame.truncate(ran.size);
     let get = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| context[at + byte]));
-    Ok(Output { verdict: ran.returned, frame, out: get(MARK), priority: get(PRIORITY), nanos: ran.nanos })
+    Ok(TestVerdict { verdict: ran.returned, frame, out: get(MARK), priority: get(PRIORITY), nanos: ran.nanos })
 }

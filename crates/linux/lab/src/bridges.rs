@@ -5,15 +5,15 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_dataplane::doctor::Scheduling;
+use wayleave_dataplane::doctor::ProcessScheduling;
 use wayleave_dataplane::net::{Namespace, output};
 use wayleave_dataplane::switch::{OvsBridge, OvsSwitch, SwitchDriver};
 
 use crate::error::LabError;
 use crate::plan::{LabPlan, NodePlan};
-use crate::processes::{Program, is_alive, last_lines, running, start};
+use crate::processes::{ProcessSpec, is_alive, last_lines, running, start};
 use crate::state::Folder;
-use crate::stop::Stop;
+use crate::stop::StopRequest;
 
 /// The bridge of every switch: each has an Open vSwitch of its own.
 const BRIDGE: &str = "br0";
@@ -42,7 +42,7 @@ pub(crate) fn without_priority(plan: &LabPlan, folder: &Folder) -> Vec<String> {
     let is_ordinary = |switch: &&NodePlan| {
         let [_, daemon] = names(switch);
         let process = running.iter().find(|process| process.name == daemon);
-        process.is_some_and(|process| Scheduling::of(process.pid) == Some(Scheduling::Ordinary))
+        process.is_some_and(|process| ProcessScheduling::of(process.pid) == Some(ProcessScheduling::Ordinary))
     };
     plan.switches().filter(|switch| switch.is_ovs).filter(is_ordinary).map(|switch| switch.ports.name.clone()).collect()
 }
@@ -53,7 +53,7 @@ pub(crate) fn names(switch: &NodePlan) -> [String; 2] {
 }
 
 /// Starts Open vSwitch in the namespace of a switch, and makes its bridge forward for it.
-pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop) -> Result<(), LabError> {
+pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &StopRequest) -> Result<(), LabError> {
     let (namespace, bridge) = (Namespace::open(&switch.namespace)?, bridge(folder, switch));
     std::fs::create_dir_all(&bridge.run)
         .map_err(|error| LabError::io(format!("cannot create {}", bridge.run.display()), error))?;
@@ -64,7 +64,7 @@ pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop
     let run = |name: &str, program: &str, arguments: &[&str], file: &str| {
         let inside = ["netns", "exec", &switch.namespace, program];
         let folders = ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"];
-        let program = Program {
+        let program = ProcessSpec {
             name: name.to_owned(),
             file: PathBuf::from("ip"),
             arguments: inside.iter().chain(arguments).map(|&argument| argument.to_owned()).collect(),
@@ -74,8 +74,8 @@ pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop
         let begin = Instant::now();
         while !bridge.run.join(file).exists() {
             if !is_alive(process.pid) || begin.elapsed() > TIMEOUT {
-                let said = last_lines(&folder.log(&process.name));
-                return Err(LabError::Ended { program: process.name, said });
+                let output = last_lines(&folder.log(&process.name));
+                return Err(LabError::Ended { program: process.name, output });
             }
             stop.check()?;
             sleep(Duration::from_millis(10));
@@ -85,19 +85,19 @@ pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop
     run(&server, "ovsdb-server", &[&database, &format!("--remote=punix:{socket}")], "db.sock")?;
     let server = format!("unix:{socket}");
     let database = format!("--db={server}");
-    let tell = |what: &[&str]| {
+    let report = |what: &[&str]| {
         output(&namespace, "ovs-vsctl", &[&[database.as_str(), "--timeout=20"], what].concat()).map(drop)
     };
-    tell(&["--no-wait", "init"])?;
+    report(&["--no-wait", "init"])?;
     let control = format!("--unixctl={}", at("switch.ctl"));
     let with_priority: Vec<&str> = if may_have_priority() { REAL_TIME.to_vec() } else { Vec::new() };
     let command = [with_priority.as_slice(), &["ovs-vswitchd", &server, &control]].concat();
     run(&daemon, command[0], &command[1..], "switch.ctl")?;
     // The kernel's datapath needs a module; the other one is in the daemon.
     let kind = ["--", "set", "bridge", BRIDGE, "datapath_type=netdev", "protocols=OpenFlow13", "fail_mode=secure"];
-    tell(&[&["add-br", BRIDGE][..], &kind].concat())?;
+    report(&[&["add-br", BRIDGE][..], &kind].concat())?;
     for port in &switch.ports.ports {
-        tell(&["add-port", BRIDGE, &port.interface])?;
+        report(&["add-port", BRIDGE, &port.interface])?;
     }
     OvsSwitch::open(bridge, namespace, &pins.join(switch.file_name()))?.configure(&switch.ports)?;
     Ok(())

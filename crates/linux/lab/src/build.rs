@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use wayleave_dataplane::net::{
-    Batch, Namespace, NetError, ServicePort, VethEnd, attach_pass, create_veth, output, pin_pass, plain_packets,
+    Namespace, NetError, ServicePort, ToolBatch, VethEnd, attach_pass, create_veth, output, pin_pass, plain_packets,
 };
 use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};
 use wayleave_topology::NodeKind;
@@ -15,7 +15,7 @@ use crate::bridges;
 use crate::error::LabError;
 use crate::plan::{LabPlan, ServicePlan};
 use crate::state::Folder;
-use crate::stop::Stop;
+use crate::stop::StopRequest;
 
 /// Number of namespaces that are configured concurrently.
 const WORKERS: usize = 4;
@@ -32,11 +32,11 @@ struct Inside<'a> {
 }
 
 /// Makes namespaces and links, gives every port its queues, and starts the switches.
-pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &Stop) -> Result<(), LabError> {
+pub(crate) fn build(plan: &LabPlan, folder: &Folder, stop: &StopRequest) -> Result<(), LabError> {
     let pins = &folder.pins();
     stop.check()?;
     Namespace::create(plan.namespaces())?;
-    let mut links = Batch::ip();
+    let mut links = ToolBatch::ip();
     let endpoints = plan.endpoints.iter().map(|endpoint| [&endpoint.inside, &endpoint.outside]);
     for [a, b] in plan.links().iter().map(|[a, b]| [a, b]).chain(endpoints) {
         links.line(create_veth(a, b)?);
@@ -119,14 +119,14 @@ impl Inside<'_> {
     fn configure(&self) -> Result<(), NetError> {
         let namespace = Namespace::open(self.namespace)?;
         namespace.silence()?;
-        Batch::ip().extend(self.ip.iter().cloned()).run(&namespace)?;
+        ToolBatch::ip().extend(self.ip.iter().cloned()).run(&namespace)?;
         for interface in &self.interfaces {
             plain_packets(&namespace, interface)?;
             if self.sums {
                 output(&namespace, "ethtool", &["-K", interface, "tx", "off"])?;
             }
         }
-        Batch::tc().extend(self.tc.iter().cloned()).run(&namespace)
+        ToolBatch::tc().extend(self.tc.iter().cloned()).run(&namespace)
     }
 }
 

@@ -26,7 +26,7 @@ const PAYLOAD: usize = 64;
 
 /// A check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
+pub struct ProbeSpec {
     /// The endpoint that sends.
     pub from: String,
     /// The endpoint that receives.
@@ -39,7 +39,7 @@ pub struct Probe {
 
 /// An interface at which probes were seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Observation {
+pub struct ProbeObservation {
     /// The node or endpoint, and its interface.
     pub place: String,
     /// `true` if they left by it.
@@ -54,25 +54,26 @@ pub struct Observation {
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckResult {
     /// Number of probes sent.
     pub sent: usize,
     /// Number of probes that the receiver got.
     pub received: usize,
     /// Places where they were seen, in the order of their route.
-    pub observations: Vec<Observation>,
+    pub observations: Vec<ProbeObservation>,
     /// Counters of the hosts at both ends during the check: host, outcome of packets, number.
     pub counted: Vec<(String, &'static str, u64)>,
 }
 
-impl Checked {
+impl CheckResult {
     /// The last place where lost probes were seen, and the next one, if there is one; `None` if nothing was lost.
     pub fn lost(&self) -> Option<(String, Option<String>)> {
-        let way: Vec<&Observation> = self.observations.iter().collect();
-        let name =
-            |one: &Observation| format!("{} ({})", one.place, if one.is_outgoing { "leaving" } else { "entering" });
-        let gap = way.windows(2).find(|pair| pair[1].probes < pair[0].probes);
-        match (gap, way.last()) {
+        let path: Vec<&ProbeObservation> = self.observations.iter().collect();
+        let name = |one: &ProbeObservation| {
+            format!("{} ({})", one.place, if one.is_outgoing { "leaving" } else { "entering" })
+        };
+        let gap = path.windows(2).find(|pair| pair[1].probes < pair[0].probes);
+        match (gap, path.last()) {
             (Some(pair), _) => Some((name(pair[0]), Some(name(pair[1])))),
             (None, Some(last)) if last.probes > self.received || self.received < self.sent => Some((name(last), None)),
             (None, None) if self.received < self.sent => Some(("the sender".to_owned(), None)),
@@ -85,7 +86,7 @@ impl Checked {
 ///
 /// # Errors
 /// If an endpoint is not there, or a namespace cannot be used.
-pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
+pub fn check(lab: &Lab, probe: &ProbeSpec) -> Result<CheckResult, LabError> {
     let plan = lab.plan();
     let end = |name: &str| {
         let ids = [name.to_owned(), format!("host:{name}"), format!("default:{name}")];
@@ -138,7 +139,7 @@ pub fn check(lab: &Lab, probe: &Probe) -> Result<Checked, LabError> {
         let more = count - before.get(&what).copied().unwrap_or(0);
         (more > 0).then_some((what.0, what.1, more))
     });
-    Ok(Checked {
+    Ok(CheckResult {
         sent: probe.count as usize,
         received: received.len(),
         observations: seen.observations(),
@@ -212,15 +213,15 @@ impl Seen {
         true
     }
 
-    fn observations(self) -> Vec<Observation> {
+    fn observations(self) -> Vec<ProbeObservation> {
         let first = self.first;
         let sighting = |((_, is_outgoing), ((place, frame), probes)): ((u32, bool), (Known, BTreeMap<u32, u64>))| {
             let since = |(number, at): (&u32, &u64)| at.saturating_sub(first.get(number).copied().unwrap_or(*at));
             let sum: u64 = probes.iter().map(since).sum();
             let after_ns = sum.checked_div(probes.len() as u64).unwrap_or(0);
-            Observation { place, is_outgoing, probes: probes.len(), after_ns, frame }
+            ProbeObservation { place, is_outgoing, probes: probes.len(), after_ns, frame }
         };
-        let mut all: Vec<Observation> = self.places.into_iter().map(sighting).collect();
+        let mut all: Vec<ProbeObservation> = self.places.into_iter().map(sighting).collect();
         all.sort_by_key(|one| one.after_ns);
         all
     }
@@ -230,16 +231,16 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn sighting(place: &str, probes: usize) -> Observation {
-        Observation { place: place.to_owned(), is_outgoing: true, probes, after_ns: 0, frame: String::new() }
+    fn sighting(place: &str, probes: usize) -> ProbeObservation {
+        ProbeObservation { place: place.to_owned(), is_outgoing: true, probes, after_ns: 0, frame: String::new() }
     }
 
     #[test]
-    fn the_place_of_loss_is_between_two_that_saw_different_numbers() {
+    fn the_place_of_loss_is_between_observers_with_different_counts() {
         let checked = |received, counts: &[usize]| {
             let observations =
                 counts.iter().zip(["a", "b", "c"]).map(|(&probes, place)| sighting(place, probes)).collect();
-            Checked { sent: 10, received, observations, counted: Vec::new() }.lost()
+            CheckResult { sent: 10, received, observations, counted: Vec::new() }.lost()
         };
         let at = |place: &str| format!("{place} (leaving)");
         assert_eq!(checked(10, &[10, 10, 10]), None);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_known_wherever_it_stands_in_a_frame() {
+    fn a_probe_is_recognised_at_any_offset_of_a_frame() {
         let payload = [&[0; 50][..], MARK, &7_u32.to_be_bytes(), &[0; 9]].concat();
         assert_eq!((number_in(&payload), number_in(&payload[..66]), number_in(b"")), (Some(7), None, None));
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use wayleave_dataplane::host::{Counters, Host, HostPath, HostProgram, HostRule, Settings};
-use wayleave_dataplane::net::{Batch, Namespace, attach_ingress};
+use wayleave_dataplane::net::{Namespace, ToolBatch, attach_ingress};
 use wayleave_dataplane::switch::port_of;
 use wayleave_packet_format::{Mac, Tag};
 use wayleave_topology::{Hop, LinkId, NodeId, NodeKind};
@@ -36,7 +36,7 @@ impl Hosts {
             for port in &node.ports.ports {
                 lines.extend(attach_ingress(&port.interface, &host.pinned(HostProgram::Uplink)));
             }
-            Batch::tc().extend(lines).run(&Namespace::open(&node.namespace)?)?;
+            ToolBatch::tc().extend(lines).run(&Namespace::open(&node.namespace)?)?;
             for other in plan.endpoints.iter().filter(|other| other.host != node.node) {
                 if let Some(path) = best_effort(lab, node.node, other.host) {
                     host.set_best_effort(Mac::new(other.mac), &[path])?;
@@ -56,7 +56,8 @@ impl Hosts {
     /// If there is no such host, or it refuses.
     pub fn install(&mut self, host: NodeId, serial: u64, rule: &HostRule) -> Result<(), LabError> {
         let found = self.0.iter_mut().find(|(node, _)| *node == host);
-        let (_, host) = found.ok_or_else(|| LabError::Controller("a rule is for a node that is no host".to_owned()))?;
+        let (_, host) =
+            found.ok_or_else(|| LabError::Controller("a rule names a node that is not a host".to_owned()))?;
         Ok(host.install(serial, 1, rule)?)
     }
 
@@ -66,8 +67,8 @@ impl Hosts {
     /// If there is no such host, or its counters cannot be read.
     pub fn counters(&self, host: NodeId) -> Result<Counters, LabError> {
         let found = self.0.iter().find(|(node, _)| *node == host);
-        let (_, host) =
-            found.ok_or_else(|| LabError::Controller("counters are asked of a node that is no host".to_owned()))?;
+        let (_, host) = found
+            .ok_or_else(|| LabError::Controller("counters were requested from a node that is not a host".to_owned()))?;
         Ok(host.counters()?)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
 
-use wayleave_dataplane::net::{Service, VLAN_ROOM, VethEnd};
+use wayleave_dataplane::net::{SharedPortService, VLAN_ROOM, VethEnd};
 use wayleave_dataplane::switch::{PortPlan, SwitchPlan};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::Bytes;
@@ -70,7 +70,7 @@ pub struct ServicePlan {
     /// The name of its namespace.
     pub namespace: String,
     /// Rate and buffer of the service.
-    pub service: Service,
+    pub service: SharedPortService,
     /// Ports of the switch: the end of each cable, and the interface towards the switch.
     pub ports: Vec<ServedPort>,
 }
@@ -241,7 +241,7 @@ impl LabPlan {
     ///
     /// # Errors
     /// If one is no switch of the topology.
-    pub fn with_services(mut self, services: &BTreeMap<String, Service>) -> Result<Self, LabError> {
+    pub fn with_services(mut self, services: &BTreeMap<String, SharedPortService>) -> Result<Self, LabError> {
         let ends =
             self.cables.iter().flatten().chain(self.endpoints.iter().flat_map(|one| [&one.inside, &one.outside]));
         let mut indices = ends.map(|end| end.ifindex).max().map_or(FIRST_INDEX, |last| last + 1)..;
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fat_tree_has_a_namespace_for_each_node_and_endpoint_and_indices_of_its_own() {
+    fn a_fat_tree_has_a_namespace_per_node_and_endpoint_with_distinct_indices() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         let plan = plan(&network, &[spec("acme:web", "h3")]).unwrap();
         let namespaces: HashSet<&str> = plan.namespaces().collect();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_port_stands_at_the_end_of_its_cable() {
+    fn every_port_is_at_the_end_of_its_cable() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         let plan = plan(&network, &[]).unwrap();
         let ends: HashMap<(&str, &str), u32> =
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn links_enter_where_the_way_back_leaves() {
+    fn links_enter_where_their_reverse_link_leaves() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         let plan = plan(&network, &[]).unwrap();
         for (id, link) in network.links() {

@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A program to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ProcessSpec {
     /// Name in the lab, such as `controller` or `agent-h1`; its log is named like it.
     pub name: String,
     /// The file.
@@ -48,7 +48,7 @@ pub struct Process {
 }
 
 /// Starts a program that outlives this one. Its output goes to its log.
-pub(crate) fn start(folder: &Folder, program: &Program) -> Result<Process, LabError> {
+pub(crate) fn start(folder: &Folder, program: &ProcessSpec) -> Result<Process, LabError> {
     let log = folder.log(&program.name);
     let open = || -> std::io::Result<(File, File)> {
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
@@ -97,8 +97,8 @@ pub(crate) fn running(folder: &Folder) -> Vec<Process> {
 
 /// Returns the last output of a program.
 pub(crate) fn last_lines(log: &Path) -> String {
-    let said = fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = said.lines().collect();
+    let output = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = output.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 

@@ -12,9 +12,9 @@ const NOTICED: Duration = Duration::from_millis(20);
 
 /// Flag that is set once the user asks to stop. Copies share the flag.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopRequest(Arc<AtomicBool>);
 
-impl Stop {
+impl StopRequest {
     /// Asked by setting this flag.
     pub const fn of(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
@@ -56,8 +56,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_asked_to_stop_does_not_sleep_on() {
-        let stop = Stop::default();
+    fn a_stop_request_interrupts_sleep() {
+        let stop = StopRequest::default();
         assert!(stop.sleep_until(Instant::now()));
         stop.clone().ask();
         assert!(!stop.sleep_until(Instant::now() + Duration::from_secs(1_000_000)));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::geteuid;
-use wayleave_dataplane::net::{Namespace, Service};
+use wayleave_dataplane::net::{Namespace, SharedPortService};
 use wayleave_dataplane::switch::OvsBridge;
 use wayleave_formats::{Source, read_topology, write_topology};
 use wayleave_topology::Network;
@@ -17,9 +17,9 @@ use crate::build::build;
 use crate::error::LabError;
 use crate::names::LabName;
 use crate::plan::{EndpointSpec, LabPlan, NodePlan};
-use crate::processes::{Process, Program, start, stop};
+use crate::processes::{Process, ProcessSpec, start, stop};
 use crate::state::{Folder, Stage, State, is_mounted};
-use crate::stop::Stop;
+use crate::stop::StopRequest;
 
 /// Folder in which labs are kept: a restart of the machine empties it, as it removes namespaces.
 const BASE: &str = "/run/wayleave/lab";
@@ -28,7 +28,7 @@ const BASE: &str = "/run/wayleave/lab";
 #[derive(Clone, Debug)]
 pub struct Labs {
     base: PathBuf,
-    stop: Stop,
+    stop: StopRequest,
 }
 
 /// Options of a lab.
@@ -45,7 +45,7 @@ pub struct UpOptions<'a> {
     /// Switches that Open vSwitch forwards for, and not the kernel.
     pub ovs: BTreeSet<String>,
     /// Switches whose ports share a service, with its parameters.
-    pub services: BTreeMap<String, Service>,
+    pub services: BTreeMap<String, SharedPortService>,
 }
 
 /// A lab that is up.
@@ -54,7 +54,7 @@ pub struct Lab {
     plan: LabPlan,
     network: Network,
     folder: Folder,
-    stop: Stop,
+    stop: StopRequest,
 }
 
 /// Elements that `down` removed.
@@ -75,12 +75,12 @@ impl Default for Labs {
 impl Labs {
     /// Labs that are kept in this folder.
     pub fn at(base: impl Into<PathBuf>) -> Self {
-        Self { base: base.into(), stop: Stop::default() }
+        Self { base: base.into(), stop: StopRequest::default() }
     }
 
     /// Sets the stop flag: operations and runs end early once it is set.
     #[must_use]
-    pub fn stopping(self, stop: Stop) -> Self {
+    pub fn stopping(self, stop: StopRequest) -> Self {
         Self { stop, ..self }
     }
 
@@ -160,7 +160,8 @@ impl Labs {
         let source = Source::read(&file).map_err(|error| wrong(error.to_string()))?;
         let network = read_topology(&source).map_err(|error| wrong(error.to_string()))?.network;
         let plan = LabPlan::new(name.clone(), &network, &state.endpoints, address)?.forwarded_by_ovs(&state.ovs)?;
-        let service = |(rate, buffer)| Service { rate: Rate::from_bits_per_second(rate), buffer: Bytes::new(buffer) };
+        let service =
+            |(rate, buffer)| SharedPortService { rate: Rate::from_bits_per_second(rate), buffer: Bytes::new(buffer) };
         let services = state.services.into_iter().map(|(name, one)| (name, service(one))).collect();
         let plan = plan.with_services(&services)?;
         Ok(Lab { plan, network, folder, stop: self.stop.clone() })
@@ -244,13 +245,13 @@ impl Lab {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(&self, program: &Program) -> Result<Process, LabError> {
+    pub fn start(&self, program: &ProcessSpec) -> Result<Process, LabError> {
         self.folder.change(|state| _ = state.programs.insert(program.name.clone()))?;
         start(&self.folder, program)
     }
 
     /// Returns the flag by which operations on the lab are stopped.
-    pub const fn stop(&self) -> &Stop {
+    pub const fn stop(&self) -> &StopRequest {
         &self.stop
     }
 

@@ -2,7 +2,10 @@
 
 use std::io::{self, Read, Write};
 
-use crate::{Action, Changes, Command, ErrorMessage, Features, FlowEntry, FlowMod, Frames, Message, Port};
+use crate::{
+    Changes, ErrorMessage, Features, FlowAction, FlowCommand, FlowEntry, FlowMod, MessageReader, OpenFlowMessage,
+    OpenFlowPort,
+};
 
 /// Number of bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
@@ -52,7 +55,7 @@ pub enum ClientError {
 #[derive(Debug)]
 pub struct Client<S> {
     stream: S,
-    frames: Frames,
+    frames: MessageReader,
     number: u32,
 }
 
@@ -62,12 +65,13 @@ impl<S: Read + Write> Client<S> {
     /// # Errors
     /// If it does not answer, or uses another version.
     pub fn greet(stream: S) -> Result<(Self, Features), ClientError> {
-        let mut client = Self { stream, frames: Frames::default(), number: 0 };
-        client.send(&Message::Hello)?;
-        let features = client.ask("to identify itself", &Message::FeaturesRequest, |message| match message {
-            Message::FeaturesReply(features) => Some(features),
-            _ => None,
-        })?;
+        let mut client = Self { stream, frames: MessageReader::default(), number: 0 };
+        client.send(&OpenFlowMessage::Hello)?;
+        let features =
+            client.ask("to identify itself", &OpenFlowMessage::FeaturesRequest, |message| match message {
+                OpenFlowMessage::FeaturesReply(features) => Some(features),
+                _ => None,
+            })?;
         Ok((client, features))
     }
 
@@ -75,10 +79,10 @@ impl<S: Read + Write> Client<S> {
     ///
     /// # Errors
     /// If it does not answer.
-    pub fn ports(&mut self) -> Result<Vec<Port>, ClientError> {
+    pub fn ports(&mut self) -> Result<Vec<OpenFlowPort>, ClientError> {
         let mut all = Vec::new();
-        self.ask("its ports", &Message::PortsRequest, |message| match message {
-            Message::PortsReply(ports, more) => {
+        self.ask("its ports", &OpenFlowMessage::PortsRequest, |message| match message {
+            OpenFlowMessage::PortsReply(ports, more) => {
                 all.extend(ports);
                 (!more).then_some(())
             }
@@ -93,8 +97,8 @@ impl<S: Read + Write> Client<S> {
     /// If it does not answer.
     pub fn rules(&mut self) -> Result<Vec<FlowEntry>, ClientError> {
         let mut all = Vec::new();
-        self.ask("its rules", &Message::flows_of(0, 0), |message| match message {
-            Message::FlowsReply(flows, more) => {
+        self.ask("its rules", &OpenFlowMessage::flows_of(0, 0), |message| match message {
+            OpenFlowMessage::FlowsReply(flows, more) => {
                 all.extend(flows);
                 (!more).then_some(())
             }
@@ -110,12 +114,12 @@ impl<S: Read + Write> Client<S> {
     pub fn change(&mut self, changes: &[FlowMod]) -> Result<(), ClientError> {
         let first = self.number.wrapping_add(1);
         for change in changes {
-            self.send(&Message::FlowMod(change.clone()))?;
+            self.send(&OpenFlowMessage::FlowMod(change.clone()))?;
         }
         let refused = self.barrier(first)?;
         let Some((number, error)) = refused else { return Ok(()) };
         let at = number.wrapping_sub(first) as usize + 1;
-        let added = |changes: &[FlowMod]| changes.iter().filter(|change| change.command == Command::Add).count();
+        let added = |changes: &[FlowMod]| changes.iter().filter(|change| change.command == FlowCommand::Add).count();
         Err(if (error.kind, error.code) == TABLE_FULL {
             ClientError::TableFull { at: added(changes.get(..at).unwrap_or(changes)), of: added(changes) }
         } else {
@@ -146,7 +150,7 @@ impl<S: Read + Write> Client<S> {
     pub fn put(&mut self, port: u32, packets: impl IntoIterator<Item = Vec<u8>>) -> Result<(), ClientError> {
         let first = self.number.wrapping_add(1);
         for packet in packets {
-            self.send(&Message::PacketOut(crate::LOCAL, vec![Action::Output(port)], packet))?;
+            self.send(&OpenFlowMessage::PacketOut(crate::LOCAL, vec![FlowAction::Output(port)], packet))?;
         }
         match self.barrier(first)? {
             None => Ok(()),
@@ -157,12 +161,12 @@ impl<S: Read + Write> Client<S> {
     /// Waits until everything is done that was asked before; the first error since the message of this number.
     fn barrier(&mut self, since: u32) -> Result<Option<(u32, ErrorMessage)>, ClientError> {
         let mut refused = None;
-        self.send(&Message::BarrierRequest)?;
+        self.send(&OpenFlowMessage::BarrierRequest)?;
         let last = self.number;
         for _ in 0..MAX_MESSAGES {
             match self.receive()? {
-                (number, Message::BarrierReply) if number == last => return Ok(refused),
-                (number, Message::Error(error)) if number.wrapping_sub(since) <= last.wrapping_sub(since) => {
+                (number, OpenFlowMessage::BarrierReply) if number == last => return Ok(refused),
+                (number, OpenFlowMessage::Error(error)) if number.wrapping_sub(since) <= last.wrapping_sub(since) => {
                     refused.get_or_insert((number, error));
                 }
                 _ => {}
@@ -174,14 +178,14 @@ impl<S: Read + Write> Client<S> {
     fn ask<T>(
         &mut self,
         what: &str,
-        question: &Message,
-        mut answer: impl FnMut(Message) -> Option<T>,
+        question: &OpenFlowMessage,
+        mut answer: impl FnMut(OpenFlowMessage) -> Option<T>,
     ) -> Result<T, ClientError> {
         self.send(question)?;
         let asked = self.number;
         for _ in 0..MAX_MESSAGES {
             match self.receive()? {
-                (number, Message::Error(error)) if number == asked => {
+                (number, OpenFlowMessage::Error(error)) if number == asked => {
                     return Err(ClientError::Refused { what: what.to_owned(), error });
                 }
                 (number, message) if number == asked => {
@@ -195,18 +199,18 @@ impl<S: Read + Write> Client<S> {
         Err(ClientError::Endless)
     }
 
-    fn send(&mut self, message: &Message) -> Result<(), ClientError> {
+    fn send(&mut self, message: &OpenFlowMessage) -> Result<(), ClientError> {
         self.number = self.number.wrapping_add(1);
         Ok(self.stream.write_all(&message.encode(self.number)?)?)
     }
 
     /// The next message that is not about the connection itself.
-    fn receive(&mut self) -> Result<(u32, Message), ClientError> {
+    fn receive(&mut self) -> Result<(u32, OpenFlowMessage), ClientError> {
         loop {
             while let Some(frame) = self.frames.next_frame()? {
-                match Message::decode(frame)? {
-                    (number, Message::EchoRequest(bytes)) => {
-                        self.stream.write_all(&Message::EchoReply(bytes).encode(number)?)?;
+                match OpenFlowMessage::decode(frame)? {
+                    (number, OpenFlowMessage::EchoRequest(bytes)) => {
+                        self.stream.write_all(&OpenFlowMessage::EchoReply(bytes).encode(number)?)?;
                     }
                     other => return Ok(other),
                 }
@@ -225,15 +229,15 @@ impl<S: Read + Write> Client<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Match;
+    use crate::FlowMatch;
 
     /// A switch whose answers are prepared; the requests to it are kept.
-    struct Said {
+    struct Script {
         bytes: io::Cursor<Vec<u8>>,
-        heard: Vec<u8>,
+        sent: Vec<u8>,
     }
 
-    impl Read for Said {
+    impl Read for Script {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             // Piece by piece, as a stream may come.
             let most = into.len().min(7);
@@ -241,9 +245,9 @@ mod tests {
         }
     }
 
-    impl Write for Said {
+    impl Write for Script {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.heard.extend_from_slice(bytes);
+            self.sent.extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -252,42 +256,46 @@ mod tests {
         }
     }
 
-    fn features() -> Message {
-        Message::FeaturesReply(Features { datapath: 9, buffers: 0, tables: 254, auxiliary: 0, capabilities: 0 })
+    fn features() -> OpenFlowMessage {
+        OpenFlowMessage::FeaturesReply(Features { datapath: 9, buffers: 0, tables: 254, auxiliary: 0, capabilities: 0 })
     }
 
     /// Returns a client that has greeted, which takes numbers 1 and 2, and will receive these messages.
-    fn client(said: &[(u32, Message)]) -> Client<Said> {
-        let begin = [(7, Message::Hello), (2, features())];
-        let bytes = begin.iter().chain(said).flat_map(|(number, message)| message.encode(*number).unwrap()).collect();
-        Client::greet(Said { bytes: io::Cursor::new(bytes), heard: Vec::new() }).unwrap().0
+    fn client(messages: &[(u32, OpenFlowMessage)]) -> Client<Script> {
+        let begin = [(7, OpenFlowMessage::Hello), (2, features())];
+        let bytes =
+            begin.iter().chain(messages).flat_map(|(number, message)| message.encode(*number).unwrap()).collect();
+        Client::greet(Script { bytes: io::Cursor::new(bytes), sent: Vec::new() }).unwrap().0
     }
 
-    fn heard(client: &Client<Said>) -> Vec<Message> {
-        let mut frames = Frames::default();
-        frames.push(&client.stream.heard);
+    fn sent(client: &Client<Script>) -> Vec<OpenFlowMessage> {
+        let mut frames = MessageReader::default();
+        frames.push(&client.stream.sent);
         let mut all = Vec::new();
         while let Some(frame) = frames.next_frame().unwrap() {
-            all.push(Message::decode(frame).unwrap().1);
+            all.push(OpenFlowMessage::decode(frame).unwrap().1);
         }
         all
     }
 
-    fn error(kind: u16, code: u16) -> Message {
-        Message::Error(ErrorMessage { kind, code, data: Vec::new() })
+    fn error(kind: u16, code: u16) -> OpenFlowMessage {
+        OpenFlowMessage::Error(ErrorMessage { kind, code, data: Vec::new() })
     }
 
     fn delete() -> FlowMod {
-        FlowMod { command: Command::Delete, ..FlowMod::default() }
+        FlowMod { command: FlowCommand::Delete, ..FlowMod::default() }
     }
 
     fn rules() -> [FlowMod; 2] {
-        [1, 2].map(|vlan| FlowMod { fields: Match { vlan: Some(vlan), ..Match::default() }, ..FlowMod::default() })
+        [1, 2].map(|vlan| FlowMod {
+            fields: FlowMatch { vlan: Some(vlan), ..FlowMatch::default() },
+            ..FlowMod::default()
+        })
     }
 
     #[test]
-    fn a_switch_that_asks_meanwhile_is_answered_and_lists_come_in_parts() {
-        let port = |number| Port {
+    fn a_switch_that_sends_requests_is_answered_and_lists_arrive_in_parts() {
+        let port = |number| OpenFlowPort {
             number,
             mac: [2; 6],
             name: format!("p{number}"),
@@ -297,78 +305,83 @@ mod tests {
             speeds_kbit: [0; 2],
         };
         let mut client = client(&[
-            (3, Message::PortsReply(vec![port(1)], true)),
-            (99, Message::EchoRequest(b"there?".to_vec())),
-            (98, Message::PortsReply(vec![port(7)], false)),
-            (3, Message::PortsReply(vec![port(2)], false)),
+            (3, OpenFlowMessage::PortsReply(vec![port(1)], true)),
+            (99, OpenFlowMessage::EchoRequest(b"there?".to_vec())),
+            (98, OpenFlowMessage::PortsReply(vec![port(7)], false)),
+            (3, OpenFlowMessage::PortsReply(vec![port(2)], false)),
         ]);
         let names: Vec<u32> = client.ports().unwrap().iter().map(|port| port.number).collect();
         assert_eq!(names, [1, 2], "an answer to another question is none to this");
-        assert_eq!(heard(&client).last(), Some(&Message::EchoReply(b"there?".to_vec())));
+        assert_eq!(sent(&client).last(), Some(&OpenFlowMessage::EchoReply(b"there?".to_vec())));
     }
 
     #[test]
-    fn changes_are_made_when_the_barrier_is_answered_and_not_before() {
-        client(&[(5, Message::BarrierReply)]).change(&rules()).unwrap();
-        let early = client(&[(4, Message::BarrierReply)]).change(&rules()).unwrap_err();
+    fn changes_are_complete_when_the_barrier_is_answered_and_not_before() {
+        client(&[(5, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap();
+        let early = client(&[(4, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap_err();
         assert!(matches!(early, ClientError::Closed), "{early}");
     }
 
     #[test]
-    fn a_full_table_is_told_with_the_rule_that_found_no_room() {
-        let said = [(4, error(5, 1)), (5, Message::BarrierReply)];
-        let full = client(&said).change(&rules()).unwrap_err().to_string();
+    fn a_full_table_is_reported_with_the_rule_that_did_not_fit() {
+        let messages = [(4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
+        let full = client(&messages).change(&rules()).unwrap_err().to_string();
         assert!(full.starts_with("TABLE: the flow table is full at rule 2 of 2"), "{full}");
-        let said = [(4, error(5, 1)), (6, Message::BarrierReply)];
+        let messages = [(4, error(5, 1)), (6, OpenFlowMessage::BarrierReply)];
         let [one, two] = rules();
-        let full = client(&said).change(&[delete(), one, two]).unwrap_err().to_string();
+        let full = client(&messages).change(&[delete(), one, two]).unwrap_err().to_string();
         assert!(
             full.starts_with("TABLE: the flow table is full at rule 1 of 2"),
             "what is removed needs no room: {full}"
         );
-        let said = [(3, error(4, 6)), (4, error(5, 1)), (5, Message::BarrierReply)];
-        let other = client(&said).change(&rules()).unwrap_err().to_string();
+        let messages = [(3, error(4, 6)), (4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
+        let other = client(&messages).change(&rules()).unwrap_err().to_string();
         assert!(other.contains("refused change 1 of 2 of its rules: error 4 with code 6"), "{other}");
     }
 
     #[test]
-    fn what_is_not_wanted_goes_first_only_where_there_is_no_room() {
+    fn unwanted_rules_are_removed_first_only_if_the_table_is_full() {
         let changes = Changes { additions: vec![rules()[0].clone()], removals: vec![delete()] };
-        let commands = |said: &[(u32, Message)]| {
-            let mut client = client(said);
+        let commands = |messages: &[(u32, OpenFlowMessage)]| {
+            let mut client = client(messages);
             client.make(&changes).unwrap();
-            let heard = heard(&client).into_iter();
-            heard
-                .filter_map(|message| if let Message::FlowMod(change) = message { Some(change.command) } else { None })
-                .collect::<Vec<_>>()
+            let sent = sent(&client).into_iter();
+            sent.filter_map(
+                |message| if let OpenFlowMessage::FlowMod(change) = message { Some(change.command) } else { None },
+            )
+            .collect::<Vec<_>>()
         };
         assert_eq!(
-            commands(&[(4, Message::BarrierReply), (6, Message::BarrierReply)]),
-            [Command::Add, Command::Delete]
+            commands(&[(4, OpenFlowMessage::BarrierReply), (6, OpenFlowMessage::BarrierReply)]),
+            [FlowCommand::Add, FlowCommand::Delete]
         );
-        let full =
-            [(3, error(5, 1)), (4, Message::BarrierReply), (6, Message::BarrierReply), (8, Message::BarrierReply)];
-        assert_eq!(commands(&full), [Command::Add, Command::Delete, Command::Add]);
+        let full = [
+            (3, error(5, 1)),
+            (4, OpenFlowMessage::BarrierReply),
+            (6, OpenFlowMessage::BarrierReply),
+            (8, OpenFlowMessage::BarrierReply),
+        ];
+        assert_eq!(commands(&full), [FlowCommand::Add, FlowCommand::Delete, FlowCommand::Add]);
     }
 
     #[test]
-    fn an_error_of_something_else_is_not_one_of_these_changes() {
-        client(&[(2, error(5, 1)), (5, Message::BarrierReply)]).change(&rules()).unwrap();
+    fn an_unrelated_error_does_not_fail_these_changes() {
+        client(&[(2, error(5, 1)), (5, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap();
     }
 
     #[test]
     fn a_switch_of_another_version_is_refused() {
-        let mut old = Message::Hello.encode(1).unwrap();
+        let mut old = OpenFlowMessage::Hello.encode(1).unwrap();
         old[0] = 1;
-        let said = Said { bytes: io::Cursor::new(old), heard: Vec::new() };
-        let error = Client::greet(said).map(|_| ()).unwrap_err().to_string();
+        let messages = Script { bytes: io::Cursor::new(old), sent: Vec::new() };
+        let error = Client::greet(messages).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("OpenFlow 1.3 must be enabled"), "{error}");
     }
 
     #[test]
-    fn a_switch_that_never_comes_to_an_end_is_left() {
-        let said = vec![(77, Message::EchoReply(Vec::new())); MAX_MESSAGES];
-        let error = client(&said).ports().unwrap_err();
+    fn a_switch_that_never_finishes_its_answer_is_disconnected() {
+        let messages = vec![(77, OpenFlowMessage::EchoReply(Vec::new())); MAX_MESSAGES];
+        let error = client(&messages).ports().unwrap_err();
         assert!(matches!(error, ClientError::Endless), "{error}");
     }
 }

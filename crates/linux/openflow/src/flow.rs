@@ -12,7 +12,7 @@ const PRESENT: u16 = 0x1000;
 /// Output sends no part of the packet to the controller.
 const NO_CONTROLLER: u16 = 0;
 
-/// A field of a match as it is written: fields that [`Match`] has no place for.
+/// A field of a match as it is written: fields that [`FlowMatch`] has no place for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oxm {
     /// Class, field and mask bit.
@@ -23,7 +23,7 @@ pub struct Oxm {
 
 /// Match of a rule; `None` matches anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Match {
+pub struct FlowMatch {
     /// The port at which a packet comes.
     pub in_port: Option<u32>,
     /// `EtherType`, behind a first tag.
@@ -40,7 +40,7 @@ pub struct Match {
 
 /// Action of a rule on a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum FlowAction {
     /// Sends it out of a port.
     Output(u32),
     /// Pushes a tag of this `EtherType`.
@@ -63,14 +63,14 @@ pub enum Instruction {
     /// Continues in a later table.
     Goto(u8),
     /// Does these at once, in order.
-    Apply(Vec<Action>),
+    Apply(Vec<FlowAction>),
     /// Another instruction: its number, and the bytes after its length.
     Other(u16, Vec<u8>),
 }
 
 /// Kind of a change to a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Command {
+pub enum FlowCommand {
     /// A new rule, in place of one with the same match and priority.
     #[default]
     Add,
@@ -89,12 +89,12 @@ pub enum Command {
 pub struct FlowMod {
     /// A number that the controller knows its rules by.
     pub cookie: u64,
-    /// For all commands but [`Command::Add`]: only rules whose cookies agree in these bits.
+    /// For all commands but [`FlowCommand::Add`]: only rules whose cookies agree in these bits.
     pub cookie_mask: u64,
     /// The table; [`ALL_TABLES`] to delete.
     pub table: u8,
     /// Kind of the change.
-    pub command: Command,
+    pub command: FlowCommand,
     /// Seconds without a packet after which it is removed; 0 is never.
     pub idle_s: u16,
     /// Seconds after which it is removed; 0 is never.
@@ -104,7 +104,7 @@ pub struct FlowMod {
     /// Flags (`OFPFF_*`).
     pub flags: u16,
     /// Match of the rule.
-    pub fields: Match,
+    pub fields: FlowMatch,
     /// Instructions of the rule.
     pub instructions: Vec<Instruction>,
 }
@@ -127,7 +127,7 @@ pub struct FlowEntry {
     /// Packets and bytes that it matched.
     pub counts: (u64, u64),
     /// Match of the rule.
-    pub fields: Match,
+    pub fields: FlowMatch,
     /// Instructions of the rule.
     pub instructions: Vec<Instruction>,
 }
@@ -138,18 +138,18 @@ impl Default for FlowMod {
             cookie: 0,
             cookie_mask: 0,
             table: 0,
-            command: Command::Add,
+            command: FlowCommand::Add,
             idle_s: 0,
             hard_s: 0,
             priority: 0,
             flags: 0,
-            fields: Match::default(),
+            fields: FlowMatch::default(),
             instructions: Vec::new(),
         }
     }
 }
 
-impl Match {
+impl FlowMatch {
     /// Written with its length and padding.
     pub(crate) fn put(&self, bytes: &mut Vec<u8>) -> Result<(), TooLong> {
         let start = bytes.len();
@@ -229,7 +229,7 @@ impl Match {
     }
 }
 
-impl Action {
+impl FlowAction {
     fn put(&self, bytes: &mut Vec<u8>) -> Result<(), TooLong> {
         let start = bytes.len();
         let begin = |bytes: &mut Vec<u8>, kind: u16| {
@@ -316,7 +316,7 @@ impl Instruction {
             Self::Apply(actions) => {
                 begin(4);
                 zeros(bytes, 4);
-                Action::put_all(actions, bytes)?;
+                FlowAction::put_all(actions, bytes)?;
             }
             Self::Other(kind, body) => {
                 begin(*kind);
@@ -336,7 +336,7 @@ impl Instruction {
                 (1, 4) => Self::Goto(body.u8()?),
                 (4, 4..) => {
                     body.take(4)?;
-                    Self::Apply(Action::read_all(body)?)
+                    Self::Apply(FlowAction::read_all(body)?)
                 }
                 _ => Self::Other(kind, whole.to_vec()),
             });
@@ -345,7 +345,7 @@ impl Instruction {
     }
 }
 
-impl Command {
+impl FlowCommand {
     const ALL: [Self; 5] = [Self::Add, Self::Modify, Self::ModifyStrict, Self::Delete, Self::DeleteStrict];
 
     fn of(value: u8) -> Result<Self, DecodeError> {
@@ -357,7 +357,7 @@ impl Command {
 impl FlowMod {
     /// Returns the deletion of all rules with this cookie, in all tables.
     pub fn delete_all(cookie: u64) -> Self {
-        Self { cookie, cookie_mask: u64::MAX, table: ALL_TABLES, command: Command::Delete, ..Self::default() }
+        Self { cookie, cookie_mask: u64::MAX, table: ALL_TABLES, command: FlowCommand::Delete, ..Self::default() }
     }
 
     pub(crate) fn put(&self, bytes: &mut Vec<u8>) -> Result<(), TooLong> {
@@ -379,12 +379,12 @@ impl FlowMod {
 
     pub(crate) fn read(mut body: Reader<'_>) -> Result<Self, DecodeError> {
         let (cookie, cookie_mask) = (body.u64()?, body.u64()?);
-        let (table, command) = (body.u8()?, Command::of(body.u8()?)?);
+        let (table, command) = (body.u8()?, FlowCommand::of(body.u8()?)?);
         let (idle_s, hard_s, priority) = (body.u16()?, body.u16()?, body.u16()?);
         body.take(12)?;
         let flags = body.u16()?;
         body.take(2)?;
-        let fields = Match::read(&mut body)?;
+        let fields = FlowMatch::read(&mut body)?;
         let instructions = Instruction::read_all(&mut body)?;
         Ok(Self { cookie, cookie_mask, table, command, idle_s, hard_s, priority, flags, fields, instructions })
     }
@@ -424,7 +424,7 @@ impl FlowEntry {
             let (priority, timeouts_s, flags) = (body.u16()?, (body.u16()?, body.u16()?), body.u16()?);
             body.take(4)?;
             let (cookie, counts) = (body.u64()?, (body.u64()?, body.u64()?));
-            let fields = Match::read(&mut body)?;
+            let fields = FlowMatch::read(&mut body)?;
             let instructions = Instruction::read_all(&mut body)?;
             all.push(Self { table, priority, flags, timeouts_s, age, cookie, counts, fields, instructions });
         }

@@ -5,12 +5,12 @@ use crate::{DecodeError, HEADER, VERSION};
 /// Bytes of a stream that are not yet a whole message. A message has at most 65,535 bytes, so it never holds more
 /// than that and the latest chunk.
 #[derive(Clone, Debug, Default)]
-pub struct Frames {
+pub struct MessageReader {
     bytes: Vec<u8>,
     start: usize,
 }
 
-impl Frames {
+impl MessageReader {
     /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.start);

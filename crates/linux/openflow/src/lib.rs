@@ -1,18 +1,18 @@
 //! OpenFlow 1.3 as bytes (OpenFlow Switch Specification 1.3.5, section 7): the messages that a controller and a
-//! switch need for tables, queues and the state of ports: [`Message::encode`], [`Message::decode`], and [`Frames`] to
+//! switch need for tables, queues and the state of ports: [`OpenFlowMessage::encode`], [`OpenFlowMessage::decode`], and [`MessageReader`] to
 //! cut a stream. A [`Client`] sends requests to a switch over any stream, and [`Changes`] computes the necessary
 //! changes of its rules. No sockets.
 //!
 //! ```
-//! use wayleave_openflow::{Action, FlowMod, Instruction, Match, Message};
+//! use wayleave_openflow::{FlowAction, FlowMod, Instruction, FlowMatch, OpenFlowMessage};
 //! let rule = FlowMod {
 //!     priority: 100,
-//!     fields: Match { vlan: Some(10), ..Match::default() },
-//!     instructions: vec![Instruction::Apply(vec![Action::PopVlan, Action::SetQueue(2), Action::Output(7)])],
+//!     fields: FlowMatch { vlan: Some(10), ..FlowMatch::default() },
+//!     instructions: vec![Instruction::Apply(vec![FlowAction::PopVlan, FlowAction::SetQueue(2), FlowAction::Output(7)])],
 //!     ..FlowMod::default()
 //! };
-//! let bytes = Message::FlowMod(rule.clone()).encode(1)?;
-//! assert_eq!(Message::decode(&bytes)?, (1, Message::FlowMod(rule)));
+//! let bytes = OpenFlowMessage::FlowMod(rule.clone()).encode(1)?;
+//! assert_eq!(OpenFlowMessage::decode(&bytes)?, (1, OpenFlowMessage::FlowMod(rule)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -27,9 +27,9 @@ mod read;
 mod rules;
 
 pub use client::{Client, ClientError};
-pub use flow::{Action, Command, FlowEntry, FlowMod, Instruction, Match, Oxm};
-pub use frames::Frames;
-pub use message::{ErrorMessage, Features, Message, Port, PortReason, QueueCounts};
+pub use flow::{FlowAction, FlowCommand, FlowEntry, FlowMatch, FlowMod, Instruction, Oxm};
+pub use frames::MessageReader;
+pub use message::{ErrorMessage, Features, OpenFlowMessage, OpenFlowPort, PortReason, QueueStats};
 pub use rules::Changes;
 
 /// The version in every header.

@@ -1,6 +1,6 @@
 //! Messages: a header and a body.
 
-use crate::flow::{Action, FlowEntry, FlowMod, Match};
+use crate::flow::{FlowAction, FlowEntry, FlowMatch, FlowMod};
 use crate::read::{Reader, put_u16, put_u32, put_u64, set_length, zeros};
 use crate::{ALL_TABLES, ANY, DecodeError, HEADER, TooLong, VERSION};
 
@@ -15,7 +15,7 @@ const NAME: usize = 16;
 
 /// A message, without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum OpenFlowMessage {
     /// The first of each side; what it lists of versions is not read.
     Hello,
     /// A request failed.
@@ -29,9 +29,9 @@ pub enum Message {
     /// Identity and features of a switch.
     FeaturesReply(Features),
     /// A port has come, gone or changed.
-    PortStatus(PortReason, Port),
+    PortStatus(PortReason, OpenFlowPort),
     /// A packet of the controller: the port at which it counts as arrived ([`crate::LOCAL`] is one), what is done with it, and its bytes.
-    PacketOut(u32, Vec<Action>, Vec<u8>),
+    PacketOut(u32, Vec<FlowAction>, Vec<u8>),
     /// A table changes.
     FlowMod(FlowMod),
     /// Request of the rules in a table or in [`ALL_TABLES`], with these bits of the cookie.
@@ -48,11 +48,11 @@ pub enum Message {
     /// Request of the ports.
     PortsRequest,
     /// Ports; `true` if more follow.
-    PortsReply(Vec<Port>, bool),
+    PortsReply(Vec<OpenFlowPort>, bool),
     /// Request of counters of queues: of a port or of [`ANY`], one or [`ANY`].
     QueuesRequest(u32, u32),
     /// Counters of queues; `true` if more follow.
-    QueuesReply(Vec<QueueCounts>, bool),
+    QueuesReply(Vec<QueueStats>, bool),
     /// Answer when everything before is done.
     BarrierRequest,
     /// Everything before is done.
@@ -89,7 +89,7 @@ pub struct Features {
 
 /// A port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct OpenFlowPort {
     /// Its number.
     pub number: u32,
     /// Its address.
@@ -119,7 +119,7 @@ pub enum PortReason {
 
 /// Counters of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueCounts {
+pub struct QueueStats {
     /// The port.
     pub port: u32,
     /// The queue.
@@ -134,7 +134,7 @@ pub struct QueueCounts {
     pub age: (u32, u32),
 }
 
-impl Port {
+impl OpenFlowPort {
     /// Returns `true` if packets can leave by it: it is not set down (`OFPPC_PORT_DOWN`), and there is a link
     /// (`OFPPS_LINK_DOWN`).
     pub const fn is_up(&self) -> bool {
@@ -172,7 +172,7 @@ impl Port {
     }
 }
 
-impl Message {
+impl OpenFlowMessage {
     /// The type in its header.
     const fn kind(&self) -> u8 {
         match self {
@@ -230,7 +230,7 @@ impl Message {
                 put_u32(&mut bytes, *port);
                 let at = bytes.len();
                 zeros(&mut bytes, 8);
-                Action::put_all(actions, &mut bytes)?;
+                FlowAction::put_all(actions, &mut bytes)?;
                 let length = bytes.len() - at - 8;
                 let length = u16::try_from(length).map_err(|_| TooLong(length))?;
                 bytes[at..at + 2].copy_from_slice(&length.to_be_bytes());
@@ -245,7 +245,7 @@ impl Message {
                 zeros(&mut bytes, 4);
                 put_u64(&mut bytes, *cookie);
                 put_u64(&mut bytes, *cookie_mask);
-                Match::default().put(&mut bytes)?;
+                FlowMatch::default().put(&mut bytes)?;
             }
             Self::FlowsReply(flows, more) => {
                 multipart(&mut bytes, FLOWS, *more);
@@ -313,12 +313,12 @@ impl Message {
                     value => return Err(DecodeError::Value { what: "reason of a port", value: u32::from(value) }),
                 };
                 body.take(7)?;
-                Self::PortStatus(reason, Port::read(&mut body)?)
+                Self::PortStatus(reason, OpenFlowPort::read(&mut body)?)
             }
             13 => {
                 let (buffer, port, length) = (body.u32()?, body.u32()?, body.u16()?);
                 body.take(6)?;
-                let actions = Action::read_all(Reader::new(body.take(usize::from(length))?, "list of actions"))?;
+                let actions = FlowAction::read_all(Reader::new(body.take(usize::from(length))?, "list of actions"))?;
                 if buffer == ANY {
                     Self::PacketOut(port, actions, body.rest().to_vec())
                 } else {
@@ -343,8 +343,8 @@ impl Message {
                 let table = body.u8()?;
                 body.take(15)?;
                 let (cookie, cookie_mask) = (body.u64()?, body.u64()?);
-                match Match::read(&mut body)? {
-                    fields if fields == Match::default() => Self::FlowsRequest { table, cookie, cookie_mask },
+                match FlowMatch::read(&mut body)? {
+                    fields if fields == FlowMatch::default() => Self::FlowsRequest { table, cookie, cookie_mask },
                     _ => Self::Other(18, whole.to_vec()),
                 }
             }
@@ -363,7 +363,7 @@ impl Message {
             PORTS => {
                 let mut ports = Vec::new();
                 while !body.is_empty() {
-                    ports.push(Port::read(&mut body)?);
+                    ports.push(OpenFlowPort::read(&mut body)?);
                 }
                 Self::PortsReply(ports, more)
             }
@@ -373,7 +373,7 @@ impl Message {
                     let (port, queue) = (body.u32()?, body.u32()?);
                     let (bytes, packets, errors) = (body.u64()?, body.u64()?, body.u64()?);
                     let age = (body.u32()?, body.u32()?);
-                    queues.push(QueueCounts { port, queue, bytes, packets, errors, age });
+                    queues.push(QueueStats { port, queue, bytes, packets, errors, age });
                 }
                 Self::QueuesReply(queues, more)
             }

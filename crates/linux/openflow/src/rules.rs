@@ -1,6 +1,6 @@
 //! Changes that give a switch exactly a set of rules.
 
-use crate::{Command, FlowEntry, FlowMod};
+use crate::{FlowCommand, FlowEntry, FlowMod};
 
 /// Changes that lead to the wanted rules: additions and removals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Changes {
         };
         let delete = |entry: &FlowEntry| FlowMod {
             table: entry.table,
-            command: Command::DeleteStrict,
+            command: FlowCommand::DeleteStrict,
             priority: entry.priority,
             fields: entry.fields.clone(),
             ..FlowMod::default()
@@ -44,14 +44,14 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Instruction, Match};
+    use crate::{FlowAction, FlowMatch, Instruction};
 
     fn rule(vlan: u16, port: u32) -> FlowMod {
         FlowMod {
             cookie: 7,
             priority: 100,
-            fields: Match { vlan: Some(vlan), ..Match::default() },
-            instructions: vec![Instruction::Apply(vec![Action::Output(port)])],
+            fields: FlowMatch { vlan: Some(vlan), ..FlowMatch::default() },
+            instructions: vec![Instruction::Apply(vec![FlowAction::Output(port)])],
             ..FlowMod::default()
         }
     }
@@ -71,19 +71,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_wanted_is_left_alone_and_everything_else_becomes_so() {
+    fn matching_rules_are_kept_and_all_others_changed() {
         let wanted = [rule(1, 10), rule(2, 20), rule(3, 30)];
         assert_eq!(Changes::between(&wanted, &wanted.clone().map(|rule| entry(&rule))), Changes::default());
         // The first exists, the second has another action, the third is missing, and a fourth is foreign.
         let there = [entry(&rule(1, 10)), entry(&rule(2, 21)), entry(&rule(4, 40))];
         let Changes { additions, removals } = Changes::between(&wanted, &there);
-        assert_eq!((removals.len(), removals[0].command), (1, Command::DeleteStrict));
+        assert_eq!((removals.len(), removals[0].command), (1, FlowCommand::DeleteStrict));
         assert_eq!(removals[0].fields, rule(4, 40).fields);
         assert_eq!(additions, wanted[1..]);
     }
 
     #[test]
-    fn a_rule_that_ends_by_itself_or_has_another_cookie_is_not_as_wanted() {
+    fn a_rule_with_a_timeout_or_another_cookie_does_not_match() {
         let wanted = [rule(1, 10)];
         for other in [FlowMod { hard_s: 1, ..rule(1, 10) }, FlowMod { cookie: 8, ..rule(1, 10) }] {
             assert_eq!(Changes::between(&wanted, &[entry(&other)]).additions, wanted);

@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use wayleave_openflow::{
-    ALL_TABLES, ANY, Action, Command, DecodeError, ErrorMessage, Features, FlowEntry, FlowMod, Frames, Instruction,
-    LOCAL, Match, Message, Oxm, Port, PortReason, QueueCounts,
+    ALL_TABLES, ANY, DecodeError, ErrorMessage, Features, FlowAction, FlowCommand, FlowEntry, FlowMatch, FlowMod,
+    Instruction, LOCAL, MessageReader, OpenFlowMessage, OpenFlowPort, Oxm, PortReason, QueueStats,
 };
 
 const OS_KEN: &str = include_str!("golden/os-ken.txt");
@@ -20,79 +20,88 @@ fn os_ken(name: &str) -> Vec<u8> {
 }
 
 /// The same as tools/os-ken-vectors.py asks of os-ken, by name.
-fn vectors() -> Vec<(&'static str, Message)> {
-    let apply = |actions: &[Action]| Instruction::Apply(actions.to_vec());
+fn vectors() -> Vec<(&'static str, OpenFlowMessage)> {
+    let apply = |actions: &[FlowAction]| Instruction::Apply(actions.to_vec());
     let flow = FlowMod {
         priority: 100,
-        fields: Match { in_port: Some(3), eth_type: Some(0x800), vlan: Some(10), ..Match::default() },
-        instructions: vec![apply(&[Action::SetQueue(2), Action::Output(7)])],
+        fields: FlowMatch { in_port: Some(3), eth_type: Some(0x800), vlan: Some(10), ..FlowMatch::default() },
+        instructions: vec![apply(&[FlowAction::SetQueue(2), FlowAction::Output(7)])],
         ..FlowMod::default()
     };
     let pop = FlowMod {
         cookie: 0x5741_594c_0000_0001,
         priority: 200,
-        fields: Match { vlan: Some(4094), pcp: Some(7), ..Match::default() },
-        instructions: vec![apply(&[Action::PopVlan, Action::SetQueue(0), Action::Output(1)])],
+        fields: FlowMatch { vlan: Some(4094), pcp: Some(7), ..FlowMatch::default() },
+        instructions: vec![apply(&[FlowAction::PopVlan, FlowAction::SetQueue(0), FlowAction::Output(1)])],
         ..FlowMod::default()
     };
     let push = FlowMod {
         table: 1,
-        command: Command::ModifyStrict,
+        command: FlowCommand::ModifyStrict,
         idle_s: 10,
         hard_s: 20,
         priority: 0x8000,
         flags: 1,
-        fields: Match { eth_type: Some(0x86dd), dscp: Some(46), ..Match::default() },
+        fields: FlowMatch { eth_type: Some(0x86dd), dscp: Some(46), ..FlowMatch::default() },
         instructions: vec![
-            apply(&[Action::PushVlan(0x8100), Action::SetVlan(9), Action::SetPcp(3), Action::Output(2)]),
+            apply(&[
+                FlowAction::PushVlan(0x8100),
+                FlowAction::SetVlan(9),
+                FlowAction::SetPcp(3),
+                FlowAction::Output(2),
+            ]),
             Instruction::Goto(3),
         ],
         ..FlowMod::default()
     };
     let delete = FlowMod { priority: 0x8000, ..FlowMod::delete_all(1) };
     vec![
-        ("hello", Message::Hello),
-        ("features", Message::FeaturesRequest),
-        ("barrier", Message::BarrierRequest),
-        ("echo", Message::EchoRequest(b"abc".to_vec())),
-        ("flow", Message::FlowMod(flow)),
-        ("pop", Message::FlowMod(pop)),
-        ("push", Message::FlowMod(push)),
-        ("delete", Message::FlowMod(delete)),
-        ("flows", Message::FlowsRequest { table: ALL_TABLES, cookie: 7, cookie_mask: 0xff }),
-        ("ports", Message::PortsRequest),
-        ("queues", Message::QueuesRequest(ANY, ANY)),
-        ("packet", Message::PacketOut(LOCAL, vec![Action::SetQueue(2), Action::Output(7)], vec![0xaa; 20])),
+        ("hello", OpenFlowMessage::Hello),
+        ("features", OpenFlowMessage::FeaturesRequest),
+        ("barrier", OpenFlowMessage::BarrierRequest),
+        ("echo", OpenFlowMessage::EchoRequest(b"abc".to_vec())),
+        ("flow", OpenFlowMessage::FlowMod(flow)),
+        ("pop", OpenFlowMessage::FlowMod(pop)),
+        ("push", OpenFlowMessage::FlowMod(push)),
+        ("delete", OpenFlowMessage::FlowMod(delete)),
+        ("flows", OpenFlowMessage::FlowsRequest { table: ALL_TABLES, cookie: 7, cookie_mask: 0xff }),
+        ("ports", OpenFlowMessage::PortsRequest),
+        ("queues", OpenFlowMessage::QueuesRequest(ANY, ANY)),
+        (
+            "packet",
+            OpenFlowMessage::PacketOut(LOCAL, vec![FlowAction::SetQueue(2), FlowAction::Output(7)], vec![0xaa; 20]),
+        ),
     ]
 }
 
 #[test]
-fn bytes_are_those_of_os_ken() {
+fn encoded_bytes_equal_those_of_os_ken() {
     for (name, message) in vectors() {
         assert_eq!(message.encode(1).unwrap(), os_ken(name), "{name}");
-        assert_eq!(Message::decode(&os_ken(name)).unwrap(), (1, message), "{name}");
+        assert_eq!(OpenFlowMessage::decode(&os_ken(name)).unwrap(), (1, message), "{name}");
     }
     assert_eq!(vectors().len(), OS_KEN.lines().filter(|line| !line.starts_with('#')).count());
 }
 
-fn any_match() -> impl Strategy<Value = Match> {
+fn any_match() -> impl Strategy<Value = FlowMatch> {
     let other = (8_u8..40, prop::collection::vec(any::<u8>(), 0..20))
         .prop_map(|(field, body)| Oxm { head: [0x80, 0, 30 + field], body });
     let (port, kind) = (prop::option::of(any::<u32>()), prop::option::of(any::<u16>()));
     let (vlan, pcp, dscp) = (prop::option::of(0_u16..4096), prop::option::of(0_u8..8), prop::option::of(0_u8..64));
-    (port, kind, vlan, pcp, dscp, prop::collection::vec(other, 0..3))
-        .prop_map(|(in_port, eth_type, vlan, pcp, dscp, others)| Match { in_port, eth_type, vlan, pcp, dscp, others })
+    (port, kind, vlan, pcp, dscp, prop::collection::vec(other, 0..3)).prop_map(
+        |(in_port, eth_type, vlan, pcp, dscp, others)| FlowMatch { in_port, eth_type, vlan, pcp, dscp, others },
+    )
 }
 
-fn any_action() -> impl Strategy<Value = Action> {
+fn any_action() -> impl Strategy<Value = FlowAction> {
     prop_oneof![
-        any::<u32>().prop_map(Action::Output),
-        any::<u16>().prop_map(Action::PushVlan),
-        Just(Action::PopVlan),
-        any::<u32>().prop_map(Action::SetQueue),
-        (0_u16..4096).prop_map(Action::SetVlan),
-        (0_u8..8).prop_map(Action::SetPcp),
-        (26_u16.., 0_usize..4).prop_map(|(kind, units)| Action::Other(kind, vec![kind as u8; 4 + 8 * units])),
+        any::<u32>().prop_map(FlowAction::Output),
+        any::<u16>().prop_map(FlowAction::PushVlan),
+        Just(FlowAction::PopVlan),
+        any::<u32>().prop_map(FlowAction::SetQueue),
+        (0_u16..4096).prop_map(FlowAction::SetVlan),
+        (0_u8..8).prop_map(FlowAction::SetPcp),
+        (26_u16.., 0_usize..4).prop_map(|(kind, units)| FlowAction::Other(kind, vec![kind as u8; 4 + 8 * units])),
     ]
 }
 
@@ -105,19 +114,25 @@ fn any_instructions() -> impl Strategy<Value = Vec<Instruction>> {
     prop::collection::vec(one, 0..4)
 }
 
-fn any_port() -> impl Strategy<Value = Port> {
+fn any_port() -> impl Strategy<Value = OpenFlowPort> {
     (any::<u32>(), any::<[u8; 6]>(), "[a-z0-9-]{0,15}", any::<[u32; 8]>()).prop_map(|(number, mac, name, rest)| {
         let [config, state, a, b, c, d, now, most] = rest;
-        Port { number, mac, name, config, state, features: [a, b, c, d], speeds_kbit: [now, most] }
+        OpenFlowPort { number, mac, name, config, state, features: [a, b, c, d], speeds_kbit: [now, most] }
     })
 }
 
-fn any_message() -> impl Strategy<Value = Message> {
-    let commands = [Command::Add, Command::Modify, Command::ModifyStrict, Command::Delete, Command::DeleteStrict];
+fn any_message() -> impl Strategy<Value = OpenFlowMessage> {
+    let commands = [
+        FlowCommand::Add,
+        FlowCommand::Modify,
+        FlowCommand::ModifyStrict,
+        FlowCommand::Delete,
+        FlowCommand::DeleteStrict,
+    ];
     let change = (any::<[u64; 2]>(), any::<u8>(), prop::sample::select(commands.to_vec()), any::<[u16; 4]>());
     let change = (change, any_match(), any_instructions()).prop_map(
         |(([cookie, cookie_mask], table, command, [idle_s, hard_s, priority, flags]), fields, instructions)| {
-            Message::FlowMod(FlowMod {
+            OpenFlowMessage::FlowMod(FlowMod {
                 cookie,
                 cookie_mask,
                 table,
@@ -136,42 +151,45 @@ fn any_message() -> impl Strategy<Value = Message> {
             let (timeouts_s, counts, age) = ((idle, hard), (packets, bytes), age.into());
             FlowEntry { table, priority, flags, timeouts_s, age, cookie, counts, fields, instructions }
         });
-    let queue = any::<([u32; 4], [u64; 3])>().prop_map(|([port, queue, s, ns], [bytes, packets, errors])| {
-        QueueCounts { port, queue, bytes, packets, errors, age: (s, ns) }
+    let queue = any::<([u32; 4], [u64; 3])>().prop_map(|([port, queue, s, ns], [bytes, packets, errors])| QueueStats {
+        port,
+        queue,
+        bytes,
+        packets,
+        errors,
+        age: (s, ns),
     });
     let reasons = [PortReason::Added, PortReason::Deleted, PortReason::Modified];
     let some_bytes = || prop::collection::vec(any::<u8>(), 0..40);
     prop_oneof![
-        Just(Message::Hello),
-        Just(Message::BarrierReply),
-        (any::<u16>(), any::<u16>(), some_bytes()).prop_map(|(kind, code, data)| Message::Error(ErrorMessage {
-            kind,
-            code,
-            data
-        })),
-        some_bytes().prop_map(Message::EchoReply),
+        Just(OpenFlowMessage::Hello),
+        Just(OpenFlowMessage::BarrierReply),
+        (any::<u16>(), any::<u16>(), some_bytes())
+            .prop_map(|(kind, code, data)| OpenFlowMessage::Error(ErrorMessage { kind, code, data })),
+        some_bytes().prop_map(OpenFlowMessage::EchoReply),
         (any::<u64>(), any::<u32>(), any::<[u8; 2]>(), any::<u32>()).prop_map(
             |(datapath, buffers, [tables, auxiliary], capabilities)| {
-                Message::FeaturesReply(Features { datapath, buffers, tables, auxiliary, capabilities })
+                OpenFlowMessage::FeaturesReply(Features { datapath, buffers, tables, auxiliary, capabilities })
             }
         ),
         (prop::sample::select(reasons.to_vec()), any_port())
-            .prop_map(|(reason, port)| Message::PortStatus(reason, port)),
+            .prop_map(|(reason, port)| OpenFlowMessage::PortStatus(reason, port)),
         change,
         (any::<u32>(), prop::collection::vec(any_action(), 0..4), some_bytes())
-            .prop_map(|(port, actions, frame)| Message::PacketOut(port, actions, frame)),
-        (any::<u8>(), any::<[u64; 2]>()).prop_map(|(table, [cookie, cookie_mask])| Message::FlowsRequest {
+            .prop_map(|(port, actions, frame)| OpenFlowMessage::PacketOut(port, actions, frame)),
+        (any::<u8>(), any::<[u64; 2]>()).prop_map(|(table, [cookie, cookie_mask])| OpenFlowMessage::FlowsRequest {
             table,
             cookie,
             cookie_mask
         }),
-        (prop::collection::vec(entry, 0..4), any::<bool>()).prop_map(|(flows, more)| Message::FlowsReply(flows, more)),
+        (prop::collection::vec(entry, 0..4), any::<bool>())
+            .prop_map(|(flows, more)| OpenFlowMessage::FlowsReply(flows, more)),
         (prop::collection::vec(any_port(), 0..4), any::<bool>())
-            .prop_map(|(ports, more)| Message::PortsReply(ports, more)),
+            .prop_map(|(ports, more)| OpenFlowMessage::PortsReply(ports, more)),
         (prop::collection::vec(queue, 0..4), any::<bool>())
-            .prop_map(|(queues, more)| Message::QueuesReply(queues, more)),
-        (any::<[u32; 2]>()).prop_map(|[port, queue]| Message::QueuesRequest(port, queue)),
-        (30_u8.., some_bytes()).prop_map(|(kind, body)| Message::Other(kind, body)),
+            .prop_map(|(queues, more)| OpenFlowMessage::QueuesReply(queues, more)),
+        (any::<[u32; 2]>()).prop_map(|[port, queue]| OpenFlowMessage::QueuesRequest(port, queue)),
+        (30_u8.., some_bytes()).prop_map(|(kind, body)| OpenFlowMessage::Other(kind, body)),
     ]
 }
 
@@ -179,10 +197,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read_again(message in any_message(), number in any::<u32>()) {
+    fn encoded_messages_are_decoded_back(message in any_message(), number in any::<u32>()) {
         let bytes = message.encode(number).unwrap();
         prop_assert_eq!(usize::from(u16::from_be_bytes([bytes[2], bytes[3]])), bytes.len());
-        prop_assert_eq!(Message::decode(&bytes).unwrap(), (number, message));
+        prop_assert_eq!(OpenFlowMessage::decode(&bytes).unwrap(), (number, message));
     }
 
     /// A message with some bytes changed, or cut off, is another message or an error: never a panic, and a decoded
@@ -205,27 +223,27 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        if let Ok((number, read)) = Message::decode(&bytes) {
+        if let Ok((number, read)) = OpenFlowMessage::decode(&bytes) {
             let again = read.encode(number).unwrap();
-            prop_assert_eq!(Message::decode(&again).unwrap(), (number, read));
+            prop_assert_eq!(OpenFlowMessage::decode(&again).unwrap(), (number, read));
         }
     }
 
     #[test]
-    fn bytes_of_nobody_are_a_message_or_an_error(kind in any::<u8>(), body in prop::collection::vec(any::<u8>(), 0..200)) {
-        let bytes = Message::Other(kind, body).encode(9).unwrap();
-        let _ = Message::decode(&bytes);
+    fn random_bytes_are_a_message_or_an_error(kind in any::<u8>(), body in prop::collection::vec(any::<u8>(), 0..200)) {
+        let bytes = OpenFlowMessage::Other(kind, body).encode(9).unwrap();
+        let _ = OpenFlowMessage::decode(&bytes);
     }
 
     /// However a stream is cut, the decoded messages are equal.
     #[test]
     fn a_stream_is_cut_into_its_messages(messages in prop::collection::vec(any_message(), 1..6), step in 1_usize..50) {
         let stream: Vec<u8> = messages.iter().flat_map(|message| message.encode(3).unwrap()).collect();
-        let (mut frames, mut found) = (Frames::default(), Vec::new());
+        let (mut frames, mut found) = (MessageReader::default(), Vec::new());
         for part in stream.chunks(step) {
             frames.push(part);
             while let Some(frame) = frames.next_frame().unwrap() {
-                found.push(Message::decode(frame).unwrap().1);
+                found.push(OpenFlowMessage::decode(frame).unwrap().1);
             }
         }
         prop_assert_eq!(found, messages);
@@ -235,7 +253,7 @@ proptest! {
 #[test]
 fn another_version_and_a_length_below_a_header_end_a_stream() {
     let next = |bytes: &[u8]| {
-        let mut frames = Frames::default();
+        let mut frames = MessageReader::default();
         frames.push(bytes);
         frames.next_frame().map(|frame| frame.map(<[u8]>::to_vec))
     };
@@ -244,12 +262,12 @@ fn another_version_and_a_length_below_a_header_end_a_stream() {
     // A greeting of OpenFlow 1.5 is one.
     let hello = [6, 0, 0, 8, 0, 0, 0, 1];
     assert_eq!(next(&hello).unwrap().unwrap(), hello);
-    assert_eq!(Message::decode(&hello).unwrap(), (1, Message::Hello));
+    assert_eq!(OpenFlowMessage::decode(&hello).unwrap(), (1, OpenFlowMessage::Hello));
 }
 
 #[test]
 fn a_rule_that_is_too_long_is_an_error() {
-    let instructions = vec![Instruction::Apply(vec![Action::PopVlan; 9000])];
-    let error = Message::FlowMod(FlowMod { instructions, ..FlowMod::default() }).encode(1).unwrap_err();
+    let instructions = vec![Instruction::Apply(vec![FlowAction::PopVlan; 9000])];
+    let error = OpenFlowMessage::FlowMod(FlowMod { instructions, ..FlowMod::default() }).encode(1).unwrap_err();
     assert_eq!(error.0, 72_008);
 }

@@ -12,7 +12,7 @@ use crate::{RenderedPort, Target};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ConfigDifference {
     /// It comes.
     Added(String),
     /// It goes.
@@ -28,7 +28,7 @@ pub enum Change {
     },
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for ConfigDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Added(what) => write!(f, "+ {what}"),
@@ -43,7 +43,7 @@ impl fmt::Display for Change {
 ///
 /// # Errors
 /// If either text is not a JSON object where it has to be.
-pub fn changes(target: Target, old: &str, new: &str) -> Result<Vec<Change>, String> {
+pub fn changes(target: Target, old: &str, new: &str) -> Result<Vec<ConfigDifference>, String> {
     match target {
         Target::Tc => Ok(lines(old, new)),
         Target::Sonic => {
@@ -56,7 +56,7 @@ pub fn changes(target: Target, old: &str, new: &str) -> Result<Vec<Change>, Stri
             });
             let mut changes = values(&old, &new);
             changes.extend(overlaps.map(|Range { table, entry }| {
-                Change::Removed(format!("{table}|{entry}: it overlaps entries of this configuration; write one entry for each port and queue"))
+                ConfigDifference::Removed(format!("{table}|{entry}: it overlaps entries of this configuration; write one entry for each port and queue"))
             }));
             Ok(changes)
         }
@@ -128,18 +128,18 @@ pub fn port_differences(target: Target, old: &str, ports: &[RenderedPort]) -> Re
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut all = Vec::new();
     for RenderedPort { link, interface, rate, mtu } in ports {
-        let mut tell = |what| all.push(PortDifference { link: link.clone(), interface: interface.clone(), what });
+        let mut report = |what| all.push(PortDifference { link: link.clone(), interface: interface.clone(), what });
         let Some(port) = table.get(interface) else {
-            tell(PortMismatch::Missing);
+            report(PortMismatch::Missing);
             continue;
         };
         let device = port.get("speed").map(text);
         if let Some(device) = device.filter(|speed| speed.parse().ok().and_then(mbit) != Some(*rate)) {
-            tell(PortMismatch::Rate { device, topology: *rate });
+            report(PortMismatch::Rate { device, topology: *rate });
         }
         let device = port.get("mtu").map_or_else(|| DEFAULT_MTU.to_owned(), text);
         if device.parse().ok() != Some(mtu.get()) {
-            tell(PortMismatch::Mtu { device, topology: *mtu });
+            report(PortMismatch::Mtu { device, topology: *mtu });
         }
     }
     Ok(all)
@@ -149,15 +149,15 @@ fn mbit(speed: u64) -> Option<Rate> {
     Some(Rate::from_bits_per_second(speed.checked_mul(1_000_000)?))
 }
 
-fn lines(old: &str, new: &str) -> Vec<Change> {
+fn lines(old: &str, new: &str) -> Vec<ConfigDifference> {
     let set = |text: &str| -> BTreeSet<String> { text.lines().map(str::to_owned).collect() };
     let (before, after) = (set(old), set(new));
-    let gone = old.lines().filter(|&line| !after.contains(line)).map(|line| Change::Removed(line.to_owned()));
-    let come = new.lines().filter(|&line| !before.contains(line)).map(|line| Change::Added(line.to_owned()));
+    let gone = old.lines().filter(|&line| !after.contains(line)).map(|line| ConfigDifference::Removed(line.to_owned()));
+    let come = new.lines().filter(|&line| !before.contains(line)).map(|line| ConfigDifference::Added(line.to_owned()));
     gone.chain(come).collect()
 }
 
-fn values(old: &BTreeMap<Key, String>, new: &BTreeMap<Key, String>) -> Vec<Change> {
+fn values(old: &BTreeMap<Key, String>, new: &BTreeMap<Key, String>) -> Vec<ConfigDifference> {
     // Values of our entries, or of entries that this configuration writes, that are no longer written.
     let entries: BTreeSet<_> = new.keys().map(|key| (&key.table, &key.entry)).collect();
     let tables: BTreeSet<_> = new.keys().map(|key| &key.table).collect();
@@ -167,12 +167,13 @@ fn values(old: &BTreeMap<Key, String>, new: &BTreeMap<Key, String>) -> Vec<Chang
             || tables.contains(&key.table) && entries.contains(&(&key.table, &key.entry))
     };
     let gone = old.iter().filter(|(key, value)| is_ours(key, value) && !new.contains_key(key));
-    let mut changes: Vec<Change> = gone.map(|(key, value)| Change::Removed(format!("{key} = {value}"))).collect();
+    let mut changes: Vec<ConfigDifference> =
+        gone.map(|(key, value)| ConfigDifference::Removed(format!("{key} = {value}"))).collect();
     for (key, to) in new {
         match old.get(key) {
-            None => changes.push(Change::Added(format!("{key} = {to}"))),
+            None => changes.push(ConfigDifference::Added(format!("{key} = {to}"))),
             Some(from) if from != to => {
-                changes.push(Change::Changed { key: key.to_string(), from: from.clone(), to: to.clone() });
+                changes.push(ConfigDifference::Changed { key: key.to_string(), from: from.clone(), to: to.clone() });
             }
             Some(_) => {}
         }
@@ -194,7 +195,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// An entry that stands for several ports or queues.
+/// An entry for several ports or queues.
 struct Range {
     table: String,
     entry: String,

@@ -12,7 +12,7 @@ mod switch;
 mod tc;
 
 pub use codepoints::{CodepointError, Codepoints, QueueCodepoints};
-pub use diff::{Change, PortDifference, changes, port_differences};
+pub use diff::{ConfigDifference, PortDifference, changes, port_differences};
 pub use switch::{ControlQueue, Interfaces, RenderError, Settings, Target};
 
 use wayleave_topology::Network;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_lab::Lab;
 use wayleave_lab::run::{OfferedContract, Operator, RunOptions, RunReport};
 use wayleave_topology::Network;
@@ -33,7 +33,7 @@ pub trait Testbed {
     ///
     /// # Errors
     /// If the controller does not answer.
-    fn offer(&mut self, order: &Order) -> Result<bool, Failed>;
+    fn offer(&mut self, order: &ContractRequest) -> Result<bool, Failed>;
 
     /// Lets contracts send.
     ///

@@ -12,7 +12,7 @@ pub enum Jitter {
         /// Distribution of the hold times.
         draw: JitterDistribution,
         /// Order of the packets.
-        order: Order,
+        order: PacketOrder,
     },
 }
 
@@ -31,7 +31,7 @@ pub enum JitterDistribution {
 
 /// Permission of packets to overtake one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum PacketOrder {
     /// Packets of one queue may not: each enters after those that came before.
     Kept,
     /// All may.

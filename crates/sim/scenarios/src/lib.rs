@@ -29,13 +29,13 @@ mod vms;
 pub use after::{DependentFlows, Onward};
 pub use deadline::{Deadline, DeadlineError};
 pub use forward::FastForward;
-pub use jitter::{Jitter, JitterDistribution, Order};
+pub use jitter::{Jitter, JitterDistribution, PacketOrder};
 pub use jobs::{
-    Action, Collective, CollectiveError, Dependency, Exchange, Graph, GraphError, Job, JobError, MAX_OPERATIONS,
-    MAX_RANKS, Operation, Progress, Step, WaitUntil,
+    Collective, CollectiveError, CollectiveExchange, Dependency, GraphError, Job, JobError, JobGraph, JobOperation,
+    JobProgress, MAX_OPERATIONS, MAX_RANKS, OperationAction, OperationStep, WaitUntil,
 };
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedService};
-pub use requests::{Rpc, Server};
+pub use requests::{Rpc, RpcServer};
 pub use schedule::{Period, Schedule, ScheduleError};
 pub use sharing::{
     BrokerAt, ElasticSwitch, Eyeq, FabricBrokerAt, HostSchemeConfig, MessageFaults, Parley, SchemeOf, Sharing,
@@ -47,11 +47,12 @@ pub use tenants::{
     SharingTenant, Tenants, TenantsError, Weight,
 };
 pub use traffic::{
-    Arrivals, Copies, FlowEndpoints, FlowSpec, OnOff, PacketKind, Phase, Reliable, SendSchedule, Traffic, Workload,
+    Copies, FlowArrivals, FlowEndpoints, FlowSpec, OnOff, PacketKind, Reliable, SendSchedule, StartPhase, Traffic,
+    Workload,
 };
-pub use transport::{Pacing, Transport};
+pub use transport::{Pacing, TransportConfig};
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
-pub use vms::{Endpoint, Vm, VmError};
+pub use vms::{Endpoint, ScenarioVm, VmError};
 
 pub use wayleave_schemes::transports::{Congestion, Routing};
 
@@ -86,18 +87,18 @@ pub struct Scenario {
     /// Spreading of packets over paths of equal length.
     pub routing: Routing,
     /// Transport of reliable flows, unless their traffic defines its own.
-    pub transport: Transport,
+    pub transport: TransportConfig,
     /// Sharing of hosts' sending and receiving rates among services; without it nothing limits transports and
     /// sources.
     pub sharing: Option<Sharing>,
     /// Virtual machines, which traffic may be between instead of hosts.
-    pub vms: Vec<Vm>,
+    pub vms: Vec<ScenarioVm>,
     /// Traffic of the scenario.
     pub traffic: Vec<Traffic>,
     /// Failures and repairs, in order of time.
     pub outages: Vec<Outage>,
     /// Records beyond the usual statistics.
-    pub record: Record,
+    pub record: RecordConfig,
     /// Fast-forward: steady traffic is skipped instead of simulated packet by packet.
     pub fast_forward: Option<FastForward>,
 }
@@ -117,12 +118,12 @@ impl Scenario {
             shared_services: Vec::new(),
             jitter: Jitter::default(),
             routing: Routing::ecmp(),
-            transport: Transport::default(),
+            transport: TransportConfig::default(),
             sharing: None,
             vms: Vec::new(),
             traffic: Vec::new(),
             outages: Vec::new(),
-            record: Record::default(),
+            record: RecordConfig::default(),
             fast_forward: None,
         }
     }
@@ -222,7 +223,7 @@ pub struct Outage {
     /// Element that fails or is repaired.
     pub what: Element,
     /// Failure or repair.
-    pub change: Change,
+    pub change: ElementChange,
 }
 
 /// Element that can fail.
@@ -236,7 +237,7 @@ pub enum Element {
 
 /// Event of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ElementChange {
     /// It fails; paths avoid it at once.
     Fails,
     /// It fails silently: arriving packets are lost, and paths continue to use it until something else changes them.
@@ -248,7 +249,7 @@ pub enum Change {
 
 /// Configuration of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordConfig {
     /// Throughput of every traffic and level of every port, over intervals of this length.
     pub series: Option<Time>,
     /// Maximum number of packet events in a trace: the last ones.

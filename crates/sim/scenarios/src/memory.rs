@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 
 use wayleave_topology::NodeId;
 
-use crate::{Arrivals, Endpoint, FlowEndpoints, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
+use crate::{Endpoint, FlowArrivals, FlowEndpoints, PacketKind, Reliable, RpcServer, Scenario, Traffic, Workload};
 
 const LINK: u64 = 1024;
 const QUEUE: u64 = 256;
@@ -78,7 +78,7 @@ impl Scenario {
         let flows = self.traffic.iter().map(|traffic| match &traffic.workload {
             Workload::Packets { .. } => sources(&traffic.ends),
             Workload::Flows(Reliable {
-                arrivals: Arrivals::Load(_) | Arrivals::PerSecond(_) | Arrivals::After(_),
+                arrivals: FlowArrivals::Load(_) | FlowArrivals::PerSecond(_) | FlowArrivals::After(_),
                 ..
             })
             | Workload::Listed { .. } => 1,
@@ -137,17 +137,19 @@ fn sources(ends: &FlowEndpoints<Endpoint>) -> u64 {
 
 fn flows_together(reliable: &Reliable, ends: &FlowEndpoints<Endpoint>) -> u64 {
     match &reliable.arrivals {
-        Arrivals::Once | Arrivals::Every(_) => pairs(ends),
-        Arrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
-        Arrivals::Rpc(rpc) => {
+        FlowArrivals::Once | FlowArrivals::Every(_) => pairs(ends),
+        FlowArrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
+        FlowArrivals::Rpc(rpc) => {
             let loops = match (rpc.server, ends) {
-                (Server::Drawn, FlowEndpoints::AllToAll(from, _) | FlowEndpoints::Random(from, _)) => from.len() as u64,
+                (RpcServer::Drawn, FlowEndpoints::AllToAll(from, _) | FlowEndpoints::Random(from, _)) => {
+                    from.len() as u64
+                }
                 _ => pairs(ends),
             };
             loops.saturating_mul(u64::from(rpc.outstanding)).saturating_mul(u64::from(rpc.fan_out))
         }
-        Arrivals::Periodic(_) if !matches!(ends, FlowEndpoints::Random(..)) => pairs(ends),
-        Arrivals::Load(_) | Arrivals::PerSecond(_) | Arrivals::Periodic(_) | Arrivals::After(_) => {
+        FlowArrivals::Periodic(_) if !matches!(ends, FlowEndpoints::Random(..)) => pairs(ends),
+        FlowArrivals::Load(_) | FlowArrivals::PerSecond(_) | FlowArrivals::Periodic(_) | FlowArrivals::After(_) => {
             let senders = match ends {
                 FlowEndpoints::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),
                 FlowEndpoints::Permutation(nodes) => nodes.len(),
@@ -181,7 +183,7 @@ mod tests {
     use wayleave_units::{Bytes, Rate, Time};
 
     use super::*;
-    use crate::{FlowSizes, Phase};
+    use crate::{FlowSizes, StartPhase};
 
     fn hosts(count: u64) -> (Scenario, Vec<NodeId>) {
         let network = Arc::new(build::star(count, Cabling::default()).unwrap());
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_overlapping_groups_leave_out_what_goes_to_itself() {
+    fn pairs_of_overlapping_groups_exclude_traffic_to_itself() {
         let (_, hosts) = hosts(4);
         assert_eq!(pairs(&FlowEndpoints::AllToAll(hosts.clone(), hosts.clone()).into()), 12);
         assert_eq!(pairs(&FlowEndpoints::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec()).into()), 5);
@@ -204,12 +206,12 @@ mod tests {
         let idle = 6 * LINK + 27 * QUEUE;
         assert_eq!(scenario.memory_estimate(), idle);
         let kind =
-            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3000), phase: Phase::Together };
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3000), phase: StartPhase::Together };
         let ends = FlowEndpoints::AllToAll(hosts.clone(), hosts.clone());
         scenario.traffic.push(Traffic::packets("a", ends.clone(), kind, Bytes::new(1500)));
         let packets = 6 * HISTOGRAMS + 6 * (FLOW + 2 * PACKET);
         assert_eq!(scenario.memory_estimate(), idle + packets);
-        let mut flows = Traffic::flows("b", ends, Arrivals::Load(0.5), FlowSizes::Fixed(Bytes::new(1)));
+        let mut flows = Traffic::flows("b", ends, FlowArrivals::Load(0.5), FlowSizes::Fixed(Bytes::new(1)));
         flows.queue = Some(7);
         scenario.traffic.push(flows);
         // Ports of hosts have one queue only, so the second number adds three links.

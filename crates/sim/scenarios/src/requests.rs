@@ -10,12 +10,12 @@ use crate::FlowSizes;
 /// of their answers has arrived. The whole request is counted, with one time from the first byte to the last.
 ///
 /// ```
-/// use wayleave_scenarios::{FlowSizes, Rpc, Server};
+/// use wayleave_scenarios::{FlowSizes, Rpc, RpcServer};
 /// use wayleave_units::Bytes;
 ///
 /// // Partition and aggregate: a query to eight workers, then a query to eight others.
 /// let answer = FlowSizes::Fixed(Bytes::new(20_000));
-/// let query = Rpc { server: Server::Drawn, chain: 2, fan_out: 8, ..Rpc::new(answer) };
+/// let query = Rpc { server: RpcServer::Drawn, chain: 2, fan_out: 8, ..Rpc::new(answer) };
 /// assert_eq!((query.outstanding, query.chain * query.fan_out), (1, 16));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -25,9 +25,9 @@ pub struct Rpc {
     /// From the server back to the client.
     pub answer: FlowSizes,
     /// Mean of the pause.
-    pub think: Time,
+    pub think_time: Time,
     /// Server of the requests.
-    pub server: Server,
+    pub server: RpcServer,
     /// Steps, at least 1.
     pub chain: u32,
     /// Requests in each step, to different servers; at least 1.
@@ -36,7 +36,7 @@ pub struct Rpc {
 
 /// Server of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Server {
+pub enum RpcServer {
     /// Always the receiver of the pair; one step with one request.
     Kept,
     /// For each request one of the receivers is drawn, other than the client. The ends are
@@ -47,6 +47,6 @@ pub enum Server {
 impl Rpc {
     /// One request at a time between each pair, without pause.
     pub fn new(answer: FlowSizes) -> Self {
-        Self { outstanding: 1, answer, think: Time::ZERO, server: Server::Kept, chain: 1, fan_out: 1 }
+        Self { outstanding: 1, answer, think_time: Time::ZERO, server: RpcServer::Kept, chain: 1, fan_out: 1 }
     }
 }

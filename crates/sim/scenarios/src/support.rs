@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::{Bandwidth, Direction, Service};
+use wayleave_contracts::{Bandwidth, Direction, ServiceSpec};
 use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_schemes::path::clove;
 use wayleave_schemes::transports::Congestion;
 use wayleave_units::Time;
 
 use crate::{
-    Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, Scenario, Sharing, SharingChange, Transport, Workload,
+    Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, Scenario, Sharing, SharingChange, TransportConfig,
+    Workload,
 };
 
 impl Scenario {
@@ -34,7 +35,7 @@ impl Scenario {
         all.extend(self.marks_of_hosts());
         all.extend(self.reserved_of_nothing());
         if self.record.promises {
-            let why = "sim shows nothing of what is measured (verify does)";
+            let why = "sim does not show measured values of contracts (verify does)";
             all.insert(format!("record.promises has no effect: {why}"));
         }
         all.extend(self.probes_of_paths());
@@ -88,9 +89,9 @@ impl Scenario {
     /// Probes of Clove, which belong to pairs of hosts that share.
     fn probes_of_paths(&self) -> Option<String> {
         let Routing::Clove(params) = &self.routing else { return None };
-        let is_given = params.probe != clove::Params::default().probe;
+        let is_given = params.probe_interval != clove::Params::default().probe_interval;
         (is_given && self.sharing.is_none()).then(|| {
-            "routing.clove.probe has no effect: pairs of hosts send probes, and without `sharing` there are no pairs"
+            "routing.clove.probeInterval has no effect: pairs of hosts send probes, and without `sharing` there are no pairs"
                 .to_owned()
         })
     }
@@ -99,14 +100,14 @@ impl Scenario {
         let shares = |discipline: &Discipline| matches!(discipline, Discipline::StrictOverWeighted { .. });
         let counts = [&self.switches, &self.hosts].iter().any(|ports| shares(&ports.discipline));
         (!self.reserved.is_empty() && !counts).then(|| {
-            "reserved has no effect: it is what is left for queues with weights below strict ones, and no port has these".to_owned()
+            "reserved has no effect: it applies to weighted queues below strict ones, and no port has any".to_owned()
         })
     }
 }
 
 /// Keys of a transport that its congestion control has values of its own for, or that the simulator's hosts have no use for.
-fn transport(path: &str, transport: &Transport, all: &mut BTreeSet<String>) {
-    let usual = Transport::default();
+fn transport(path: &str, transport: &TransportConfig, all: &mut BTreeSet<String>) {
+    let usual = TransportConfig::default();
     let given = [
         ("initialWindow", transport.initial_window != usual.initial_window),
         ("maxWindow", transport.max_window != usual.max_window),
@@ -121,10 +122,10 @@ fn transport(path: &str, transport: &Transport, all: &mut BTreeSet<String>) {
     let keys = given.iter().filter(|(key, is_given)| *is_given && own.contains(key));
     all.extend(keys.map(|(key, _)| format!("{path}.{key} has no effect: {whose} has one of its own")));
     if let Congestion::Swift(params) = &transport.congestion
-        && params.endpoint != wayleave_schemes::transport::swift::Params::default().endpoint
+        && params.endpoint_target != wayleave_schemes::transport::swift::Params::default().endpoint_target
     {
         all.insert(format!(
-            "{path}.congestion.swift.endpoint has no effect: hosts of the simulator take no time for a packet"
+            "{path}.congestion.swift.endpointTarget has no effect: hosts of the simulator take no time for a packet"
         ));
     }
 }
@@ -154,7 +155,7 @@ impl Sharing {
     }
 
     /// Terms of a service of machines that its scheme does not know.
-    fn terms(&self, service: &Service) -> Vec<String> {
+    fn terms(&self, service: &ServiceSpec) -> Vec<String> {
         let Some(scheme) = self.schemes().nth(self.scheme_of(&service.name)) else { return Vec::new() };
         let given = |bandwidth: &Bandwidth| {
             let Bandwidth { min, max, weight } = bandwidth;

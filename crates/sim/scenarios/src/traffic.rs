@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Deadline, DependentFlows, Endpoint, FlowSizes, Job, Rpc, Schedule, Transport};
+use crate::{Deadline, DependentFlows, Endpoint, FlowSizes, Job, Rpc, Schedule, TransportConfig};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +76,12 @@ impl Traffic {
 
     /// Creates traffic of reliable flows without deadline, with the scenario's transport, in the lowest queue, from
     /// the start to the end.
-    pub fn flows(name: &str, ends: impl Into<FlowEndpoints<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
+    pub fn flows(
+        name: &str,
+        ends: impl Into<FlowEndpoints<Endpoint>>,
+        arrivals: FlowArrivals,
+        sizes: FlowSizes,
+    ) -> Self {
         Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
 }
@@ -126,7 +131,7 @@ pub enum Workload {
         /// In order of their start.
         flows: Vec<FlowSpec>,
         /// Transport, if not the scenario's.
-        transport: Option<Transport>,
+        transport: Option<TransportConfig>,
     },
     /// Messages that depend on one another; the ends are [`Job::pairs`].
     Job(Job),
@@ -142,7 +147,7 @@ pub enum PacketKind {
         /// On the wire.
         burst: Bytes,
         /// Start of each pair.
-        phase: Phase,
+        phase: StartPhase,
     },
     /// One packet every `frame / rate`, pairs starting at random within the first interval.
     ConstantRate {
@@ -179,7 +184,7 @@ pub struct OnOff {
 
 /// Starts of the pairs of a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum StartPhase {
     /// All at the start: bursts leave together.
     Together,
     /// So that bursts to the same destination arrive there together, if nothing delays them.
@@ -192,17 +197,17 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reliable {
     /// Starts of the flows.
-    pub arrivals: Arrivals,
-    /// Sizes of the flows. `None` never ends with [`Arrivals::Once`], is the size of the flow before with
-    /// [`Arrivals::After`], and is invalid otherwise.
+    pub arrivals: FlowArrivals,
+    /// Sizes of the flows. `None` never ends with [`FlowArrivals::Once`], is the size of the flow before with
+    /// [`FlowArrivals::After`], and is invalid otherwise.
     pub sizes: Option<FlowSizes>,
     /// Each has to be complete this long after it arrived: late ones are counted. A request has one deadline with its
     /// answer.
     pub deadline: Option<Deadline>,
-    /// Supply of their data; all at once if absent. Not with [`Arrivals::Rpc`].
-    pub offer: Option<SendSchedule>,
+    /// Supply of their data; all at once if absent. Not with [`FlowArrivals::Rpc`].
+    pub send_schedule: Option<SendSchedule>,
     /// Transport, if not the scenario's.
-    pub transport: Option<Transport>,
+    pub transport: Option<TransportConfig>,
 }
 
 /// Data that the application of a flow writes, in payload. A segment is sent when all its bytes are written.
@@ -221,14 +226,14 @@ pub enum SendSchedule {
 
 impl Reliable {
     /// Creates flows without deadline, with all data available at once and the scenario's transport.
-    pub fn new(arrivals: Arrivals, sizes: Option<FlowSizes>) -> Self {
-        Self { arrivals, sizes, deadline: None, offer: None, transport: None }
+    pub fn new(arrivals: FlowArrivals, sizes: Option<FlowSizes>) -> Self {
+        Self { arrivals, sizes, deadline: None, send_schedule: None, transport: None }
     }
 }
 
 /// Starts of reliable flows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Arrivals {
+pub enum FlowArrivals {
     /// One per pair at the start.
     Once,
     /// A Poisson process for all ends together, so that the payload is this share of the rate of the links that

@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Time};
 
 /// Transport of reliable flows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transport {
+pub struct TransportConfig {
     /// Congestion control.
     pub congestion: Congestion,
     /// Layer-3 size of a full packet: payload and 40 B of headers (IPv4 and TCP).
@@ -33,7 +33,7 @@ pub enum Pacing {
     Window,
 }
 
-impl Default for Transport {
+impl Default for TransportConfig {
     fn default() -> Self {
         Self {
             congestion: Congestion::newreno(),

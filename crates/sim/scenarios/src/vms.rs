@@ -7,7 +7,7 @@ use wayleave_topology::NodeId;
 /// A virtual machine at a host. It sends and receives through the host's link, and is an endpoint of its own: what it
 /// sends to another endpoint is a pair of its own wherever hosts [share](crate::Sharing).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vm {
+pub struct ScenarioVm {
     /// Unique in its scenario, also among nodes.
     pub name: String,
     /// Host at which it runs.
@@ -19,10 +19,10 @@ pub struct Vm {
 /// Sender or receiver: a host itself, or one of its virtual machines.
 ///
 /// ```
-/// use wayleave_scenarios::{Endpoint, Vm};
+/// use wayleave_scenarios::{Endpoint, ScenarioVm};
 /// use wayleave_topology::NodeId;
 ///
-/// let vms = [Vm { name: "db".to_owned(), host: NodeId(7), service: None }];
+/// let vms = [ScenarioVm { name: "db".to_owned(), host: NodeId(7), service: None }];
 /// assert_eq!(Endpoint::of_vm(&vms, 0), Some(Endpoint { host: NodeId(7), number: 1 }));
 /// assert_eq!(Endpoint::from(NodeId(7)), Endpoint { host: NodeId(7), number: 0 });
 /// ```
@@ -36,7 +36,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// The virtual machine at a place of a list, counted from 0.
-    pub fn of_vm(vms: &[Vm], index: usize) -> Option<Self> {
+    pub fn of_vm(vms: &[ScenarioVm], index: usize) -> Option<Self> {
         let vm = vms.get(index)?;
         Some(Self { host: vm.host, number: u32::try_from(index).ok()?.checked_add(1)? })
     }

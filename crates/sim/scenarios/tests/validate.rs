@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Copies, Deadline, Discipline, Ecn, Element, FlowEndpoints, FlowSizes,
-    FlowSpec, MAX_ACTORS, OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError,
-    SharedService, Traffic, Transport, Workload,
+    Buffering, Congestion, Copies, Deadline, Discipline, Ecn, Element, ElementChange, FlowArrivals, FlowEndpoints,
+    FlowSizes, FlowSpec, MAX_ACTORS, OnOff, Outage, PacketKind, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError,
+    SharedService, StartPhase, Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -34,7 +34,7 @@ fn hosts(scenario: &Scenario) -> Vec<NodeId> {
 fn good() -> Scenario {
     let mut scenario = star();
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
-    scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000))));
+    scenario.traffic.push(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1_000_000))));
     scenario
 }
 
@@ -60,13 +60,13 @@ fn assert_workload_refused(path: &str, message: &str, change: impl FnOnce(&mut W
 }
 
 #[test]
-fn a_good_scenario_is_accepted() {
+fn a_valid_scenario_is_accepted() {
     assert_eq!(good().validate(), Ok(()));
 }
 
 #[test]
 fn times_and_records_that_show_nothing_are_refused() {
-    let duration = "a run of 0ns shows nothing: a duration above zero is expected";
+    let duration = "the duration is 0ns: expected a duration above zero";
     assert_refused("duration", duration, |scenario| scenario.duration = Time::ZERO);
     let warmup = "the warm-up of 10ms does not end before the run of 10ms";
     assert_refused("warmup", warmup, |scenario| scenario.warmup = scenario.duration);
@@ -77,21 +77,21 @@ fn times_and_records_that_show_nothing_are_refused() {
 }
 
 #[test]
-fn ports_that_cannot_work_are_refused() {
+fn unusable_ports_are_refused() {
     let weights = |weights: &[u32]| Discipline::DeficitRoundRobin { weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
-        "2 weights, and the port of s1->h1 has 4 queues: one for each is expected",
+        "2 weights, and the port of s1->h1 has 4 queues: expected one for each",
         |scenario| scenario.switches.discipline = weights(&[2, 1]),
     );
-    assert_refused("switches.discipline", "queue 1 has a weight of 0: at least 1 is expected", |scenario| {
+    assert_refused("switches.discipline", "queue 1 has a weight of 0: expected at least 1", |scenario| {
         scenario.switches.discipline = weights(&[2, 0, 1, 1]);
     });
     assert_refused("hosts.buffer", "a buffer of 0B holds no packet", |scenario| {
         scenario.hosts.buffering = Buffering::EachQueue(Bytes::ZERO);
     });
     for (alpha, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
-        let message = format!("an alpha of {shown}: a number above 0 is expected, such as 1");
+        let message = format!("an alpha of {shown}: expected a number above 0, such as 1");
         assert_refused("switches.buffer", &message, |scenario| {
             scenario.switches.buffering = Buffering::Shared { total: Bytes::new(1), alpha };
         });
@@ -113,23 +113,23 @@ fn ports_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn what_is_given_by_queue_is_given_for_every_queue() {
+fn settings_per_queue_are_required_for_every_queue() {
     let over = |strict, weights: &[u32]| Discipline::StrictOverWeighted { strict, weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
-        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: together as many are expected",
+        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: expected as many in total",
         |scenario| scenario.switches.discipline = over(2, &[1]),
     );
-    assert_refused("switches.discipline", "queue 3 has a weight of 0: at least 1 is expected", |scenario| {
+    assert_refused("switches.discipline", "queue 3 has a weight of 0: expected at least 1", |scenario| {
         scenario.switches.discipline = over(2, &[1, 0]);
     });
     let marks = PortEcn::PerQueue(vec![Some(Ecn::above(Bytes::new(9_000))), None]);
-    let unequal = "2 entries, and the port of s1->h1 has 4 queues: one for each is expected";
+    let unequal = "2 entries, and the port of s1->h1 has 4 queues: expected one for each";
     assert_refused("switches.ecn", unequal, |scenario| {
         scenario.switches.discipline = Discipline::StrictPriority;
         scenario.switches.ecn = marks.clone();
     });
-    let single = "2 entries, and the port of s1->h1 has 1 queue: one for each is expected";
+    let single = "2 entries, and the port of s1->h1 has 1 queue: expected one for each";
     assert_refused("switches.ecn", single, |scenario| scenario.switches.ecn = marks.clone());
     let share = "a probability of 0: above 0 and up to 1 is accepted";
     assert_refused("switches.ecn", share, |scenario| {
@@ -149,12 +149,12 @@ fn routing_without_a_value_is_refused() {
         scenario.routing = Routing::Flowlet(flowlet::Params { gap: Time::ZERO });
     });
     assert_refused("routing", "flowcells need a size above zero", |scenario| {
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, silence: None });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, path_timeout: None });
     });
 }
 
 #[test]
-fn shared_services_are_those_of_different_switches_that_work() {
+fn shared_services_need_different_usable_switches() {
     let service = |scenario: &Scenario, name: &str| SharedService {
         switch: node(scenario, name),
         rate: Rate::from_gbit(1),
@@ -172,7 +172,7 @@ fn shared_services_are_those_of_different_switches_that_work() {
     refused("s1 serves packets at a rate of zero", "s1", &|service| service.rate = Rate::ZERO);
     refused("s1 has no buffer before its service", "s1", &|service| service.buffer = Bytes::ZERO);
     refused("s1 needs more than 2s for one packet", "s1", &|service| service.processing = Time::from_millis(2000));
-    assert_refused("sharedServices.1", "s1 has two shared services: one is expected", |scenario| {
+    assert_refused("sharedServices.1", "s1 has two shared services: expected one", |scenario| {
         let service = service(scenario, "s1");
         scenario.shared_services = vec![service; 2];
     });
@@ -184,7 +184,7 @@ fn a_link_that_is_slower_than_the_event_queue_reaches_is_refused() {
         let network = build::star(2, Cabling { rate, propagation, ..Cabling::default() }).unwrap();
         let mut scenario = Scenario::new("x", Arc::new(network), Time::from_millis(1));
         let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
-        scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+        scenario.traffic.push(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
         scenario.validate().map_err(|error| (error.path(), error.to_string()))
     };
     // 1500 B, 38 B around it and 24 B of tags last 12.496 us at 1 Gbit/s.
@@ -217,12 +217,12 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
 }
 
 #[test]
-fn ends_are_different_hosts() {
-    assert_ends_refused("traffic.0.from", "there is no pair of two hosts here", |scenario| {
+fn the_two_endpoints_are_different_hosts() {
+    assert_ends_refused("traffic.0.from", "no pair has two different hosts", |scenario| {
         let alone = vec![node(scenario, "h1")];
         FlowEndpoints::AllToAll(alone.clone(), alone)
     });
-    let none = "there is no pair of two hosts here";
+    let none = "no pair has two different hosts";
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Random(Vec::new(), hosts(scenario)));
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Permutation(vec![node(scenario, "h1")]));
     assert_ends_refused("traffic.0.from", none, |_| FlowEndpoints::Pairs(Vec::new()));
@@ -238,7 +238,7 @@ fn ends_are_different_hosts() {
 }
 
 #[test]
-fn a_host_that_no_path_leads_to_is_refused() {
+fn a_host_without_a_path_is_refused() {
     // h1 sends to s1 and h3 receives from it; h2 only sends to s2, which leads nowhere.
     let mut builder = NetworkBuilder::default();
     let [h1, h2, h3] = ["h1", "h2", "h3"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
@@ -256,7 +256,7 @@ fn a_host_that_no_path_leads_to_is_refused() {
     };
     let packets = |ends: FlowEndpoints| {
         let kind =
-            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), phase: Phase::Together };
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), phase: StartPhase::Together };
         checked(Traffic::packets("a", ends, kind, Bytes::new(300)))
     };
     assert_eq!(packets(FlowEndpoints::Pairs(vec![(h1, h3)])), Ok(()));
@@ -266,10 +266,10 @@ fn a_host_that_no_path_leads_to_is_refused() {
     assert_eq!(packets(FlowEndpoints::Permutation(vec![h1, h3])), Err("no path leads from h3 to h1".to_owned()));
     // A flow whose acknowledgements find no reverse path would send nothing, or retransmit for ever.
     let flows =
-        |ends: FlowEndpoints| checked(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
-    let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
-    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_way_back);
-    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_way_back);
+        |ends: FlowEndpoints| checked(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    let no_return_path = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
+    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_return_path);
+    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_return_path);
     assert_eq!(flows(FlowEndpoints::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
 }
 
@@ -292,14 +292,14 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
     let network = Arc::new(builder.build());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
     let pair = |from: usize, to: usize| FlowEndpoints::Pairs(vec![(ends[from], ends[to])]);
-    scenario.traffic.push(Traffic::flows("a", pair(2, 3), Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    scenario.traffic.push(Traffic::flows("a", pair(2, 3), FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     assert_eq!(scenario.validate(), Ok(()));
     scenario.traffic[0].ends = pair(1, 2).into();
     assert_eq!(scenario.validate().unwrap_err().to_string(), "no path leads from h01 to h10");
 }
 
 #[test]
-fn a_route_leads_from_the_one_to_the_other() {
+fn a_route_connects_its_endpoints() {
     let route = |scenario: &Scenario, hops: &[(&str, u8)]| {
         let hop = |&(link, queue): &(&str, u8)| Hop { link: scenario.network.find_link(link).unwrap(), queue };
         Some(Route { hops: hops.iter().map(hop).collect() })
@@ -328,7 +328,7 @@ fn packets_need_a_rate_and_a_frame_that_fits() {
     let rate = Rate::from_mbit(1);
     let with =
         |kind, frame| move |workload: &mut Workload| *workload = Workload::Packets { kind, frame: Bytes::new(frame) };
-    let bucket = |rate, burst| PacketKind::TokenBucket { rate, burst: Bytes::new(burst), phase: Phase::Together };
+    let bucket = |rate, burst| PacketKind::TokenBucket { rate, burst: Bytes::new(burst), phase: StartPhase::Together };
     let zero = "the rate has to be above zero";
     assert_workload_refused("traffic.0.tokenBucket", zero, with(bucket(Rate::ZERO, 1500), 100));
     assert_workload_refused("traffic.0.constantRate", zero, with(PacketKind::ConstantRate { rate: Rate::ZERO }, 100));
@@ -356,7 +356,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
             other => panic!("{other:?}"),
         }
     };
-    let zero_size = "flows of 0B carry nothing: a size of at least 1B is expected";
+    let zero_size = "flows of 0B: expected a size of at least 1B";
     assert_workload_refused(
         "traffic.0.sizes",
         zero_size,
@@ -368,7 +368,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.sizes",
         "flows without end can only begin once",
         change(|flows| {
-            (flows.arrivals, flows.sizes) = (Arrivals::Load(0.5), None);
+            (flows.arrivals, flows.sizes) = (FlowArrivals::Load(0.5), None);
         }),
     );
     assert_workload_refused(
@@ -382,21 +382,21 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.load",
         "a load of 0: above 0 and up to 10 is accepted",
         change(|flows| {
-            flows.arrivals = Arrivals::Load(0.0);
+            flows.arrivals = FlowArrivals::Load(0.0);
         }),
     );
     assert_workload_refused(
         "traffic.0.load",
         "a load of 10.5: above 0 and up to 10 is accepted",
         change(|flows| {
-            flows.arrivals = Arrivals::Load(10.5);
+            flows.arrivals = FlowArrivals::Load(10.5);
         }),
     );
     assert_workload_refused(
         "traffic.0.load",
         "a load of NaN: above 0 and up to 10 is accepted",
         change(|flows| {
-            flows.arrivals = Arrivals::Load(f64::NAN);
+            flows.arrivals = FlowArrivals::Load(f64::NAN);
         }),
     );
     let rate = "flows per second of inf: above 0 and up to 1000000000 is accepted";
@@ -404,18 +404,18 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.perSecond",
         rate,
         change(|flows| {
-            flows.arrivals = Arrivals::PerSecond(f64::INFINITY);
+            flows.arrivals = FlowArrivals::PerSecond(f64::INFINITY);
         }),
     );
     let every = "the time between two flows has to be above zero";
-    assert_workload_refused("traffic.0.every", every, change(|flows| flows.arrivals = Arrivals::Every(Time::ZERO)));
+    assert_workload_refused("traffic.0.every", every, change(|flows| flows.arrivals = FlowArrivals::Every(Time::ZERO)));
     let rpc = "the number of requests that are outstanding has to be above zero";
     assert_workload_refused(
         "traffic.0.rpc",
         rpc,
         change(|flows| {
             let answer = FlowSizes::Fixed(Bytes::new(1));
-            flows.arrivals = Arrivals::Rpc(Rpc { outstanding: 0, ..Rpc::new(answer) });
+            flows.arrivals = FlowArrivals::Rpc(Rpc { outstanding: 0, ..Rpc::new(answer) });
         }),
     );
     assert_workload_refused(
@@ -423,13 +423,13 @@ fn flows_need_sizes_and_arrivals_in_range() {
         zero_size,
         change(|flows| {
             let answer = FlowSizes::Exponential(Bytes::ZERO);
-            flows.arrivals = Arrivals::Rpc(Rpc::new(answer));
+            flows.arrivals = FlowArrivals::Rpc(Rpc::new(answer));
         }),
     );
 }
 
 #[test]
-fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
+fn a_frame_fits_the_links_of_its_pinned_route() {
     let mut builder = NetworkBuilder::default();
     let [a, d] = ["a", "d"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
     let [wide, narrow] = ["wide", "narrow"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
@@ -457,8 +457,8 @@ fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
 
 #[test]
 fn transports_have_windows_and_segments_that_fit() {
-    let with = |edit: fn(&mut Transport)| move |scenario: &mut Scenario| edit(&mut scenario.transport);
-    let mtu = "an MTU of 63B: from 64B to 65535B is accepted (1500B is usual)";
+    let with = |edit: fn(&mut TransportConfig)| move |scenario: &mut Scenario| edit(&mut scenario.transport);
+    let mtu = "an MTU of 63B: expected 64B to 65535B (1500B is usual)";
     assert_refused("transport.mtu", mtu, with(|transport| transport.mtu = Bytes::new(63)));
     let window = "the first window has to be above zero";
     assert_refused("transport.initialWindow", window, with(|transport| transport.initial_window = 0));
@@ -476,7 +476,7 @@ fn transports_have_windows_and_segments_that_fit() {
     let mut own = good();
     own.transport.mtu = Bytes::new(9000);
     if let Workload::Flows(reliable) = &mut own.traffic[0].workload {
-        reliable.transport = Some(Transport::default());
+        reliable.transport = Some(TransportConfig::default());
     }
     assert_eq!(own.validate(), Ok(()));
 }
@@ -497,26 +497,26 @@ fn lists_of_flows_are_in_order_and_every_flow_can_be_sent() {
             scenario.traffic[0].workload = Workload::Listed { flows, transport: None };
         });
     };
-    refused("traffic.0.listed", "the list has no flows", &|_, flows| flows.clear());
+    refused("traffic.0.flows", "the list has no flows", &|_, flows| flows.clear());
     let order = "0ns is before 1us, the start of the flow above: flows must be in order of time";
-    refused("traffic.0.listed.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
+    refused("traffic.0.flows.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
     let late = "it begins at 10ms, and the run is over at 10ms";
-    refused("traffic.0.listed.0.at", late, &|scenario, flows| {
+    refused("traffic.0.flows.0.at", late, &|scenario, flows| {
         flows.iter_mut().for_each(|flow| flow.start = scenario.duration);
     });
-    refused("traffic.0.listed.1.to", "h1 would send to itself", &|_, flows| flows[1].to = flows[1].from);
+    refused("traffic.0.flows.1.to", "h1 would send to itself", &|_, flows| flows[1].to = flows[1].from);
     let switch = "s1 is a switch: hosts send and receive";
-    refused("traffic.0.listed.1.from", switch, &|scenario, flows| flows[1].from = node(scenario, "s1"));
-    refused("traffic.0.listed.1.size", "the size of a flow has to be above zero", &|_, flows| {
+    refused("traffic.0.flows.1.from", switch, &|scenario, flows| flows[1].from = node(scenario, "s1"));
+    refused("traffic.0.flows.1.size", "the size of a flow has to be above zero", &|_, flows| {
         flows[1].size = Bytes::ZERO;
     });
     let queue = "no port has a queue 9: they have up to 4, counted from 0";
-    refused("traffic.0.listed.1.queue", queue, &|_, flows| flows[1].queue = Some(9));
+    refused("traffic.0.flows.1.queue", queue, &|_, flows| flows[1].queue = Some(9));
 }
 
 #[test]
 fn outages_are_of_switches_and_links_in_order_of_time() {
-    let outage = |millis, what| Outage { at: Time::from_millis(millis), what, change: Change::Fails };
+    let outage = |millis, what| Outage { at: Time::from_millis(millis), what, change: ElementChange::Fails };
     let order = "1ms is before 2ms, the time of the outage above: outages must be in order of time";
     assert_refused("outages.1", order, |scenario| {
         let switch = Element::Switch(node(scenario, "s1"));
@@ -528,11 +528,11 @@ fn outages_are_of_switches_and_links_in_order_of_time() {
 }
 
 #[test]
-fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
+fn more_flows_than_event_queue_numbers_are_refused() {
     let network = Arc::new(build::star(2500, Cabling::default()).unwrap());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));
-    scenario.traffic.push(Traffic::flows("a", ends, Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
+    scenario.traffic.push(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     let error = scenario.validate().unwrap_err();
     let message = "5000 links, which count twice, and 6247500 flows: together up to 4194303 are simulated";
     assert_eq!((error.path(), error.to_string()), ("topology".to_owned(), message.to_owned()));
@@ -540,7 +540,7 @@ fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
     // At random, the same hosts are no problem.
     scenario.traffic[0].ends = FlowEndpoints::Random(hosts(&scenario), hosts(&scenario)).into();
     if let Workload::Flows(reliable) = &mut scenario.traffic[0].workload {
-        reliable.arrivals = Arrivals::Load(0.5);
+        reliable.arrivals = FlowArrivals::Load(0.5);
     }
     assert_eq!(scenario.validate(), Ok(()));
 }
@@ -552,7 +552,7 @@ fn links_count_twice_among_the_numbers_of_the_event_queue() {
         let ends = FlowEndpoints::Pairs(vec![(node(&scenario, "h1"), node(&scenario, "h2"))]);
         let size = FlowSizes::Fixed(Bytes::new(1));
         let outstanding = u32::try_from(outstanding).unwrap();
-        let arrivals = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });
+        let arrivals = FlowArrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });
         scenario.traffic.push(Traffic::flows("a", ends, arrivals, size));
         scenario.validate()
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Action, Endpoint, Graph, Job, Progress, Step};
+use wayleave_scenarios::{Endpoint, Job, JobGraph, JobProgress, OperationAction, OperationStep};
 
 use crate::clock::{self, Instant};
 use crate::ideal::{PortLoads, PortUse};
@@ -10,9 +10,9 @@ use crate::ideal::{PortLoads, PortUse};
 /// A job during a run.
 #[derive(Debug)]
 pub(crate) struct JobRun {
-    graph: Arc<Graph>,
+    graph: Arc<JobGraph>,
     ranks: Vec<Endpoint>,
-    progress: Progress,
+    progress: JobProgress,
     /// Ports of hosts, with the messages of the iteration that are acknowledged.
     ports: PortLoads,
     /// The number of the process that has its timers.
@@ -48,7 +48,7 @@ pub(crate) enum JobStep {
 impl JobRun {
     pub(crate) fn new(job: &Job, process: usize) -> Self {
         Self {
-            progress: Progress::new(job.graph()),
+            progress: JobProgress::new(job.graph()),
             ports: PortLoads::default(),
             graph: Arc::clone(job.graph()),
             ranks: job.ranks().to_vec(),
@@ -69,7 +69,7 @@ impl JobRun {
             State::Idle => return None,
             State::Between { first } if now < stop => {
                 self.left -= 1;
-                self.progress = Progress::new(&self.graph);
+                self.progress = JobProgress::new(&self.graph);
                 self.ports.clear();
                 self.state = State::Running { first, began: now };
                 return Some(JobStep::Begins);
@@ -78,10 +78,10 @@ impl JobRun {
             State::Running { first, began } => (first, began),
         };
         while let Some(step) = self.progress.next(&self.graph) {
-            let (Step::Send(operation) | Step::Compute(operation)) = step;
+            let (OperationStep::Send(operation) | OperationStep::Compute(operation)) = step;
             let spec = self.graph.operations()[operation as usize];
             match spec.action {
-                Action::Send { to, size, .. } => {
+                OperationAction::Send { to, size, .. } => {
                     let [from, to] = [spec.rank, to].map(|rank| self.ranks[rank as usize]);
                     if from.host != to.host {
                         // A flow has at least one byte.
@@ -90,10 +90,10 @@ impl JobRun {
                     self.delivered(operation, 0);
                     self.progress.ended(&self.graph, operation, 0);
                 }
-                Action::Compute(time) => {
+                OperationAction::Compute(time) => {
                     return Some(JobStep::Computes { operation, until: now.saturating_add(clock::from_time(time)) });
                 }
-                Action::Receive { .. } => {}
+                OperationAction::Receive { .. } => {}
             }
         }
         if !self.progress.is_over() {
@@ -119,7 +119,7 @@ impl JobRun {
 
     /// A rank has computed.
     pub(crate) fn computed(&mut self, operation: u32) {
-        if let Action::Compute(time) = self.graph.operations()[operation as usize].action {
+        if let OperationAction::Compute(time) = self.graph.operations()[operation as usize].action {
             self.progress.ended(&self.graph, operation, clock::from_time(time));
         }
     }

@@ -4,7 +4,7 @@ use wayleave_topology::{Network, NodeId};
 
 use crate::clock::Instant;
 use crate::packet::{self, Kind, Packet};
-use crate::trace::{self, DropReason, Event, FlowEntry, Header, LinkEntry, NodeEntry, Record, Ring};
+use crate::trace::{self, DropReason, Header, LinkEntry, NodeEntry, PacketEvent, Ring, TraceFlow, TraceRecord};
 
 /// The most flows that a trace names; packets of later ones bear the number alone.
 const MAX_NAMED: usize = 1 << 20;
@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 1 << 20;
 pub(crate) struct Recorder {
     ring: Ring,
     most: usize,
-    flows: Vec<FlowEntry>,
+    flows: Vec<TraceFlow>,
     /// By the number that packets of sources bear.
     sources: Vec<u32>,
     /// By the slot of a reliable flow: its present flow.
@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
 #[derive(Clone, Debug)]
 pub struct Recording {
     ring: Ring,
-    flows: Vec<FlowEntry>,
+    flows: Vec<TraceFlow>,
 }
 
 impl Recorder {
@@ -47,17 +47,17 @@ impl Recorder {
         }
         table[at] = named;
         let name = format!("{traffic}#{named}");
-        self.flows.push(FlowEntry { name, from: ends.0.0, to: ends.1.0, segment_bytes });
+        self.flows.push(TraceFlow { name, from: ends.0.0, to: ends.1.0, segment_bytes });
     }
 
     /// Records an event of a packet that has `tags` tags left.
-    pub(crate) fn note(&mut self, event: Event, place: (u32, u8), packet: &Packet, tags: u8, at: Instant) {
+    pub(crate) fn note(&mut self, event: PacketEvent, place: (u32, u8), packet: &Packet, tags: u8, at: Instant) {
         let flow = match packet.kind {
             Kind::Datagram => self.sources.get(packet.flow as usize),
             Kind::Data | Kind::Ack => self.places.get(packet.flow as usize),
             Kind::Message | Kind::Probe | Kind::ProbeAnswer | Kind::PairAnswer => None,
         };
-        self.ring.push(Record {
+        self.ring.push(TraceRecord {
             time_ps: at,
             link: place.0,
             flow: flow.copied().unwrap_or(trace::NONE),
@@ -73,7 +73,7 @@ impl Recorder {
 
     /// In order of time: ports whose departures are known beforehand have noted them beforehand.
     pub(crate) fn finish(self, end: Instant) -> Recording {
-        let mut records: Vec<Record> = self.ring.iter().filter(|record| record.time_ps <= end).copied().collect();
+        let mut records: Vec<TraceRecord> = self.ring.iter().filter(|record| record.time_ps <= end).copied().collect();
         records.sort_by_key(|record| record.time_ps);
         let mut ring = Ring::new(self.most);
         records.into_iter().for_each(|record| ring.push(record));
@@ -98,7 +98,7 @@ fn flags(packet: &Packet) -> trace::Flags {
 }
 
 /// Reason for a packet that found no room.
-pub(crate) const FULL: Event = Event::Dropped(DropReason::QueueFull);
+pub(crate) const FULL: PacketEvent = PacketEvent::Dropped(DropReason::QueueFull);
 
 impl Recording {
     /// The events, in order of time.

@@ -1,7 +1,7 @@
 //! Closed loops of requests: their pending answers, and the next steps.
 
 use rand::Rng;
-use wayleave_scenarios::{Endpoint, FlowSizes, Rpc, Server};
+use wayleave_scenarios::{Endpoint, FlowSizes, Rpc, RpcServer};
 
 use crate::clock::{self, Instant};
 use crate::random;
@@ -11,7 +11,7 @@ use crate::random;
 pub(crate) struct Calls {
     pub(crate) answer: FlowSizes,
     /// Mean of the pause, in ps.
-    pub(crate) think: Instant,
+    pub(crate) think_time: Instant,
     chain: u32,
     fan_out: u32,
     /// Servers to draw from, unless every loop has one server.
@@ -68,7 +68,7 @@ impl Calls {
     }
 
     fn new(rpc: &Rpc, servers: Option<Vec<Endpoint>>, loops: impl IntoIterator<Item = (Endpoint, Endpoint)>) -> Self {
-        debug_assert_eq!(servers.is_some(), rpc.server == Server::Drawn);
+        debug_assert_eq!(servers.is_some(), rpc.server == RpcServer::Drawn);
         let idle = |(client, server)| Loop {
             client,
             server,
@@ -84,7 +84,7 @@ impl Calls {
         };
         Self {
             answer: rpc.answer.clone(),
-            think: clock::from_time(rpc.think),
+            think_time: clock::from_time(rpc.think_time),
             chain: rpc.chain,
             fan_out: rpc.fan_out,
             servers,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Congestion, Ecn, FlowEndpoints, FlowSizes, PacketKind, Red, Scenario, Traffic};
+use wayleave_scenarios::{Congestion, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, PacketKind, Red, Scenario, Traffic};
 use wayleave_scheme_api::IntHop;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
@@ -20,7 +20,7 @@ fn line() -> (Arc<Network>, Vec<NodeId>) {
 
 /// Two segments of 1,538 B, 1,230.4 ns each; the second follows the first through every port.
 #[test]
-fn every_switch_on_the_way_writes_its_state_into_a_segment() {
+fn every_switch_of_the_path_writes_its_state_into_a_segment() {
     let (network, hosts) = line();
     // The second segment is at its receiver after 4 hops of 2,230.4 ns and 1,230.4 ns, its acknowledgement is not back.
     let mut scenario = Scenario::new("telemetry", network, Time::from_nanos(10_500));
@@ -28,7 +28,7 @@ fn every_switch_on_the_way_writes_its_state_into_a_segment() {
     scenario.transport.congestion = Congestion::fixed_window(2);
     let ends = FlowEndpoints::Pairs(vec![(hosts[0], hosts[2])]);
     let sizes = FlowSizes::Fixed(Bytes::new(2 * 1_460));
-    scenario.traffic = vec![Traffic::flows("two", ends, Arrivals::Once, sizes)];
+    scenario.traffic = vec![Traffic::flows("two", ends, FlowArrivals::Once, sizes)];
     scenario.validate().unwrap();
     let mut engine = Engine::new(&scenario, 1, &crate::Custom::default());
     engine.run(&mut |_| true);
@@ -55,7 +55,7 @@ fn random_early_detection_marks_more_the_longer_the_queue_is() {
         scenario.transport.congestion = Congestion::dctcp();
         let into = |from: usize| FlowEndpoints::Pairs(vec![(hosts[from], hosts[2])]);
         let sizes = FlowSizes::Fixed(Bytes::new(2_000_000));
-        let flows = Traffic::flows("flows", into(0), Arrivals::Once, sizes);
+        let flows = Traffic::flows("flows", into(0), FlowArrivals::Once, sizes);
         let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
         let other = Traffic::packets("other", into(1), kind, Bytes::new(1_538));
         scenario.traffic = vec![flows, other];

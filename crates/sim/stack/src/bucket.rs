@@ -1,26 +1,26 @@
 //! Token buckets in exact integers: tokens are bits times 10^-12, so that a whole number of them comes in every
 //! picosecond.
 
-use wayleave_scheme_api::{Bucket, Excess};
+use wayleave_scheme_api::{Bucket, ExcessAction};
 
 use crate::clock::{Instant, NEVER, PS_PER_SECOND};
 
 /// A token bucket in wire bytes ([`Bucket`]), with its tokens.
 ///
 /// ```
-/// use wayleave_scheme_api::{Bucket, Excess};
-/// use wayleave_stack::TokenBucket;
+/// use wayleave_scheme_api::{Bucket, ExcessAction};
+/// use wayleave_stack::ShaperBucket;
 /// use wayleave_units::{Bytes, Rate};
 ///
 /// // 8 Gbit/s: a byte a nanosecond. The burst is there at once, the next 1,000 B take 1 us.
-/// let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_538), excess: Excess::Waits };
-/// let mut tokens = TokenBucket::new(bucket, 1_538, 0);
+/// let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_538), excess: ExcessAction::Waits };
+/// let mut tokens = ShaperBucket::new(bucket, 1_538, 0);
 /// assert_eq!(tokens.ready_at(1_538, 0), 0);
 /// tokens.take(1_538, 0);
 /// assert_eq!(tokens.ready_at(1_000, 0), 1_000_000);
 /// ```
 #[derive(Clone, Debug)]
-pub struct TokenBucket {
+pub struct ShaperBucket {
     /// In bit/s, which are tokens per ps.
     rate: u64,
     /// The most tokens that it holds.
@@ -28,7 +28,7 @@ pub struct TokenBucket {
     tokens: u128,
     /// Since when tokens have not been added.
     at: Instant,
-    excess: Excess,
+    excess: ExcessAction,
 }
 
 /// Bytes in tokens.
@@ -36,7 +36,7 @@ fn tokens(bytes: u64) -> u128 {
     u128::from(bytes) * 8 * u128::from(PS_PER_SECOND)
 }
 
-impl TokenBucket {
+impl ShaperBucket {
     /// A full one. A burst below one frame would let nothing through, so it holds at least `frame` bytes in the end.
     pub fn new(bucket: Bucket, frame: u32, now: Instant) -> Self {
         let depth = tokens(bucket.burst.get().max(u64::from(frame)));
@@ -59,7 +59,7 @@ impl TokenBucket {
     }
 
     /// Returns the treatment of a packet that finds too few tokens.
-    pub fn excess(&self) -> Excess {
+    pub fn excess(&self) -> ExcessAction {
         self.excess
     }
 
@@ -99,13 +99,13 @@ mod tests {
     use super::*;
 
     fn bucket(rate: Rate, burst: u64) -> Bucket {
-        Bucket { rate, burst: Bytes::new(burst), excess: Excess::Waits }
+        Bucket { rate, burst: Bytes::new(burst), excess: ExcessAction::Waits }
     }
 
     /// 7 bit/s: a byte takes 8/7 s, and nothing is lost over a thousand bytes. Two bytes are available at first.
     #[test]
-    fn a_rate_that_divides_nothing_is_kept_to_the_picosecond() {
-        let mut tokens = TokenBucket::new(bucket(Rate::from_bits_per_second(7), 2), 1, 0);
+    fn a_rate_without_integral_intervals_is_exact_to_the_picosecond() {
+        let mut tokens = ShaperBucket::new(bucket(Rate::from_bits_per_second(7), 2), 1, 0);
         let mut now = 0;
         for sent in 0..1_000_u64 {
             now = tokens.ready_at(1, now);
@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn a_new_bucket_is_full_and_one_that_is_replaced_keeps_its_tokens() {
-        let mut tokens = TokenBucket::new(bucket(Rate::from_gbit(8), 3_000), 1_000, 0);
+    fn a_new_bucket_is_full_and_a_replaced_one_keeps_its_tokens() {
+        let mut tokens = ShaperBucket::new(bucket(Rate::from_gbit(8), 3_000), 1_000, 0);
         tokens.take(2_500, 0);
         // 500 B are left: 500 more take 500 ns at 8 Gbit/s, and 1 us at half that rate.
         assert_eq!(tokens.ready_at(1_000, 0), 500_000);
@@ -129,16 +129,16 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_below_a_frame_lets_a_frame_through_when_it_is_paid() {
-        let mut tokens = TokenBucket::new(bucket(Rate::from_gbit(8), 0), 1_538, 0);
+    fn a_burst_below_a_frame_passes_a_frame_once_it_is_earned() {
+        let mut tokens = ShaperBucket::new(bucket(Rate::from_gbit(8), 0), 1_538, 0);
         assert_eq!(tokens.ready_at(1_538, 0), 1_538_000);
-        let mut closed = TokenBucket::new(bucket(Rate::ZERO, 0), 1_538, 0);
+        let mut closed = ShaperBucket::new(bucket(Rate::ZERO, 0), 1_538, 0);
         assert_eq!(closed.ready_at(1, PS_PER_SECOND), NEVER);
     }
 
     #[test]
-    fn what_is_put_back_never_overfills() {
-        let mut tokens = TokenBucket::new(bucket(Rate::from_gbit(8), 2_000), 1_000, 0);
+    fn returned_tokens_never_overfill_a_bucket() {
+        let mut tokens = ShaperBucket::new(bucket(Rate::from_gbit(8), 2_000), 1_000, 0);
         tokens.take(1_000, 0);
         tokens.put_back(1_500);
         tokens.take(2_000, 0);

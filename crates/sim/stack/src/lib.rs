@@ -4,7 +4,7 @@
 //! ```text
 //!    transports ............ the driver's
 //!        |
-//!    tunnel ................ TunnelState    the packets of a division, in the order that its role says
+//!    tunnel ................ TunnelState    the packets of a division, in the order given by its role
 //!        |
 //!    pair limiter .......... TokenBucket
 //!        |
@@ -23,14 +23,14 @@
 //! the returned steps. Layers that a scheme does not have are `None`.
 //!
 //! ```
-//! use wayleave_scheme_api::{Bucket, ClassId, Departure, Excess, LocalFlow};
-//! use wayleave_stack::{AdmitOutcome, Flows, HostStack, Opening, Step, PairBacklog};
+//! use wayleave_scheme_api::{Bucket, ClassId, Departure, ExcessAction, LocalFlow};
+//! use wayleave_stack::{AdmitOutcome, FlowQueries, HostStack, Opening, PairStep, PairBacklog};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! /// Packets only.
 //! struct NoFlows;
 //!
-//! impl Flows<(), &'static str> for NoFlows {
+//! impl FlowQueries<(), &'static str> for NoFlows {
 //!     fn next_bytes(&self, _: ()) -> Option<u32> { None }
 //!     fn choose(&mut self, _: PairBacklog<(), &'static str>, _: Departure) -> u32 { 0 }
 //!     fn local(&self, _: PairBacklog<(), &'static str>) -> LocalFlow { LocalFlow(0) }
@@ -42,16 +42,16 @@
 //! };
 //! stack.open(0, opening);
 //! // 8 Gbit/s: a byte a nanosecond, and room for one packet at once.
-//! let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_000), excess: Excess::Waits };
+//! let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_000), excess: ExcessAction::Waits };
 //! stack.limit_pair(0, Some(bucket), 1_000, 0);
 //!
 //! let [first, second] = ["first", "second"].map(|name| PairBacklog::Packet(name, 1_000));
 //! assert_eq!(stack.admit(0, first, 1_000, 0, &mut NoFlows), AdmitOutcome::Go(None));
 //! assert_eq!(stack.admit(0, second, 1_000, 0, &mut NoFlows), AdmitOutcome::Wait);
 //! assert!(stack.wait(0, second));
-//! assert_eq!(stack.advance(0, 0, &mut NoFlows), Step::PairWaits(1_000_000));
+//! assert_eq!(stack.advance(0, 0, &mut NoFlows), PairStep::PairWaits(1_000_000));
 //! assert!(stack.on_pair_wake(0, 1_000_000));
-//! assert_eq!(stack.advance(0, 1_000_000, &mut NoFlows), Step::Go(second, 1_000, None));
+//! assert_eq!(stack.advance(0, 1_000_000, &mut NoFlows), PairStep::Go(second, 1_000, None));
 //! ```
 
 mod bucket;
@@ -63,10 +63,10 @@ mod turns;
 mod weights;
 mod window;
 
-pub use bucket::TokenBucket;
+pub use bucket::ShaperBucket;
 pub use clock::{Instant, NEVER};
-pub use host::{AdmitOutcome, ClassStep, Flows, HostStack, Opening, PairBacklog, Step};
-pub use paths::{Paths, SharedPath};
+pub use host::{AdmitOutcome, ClassStep, FlowQueries, HostStack, Opening, PairBacklog, PairStep};
+pub use paths::{CandidatePaths, SharedPath};
 pub use tunnel::{NextPacket, TunnelCounts, TunnelState};
 pub use turns::WeightedTurns;
 pub use weights::FairQueues;

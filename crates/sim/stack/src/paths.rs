@@ -7,7 +7,7 @@ use crate::clock::Instant;
 /// The candidate paths of one pair. Until the host role chooses, all of them share its packets
 /// ([`PairSpec::paths`](wayleave_scheme_api::PairSpec::paths)).
 #[derive(Clone, Debug)]
-pub struct Paths {
+pub struct CandidatePaths {
     count: u32,
     /// Paths that the host role has taken into use, in the order of their indices; `None`: it has never chosen.
     in_use: Option<Vec<InUse>>,
@@ -29,7 +29,7 @@ pub struct SharedPath {
     pub from: Instant,
 }
 
-impl Paths {
+impl CandidatePaths {
     /// Creates `count` candidates, all in use.
     pub fn new(count: u32) -> Self {
         Self { count, in_use: None }
@@ -104,13 +104,13 @@ impl Paths {
 mod tests {
     use super::*;
 
-    fn shares(paths: &Paths) -> Vec<u32> {
+    fn shares(paths: &CandidatePaths) -> Vec<u32> {
         (0..paths.shared()).filter_map(|number| paths.share(number)).map(|shared| shared.path.0).collect()
     }
 
     #[test]
-    fn all_candidates_share_until_one_is_chosen() {
-        let mut paths = Paths::new(3);
+    fn all_candidates_are_used_until_one_is_chosen() {
+        let mut paths = CandidatePaths::new(3);
         assert_eq!(shares(&paths), [0, 1, 2]);
         paths.use_path(PathIndex(2), PathUse::Share, 50);
         assert_eq!(shares(&paths), [2]);
@@ -122,8 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_left_first_leaves_the_others_in_use_and_the_last_one_none() {
-        let mut paths = Paths::new(2);
+    fn leaving_a_path_keeps_the_others_and_leaving_the_last_keeps_none() {
+        let mut paths = CandidatePaths::new(2);
         paths.leave(PathIndex(0));
         assert_eq!(shares(&paths), [1]);
         paths.leave(PathIndex(1));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn copies_are_no_shares_and_begin_at_their_time() {
-        let mut paths = Paths::new(3);
+        let mut paths = CandidatePaths::new(3);
         paths.use_path(PathIndex(0), PathUse::Share, 0);
         paths.use_path(PathIndex(1), PathUse::Copy, 10);
         assert_eq!(shares(&paths), [0]);
@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_no_candidate_changes_nothing() {
-        let mut paths = Paths::new(2);
+    fn an_index_out_of_range_changes_nothing() {
+        let mut paths = CandidatePaths::new(2);
         paths.use_path(PathIndex(2), PathUse::Share, 0);
         assert!(!paths.is_chosen());
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wayleave_scheme_api::{
-    CongestionSignal, Entry, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue,
+    CongestionSignal, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -105,7 +105,7 @@ impl<K: Copy, T: Tunnel + ?Sized> TunnelState<K, T> {
 
     /// Returns the decision on a packet that its transport offers. [`Self::put`] or [`Self::drop`] follow for the
     /// packet that left the transport, which may be smaller; nothing follows if it is held back.
-    pub fn ask(&mut self, now: Instant, packet: TunnelPacket) -> Entry {
+    pub fn ask(&mut self, now: Instant, packet: TunnelPacket) -> TunnelEntry {
         self.role.on_arrival(clock::to_time(now), packet, self.queue)
     }
 
@@ -210,13 +210,13 @@ mod tests {
     /// A role with scripted decisions.
     #[derive(Default)]
     struct Scripted {
-        entry: Option<Entry>,
+        entry: Option<TunnelEntry>,
         turn: Option<NextQueue>,
     }
 
     impl Tunnel for Scripted {
-        fn on_arrival(&mut self, _: Time, _: TunnelPacket, _: TunnelQueue) -> Entry {
-            self.entry.unwrap_or(Entry::Queued)
+        fn on_arrival(&mut self, _: Time, _: TunnelPacket, _: TunnelQueue) -> TunnelEntry {
+            self.entry.unwrap_or(TunnelEntry::Queued)
         }
         fn next(&mut self, _: Time) -> NextQueue {
             self.turn.unwrap_or(NextQueue::InOrder)
@@ -230,12 +230,12 @@ mod tests {
         TunnelPacket { flow: LocalFlow(flow), bytes, payload: bytes, remaining: None, unsent: None }
     }
 
-    fn offer(tunnel: &mut TunnelState<u32, Scripted>, packet: TunnelPacket, what: u32) -> Entry {
+    fn offer(tunnel: &mut TunnelState<u32, Scripted>, packet: TunnelPacket, what: u32) -> TunnelEntry {
         let entry = tunnel.ask(0, packet);
         match entry {
-            Entry::Queued => _ = tunnel.put(0, packet, what),
-            Entry::Dropped => tunnel.drop(packet),
-            Entry::HeldBack => {}
+            TunnelEntry::Queued => _ = tunnel.put(0, packet, what),
+            TunnelEntry::Dropped => tunnel.drop(packet),
+            TunnelEntry::HeldBack => {}
         }
         entry
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_leave_in_order_or_in_that_of_the_flow_whose_turn_it_is() {
+    fn packets_leave_in_order_or_in_the_order_of_scheduled_flows() {
         let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         for (name, flow) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
             offer(&mut tunnel, packet(flow, 100), name);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_was_to_come_earlier_is_now() {
+    fn a_turn_due_in_the_past_is_now() {
         let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         offer(&mut tunnel, packet(0, 100), 1);
         tunnel.role.turn = Some(NextQueue::NotBefore(Time::from_nanos(5)));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_told_as_marked_than_was_acknowledged() {
+    fn no_more_bytes_are_reported_as_marked_than_were_acknowledged() {
         let mut tunnel = TunnelState::<u32, _>::new(Box::<Scripted>::default());
         let ack = TunnelAck { newly: 1_460, marked: 0, remaining: None };
         assert_eq!(tunnel.acknowledge(0, LocalFlow(0), ack), 1_460);
@@ -282,11 +282,11 @@ mod tests {
             let mut tunnel = TunnelState::new(Box::<Scripted>::default());
             let mut packets = 0;
             for (what, flow, bytes) in steps {
-                tunnel.role.entry = [Some(Entry::Dropped), Some(Entry::HeldBack), None, None][usize::from(what)];
+                tunnel.role.entry = [Some(TunnelEntry::Dropped), Some(TunnelEntry::HeldBack), None, None][usize::from(what)];
                 tunnel.role.turn = Some(NextQueue::Of(LocalFlow(flow)));
                 match what {
                     3 => packets -= u32::from(take(&mut tunnel).is_some()),
-                    _ => packets += u32::from(offer(&mut tunnel, packet(flow, bytes), 0) == Entry::Queued),
+                    _ => packets += u32::from(offer(&mut tunnel, packet(flow, bytes), 0) == TunnelEntry::Queued),
                 }
                 let TunnelCounts { arrived, dropped, departed, queued, .. } = tunnel.counts();
                 prop_assert_eq!(arrived, dropped + departed + queued);

@@ -9,9 +9,9 @@
 use std::collections::HashMap;
 
 use num_traits::Zero;
-use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
+use wayleave_calculus::network::{CurveServer, LineShaping, Options, PortNetwork, ServerFlow};
 use wayleave_calculus::rational::{from_amount, from_rate, from_time};
-use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, Rational};
 use wayleave_ledger::Shaping as Lines;
 use wayleave_schemes::admitted::{AdmittedSet, Term};
 use wayleave_schemes::placement::Placement;
@@ -19,11 +19,11 @@ use wayleave_schemes::registry;
 use wayleave_topology::Route;
 use wayleave_units::{Amount, Time};
 
-use super::subject::{AddedDelays, ROUTE, Subject};
+use super::subject::{AddedDelays, AnalysisSubject, ROUTE};
 use crate::error::Error;
 use crate::session::Session;
 
-impl Subject {
+impl AnalysisSubject {
     /// Returns the contracts that a session has admitted as a network of servers: every queue that holds flows is a
     /// server with the service that the queues above it leave.
     ///
@@ -34,10 +34,10 @@ impl Subject {
     }
 }
 
-fn subject(session: &Session) -> Result<Subject, Error> {
+fn subject(session: &Session) -> Result<AnalysisSubject, Error> {
     let shaping = match session.model.shaping {
-        Lines::InputLinks => Shaping::On,
-        _ => Shaping::Off,
+        Lines::InputLinks => LineShaping::On,
+        _ => LineShaping::Off,
     };
     let Some(placement) = session.scheme.queues() else {
         let scheme = session.scheme.name();
@@ -50,7 +50,7 @@ fn subject(session: &Session) -> Result<Subject, Error> {
     let flows = placement.ledger().flows();
     let extras = flows.map(|(_, reservation)| extra(placement, &reservation.route)).collect();
     let options = Options { shaping, ..Options::default() };
-    Ok(Subject { name: session.topology.clone(), network, options, extras: Some(extras), remarks: Vec::new() })
+    Ok(AnalysisSubject { name: session.topology.clone(), network, options, extras: Some(extras), remarks: Vec::new() })
 }
 
 fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Error> {
@@ -67,10 +67,10 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
             }
             index.insert((id, report.queue), servers.len());
             let burst = from_amount(Amount::from(ledger.largest_frame(id)));
-            servers.push(Server {
+            servers.push(CurveServer {
                 name: format!("{} q{}", link.name, report.queue),
                 service: report.service,
-                line: Some(TokenBucket { rate: from_rate(link.rate), burst }),
+                line: Some(BucketCurve { rate: from_rate(link.rate), burst }),
                 port: Some(id.index()),
             });
         }
@@ -87,14 +87,15 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
         let hops = &reservation.route.hops;
         let path = hops.iter().filter_map(|hop| index.get(&(hop.link, hop.queue)).copied()).collect();
         let demand = &reservation.demand;
-        Flow::unicast(&name, ArrivalCurve::token_bucket(demand.rate, demand.burst), path)
+        ServerFlow::unicast(&name, ArrivalCurve::token_bucket(demand.rate, demand.burst), path)
     });
-    let flows: Vec<Flow> = flows.collect();
+    let flows: Vec<ServerFlow> = flows.collect();
     if flows.is_empty() {
         return Err(Error::Usage("no contract was admitted: nothing to analyse".to_owned()));
     }
-    PortNetwork::new(servers, flows)
-        .map_err(|error| Error::Internal(format!("the admitted contracts are no output-port network: {error}")))
+    PortNetwork::new(servers, flows).map_err(|error| {
+        Error::Internal(format!("the admitted contracts are not a valid output-port network: {error}"))
+    })
 }
 
 /// Returns the delays that the curves of queues do not include.

@@ -5,5 +5,5 @@ mod print;
 mod report;
 mod subject;
 
-pub use report::{Analysis, Bound, Report, Row};
-pub use subject::Subject;
+pub use report::{Analysis, AnalysisBound, Report, Row};
+pub use subject::AnalysisSubject;

@@ -6,17 +6,17 @@ use comfy_table::Cell;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use wayleave_calculus::Rational;
-use wayleave_calculus::network::{Multiplexing, Packetizer, PortNetwork, Shaping};
+use wayleave_calculus::network::{LineShaping, Multiplexing, Packetizer, PortNetwork};
 use wayleave_calculus::rational::{time_rounded_up, whole};
-use wayleave_explain::human::count;
-use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::{Style, TableLayout, plain_table, styled, write_table};
 use wayleave_units::{Bytes, Time};
 
 use super::report::{Report, Row};
-use super::subject::Subject;
+use super::subject::AnalysisSubject;
 use crate::error::Error;
 
-impl Subject {
+impl AnalysisSubject {
     /// Writes bounds for people: flows as rows and analyses as columns, and servers too if they are asked for.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Subject {
         &self,
         report: &Report,
         out: &mut impl Write,
-        layout: Layout,
+        layout: TableLayout,
         with_servers: bool,
     ) -> Result<(), Error> {
         table(self, report, out, layout, with_servers)
@@ -42,10 +42,10 @@ impl Subject {
 
 /// Flows as rows and analyses as columns, and servers too if they are asked for.
 fn table(
-    subject: &Subject,
+    subject: &AnalysisSubject,
     report: &Report,
     out: &mut impl Write,
-    layout: Layout,
+    layout: TableLayout,
     with_servers: bool,
 ) -> Result<(), Error> {
     writeln!(out, "{}\n", head(subject))?;
@@ -69,7 +69,7 @@ fn table(
     if report.more > 0 {
         writeln!(out, "... and {} more (--all shows all, --flow NAME shows one)", count(report.more, "flow"))?;
     }
-    writeln!(out, "\n* the tightest bound of its row; bounds are rounded up to whole ns, -o json has them exactly")?;
+    writeln!(out, "\n* the tightest bound of its row; bounds are rounded up, exact values: -o json")?;
     for (number, reason) in (1..).zip(&reasons) {
         writeln!(out, "[{number}] no bound: {reason}")?;
     }
@@ -82,16 +82,16 @@ fn table(
     Ok(())
 }
 
-/// `demo: 3 servers, 4 flows; FIFO, lines shape, no packetizer`.
-fn head(subject: &Subject) -> String {
-    let Subject { name, network, options, .. } = subject;
+/// `demo: 3 servers, 4 flows; FIFO, arrivals shaped by links, no packetizer`.
+fn head(subject: &AnalysisSubject) -> String {
+    let AnalysisSubject { name, network, options, .. } = subject;
     let order = match options.multiplexing {
         Multiplexing::Fifo => "FIFO",
         Multiplexing::Arbitrary => "any order of service",
     };
     let lines = match options.shaping {
-        Shaping::On => "lines shape",
-        Shaping::Off => "no shaping by lines",
+        LineShaping::On => "arrivals shaped by links",
+        LineShaping::Off => "no shaping by links",
     };
     let packets = match options.packetizer {
         Packetizer::On => "packetizer",
@@ -102,7 +102,7 @@ fn head(subject: &Subject) -> String {
     format!("{name}: {servers}, {flows}; {order}, {lines}, {packets}")
 }
 
-fn cell<'r>(row: &'r Row, place: usize, reasons: &mut Vec<&'r str>, layout: Layout) -> Cell {
+fn cell<'r>(row: &'r Row, place: usize, reasons: &mut Vec<&'r str>, layout: TableLayout) -> Cell {
     match &row.bounds[place] {
         Ok(delay) if row.is_tightest(place) => {
             let cell = Cell::new(format!("{}*", time_text(delay)));
@@ -124,7 +124,7 @@ fn cell<'r>(row: &'r Row, place: usize, reasons: &mut Vec<&'r str>, layout: Layo
 }
 
 fn time_text(delay: &Rational) -> String {
-    time_rounded_up(delay).map_or_else(|| format!("{}ns", delay.ceil()), |time: Time| time.to_string())
+    time_rounded_up(delay).map_or_else(|| format!("{} ns", delay.ceil()), Human::up)
 }
 
 fn path(network: &PortNetwork, row: &Row) -> String {
@@ -133,12 +133,12 @@ fn path(network: &PortNetwork, row: &Row) -> String {
     names.join(" -> ")
 }
 
-fn servers(out: &mut impl Write, subject: &Subject, report: &Report, layout: Layout) -> Result<(), Error> {
+fn servers(out: &mut impl Write, subject: &AnalysisSubject, report: &Report, layout: TableLayout) -> Result<(), Error> {
     let what = if subject.extras.is_some() { "queue" } else { "server" };
     let mut table = plain_table(&[what, "flows", "delay", "backlog", "service curve"], layout);
     for (index, (server, bound)) in subject.network.servers().iter().zip(&report.servers).enumerate() {
         let (delay, backlog) = match bound {
-            Ok(bound) => (time_text(&bound.delay), Bytes::new(bytes(&bound.backlog)).to_string()),
+            Ok(bound) => (time_text(&bound.delay), Bytes::new(bytes(&bound.backlog)).up()),
             Err(_) => ("-".to_owned(), "-".to_owned()),
         };
         let flows = subject.network.visitors(index).len().to_string();
@@ -172,7 +172,7 @@ struct Document<'a> {
 }
 
 /// One document.
-fn json(subject: &Subject, report: &Report, out: &mut impl Write) -> Result<(), Error> {
+fn json(subject: &AnalysisSubject, report: &Report, out: &mut impl Write) -> Result<(), Error> {
     let network = &subject.network;
     let servers = network.servers().iter().zip(&report.servers).map(|(server, bound)| match bound {
         Ok(bound) => json!({
@@ -192,7 +192,7 @@ fn json(subject: &Subject, report: &Report, out: &mut impl Write) -> Result<(), 
             Multiplexing::Fifo => "fifo",
             Multiplexing::Arbitrary => "arbitrary",
         },
-        shaping: subject.options.shaping == Shaping::On,
+        shaping: subject.options.shaping == LineShaping::On,
         packetizer: subject.options.packetizer == Packetizer::On,
         flows: report.rows.iter().map(|row| row_json(network, report, row)).collect(),
         flows_left_out: report.more,

@@ -3,9 +3,9 @@
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{BoundError, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa_of, tfa_watched};
 
-use super::subject::Subject;
+use super::subject::AnalysisSubject;
 use crate::error::Error;
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 
 /// Default number of flows that are shown, and for which linear programs are solved.
 const SHOWN: usize = 40;
@@ -39,7 +39,7 @@ impl Analysis {
 }
 
 /// A bound in ns, or the reason why there is none.
-pub type Bound = Result<Rational, String>;
+pub type AnalysisBound = Result<Rational, String>;
 
 /// One path of one flow.
 #[non_exhaustive]
@@ -49,7 +49,7 @@ pub struct Row {
     /// The number of the path of this flow.
     pub path: usize,
     /// As many as there are analyses, in their order.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<AnalysisBound>,
     /// For each of them, whose bound it is, if the analysis itself gave nothing better.
     pub instead: Vec<Option<Analysis>>,
     /// Bound that admission uses, for admitted contracts.
@@ -86,7 +86,7 @@ pub struct Report {
 
 /// Input that all rows need.
 struct Analyses<'s> {
-    subject: &'s Subject,
+    subject: &'s AnalysisSubject,
     tfa: Tfa,
     sfa: Option<PathBounds>,
     pmoo: Option<PathBounds>,
@@ -98,7 +98,7 @@ impl Report {
     /// # Errors
     /// [`Error::Stopped`]: cancellation takes effect between two servers, flows or linear programs.
     pub fn of(
-        subject: &Subject,
+        subject: &AnalysisSubject,
         analyses: &[Analysis],
         flows: &[usize],
         all: bool,
@@ -109,13 +109,19 @@ impl Report {
     }
 
     /// Computes rows until it is cancelled.
-    fn computed(subject: &Subject, analyses: &[Analysis], flows: &[usize], all: bool, watch: &mut Watch<'_>) -> Self {
+    fn computed(
+        subject: &AnalysisSubject,
+        analyses: &[Analysis],
+        flows: &[usize],
+        all: bool,
+        watch: &mut Watch<'_>,
+    ) -> Self {
         let (progress, cancel) = watch.parts();
         let (network, options) = (&subject.network, &subject.options);
         let shown = &flows[..if all { flows.len() } else { flows.len().min(SHOWN) }];
         let servers = network.servers().len();
         let total_steps = (servers + shown.len()) as u64;
-        let mut step = |done: usize| progress.step(Step::Items { done: done as u64, total: total_steps });
+        let mut step = |done: usize| progress.step(ProgressStep::Items { done: done as u64, total: total_steps });
         let total = tfa_watched(network, options, &mut step);
         let is_strict = subject.extras.is_none();
         let uses = |which: &[Analysis]| which.iter().any(|analysis| analyses.contains(analysis));
@@ -163,7 +169,7 @@ impl Analyses<'_> {
         path: usize,
         notes: &mut Vec<String>,
         instead: &mut Option<Analysis>,
-    ) -> Bound {
+    ) -> AnalysisBound {
         let network = &self.subject.network;
         let explain = |reason: BoundError| reason.explain(network);
         match analysis {
@@ -191,7 +197,7 @@ impl Analyses<'_> {
         _path: usize,
         _notes: &mut Vec<String>,
         _instead: &mut Option<Analysis>,
-    ) -> Bound {
+    ) -> AnalysisBound {
         Err("this build solves no linear programs: enable the feature `lp` of the crate wayleave".to_owned())
     }
 
@@ -203,7 +209,7 @@ impl Analyses<'_> {
         path: usize,
         notes: &mut Vec<String>,
         instead: &mut Option<Analysis>,
-    ) -> Bound {
+    ) -> AnalysisBound {
         use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
         use wayleave_calculus::network::Multiplexing;
 

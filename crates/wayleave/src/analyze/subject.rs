@@ -19,7 +19,7 @@ pub(super) struct AddedDelays {
 }
 
 /// An output-port network, with assumptions about its servers.
-pub struct Subject {
+pub struct AnalysisSubject {
     pub(super) name: String,
     pub(super) network: PortNetwork,
     pub(super) options: Options,
@@ -28,7 +28,7 @@ pub struct Subject {
     pub(super) remarks: Vec<Remark>,
 }
 
-impl Subject {
+impl AnalysisSubject {
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name

@@ -5,12 +5,12 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{Decided, GrantedShares, RequestShape, SettingsShape, ShareShape, shapes};
-use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
+use wayleave_explain::{DecidedContract, GrantedShares, RequestShape, SettingsShape, ShareShape, shapes};
+use wayleave_ledger::{BestEffort, Comparison, JitterModel, Model, Residual, Shaping};
 
 use super::certainty::Certainties;
 use super::sink::Sink;
-use super::summary::{Released, Summary};
+use super::summary::{PlanSummary, Released};
 use crate::error::Error;
 use crate::session::Session;
 
@@ -43,7 +43,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end(mut self, session: &Session, summary: &Summary) -> Result<(), Error> {
+    pub fn end(mut self, session: &Session, summary: &PlanSummary) -> Result<(), Error> {
         self.out.write_all(b"\n],\n\"queues\":[")?;
         self.is_first = true;
         for (link, _) in session.network.links() {
@@ -71,10 +71,10 @@ impl<W: Write> Document<W> {
 }
 
 impl<W: Write> Sink for Document<W> {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         match decided {
-            Decided::Flow(flow) => self.item(&RequestShape::of(&session.context(), flow)),
-            Decided::Share(share) => {
+            DecidedContract::Flow(flow) => self.item(&RequestShape::of(&session.context(), flow)),
+            DecidedContract::Share(share) => {
                 self.certainties.decided(share);
                 self.item(&ShareShape::of(&session.network, share))
             }
@@ -149,8 +149,8 @@ impl ModelShape {
             },
             shaping: model.shaping == Shaping::InputLinks,
             jitter: match model.jitter {
-                Jitter::Ordered => "ordered",
-                Jitter::Any => "any",
+                JitterModel::Ordered => "ordered",
+                JitterModel::Any => "any",
             },
         }
     }
@@ -218,7 +218,7 @@ struct DecisionTimes {
 }
 
 impl<'a> SummaryShape<'a> {
-    pub(super) fn of(summary: &'a Summary) -> Self {
+    pub(super) fn of(summary: &'a PlanSummary) -> Self {
         let times = summary.times();
         let micros = |nanos: u64| nanos as f64 / 1e3;
         Self {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_explain::{Decided, DecidedFlow, DecidedShare, promised_share, share_times};
+use wayleave_explain::{DecidedContract, DecidedFlow, DecidedShare, promised_share, share_times};
 use wayleave_recheck::{
     PromisedFlow, RouteLifetime, ShareLifetime, ShareTerms, ShareTransitions, Transitions, check_share_transitions,
     check_transitions_watched,
@@ -15,7 +15,7 @@ use wayleave_units::Time;
 use super::sink::Sink;
 use super::summary::Released;
 use crate::error::Error;
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 use crate::session::Session;
 
 /// Records the instructions to senders, and passes every decision to another sink.
@@ -46,7 +46,9 @@ impl<S> ReservationLog<S> {
     /// Checks that everything that can be in flight at once fits, at every moment; `None` for schemes that reserve no queues.
     pub fn check(&self, session: &Session, watch: &mut Watch<'_>) -> Option<Transitions> {
         let claim = wayleave_explain::claim(&session.context())?;
-        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| watch.step(Step::Items { done, total })))
+        Some(check_transitions_watched(&claim, &self.stays, &mut |done, total| {
+            watch.step(ProgressStep::Items { done, total })
+        }))
     }
 
     /// Checks that minima and weights fit at every moment, beside all latency flows that can have packets on their links; `None` where
@@ -59,7 +61,7 @@ impl<S> ReservationLog<S> {
         let (claim, times) = (wayleave_explain::claim(&context)?, share_times(&context)?);
         let closed = BTreeSet::new();
         let terms = ShareTerms { classes: session.network.classes()?, closed: &closed, times: &times };
-        let mut progress = |done, total| watch.step(Step::Items { done, total });
+        let mut progress = |done, total| watch.step(ProgressStep::Items { done, total });
         Some(check_share_transitions(&claim, &terms, &self.stays, &self.shares, &mut progress))
     }
 
@@ -147,14 +149,14 @@ fn promised(session: &Session, flow: FlowId, name: &str, route: &Route) -> Optio
 }
 
 impl<S: Sink> Sink for ReservationLog<S> {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         match decided {
-            Decided::Flow(flow) => {
+            DecidedContract::Flow(flow) => {
                 if let Ok(decision) = flow.decision {
                     self.follow(session, flow, decision);
                 }
             }
-            Decided::Share(share) => self.follow_share(session, share),
+            DecidedContract::Share(share) => self.follow_share(session, share),
         }
         self.sink.decided(session, decided)
     }

@@ -19,9 +19,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{Contract, LatencyContract};
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
-    Decided, DecidedFlow, DecidedShare, EventKind, GrantedShares, RequestShape, ShareShape, sentences, shapes,
+    DecidedContract, DecidedFlow, DecidedShare, GrantedShares, RequestEvent, RequestShape, ShareShape, sentences,
+    shapes,
 };
 use wayleave_scenarios::Tenants;
 use wayleave_scheme_api::{Decision, Refusal, ShareDecision};
@@ -39,8 +40,8 @@ pub use json::Document;
 pub(crate) use json::{Head, ModelShape};
 pub use lifetimes::ReservationLog;
 pub use saved::SavedPlan;
-pub use sink::{Outcome, PlanInput, ReleaseHold, Sink};
-pub use summary::{Released, Summary, Times};
+pub use sink::{PlanInput, PlanOutcome, ReleaseHold, Sink};
+pub use summary::{PlanSummary, Released, Times};
 pub use table::RequestTable;
 
 /// Decides what is asked for, in its order, and hands on every decision.
@@ -52,7 +53,7 @@ pub fn decide(
     asked: PlanInput<'_>,
     sink: &mut dyn Sink,
     watch: &mut Watch<'_>,
-) -> Result<Outcome, Error> {
+) -> Result<PlanOutcome, Error> {
     match asked {
         PlanInput::Contracts(contracts) => replay::contracts(session, contracts, sink, watch),
         PlanInput::Events(events, hold) => replay::Replay::new(session, hold).run(events, sink, watch),
@@ -86,15 +87,15 @@ pub fn plan_in(mut session: Session, asked: PlanInput<'_>, watch: &mut Watch<'_>
 /// A list of requests with their decisions. Serialised, it is the document that `wayleave plan -o json` prints.
 pub struct Plan {
     session: Session,
-    entries: Vec<Entry>,
-    outcome: Outcome,
+    entries: Vec<PlanEntry>,
+    outcome: PlanOutcome,
     history: History,
     certainties: Certainties,
 }
 
 /// A request that was decided, or the end of a contract.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PlanEntry {
     name: String,
     kind: EntryKind,
     document: Box<RawValue>,
@@ -112,7 +113,7 @@ pub enum EntryKind {
         /// For a refusal: the reason as a sentence.
         reason: Option<String>,
         /// Among events, which and when.
-        event: Option<(EventKind, Time)>,
+        event: Option<(RequestEvent, Time)>,
     },
     /// It was asked for, and is about something else than latency.
     DecidedShare {
@@ -125,7 +126,7 @@ pub enum EntryKind {
         /// Earliest start, counted from the decision.
         start: Option<Time>,
         /// Among events, which and when.
-        event: Option<(EventKind, Time)>,
+        event: Option<(RequestEvent, Time)>,
     },
     /// It ended.
     Released {
@@ -136,7 +137,7 @@ pub enum EntryKind {
     },
 }
 
-impl Entry {
+impl PlanEntry {
     /// Returns the name of the contract.
     pub fn name(&self) -> &str {
         &self.name
@@ -159,24 +160,24 @@ impl Entry {
 /// Keeps everything.
 #[derive(Default)]
 struct Entries {
-    entries: Vec<Entry>,
+    entries: Vec<PlanEntry>,
     history: History,
     certainties: Certainties,
 }
 
 impl Sink for Entries {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         let network = &*session.network;
         // The owner of each flow is known now; indices of ended flows are used again.
         let (kind, document) = match *decided {
-            Decided::Flow(flow) => {
+            DecidedContract::Flow(flow) => {
                 let DecidedFlow { contract, decision, event, .. } = flow;
                 let reason = decision.as_ref().err().map(|refusal| sentences::refusal(network, contract, refusal));
                 let (contract, decision) = (Box::new(contract.clone()), decision.clone());
                 let document = to_raw_value(&RequestShape::of(&session.context(), &flow))?;
                 (EntryKind::Decided { contract, decision, reason, event }, document)
             }
-            Decided::Share(share) => {
+            DecidedContract::Share(share) => {
                 self.certainties.decided(&share);
                 let DecidedShare { contract, decision, start, event } = share;
                 let reason = decision.as_ref().err().map(|refusal| sentences::class_refusal(network, refusal));
@@ -185,7 +186,7 @@ impl Sink for Entries {
                 (EntryKind::DecidedShare { contract, decision, reason, start, event }, document)
             }
         };
-        self.entries.push(Entry { name: decided.name().to_owned(), kind, document });
+        self.entries.push(PlanEntry { name: decided.name().to_owned(), kind, document });
         self.history.decided(session, decided)
     }
 
@@ -193,7 +194,7 @@ impl Sink for Entries {
         self.certainties.released(released.name);
         let document = to_raw_value(&json::ReleaseShape::of(released))?;
         let kind = EntryKind::Released { at: released.at, held_until: released.held_until };
-        self.entries.push(Entry { name: released.name.to_owned(), kind, document });
+        self.entries.push(PlanEntry { name: released.name.to_owned(), kind, document });
         self.history.released(released)
     }
 }
@@ -205,12 +206,12 @@ impl Plan {
     }
 
     /// Returns every request and every end of a contract, in their order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[PlanEntry] {
         &self.entries
     }
 
     /// Returns counts and findings.
-    pub fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &PlanOutcome {
         &self.outcome
     }
 
@@ -238,22 +239,22 @@ impl Plan {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         let has_events = self
             .entries
             .iter()
             .any(|entry| matches!(entry.kind, EntryKind::Released { .. } | EntryKind::Decided { event: Some(_), .. }));
         let mut table = RequestTable::new(layout, true, has_events);
-        for Entry { name, kind, .. } in &self.entries {
+        for PlanEntry { name, kind, .. } in &self.entries {
             match kind {
                 EntryKind::Decided { contract, decision, event, .. } => {
                     let event = *event;
                     let flow = DecidedFlow { contract, decision, starts: None, event, keeps_old_terms: false };
-                    table.decided(&self.session, &Decided::Flow(flow))?;
+                    table.decided(&self.session, &DecidedContract::Flow(flow))?;
                 }
                 EntryKind::DecidedShare { contract, decision, start, event, .. } => {
                     let share = DecidedShare { contract, decision, start: *start, event: *event };
-                    table.decided(&self.session, &Decided::Share(share))?;
+                    table.decided(&self.session, &DecidedContract::Share(share))?;
                 }
                 EntryKind::Released { at, held_until } => {
                     table.released(&Released { name, at: *at, held_until: *held_until })?;
@@ -282,7 +283,7 @@ impl Plan {
     }
 
     /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.
-    pub fn recheck(&self) -> Option<wayleave_recheck::Checked> {
+    pub fn recheck(&self) -> Option<wayleave_recheck::RecheckReport> {
         crate::recheck(&self.session.context(), &mut Watch::none())
     }
 }

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_contracts::{Action, Contract, LatencyContract};
-use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
+use wayleave_contracts::{Contract, EventAction, LatencyContract};
+use wayleave_explain::{DecidedContract, DecidedFlow, DecidedShare, RequestEvent, sentences};
 use wayleave_formats::EventList;
 use wayleave_scheme_api::{Admission, Refusal, ShareDecision};
 use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Time;
 
-use super::sink::{Outcome, ReleaseHold, Sink};
-use super::summary::{Released, Summary};
+use super::sink::{PlanOutcome, ReleaseHold, Sink};
+use super::summary::{PlanSummary, Released};
 use crate::contracts::Contracts;
 use crate::error::Error;
-use crate::findings::Findings;
+use crate::findings::FirstFindings;
 use crate::progress::Watch;
 use crate::session::{RequestOutcome, Session};
 
@@ -24,19 +24,19 @@ pub(super) fn contracts(
     contracts: &Contracts,
     sink: &mut dyn Sink,
     watch: &mut Watch<'_>,
-) -> Result<Outcome, Error> {
-    let (mut summary, mut findings) = (Summary::default(), Findings::default());
+) -> Result<PlanOutcome, Error> {
+    let (mut summary, mut findings) = (PlanSummary::default(), FirstFindings::default());
     let total = contracts.all().count();
     for (number, (place, any)) in (1..).zip(contracts.all()) {
         if watch.is_cancelled() {
-            return Ok(Outcome { summary, findings, is_complete: false });
+            return Ok(PlanOutcome { summary, findings, is_complete: false });
         }
         let Some(contract) = any.as_latency() else {
             let (decision, time) = session.admit_share(any);
             summary.count_share(decision.as_ref().err().map(Refusal::reason), time);
             let start = start_of(session, &decision);
             let share = DecidedShare { contract: any, decision: &decision, start, event: None };
-            sink.decided(session, &Decided::Share(share))?;
+            sink.decided(session, &DecidedContract::Share(share))?;
             watch.items(number, total);
             continue;
         };
@@ -48,7 +48,7 @@ pub(super) fn contracts(
         decided(session, sink, contract, &verdict, None, false)?;
         watch.items(number, total);
     }
-    Ok(Outcome { summary, findings, is_complete: true })
+    Ok(PlanOutcome { summary, findings, is_complete: true })
 }
 
 /// Returns the problem of a refused contract that does not depend on other admitted contracts.
@@ -61,12 +61,12 @@ fn decided(
     sink: &mut dyn Sink,
     contract: &LatencyContract,
     verdict: &RequestOutcome,
-    event: Option<(EventKind, Time)>,
+    event: Option<(RequestEvent, Time)>,
     keeps_old_terms: bool,
 ) -> Result<(), Error> {
     let RequestOutcome { decision, starts, .. } = verdict;
     let flow = DecidedFlow { contract, decision, starts: Some(starts), event, keeps_old_terms };
-    sink.decided(session, &Decided::Flow(flow))
+    sink.decided(session, &DecidedContract::Flow(flow))
 }
 
 /// Reservation of an admitted contract.
@@ -82,7 +82,7 @@ pub(super) struct Replay<'a> {
     session: &'a mut Session,
     hold: ReleaseHold,
     /// Admitted contracts.
-    standing: HashMap<&'a str, AdmittedState>,
+    present: HashMap<&'a str, AdmittedState>,
     /// Ended reservations that are still held, by the time at which they are freed.
     due: BTreeSet<(Time, EndedReservation)>,
 }
@@ -99,7 +99,7 @@ impl<'a> Replay<'a> {
         if hold == ReleaseHold::Nothing {
             session.ignore_packets_in_flight();
         }
-        Self { session, hold, standing: HashMap::new(), due: BTreeSet::new() }
+        Self { session, hold, present: HashMap::new(), due: BTreeSet::new() }
     }
 
     /// Goes through all events; what is due by the time of the last one is freed.
@@ -108,24 +108,24 @@ impl<'a> Replay<'a> {
         events: &'a EventList,
         sink: &mut dyn Sink,
         watch: &mut Watch<'_>,
-    ) -> Result<Outcome, Error> {
-        let (mut summary, mut findings) = (Summary::of_events(), Findings::default());
+    ) -> Result<PlanOutcome, Error> {
+        let (mut summary, mut findings) = (PlanSummary::of_events(), FirstFindings::default());
         let total = events.events().len();
         for (index, event) in events.events().iter().enumerate() {
             if watch.is_cancelled() {
-                return Ok(Outcome { summary, findings, is_complete: false });
+                return Ok(PlanOutcome { summary, findings, is_complete: false });
             }
             self.free(event.at);
             self.session.set_time(event.at);
             let (contract, kind) = match &event.action {
-                Action::Release(name) => {
+                EventAction::Release(name) => {
                     let released = self.release(name, event.at);
                     summary.count_release(&released);
                     sink.released(&released)?;
                     continue;
                 }
-                Action::Add(contract) => (contract, EventKind::Add),
-                Action::Change(contract) => (contract, EventKind::Change),
+                EventAction::Add(contract) => (contract, RequestEvent::Add),
+                EventAction::Change(contract) => (contract, RequestEvent::Change),
             };
             let Some(contract) = contract.as_latency() else {
                 self.share(contract, (kind, event.at), &mut summary, sink)?;
@@ -143,7 +143,7 @@ impl<'a> Replay<'a> {
         if let Some(last) = events.events().last() {
             self.free(last.at);
         }
-        Ok(Outcome { summary, findings, is_complete: true })
+        Ok(PlanOutcome { summary, findings, is_complete: true })
     }
 
     /// Frees what is due.
@@ -158,8 +158,8 @@ impl<'a> Replay<'a> {
     }
 
     fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
-        let held_until = self.standing.remove(name).map(|standing| {
-            let flow = match standing {
+        let held_until = self.present.remove(name).map(|present| {
+            let flow = match present {
                 AdmittedState::Flow(flow) => flow,
                 AdmittedState::Share(None) => return now,
                 AdmittedState::Share(Some(share)) => {
@@ -192,12 +192,12 @@ impl<'a> Replay<'a> {
     /// Admits a contract, or gives an admitted contract new terms; also returns `true` if it had terms before. A
     /// change of a refused contract requests it again.
     fn place(&mut self, contract: &'a LatencyContract) -> (RequestOutcome, bool) {
-        let flow = |standing: &AdmittedState| if let AdmittedState::Flow(flow) = *standing { Some(flow) } else { None };
-        let old = self.standing.get(contract.name.as_str()).and_then(flow);
+        let flow = |present: &AdmittedState| if let AdmittedState::Flow(flow) = *present { Some(flow) } else { None };
+        let old = self.present.get(contract.name.as_str()).and_then(flow);
         let changed = old.and_then(|flow| self.session.change(flow, contract));
         let verdict = changed.unwrap_or_else(|| self.session.admit(contract));
         if let Ok(decision) = &verdict.decision {
-            self.standing.insert(&contract.name, AdmittedState::Flow(decision.flow));
+            self.present.insert(&contract.name, AdmittedState::Flow(decision.flow));
         }
         (verdict, old.is_some())
     }
@@ -206,25 +206,25 @@ impl<'a> Replay<'a> {
     fn share(
         &mut self,
         contract: &'a Contract,
-        event: (EventKind, Time),
-        summary: &mut Summary,
+        event: (RequestEvent, Time),
+        summary: &mut PlanSummary,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let share = |standing: &AdmittedState| if let AdmittedState::Share(share) = *standing { share } else { None };
-        let old = self.standing.get(contract.name()).and_then(share);
+        let share = |present: &AdmittedState| if let AdmittedState::Share(share) = *present { share } else { None };
+        let old = self.present.get(contract.name()).and_then(share);
         let (decision, time, kept) = self.session.change_share(old, contract);
         summary.count_share(decision.as_ref().err().map(Refusal::reason), time);
         match &decision {
             Ok(decision) => {
                 let share = decision.as_ref().map(|decision| decision.share);
-                self.standing.insert(contract.name(), AdmittedState::Share(share));
+                self.present.insert(contract.name(), AdmittedState::Share(share));
             }
-            Err(_) if kept.is_some() => drop(self.standing.insert(contract.name(), AdmittedState::Share(kept))),
+            Err(_) if kept.is_some() => drop(self.present.insert(contract.name(), AdmittedState::Share(kept))),
             Err(_) => {}
         }
         let start = start_of(self.session, &decision);
         let share = DecidedShare { contract, decision: &decision, start, event: Some(event) };
-        sink.decided(self.session, &Decided::Share(share))
+        sink.decided(self.session, &DecidedContract::Share(share))
     }
 }
 

@@ -23,7 +23,7 @@ use wayleave_units::Time;
 use super::json::Head;
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 use crate::session::{RequestOutcome, Session};
 
 /// A document of `wayleave plan -o json` for a list of contracts, which is for a session's network, scheme and model.
@@ -177,7 +177,7 @@ impl<'a> SavedPlan<'a> {
                 self.same_share(session, request, &decided)?;
                 let count = if decision.is_ok() { &mut before.admitted } else { &mut before.refused };
                 *count += 1;
-                watch.step(Step::Items { done, total: there as u64 });
+                watch.step(ProgressStep::Items { done, total: there as u64 });
                 continue;
             };
             let flow = self.put(session, contract, request, &flows).map_err(|what| self.located(request, &what))?;
@@ -188,7 +188,7 @@ impl<'a> SavedPlan<'a> {
                 }
                 None => before.refused += 1,
             }
-            watch.step(Step::Items { done, total: there as u64 });
+            watch.step(ProgressStep::Items { done, total: there as u64 });
         }
         Ok(before)
     }
@@ -410,7 +410,7 @@ fn words(session: &Session, contract: &LatencyContract, misfit: &ReplayError) ->
         ReplayError::OtherRoute => "the contract gives another route".to_owned(),
         ReplayError::NoRoute(error) => error.to_string(),
         ReplayError::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),
-        ReplayError::Bound { stated, here } => format!("its bound is {stated} in the plan, and {here} here"),
+        ReplayError::Bound { stated, here } => format!("its bound is {stated:#} in the plan, and {here:#} here"),
         ReplayError::Move(flow) => {
             format!("\"{}\" cannot be moved as planned, or its route differs from the plan", session.name_of(*flow))
         }

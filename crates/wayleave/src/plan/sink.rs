@@ -1,12 +1,12 @@
 //! Input of a plan, and the sink that receives its decisions.
 
-use wayleave_explain::Decided;
+use wayleave_explain::DecidedContract;
 use wayleave_formats::EventList;
 
-use super::summary::{Released, Summary};
+use super::summary::{PlanSummary, Released};
 use crate::contracts::Contracts;
 use crate::error::Error;
-use crate::findings::Findings;
+use crate::findings::FirstFindings;
 use crate::session::Session;
 
 /// Input of a plan.
@@ -40,7 +40,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// If the sink cannot accept the decision: this error ends the planning.
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error>;
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error>;
 
     /// A contract ended.
     ///
@@ -50,7 +50,7 @@ pub trait Sink {
 }
 
 impl<S: Sink> Sink for &mut S {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         (**self).decided(session, decided)
     }
 
@@ -62,11 +62,11 @@ impl<S: Sink> Sink for &mut S {
 /// Outcome of all requests.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct PlanOutcome {
     /// Counts, and times of decisions.
-    pub summary: Summary,
+    pub summary: PlanSummary,
     /// Problems of requests that do not depend on other admitted contracts.
-    pub findings: Findings,
+    pub findings: FirstFindings,
     /// `true` if all requests were decided; `false` after a cancellation.
     pub is_complete: bool,
 }

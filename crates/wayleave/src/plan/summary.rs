@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use std::time::Duration;
 
-use wayleave_scheme_api::Reason;
+use wayleave_scheme_api::RefusalCode;
 use wayleave_units::Time;
 
 use crate::session::RequestOutcome;
@@ -24,7 +24,7 @@ pub struct Released<'a> {
 /// Sums over all requests.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Summary {
+pub struct PlanSummary {
     /// Contracts that were admitted.
     pub admitted: u64,
     /// Contracts that were refused.
@@ -51,7 +51,7 @@ pub struct Times {
     pub p99: u64,
 }
 
-impl Summary {
+impl PlanSummary {
     /// Of events: contracts can be released.
     pub(super) fn of_events() -> Self {
         Self { released: Some(0), ..Self::default() }
@@ -75,7 +75,7 @@ impl Summary {
     }
 
     /// Counts a contract of another kind than latency: admitted, or refused for a reason.
-    pub fn count_share(&mut self, refused: Option<Reason>, time: Duration) {
+    pub fn count_share(&mut self, refused: Option<RefusalCode>, time: Duration) {
         match refused {
             None => self.admitted += 1,
             Some(reason) => self.count_refusal(reason),
@@ -83,7 +83,7 @@ impl Summary {
         self.count_time(time);
     }
 
-    fn count_refusal(&mut self, reason: Reason) {
+    fn count_refusal(&mut self, reason: RefusalCode) {
         self.refused += 1;
         *self.by_reason.entry(reason.code()).or_default() += 1;
     }

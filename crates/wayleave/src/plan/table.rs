@@ -6,8 +6,8 @@ use std::io::Write;
 use comfy_table::Cell;
 use wayleave_contracts::Contract;
 use wayleave_explain::human::{Human, count};
-use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
-use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, sentences};
+use wayleave_explain::table::{Style, TableLayout, plain_table, styled, write_table};
+use wayleave_explain::{DecidedContract, DecidedFlow, DecidedShare, RequestEvent, sentences};
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::{Certainty, ShareDecision};
 use wayleave_schemes::admitted::AdmittedSet;
@@ -16,7 +16,7 @@ use wayleave_units::Time;
 
 use super::certainty::Certainties;
 use super::sink::Sink;
-use super::summary::{Released, Summary};
+use super::summary::{PlanSummary, Released};
 use crate::error::Error;
 use crate::session::Session;
 
@@ -27,7 +27,7 @@ const REFUSALS_SHOWN: usize = 20;
 
 /// A table of requests that is being filled.
 pub struct RequestTable {
-    layout: Layout,
+    layout: TableLayout,
     show_all: bool,
     rows: Vec<Row>,
     refusals: usize,
@@ -56,7 +56,7 @@ enum Detail {
 
 impl RequestTable {
     /// An empty table; without `show_all` it keeps the first 40 requests and the first 20 refusals.
-    pub fn new(layout: Layout, show_all: bool, has_events: bool) -> Self {
+    pub fn new(layout: TableLayout, show_all: bool, has_events: bool) -> Self {
         let certainties = Certainties::default();
         Self { layout, show_all, rows: Vec::new(), refusals: 0, more: 0, has_events, certainties }
     }
@@ -128,12 +128,12 @@ impl RequestTable {
             return;
         }
         let text = match released.held_until {
-            Some(until) if until > released.at => format!("held until {until}, when its last packets have arrived"),
-            Some(_) => "free at once".to_owned(),
-            None => "it had not been admitted".to_owned(),
+            Some(until) if until > released.at => format!("held until {until:#}, when its last packets have arrived"),
+            Some(_) => "freed at once".to_owned(),
+            None => "was not admitted".to_owned(),
         };
         self.rows.push(Row {
-            event: format!("{} release", released.at),
+            event: format!("{:#} release", released.at),
             name: shortened(released.name),
             share: None,
             ends: String::new(),
@@ -154,7 +154,7 @@ impl RequestTable {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(self, out: &mut impl Write, session: &Session, summary: &Summary) -> Result<(), Error> {
+    pub fn write(self, out: &mut impl Write, session: &Session, summary: &PlanSummary) -> Result<(), Error> {
         if !self.rows.is_empty() {
             let mut headings = vec!["request", "from -> to", "decision", "bound / deadline", "route or reason"];
             if self.has_events {
@@ -221,10 +221,10 @@ impl RequestTable {
 }
 
 impl Sink for RequestTable {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         match decided {
-            Decided::Flow(flow) => self.request(session, flow),
-            Decided::Share(share) => {
+            DecidedContract::Flow(flow) => self.request(session, flow),
+            DecidedContract::Share(share) => {
                 self.certainties.decided(share);
                 self.share(session, share);
             }
@@ -240,8 +240,8 @@ impl Sink for RequestTable {
 }
 
 /// Among events, when what happened.
-fn event(event: Option<(EventKind, Time)>) -> String {
-    let said = |(kind, at)| format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" });
+fn event(event: Option<(RequestEvent, Time)>) -> String {
+    let said = |(kind, at)| format!("{at:#} {}", if kind == RequestEvent::Add { "add" } else { "change" });
     event.map(said).unwrap_or_default()
 }
 
@@ -277,7 +277,7 @@ fn route(session: &Session, route: &Route) -> String {
     sentences::route(&session.network, route).replace("]- ", "]-\u{a0}")
 }
 
-fn decision(text: &str, layout: Layout) -> Cell {
+fn decision(text: &str, layout: TableLayout) -> Cell {
     let colour = match text {
         "admitted" | "proven" => Style::Green,
         "measured" => Style::Yellow,
@@ -288,8 +288,8 @@ fn decision(text: &str, layout: Layout) -> Cell {
 }
 
 /// `312 admitted, 88 refused (LATENCY 60, RATE 28)`, and on a line of its own
-/// `2.1us a decision on average, p99 8us`.
-fn sum_up(summary: &Summary) -> String {
+/// `2.1 us per decision on average, p99 8 us`.
+fn sum_up(summary: &PlanSummary) -> String {
     let mut text = format!("{} admitted, {} refused", summary.admitted, summary.refused);
     let reasons: Vec<String> = summary.by_reason.iter().map(|(code, count)| format!("{code} {count}")).collect();
     if !reasons.is_empty() {
@@ -304,7 +304,7 @@ fn sum_up(summary: &Summary) -> String {
     }
     if let Some(times) = summary.times() {
         let [mean, p99] = [times.mean, times.p99].map(|nanos| Time::from_nanos(nanos.next_multiple_of(10)).up());
-        text += &format!("\n{mean} a decision");
+        text += &format!("\n{mean} per decision");
         // Of a few decisions the slowest is no percentile.
         if summary.admitted + summary.refused >= 100 {
             text += &format!(" on average, p99 {p99}");

@@ -11,7 +11,7 @@ use num_traits::{CheckedMul as _, Zero as _};
 use serde::Serialize;
 use wayleave_calculus::Rational;
 use wayleave_explain::Context;
-use wayleave_ledger::{Ledger, Share, Spread};
+use wayleave_ledger::{Ledger, PathSpread, ReservedShare};
 use wayleave_scheme_api::Admission as _;
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
@@ -89,9 +89,9 @@ pub(super) fn terms(context: &Context<'_>, ledger: &Ledger) -> Vec<ShareTerms> {
     let name = |node: NodeId| network.node(node).name.clone();
     let names = |members: &BTreeSet<NodeId>| members.iter().map(|&member| name(member)).collect();
     let link_name = |link: LinkId| network.link(link).name.clone();
-    let of = |(id, share): (_, &Share)| {
+    let of = |(id, share): (_, &ReservedShare)| {
         let (rate, held) = match share {
-            Share::Pair { min, route, .. } => {
+            ReservedShare::Pair { min, route, .. } => {
                 let (first, last) = (route.hops.first()?, route.hops.last()?);
                 let (from, to) = (network.link(first.link).from, network.link(last.link).to);
                 let is_host = |node| network.node(node).kind == NodeKind::Host;
@@ -106,11 +106,11 @@ pub(super) fn terms(context: &Context<'_>, ledger: &Ledger) -> Vec<ShareTerms> {
                 };
                 (min, held)
             }
-            Share::Hose { min, members, spread, .. } => {
-                let paths = if *spread == Spread::AllPaths { "all" } else { "one" };
+            ReservedShare::Hose { min, members, spread, .. } => {
+                let paths = if *spread == PathSpread::AllPaths { "all" } else { "one" };
                 (min, Held::Hose { members: names(&members.iter().copied().collect()), paths })
             }
-            Share::Objective { weight, members } => {
+            ReservedShare::Objective { weight, members } => {
                 (weight, Held::Objective { members: names(&members.iter().copied().collect()) })
             }
         };
@@ -149,21 +149,21 @@ fn loads(network: &Network, ledger: &Ledger, latency: &BTreeMap<LinkId, u64>, op
 }
 
 /// Routes are never empty; [`terms`] leaves out what is.
-fn is_empty(share: &Share) -> bool {
-    matches!(share, Share::Pair { route, .. } if route.hops.is_empty())
+fn is_empty(share: &ReservedShare) -> bool {
+    matches!(share, ReservedShare::Pair { route, .. } if route.hops.is_empty())
 }
 
-fn share_loads(paths: &mut Paths<'_>, network: &Network, share: &Share) -> BTreeMap<LinkId, Load> {
+fn share_loads(paths: &mut Paths<'_>, network: &Network, share: &ReservedShare) -> BTreeMap<LinkId, Load> {
     let whole = |rate: u64| Load { share: 0, load: rate.to_string(), cover: None, prices: None, not_exported: None };
     match share {
-        Share::Pair { min, route, .. } => {
+        ReservedShare::Pair { min, route, .. } => {
             route.hops.iter().map(|hop| (hop.link, whole(min.bits_per_second()))).collect()
         }
-        Share::Objective { weight, members } => {
+        ReservedShare::Objective { weight, members } => {
             let used = Used::of(paths, members);
             used.on.into_keys().map(|link| (link, whole(weight.bits_per_second()))).collect()
         }
-        Share::Hose { min, members, spread, .. } => {
+        ReservedShare::Hose { min, members, spread, .. } => {
             let used = Used::of(paths, members);
             let of = |link: &LinkId| (*link, used.certificate(network, *link, min.bits_per_second(), *spread));
             used.on.keys().map(of).collect()
@@ -182,7 +182,7 @@ struct Used {
 }
 
 impl Used {
-    /// On links between switches a pair of groups stands for all of its pairs. On the links of a host, the host is the only sender or
+    /// On links between switches a pair of groups represents all of its pairs. On the links of a host, the host is the only sender or
     /// receiver, so it becomes a group of its own.
     fn of(paths: &mut Paths<'_>, members: &[NodeId]) -> Self {
         let mut groups = BTreeMap::<(Attachment, Option<NodeId>), Vec<NodeId>>::new();
@@ -234,19 +234,19 @@ impl Used {
     }
 
     /// Returns the load of a hose on a link that some pair uses, with its certificates.
-    fn certificate(&self, network: &Network, link: LinkId, min: u64, spread: Spread) -> Load {
+    fn certificate(&self, network: &Network, link: LinkId, min: u64, spread: PathSpread) -> Load {
         let pairs = self.on.get(&link).map_or(&[][..], Vec::as_slice);
         let even = self.even(network, pairs);
         let mut load = Load { share: 0, load: String::new(), cover: None, prices: None, not_exported: None };
         match (spread, &even) {
-            (Spread::OnePath, _) => {
+            (PathSpread::OnePath, _) => {
                 let (cover, size) = self.cover(network, pairs);
                 (load.load, load.cover) = ((i128::from(min) * size).to_string(), Some(cover));
             }
-            (Spread::AllPaths, Some((_, sum))) => {
+            (PathSpread::AllPaths, Some((_, sum))) => {
                 load.load = (sum * Rational::from_integer(min.into())).to_string();
             }
-            (Spread::AllPaths, None) => {
+            (PathSpread::AllPaths, None) => {
                 load.not_exported = Some("even splits: parts that no fraction of 128 bits expresses")
             }
         }

@@ -8,7 +8,7 @@ use wayleave_sim::trace::fnv1a;
 
 use crate::error::Error;
 use wayleave_report::sim::page::Runs;
-use wayleave_report::sim::result::{Parameter, RunEnd, RunResult};
+use wayleave_report::sim::result::{ReportedEnd, RunResult, SweepParameter};
 
 /// The runs of a scenario file, at least one.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Batch {
     /// The file, as the caller named it.
     pub(super) file: String,
     pub(super) sources: Vec<Source>,
-    pub(super) runs: Vec<Planned>,
+    pub(super) runs: Vec<PlannedRun>,
     /// Hash of the texts of all sources.
     pub(super) hash: u64,
     pub(super) not_carried_out: Vec<String>,
@@ -26,9 +26,9 @@ pub struct Batch {
 /// One run of a [`Batch`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Planned {
+pub struct PlannedRun {
     /// Values of the parameters that the sweep varies.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<SweepParameter>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Scenario with these parameters.
@@ -42,7 +42,7 @@ pub struct Planned {
 #[non_exhaustive]
 pub struct RunSelection {
     seed: Option<u64>,
-    only: Vec<Parameter>,
+    only: Vec<SweepParameter>,
 }
 
 impl RunSelection {
@@ -54,7 +54,7 @@ impl RunSelection {
 
     /// Selects the runs whose parameters have these values, compared as they are written.
     #[must_use]
-    pub fn with_only(self, only: Vec<Parameter>) -> Self {
+    pub fn with_only(self, only: Vec<SweepParameter>) -> Self {
         Self { only, ..self }
     }
 }
@@ -91,7 +91,7 @@ impl Batch {
         let planned = |run: Run| {
             let parameters = parameters(&run);
             let replay = replay(file, &parameters, run.seed);
-            Planned { parameters, seed: run.seed, scenario: run.scenario, replay }
+            PlannedRun { parameters, seed: run.seed, scenario: run.scenario, replay }
         };
         let runs = runs.into_iter().map(planned).collect();
         Ok(Self { name, file: file.to_owned(), hash: hash(&sources), sources, runs, not_carried_out })
@@ -108,7 +108,7 @@ impl Batch {
     }
 
     /// Returns the runs in the order of the sweep.
-    pub fn runs(&self) -> &[Planned] {
+    pub fn runs(&self) -> &[PlannedRun] {
         &self.runs
     }
 
@@ -178,25 +178,25 @@ impl Batch {
     }
 
     /// Replaces the command that simulates a run alone, for every run.
-    pub fn set_replay(&mut self, command: impl Fn(&Planned) -> String) {
+    pub fn set_replay(&mut self, command: impl Fn(&PlannedRun) -> String) {
         for run in &mut self.runs {
             run.replay = command(run);
         }
     }
 
     /// Returns `true` if a result belongs to this run and this version, and a repetition would give the same result.
-    pub fn has_result(&self, planned: &Planned, result: &RunResult) -> bool {
+    pub fn has_result(&self, planned: &PlannedRun, result: &RunResult) -> bool {
         result.wayleave == env!("CARGO_PKG_VERSION")
             && result.input_hash == self.input_hash()
             && result.parameters == planned.parameters
             && result.seed == planned.seed
             && result.forward.as_ref().map(|forward| forward.error)
-                == planned.scenario.fast_forward.map(|asked| asked.error)
-            && result.ending != RunEnd::Stopped
+                == planned.scenario.fast_forward.map(|asked| asked.max_error)
+            && result.ending != ReportedEnd::Stopped
     }
 }
 
-impl Planned {
+impl PlannedRun {
     /// Returns the values that distinguish a run from the others of its file: `seed 3, traffic.web.load = 0.8`.
     pub fn title(&self) -> String {
         let parameters = self.parameters.iter().map(|parameter| format!("{} = {}", parameter.path, parameter.value));
@@ -215,8 +215,8 @@ impl Planned {
     }
 }
 
-fn parameters(run: &Run) -> Vec<Parameter> {
-    let parameter = |(path, value): &(String, String)| Parameter { path: path.clone(), value: value.clone() };
+fn parameters(run: &Run) -> Vec<SweepParameter> {
+    let parameter = |(path, value): &(String, String)| SweepParameter { path: path.clone(), value: value.clone() };
     run.labels.iter().map(parameter).collect()
 }
 
@@ -238,10 +238,10 @@ fn chosen(runs: Vec<Run>, choice: &RunSelection) -> Result<Vec<Run>, Error> {
 }
 
 /// That some run has this value; what there is instead.
-fn check(runs: &[Run], wanted: &Parameter) -> Result<(), Error> {
+fn check(runs: &[Run], wanted: &SweepParameter) -> Result<(), Error> {
     let mut paths: Vec<String> = Vec::new();
     let mut values: Vec<String> = Vec::new();
-    for Parameter { path, value } in runs.iter().flat_map(parameters) {
+    for SweepParameter { path, value } in runs.iter().flat_map(parameters) {
         if path == wanted.path && !values.contains(&value) {
             values.push(value);
         }
@@ -249,7 +249,7 @@ fn check(runs: &[Run], wanted: &Parameter) -> Result<(), Error> {
             paths.push(path);
         }
     }
-    let Parameter { path, value } = wanted;
+    let SweepParameter { path, value } = wanted;
     let wrong = match (paths.is_empty(), values.is_empty()) {
         (true, _) => "--only chooses runs of a sweep, and this scenario has no parameters to vary".to_owned(),
         (_, true) => format!("this sweep does not vary \"{path}\": it varies {}", paths.join(", ")),
@@ -260,9 +260,9 @@ fn check(runs: &[Run], wanted: &Parameter) -> Result<(), Error> {
 }
 
 /// The command that runs one run alone.
-fn replay(file: &str, parameters: &[Parameter], seed: u64) -> String {
+fn replay(file: &str, parameters: &[SweepParameter], seed: u64) -> String {
     let mut command = format!("wayleave sim {}", quoted(file));
-    for Parameter { path, value } in parameters {
+    for SweepParameter { path, value } in parameters {
         command += &format!(" --only {}", quoted(&format!("{path}={value}")));
     }
     command + &format!(" --seed {seed}")
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_reaches_a_shell_as_it_is() {
+    fn a_word_reaches_a_shell_unchanged() {
         let words = ["a.yaml", "my file.yaml", "it's", "", "traffic.web.load=0.8"];
         let expected = ["a.yaml", "'my file.yaml'", "'it'\\''s'", "''", "traffic.web.load=0.8"];
         assert_eq!(words.map(quoted), expected);

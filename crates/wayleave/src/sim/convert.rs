@@ -8,10 +8,10 @@ use wayleave_sim::{
 };
 use wayleave_topology::{Network, NodeId, NodeKind};
 
-use super::batch::{Batch, Planned};
+use super::batch::{Batch, PlannedRun};
 use super::divisions::divisions;
 use wayleave_report::sim::result::{
-    Distribution, FlowResult, ForwardResult, LevelsResult, LinkResult, MAX_PAIRS, QueueResult, RunEnd, RunResult,
+    Distribution, FlowResult, ForwardResult, LevelsResult, LinkResult, MAX_PAIRS, QueueResult, ReportedEnd, RunResult,
     SeriesResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult,
     TrafficKind, TrafficResult,
 };
@@ -26,7 +26,7 @@ const MAX_FLOWS: usize = 10_000;
 const QUEUES_WITH_POINTS: usize = 20;
 
 /// Returns the stored result of a run.
-pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) -> RunResult {
+pub(crate) fn run_result(batch: &Batch, planned: &PlannedRun, outcome: &Outcome) -> RunResult {
     let scenario = &*planned.scenario;
     let network = &*scenario.network;
     let single = || outcome.flows.iter().filter_map(|flow| Some((flow, flow.from?, flow.to?)));
@@ -40,9 +40,9 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         input_hash: batch.input_hash(),
         replay: planned.replay.clone(),
         ending: match outcome.ending {
-            wayleave_sim::RunEnd::Complete => RunEnd::Complete,
-            wayleave_sim::RunEnd::Stopped => RunEnd::Stopped,
-            wayleave_sim::RunEnd::TooManyFlows => RunEnd::TooManyFlows,
+            wayleave_sim::RunEnd::Complete => ReportedEnd::Complete,
+            wayleave_sim::RunEnd::Stopped => ReportedEnd::Stopped,
+            wayleave_sim::RunEnd::TooManyFlows => ReportedEnd::TooManyFlows,
         },
         duration_ns: scenario.duration.as_nanos(),
         simulated_ns: outcome.simulated.as_nanos(),

@@ -1,6 +1,6 @@
 //! Traffic that divisions of SCC got out of their demand, and the degree to which their objectives were met.
 
-use wayleave_contracts::Objective;
+use wayleave_contracts::FlowObjective;
 use wayleave_scenarios::Scenario;
 use wayleave_sim::{Outcome, SharingOutcome};
 
@@ -84,11 +84,11 @@ fn owe(results: &mut [DivisionResult]) {
 
 /// Returns the mean and the 99th percentile of the objective's metric: packets for latency, flows for completion. The
 /// 99th percentile is that of the slowest traffic.
-fn times(objective: Option<Objective>, own: &[&TrafficResult]) -> (Option<f64>, Option<u64>) {
+fn times(objective: Option<FlowObjective>, own: &[&TrafficResult]) -> (Option<f64>, Option<u64>) {
     let of = |traffic: &'_ TrafficResult| -> Option<Distribution> {
         match objective? {
-            Objective::Latency => traffic.delay_ps.clone(),
-            Objective::Completion | Objective::Deadline => traffic.completion_ps.clone(),
+            FlowObjective::Latency => traffic.delay_ps.clone(),
+            FlowObjective::Completion | FlowObjective::Deadline => traffic.completion_ps.clone(),
         }
     };
     let known: Vec<Distribution> = own.iter().filter_map(|traffic| of(traffic)).collect();
@@ -118,7 +118,7 @@ mod tests {
 
     /// 1,000 for weights 1, 3 and 6: who wants 120 of 300 is content, and 880 are shared 1 to 6.
     #[test]
-    fn what_one_does_not_want_is_due_to_the_others_by_their_weights() {
+    fn unused_shares_are_due_to_the_others_by_their_weights() {
         let mut results = [result(1, None, 400), result(3, Some(120), 100), result(6, None, 500)];
         owe(&mut results);
         assert_eq!(results.map(|result| result.due_bps), [125, 120, 754]);

@@ -8,7 +8,7 @@ use wayleave_units::Bytes;
 
 use super::batch::Batch;
 use crate::error::Error;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressStep};
 
 /// Number of concurrent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progres
         ))),
         Threads::AtMost(_) => {
             let text = format!("{fitting} instead of {threads} runs at once: each takes about {largest}, {has}");
-            progress.step(Step::FewerThreads(&text));
+            progress.step(ProgressStep::FewerThreads(&text));
             Ok(fitting)
         }
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_fit_as_long_as_their_sum_does() {
+    fn concurrent_runs_fit_while_their_sum_does() {
         assert_eq!(fitting(&[5, 5, 5], 14), 2);
         assert_eq!(fitting(&[5, 5, 5], 15), 3);
         assert_eq!(fitting(&[u64::MAX, u64::MAX], 4), 0);

@@ -32,7 +32,7 @@ use wayleave_scenarios::Scenario;
 use crate::error::Error;
 use crate::progress::Watch;
 
-pub use batch::{Batch, Planned, RunSelection, quoted};
+pub use batch::{Batch, PlannedRun, RunSelection, quoted};
 pub use memory::Threads;
 pub use store::write_whole;
 pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
@@ -44,11 +44,11 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wayleave::{Network, Scenario, Watch, simulate};
+/// use wayleave::{Network, PacketScenario, Watch, simulate};
 /// use wayleave_scenarios::{FlowEndpoints, PacketKind, Traffic};
 /// use wayleave_units::{Bytes, Rate, Time};
 /// let network = Network::open("star:hosts=3")?;
-/// let mut scenario = Scenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
+/// let mut scenario = PacketScenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
 /// let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
 /// let ends = FlowEndpoints::Permutation(network.graph.hosts().collect());
 /// scenario.traffic.push(Traffic::packets("steady", ends, kind, Bytes::new(1000)));
@@ -59,7 +59,8 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 pub fn simulate(scenario: &Scenario, seed: u64, watch: &mut Watch<'_>) -> Result<result::RunResult, Error> {
     let outcome = wayleave_sim::run(scenario, seed, |_| !watch.is_cancelled())
         .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", scenario.name)))?;
-    let planned = Planned { parameters: Vec::new(), seed, scenario: Arc::new(scenario.clone()), replay: String::new() };
+    let planned =
+        PlannedRun { parameters: Vec::new(), seed, scenario: Arc::new(scenario.clone()), replay: String::new() };
     let runs = vec![planned.clone()];
     let (file, sources, not_carried_out) = (String::new(), Vec::new(), Vec::new());
     let batch = Batch { name: scenario.name.clone(), file, sources, runs, hash: 0, not_carried_out };

@@ -11,10 +11,10 @@ use wayleave_scenarios::Scenario;
 use wayleave_sim::{Recording, run_on};
 use wayleave_units::Time;
 
-use super::batch::{Batch, Planned};
+use super::batch::{Batch, PlannedRun};
 use super::convert;
 use crate::error::Error;
-use crate::progress::{Cancel, Progress, Step, Watch};
+use crate::progress::{Cancel, Progress, ProgressStep, Watch};
 use wayleave_report::sim::result::RunResult;
 
 /// Interval between two polls of the progress.
@@ -107,7 +107,7 @@ pub(super) fn run_all(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             let (simulated_ns, total_ns) = clocks.sum();
-            progress.step(Step::Runs { simulated_ns, total_ns, finished, runs: indices.len() });
+            progress.step(ProgressStep::Runs { simulated_ns, total_ns, finished, runs: indices.len() });
         }
         failure.map_or(Ok(()), Err)
     })
@@ -117,7 +117,7 @@ impl Batch {
     /// Returns the reason why a run of the batch would use only one thread, for the first such run, as long as no
     /// trace is written.
     pub fn obstacle(&self) -> Option<String> {
-        let of = |planned: &Planned| {
+        let of = |planned: &PlannedRun| {
             let mut scenario = Scenario::clone(&planned.scenario);
             scenario.record.trace = None;
             wayleave_sim::obstacle(&scenario)
@@ -131,11 +131,11 @@ impl Batch {
     /// If there is no run of that index, or it cannot be simulated.
     pub fn run(&self, index: usize, watch: &mut Watch<'_>) -> Result<RunResult, Error> {
         let runs = self.runs.len();
-        let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
+        let none = || Error::Usage(format!("no run {index}: there are {runs}, counted from 0"));
         let total_ns = u128::from(self.runs.get(index).ok_or_else(none)?.scenario.duration.as_nanos());
         let ended = run_one(self, index, NonZeroUsize::MIN, |now| {
             let simulated_ns = u128::from(now.as_nanos()).min(total_ns);
-            watch.step(Step::Runs { simulated_ns, total_ns, finished: 0, runs: 1 });
+            watch.step(ProgressStep::Runs { simulated_ns, total_ns, finished: 0, runs: 1 });
             !watch.is_cancelled()
         })?;
         Ok(ended.result)

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::batch::{Batch, Planned};
+use super::batch::{Batch, PlannedRun};
 use crate::error::Error;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressStep};
 use wayleave_report::sim::result::RunResult;
 
 /// Subfolder of the runs.
@@ -44,7 +44,7 @@ impl Store {
         self.folder.as_deref()
     }
 
-    fn path(&self, planned: &Planned) -> Option<PathBuf> {
+    fn path(&self, planned: &PlannedRun) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(RUNS).join(planned.file_name()))
     }
 
@@ -54,7 +54,7 @@ impl Store {
         let path = self.path(planned)?;
         let text = fs::read_to_string(&path).ok()?;
         let Ok(result) = serde_json::from_str::<RunResult>(&text) else {
-            progress.step(Step::Unreadable { file: &path, again: &planned.title() });
+            progress.step(ProgressStep::Unreadable { file: &path, again: &planned.title() });
             return None;
         };
         if !batch.has_result(planned, &result) {

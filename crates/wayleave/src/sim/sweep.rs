@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 use wayleave_sim::Recording;
 use wayleave_sim::trace::{self, pcap};
 
@@ -14,8 +14,8 @@ use super::memory::{self, Threads};
 use super::runner::{EndedRun, run_all};
 use super::store::Store;
 use crate::error::Error;
-use crate::progress::{Progress, Step, Watch};
-use wayleave_report::sim::result::{MAX_PAIRS, RunEnd, RunResult, TrafficResult};
+use crate::progress::{Progress, ProgressStep, Watch};
+use wayleave_report::sim::result::{MAX_PAIRS, ReportedEnd, RunResult, TrafficResult};
 use wayleave_report::sim::{page, summary, text};
 
 /// Default number of packet events in a trace: 32 MB.
@@ -105,7 +105,7 @@ pub struct Sweep {
 /// by then are in the folder.
 ///
 /// ```
-/// use wayleave::{Batch, RunSelection, Source, SweepOptions, Watch, sweep};
+/// use wayleave::{ToolBatch, RunSelection, Source, SweepOptions, Watch, sweep};
 /// let text = "
 /// apiVersion: wayleave/v1
 /// kind: Scenario
@@ -116,7 +116,7 @@ pub struct Sweep {
 ///   traffic: [{ name: web, load: 0.3, sizes: web-search }]
 ///   sweep: { vary: { traffic.web.load: [0.2, 0.4] } }
 /// ";
-/// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
+/// let batch = ToolBatch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
 /// let sweep = sweep(batch, &SweepOptions::default(), &mut Watch::none())?;
 /// assert_eq!((sweep.complete(), sweep.is_partial()), (2, false));
 /// # Ok::<(), wayleave::Error>(())
@@ -182,7 +182,7 @@ impl Sweep {
     /// If the folder cannot be made, or a file of a trace cannot be written.
     ///
     /// ```
-    /// use wayleave::{Batch, RunSelection, Source, Sweep, SweepOptions, Watch};
+    /// use wayleave::{ToolBatch, RunSelection, Source, Sweep, SweepOptions, Watch};
     /// let text = "
     /// apiVersion: wayleave/v1
     /// kind: Scenario
@@ -192,7 +192,7 @@ impl Sweep {
     ///   traffic: [{ name: web, load: 0.3, sizes: web-search }]
     ///   sweep: { seeds: [1, 2] }
     /// ";
-    /// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
+    /// let batch = ToolBatch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
     /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut Watch::none())?;
     /// for index in sweep.missing() {
     ///     let result = sweep.batch().run(index, &mut Watch::none())?;
@@ -214,7 +214,7 @@ impl Sweep {
         let runs = sweep.runs.len();
         let there = (0..runs).filter(|&index| sweep.resume(index, options, progress)).count();
         if options.resume {
-            progress.step(Step::Resumed { there, runs });
+            progress.step(ProgressStep::Resumed { there, runs });
         }
         Ok(sweep)
     }
@@ -270,7 +270,7 @@ impl Sweep {
         let Some(planned) = planned else {
             let (version, seed) = (&result.wayleave, result.seed);
             return Err(Error::Usage(format!(
-                "this is not the result of run {index} of \"{}\": it is by wayleave {version}, with seed {seed}, from input {}\n  \
+                "this is not the result of run {index} of \"{}\": it was made by wayleave {version}, with seed {seed}, from input {}\n  \
                  hint: all machines need the same version, {}",
                 self.batch.name,
                 result.input_hash,
@@ -324,7 +324,7 @@ impl Sweep {
         }
         if let Some(path) = &options.pcap {
             let records = recording.ring().iter().map(|record| Ok(*record));
-            let written = pcap::write(path, &header, records, &pcap::Capture::default());
+            let written = pcap::write(path, &header, records, &pcap::PcapOptions::default());
             written.map_err(|error| Error::Internal(error.to_string()))?;
         }
         Ok(())
@@ -382,7 +382,7 @@ impl Sweep {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         let there = self.results();
         match (there.as_slice(), self.batch.is_sweep()) {
             ([run], false) => summary::write_run(out, run, layout)?,
@@ -404,7 +404,7 @@ impl Sweep {
     /// The first other reason, with a remedy.
     pub fn check(&self) -> Result<(), Error> {
         let there = || self.runs.iter().flatten();
-        if let Some(run) = there().find(|run| run.ending == RunEnd::TooManyFlows) {
+        if let Some(run) = there().find(|run| run.ending == ReportedEnd::TooManyFlows) {
             let when = text::time(run.simulated_ns.saturating_mul(1_000));
             return Err(Error::Usage(format!(
                 "too many open flows at {when} in the run with seed {}: its load exceeds the network's capacity, and its results end there\n  hint: offer less (load, perSecond), or simulate a shorter time",

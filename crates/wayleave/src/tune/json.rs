@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use wayleave_schemes::tune::{Objective, Summary};
+use wayleave_schemes::tune::{MethodSummary, TuneObjective};
 
 use super::tuned::{Ceiling, Tuned, classes_line, options};
 use crate::error::Error;
@@ -89,9 +89,9 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
         topology: &report.topology,
         mix: &report.mix,
         objective: match report.objective {
-            Objective::UntilRefusal => "until-refusal",
-            Objective::Flows => "flows",
-            Objective::Rate => "rate",
+            TuneObjective::UntilRefusal => "until-refusal",
+            TuneObjective::Flows => "flows",
+            TuneObjective::Rate => "rate",
         },
         training_seeds: [first, first + trained - 1],
         judging_seeds: [judging, judging + judged - 1],
@@ -114,7 +114,7 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
     Ok(writeln!(out)?)
 }
 
-fn shape(summary: &Summary) -> MethodShape<'_> {
+fn shape(summary: &MethodSummary) -> MethodShape<'_> {
     MethodShape {
         name: &summary.name,
         options: options(&summary.candidate),

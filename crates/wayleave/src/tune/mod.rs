@@ -10,15 +10,17 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use wayleave_contracts::{Contract, LatencyContract, Mix as Drawn};
+use wayleave_contracts::{Contract, LatencyContract, RequestMix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_schemes::tune::bound::Cuts;
-use wayleave_schemes::tune::{Division, Method, Objective, Sample, SearchBudget, climb, judge, starts};
+use wayleave_schemes::tune::{
+    PortDivision, SearchBudget, TuneObjective, TuneSample, TunedMethod, climb, judge, starts,
+};
 
 use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::network::Network;
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 
 pub use tuned::{Ceiling, Tuned};
 
@@ -27,7 +29,7 @@ const MAX_REQUESTS: usize = 2_000_000;
 
 /// Contracts to be admitted.
 #[derive(Clone, Copy, Debug)]
-pub enum Mix<'a> {
+pub enum TuneMix<'a> {
     /// One of the eight scenarios of Chameleon's Table 2, from 1.
     Scenario(usize),
     /// These, in an order that each seed shuffles.
@@ -38,7 +40,7 @@ pub enum Mix<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TuneOptions {
-    objective: Objective,
+    objective: TuneObjective,
     train: u64,
     judge: u64,
     seed: u64,
@@ -51,7 +53,7 @@ pub struct TuneOptions {
 impl Default for TuneOptions {
     fn default() -> Self {
         Self {
-            objective: Objective::UntilRefusal,
+            objective: TuneObjective::UntilRefusal,
             train: 4,
             judge: 10,
             seed: 1,
@@ -66,7 +68,7 @@ impl Default for TuneOptions {
 impl TuneOptions {
     /// Sets the objective.
     #[must_use]
-    pub const fn with_objective(self, objective: Objective) -> Self {
+    pub const fn with_objective(self, objective: TuneObjective) -> Self {
         Self { objective, ..self }
     }
 
@@ -120,48 +122,49 @@ impl TuneOptions {
 /// If the network has fewer than two hosts, there is no such scenario, a count is zero, or queues do not fit the model.
 ///
 /// ```
-/// use wayleave::{Mix, Network, Watch, TuneOptions, tune};
+/// use wayleave::{TuneMix, Network, Watch, TuneOptions, tune};
 /// let network = Network::open("leaf-spine:leaves=2,spines=1,hosts=2,queues=4")?;
 /// let options = TuneOptions::default().with_train(1).with_judge(2).with_candidates(2);
-/// let tuned = tune(&network, Mix::Scenario(8), &options, &mut Watch::none())?;
+/// let tuned = tune(&network, TuneMix::Scenario(8), &options, &mut Watch::none())?;
 /// assert!(tuned.options().is_some_and(|options| options.contains("--host-budget")));
 /// # Ok::<(), wayleave::Error>(())
 /// ```
-pub fn tune(network: &Network, mix: Mix<'_>, options: &TuneOptions, watch: &mut Watch<'_>) -> Result<Tuned, Error> {
+pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &mut Watch<'_>) -> Result<Tuned, Error> {
     let &TuneOptions { objective, train, judge: judging, seed, candidates, list, threads, model } = options;
-    let kinds = matches!(mix, Mix::Contracts(contracts) if contracts.has_other_kinds());
+    let kinds = matches!(mix, TuneMix::Contracts(contracts) if contracts.has_other_kinds());
     let network = &if kinds { network.with_classes()? } else { network.clone() };
     let graph = &network.graph;
     if graph.hosts().count() < 2 {
-        return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Error::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     if train == 0 || judging == 0 || list == 0 {
         return Err(Error::Usage(
             "at least one training seed, one test seed and one pass over the list are needed".into(),
         ));
     }
-    if let Mix::Scenario(scenario) = mix
+    if let TuneMix::Scenario(scenario) = mix
         && !(1..=8).contains(&scenario)
     {
-        return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+        return Err(Error::Usage(format!("no scenario {scenario}: expected 1 to 8")));
     }
     let sample = |seed: u64| draw(graph, mix, model, list, seed);
-    let training: Vec<Sample> = (seed..seed + train).map(sample).collect();
-    let judges: Vec<Sample> = (seed + train..seed + train + judging).map(sample).collect();
+    let training: Vec<TuneSample> = (seed..seed + train).map(sample).collect();
+    let judges: Vec<TuneSample> = (seed + train..seed + train + judging).map(sample).collect();
     let effort = SearchBudget { candidates, threads: threads.get(), list };
     let fits = |error: LedgerError| Error::Usage(error.to_string());
-    let tell = |number: usize, method: &Method| watch.step(Step::Candidate { number, value: method.value });
-    let division = graph.classes().map(|&classes| Division::new(classes, kinds));
-    let tried = climb(&training, division, objective, effort, tell).map_err(fits)?;
+    let report =
+        |number: usize, method: &TunedMethod| watch.step(ProgressStep::Candidate { number, value: method.value });
+    let division = graph.classes().map(|&classes| PortDivision::new(classes, kinds));
+    let tried = climb(&training, division, objective, effort, report).map_err(fits)?;
     let mut candidates = starts(division);
     if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, known)| *known != best.candidate)) {
         candidates.push(("tuned".to_owned(), best.candidate.clone()));
     }
     let known = candidates.iter().map(|(_, candidate)| candidate);
-    let first = Sample::cut_to(&judges[..1], known, list, threads.get()).map_err(fits)?;
+    let first = TuneSample::cut_to(&judges[..1], known, list, threads.get()).map_err(fits)?;
     let ceiling = first.first().filter(|_| division.is_none()).and_then(|sample| ceiling(graph, sample));
-    let tell = |method: &str| watch.step(Step::Judging { method });
-    let verdict = judge(&judges, candidates, objective, (list, threads.get()), tell).map_err(fits)?;
+    let report = |method: &str| watch.step(ProgressStep::Judging { method });
+    let verdict = judge(&judges, candidates, objective, (list, threads.get()), report).map_err(fits)?;
     let bounds = judges.iter().map(|sample| {
         // Cuts count what latency contracts reserve, and nothing else.
         let requests = sample.requests.iter().filter_map(|(ask, _)| ask.latency().cloned());
@@ -170,8 +173,8 @@ pub fn tune(network: &Network, mix: Mix<'_>, options: &TuneOptions, watch: &mut 
     Ok(Tuned {
         topology: network.name.clone(),
         mix: match mix {
-            Mix::Scenario(scenario) => format!("scenario {scenario}"),
-            Mix::Contracts(contracts) => contracts.sources().join(", "),
+            TuneMix::Scenario(scenario) => format!("scenario {scenario}"),
+            TuneMix::Contracts(contracts) => contracts.sources().join(", "),
         },
         objective,
         seeds: [(seed, train), (seed + train, judging)],
@@ -185,19 +188,25 @@ pub fn tune(network: &Network, mix: Mix<'_>, options: &TuneOptions, watch: &mut 
 }
 
 /// One list, as long as a seed's first refusal and the judges need.
-fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, list: usize, seed: u64) -> Sample {
+fn draw(
+    network: &Arc<wayleave_topology::Network>,
+    mix: TuneMix<'_>,
+    model: Model,
+    list: usize,
+    seed: u64,
+) -> TuneSample {
     match mix {
-        Mix::Contracts(contracts) => {
+        TuneMix::Contracts(contracts) => {
             let mut contracts: Vec<Contract> = contracts.all().map(|(_, contract)| contract.clone()).collect();
             contracts.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
-            Sample::new(network.clone(), model, contracts.into_iter())
+            TuneSample::new(network.clone(), model, contracts.into_iter())
         }
-        Mix::Scenario(scenario) => {
+        TuneMix::Scenario(scenario) => {
             let mix = || Drawn::new(network, scenario, seed);
             let ask = |contract: LatencyContract| wayleave_schemes::request(&contract, &model);
             let most = Cuts::new(network).until_refusal(mix().map(ask).take(MAX_REQUESTS)).unwrap_or(MAX_REQUESTS);
             let length = (most + 1).saturating_mul(list).min(MAX_REQUESTS);
-            Sample::new(network.clone(), model, mix().take(length).map(Contract::Latency))
+            TuneSample::new(network.clone(), model, mix().take(length).map(Contract::Latency))
         }
     }
 }
@@ -205,9 +214,9 @@ fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, l
 /// Returns the maximum of a list that link rates permit, with any split of any flow over any routes. `None` if the
 /// linear program would be too large, or without the feature `lp`.
 #[cfg(feature = "lp")]
-fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceiling> {
+fn ceiling(network: &wayleave_topology::Network, sample: &TuneSample) -> Option<Ceiling> {
     use num_traits::ToPrimitive;
-    use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
+    use wayleave_calculus::lp::{CapacityLink, RequestedRate, admitted_upper_bound};
     use wayleave_scheme_api::Request;
     use wayleave_units::Rate;
 
@@ -218,14 +227,14 @@ fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceil
     };
     let links: Vec<CapacityLink> = network.links().map(capacity).collect();
     let most = |weigh: fn(Rate) -> u64| {
-        let demand = |request: &Request| Demand {
+        let demand = |request: &Request| RequestedRate {
             source: request.from.index(),
             sink: request.to.index(),
             rate: request.rate,
             weight: weigh(request.rate),
         };
         let latency = sample.requests.iter().filter_map(|(ask, _)| ask.latency());
-        let demands: Vec<Demand> = latency.map(demand).collect();
+        let demands: Vec<RequestedRate> = latency.map(demand).collect();
         admitted_upper_bound(network.nodes().count(), &links, &demands).ok()?.weight.to_f64()
     };
     let (flows, rate) = (most(|_| 1)?, most(|rate| rate.bits_per_second())?);
@@ -233,6 +242,6 @@ fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceil
 }
 
 #[cfg(not(feature = "lp"))]
-fn ceiling(_network: &wayleave_topology::Network, _sample: &Sample) -> Option<Ceiling> {
+fn ceiling(_network: &wayleave_topology::Network, _sample: &TuneSample) -> Option<Ceiling> {
     None
 }

@@ -2,7 +2,7 @@
 
 use wayleave_schemes::admission::chameleon::{Params, Routing};
 use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::tune::{Candidate, Division, Method, MethodScores, Objective};
+use wayleave_schemes::tune::{Candidate, MethodScores, PortDivision, TuneObjective, TunedMethod};
 use wayleave_topology::Classes;
 use wayleave_units::Time;
 
@@ -17,7 +17,7 @@ pub struct Tuned {
     /// The scenario, or the files.
     pub mix: String,
     /// Maximised objective.
-    pub objective: Objective,
+    pub objective: TuneObjective,
     /// First and count of the seeds that trained, and of those that judged.
     pub seeds: [(u64, u64); 2],
     /// Length of the offered list, as a multiple of the list until the first refusal.
@@ -27,7 +27,7 @@ pub struct Tuned {
     /// Maximum of the long list of the first judging seed that link rates permit; `None` if it is too large to solve.
     pub ceiling: Option<Ceiling>,
     /// Every candidate, best first.
-    pub tried: Vec<Method>,
+    pub tried: Vec<TunedMethod>,
     /// The judgement.
     pub verdict: MethodScores,
     /// `true` if the contracts are of Table 1's categories.
@@ -83,7 +83,7 @@ impl Tuned {
     }
 
     /// Returns the scheme for all kinds of contracts. Its route search is not one of its settings.
-    fn fabric(&self, params: &Params, division: &Division) -> Result<SchemeOptions, Error> {
+    fn fabric(&self, params: &Params, division: &PortDivision) -> Result<SchemeOptions, Error> {
         let mut options = SchemeOptions::named("fabric")?;
         if let Some(switch) = &params.allocation.switch {
             options = options.with("budgets", &times(switch))?;

@@ -7,12 +7,13 @@ mod plan;
 mod promises;
 
 use wayleave_adversary::{
-    Attack, Claim, Derivation, Discrepancy, Effort, Fault, FaultNotInjected, Layer, Verification, derive_watched,
+    AdmittedClaim, Attack, Derivation, Discrepancy, Effort, Fault, FaultNotInjected, Layer, Verification,
+    derive_watched,
 };
 use wayleave_topology::ShortBuffer;
 
 use crate::error::Error;
-use crate::progress::{Step, Watch};
+use crate::progress::{ProgressStep, Watch};
 
 pub use classes::{ClassContracts, ClassFaultOutcome, ClassVerification, verify_kinds};
 pub use plan::{PlanFile, PlannedClasses, StatedPlan, read as read_plan};
@@ -73,7 +74,7 @@ impl VerifyOptions {
 #[non_exhaustive]
 pub struct VerifyReport {
     /// Promises that packets were to confirm, including the injected fault.
-    pub claim: Claim,
+    pub claim: AdmittedClaim,
     /// Derived values; `None` for a scheme that makes no statements about queues.
     pub derived: Option<Derived>,
     /// Observations.
@@ -118,7 +119,7 @@ pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
     let effort = options.effort;
     let step = |done, total: u64| {
-        watch.step(Step::Items { done, total });
+        watch.step(ProgressStep::Items { done, total });
         !watch.is_cancelled()
     };
     let report = match &options.replay {
@@ -136,7 +137,7 @@ fn prepared(
     promises: &Promises,
     fault: Option<Fault>,
     watch: &mut Watch<'_>,
-) -> Result<(Claim, Option<Derived>, Option<&'static str>), Error> {
+) -> Result<(AdmittedClaim, Option<Derived>, Option<&'static str>), Error> {
     let mut no_effect = None;
     let (in_words, in_packets) = match fault.map(|fault| (fault, fault.layer())) {
         Some((fault, Layer::Statement)) => (Some(fault), None),
@@ -153,7 +154,7 @@ fn prepared(
             let (broken, excuse) = excuse(in_words.map(|fault| statement.broken_by(fault)).transpose())?;
             no_effect = no_effect.or(excuse);
             let derivation = derive_watched(broken.as_ref().unwrap_or(statement), &mut |done, total| {
-                watch.step(Step::Items { done, total });
+                watch.step(ProgressStep::Items { done, total });
             });
             let Derivation { claim, discrepancies, queues, flows, shares, short_buffers, moves, .. } =
                 derivation.map_err(|error| Error::Usage(error.to_string()))?;
@@ -176,7 +177,7 @@ fn excuse<T>(broken: Result<Option<T>, FaultNotInjected>) -> Result<(Option<T>, 
 }
 
 /// The number of the promise of a contract.
-fn number_of(claim: &Claim, name: &str) -> Result<usize, Error> {
+fn number_of(claim: &AdmittedClaim, name: &str) -> Result<usize, Error> {
     if let Some(number) = claim.promises.iter().position(|promise| promise.name == name) {
         return Ok(number);
     }

@@ -5,9 +5,9 @@ use std::io::Write;
 
 use comfy_table::Cell;
 use serde::Serialize;
-use wayleave_adversary::{Attack, Claim, Fault};
+use wayleave_adversary::{AdmittedClaim, Attack, Fault};
 use wayleave_explain::human::{Human, count};
-use wayleave_explain::table::{Layout, Style, plain_table, styled, write_table};
+use wayleave_explain::table::{Style, TableLayout, plain_table, styled, write_table};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -24,7 +24,7 @@ impl VerifyReport {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout, show_all: bool) -> Result<(), Error> {
         table(self, out, layout, show_all)?;
         self.kinds.as_ref().map_or(Ok(()), |kinds| kinds.write_text(out, layout))
     }
@@ -52,7 +52,7 @@ impl VerifyReport {
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
         // False comes before true, and the sort is stable.
         order.sort_by_key(|&number| Some(number) != self.chosen);
-        // Of several routes the one that comes first stands for the contract.
+        // The first of several routes represents the contract.
         let mut shown = BTreeSet::new();
         order.retain(|&number| self.protected(number).is_none_or(|group| shown.insert(group)));
         order
@@ -116,7 +116,7 @@ fn margin(bound: Time, delay_ps: u64) -> f64 {
     100.0 * (bound - delay_ps as f64) / bound
 }
 
-fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
+fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, show_all: bool) -> Result<(), Error> {
     let VerifyReport { claim, report, .. } = verified;
     if let (Some(fault), Some(why)) = (verified.fault, verified.no_effect) {
         return Ok(writeln!(out, "{} has no effect here: {why}; nothing was tested", fault.name())?);
@@ -176,7 +176,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: Layout, show_all
         };
         writeln!(
             out,
-            "worst observed delays: {:.0} % of {limit} on average, {:.1} % at most",
+            "worst observed delays relative to {limit}: {:.0} % on average, maximum {:.1} %",
             100.0 * mean,
             100.0 * most
         )?;
@@ -211,7 +211,7 @@ fn derived_text(derived: &Derived) -> String {
     format!("{what} recomputed independently{moves}: {verdict}{short}")
 }
 
-fn row(verified: &VerifyReport, number: usize, layout: Layout) -> Vec<Cell> {
+fn row(verified: &VerifyReport, number: usize, layout: TableLayout) -> Vec<Cell> {
     let (promise, finding) = (&verified.claim.promises[number], &verified.report.findings[number]);
     let left = margin(promise.bound, finding.delay_ps);
     let margin = Cell::new(format!("{left:.1} %"));
@@ -433,7 +433,7 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
 }
 
 /// A short name for a network with all its promises: FNV-1a (Fowler, Noll, Vo; draft-eastlake-fnv) over their text.
-fn fingerprint(claim: &Claim) -> String {
+fn fingerprint(claim: &AdmittedClaim) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
     let network: &Network = &claim.network;

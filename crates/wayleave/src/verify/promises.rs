@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 
 use wayleave_adversary::{
-    Accounting, Admitted, Background, Bucket, Claim, Duplication, Exactness, HistoryError, Kind, Lines, LowestQueue,
-    MinimaTerms, ModelAccounting, Order, Part, PlanEvent, Promise, Protected, Relocation, StatedQueue, StatedRoute,
-    StatedTerm, Statement, Terms, TransitionRule, derive,
+    Admitted, AdmittedClaim, AttackBucket, Background, ByteAccounting, DecisionKind, DelayPart, Duplication, Exactness,
+    HistoryError, Lines, LowestQueue, MinimaTerms, ModelAccounting, PacketOrder, PlanEvent, Promise, Protected,
+    Relocation, RequestedTerms, StatedQueue, StatedRoute, StatedTerm, Statement, TransitionRule, derive,
 };
 use wayleave_contracts::{LatencyContract, WireOverhead};
-use wayleave_explain::{Decided, DecidedFlow, DecidedShare, EventKind, claimed_shares, promised_share};
-use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
+use wayleave_explain::{DecidedContract, DecidedFlow, DecidedShare, RequestEvent, claimed_shares, promised_share};
+use wayleave_ledger::{BestEffort, JitterModel, Model, QueueReport, Residual, Shaping};
 use wayleave_scenarios::SharedService;
 use wayleave_scheme_api::{Admission as _, Move};
 use wayleave_schemes::admission::fabric::Settings;
@@ -28,7 +28,7 @@ pub enum Promises {
     /// Promises of a scheme that reserves queues: all its statements are derived again first.
     Stated(Statement),
     /// Of any other scheme: packets alone decide.
-    Claimed(Claim),
+    Claimed(AdmittedClaim),
 }
 
 impl Promises {
@@ -36,7 +36,7 @@ impl Promises {
     ///
     /// # Errors
     /// If the statements contradict each other, so that the admitted contracts and their routes are not determined.
-    pub fn claim(&self) -> Result<Claim, HistoryError> {
+    pub fn claim(&self) -> Result<AdmittedClaim, HistoryError> {
         match self {
             Self::Stated(statement) => derive(statement).map(|derivation| derivation.claim),
             Self::Claimed(claim) => Ok(claim.clone()),
@@ -55,11 +55,11 @@ pub struct History {
 }
 
 impl Sink for History {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         self.now = decided.event().map_or(self.now, |(_, at)| at);
         match decided {
-            Decided::Flow(flow) => self.happenings.extend(happening(session, flow)),
-            Decided::Share(share) => self.decided_share(session, share),
+            DecidedContract::Flow(flow) => self.happenings.extend(plan_event(session, flow)),
+            DecidedContract::Share(share) => self.decided_share(session, share),
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl History {
 }
 
 /// A decision that the session has just made: who owns which flow is known now.
-fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> {
+fn plan_event(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> {
     let decision = decided.decision.as_ref().ok()?;
     session.ledger()?;
     let held = session.scheme.held(decision.flow)?;
@@ -118,8 +118,8 @@ fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> 
     Some(PlanEvent::Admitted(Box::new(Admitted {
         at: decided.event.map_or(Time::ZERO, |(_, at)| at),
         kind: match decided.event {
-            Some((EventKind::Change, _)) => Kind::Change,
-            Some((EventKind::Add, _)) | None => Kind::New,
+            Some((RequestEvent::Change, _)) => DecisionKind::Change,
+            Some((RequestEvent::Add, _)) | None => DecisionKind::New,
         },
         from: contract.from,
         to: contract.to,
@@ -162,7 +162,7 @@ fn statement(session: &Session, history: Vec<PlanEvent>) -> Option<Statement> {
         shares: claimed_shares(&session.context()),
         short_buffers: ledger.short_buffers().collect(),
         minima: minima(session),
-        patience: TransitionRule::Waits,
+        transition_rule: TransitionRule::Waits,
         findings: Vec::new(),
     })
 }
@@ -213,20 +213,20 @@ pub(super) fn counting(model: &Model) -> ModelAccounting {
 }
 
 /// Returns the packet order of nodes in a model.
-fn order(jitter: Jitter) -> Order {
+fn order(jitter: JitterModel) -> PacketOrder {
     match jitter {
-        Jitter::Ordered => Order::Kept,
-        Jitter::Any => Order::Free,
+        JitterModel::Ordered => PacketOrder::Kept,
+        JitterModel::Any => PacketOrder::Free,
     }
 }
 
 /// Returns the terms of a contract.
-pub(super) fn terms(contract: &LatencyContract) -> Terms {
-    Terms {
-        bucket: Bucket { rate: contract.rate, burst: contract.burst },
+pub(super) fn terms(contract: &LatencyContract) -> RequestedTerms {
+    RequestedTerms {
+        bucket: AttackBucket { rate: contract.rate, burst: contract.burst },
         accounting: match contract.accounting {
-            wayleave_contracts::Accounting::Wire => Accounting::Wire,
-            wayleave_contracts::Accounting::Frame { min_frame } => Accounting::Frames { smallest: min_frame },
+            wayleave_contracts::Accounting::Wire => ByteAccounting::Wire,
+            wayleave_contracts::Accounting::Frame { min_frame } => ByteAccounting::Frames { smallest: min_frame },
         },
         deadline: contract.deadline,
     }
@@ -235,14 +235,14 @@ pub(super) fn terms(contract: &LatencyContract) -> Terms {
 /// Returns an admitted flow whose contract is not available: its reservation is used as its request.
 fn admitted_contract(session: &Session, name: String, held: &AdmittedFlow<'_>) -> Option<Admitted> {
     let (first, last) = (held.route.hops.first()?, held.route.hops.last()?);
-    let reserved = Bucket { rate: held.demand.rate, burst: held.demand.burst };
+    let reserved = AttackBucket { rate: held.demand.rate, burst: held.demand.burst };
     Some(Admitted {
         name,
         at: Time::ZERO,
-        kind: Kind::New,
+        kind: DecisionKind::New,
         from: session.network.link(first.link).from,
         to: session.network.link(last.link).to,
-        asked: Terms { bucket: reserved, accounting: Accounting::Wire, deadline: held.deadline },
+        asked: RequestedTerms { bucket: reserved, accounting: ByteAccounting::Wire, deadline: held.deadline },
         reserved,
         max_frame: held.demand.max_frame,
         routes: Vec::new(),
@@ -256,9 +256,9 @@ fn stated(session: &Session, route: &Route, bound: Time) -> StatedRoute {
     let terms = session.scheme.queues().map_or_else(Vec::new, |placement| placement.terms(route));
     let part = |term: &Term| {
         let (part, delay) = match *term {
-            Term::Queue(hop, delay) => (Part::Queue(hop.link, hop.queue), delay),
-            Term::Propagation(link, delay) => (Part::Propagation(link), delay),
-            Term::Processing(node, delay) => (Part::Processing(node), delay),
+            Term::Queue(hop, delay) => (DelayPart::Queue(hop.link, hop.queue), delay),
+            Term::Propagation(link, delay) => (DelayPart::Propagation(link), delay),
+            Term::Processing(node, delay) => (DelayPart::Processing(node), delay),
             // Schemes that reserve queues have no others.
             _ => return None,
         };
@@ -268,7 +268,7 @@ fn stated(session: &Session, route: &Route, bound: Time) -> StatedRoute {
 }
 
 /// The promises of a scheme that reserves no queues.
-fn claimed(session: &Session) -> Claim {
+fn claimed(session: &Session) -> AdmittedClaim {
     let (mut promises, mut protected) = (Vec::new(), Vec::new());
     for flows in session.admitted() {
         let first = promises.len();
@@ -286,11 +286,11 @@ fn claimed(session: &Session) -> Claim {
         BestEffort::LowestQueue | BestEffort::Dropped => Background::Dropped,
     };
     let order = order(session.model.jitter);
-    Claim { network: session.network.clone(), background, promises, protected, order, services }
+    AdmittedClaim { network: session.network.clone(), background, promises, protected, order, services }
 }
 
 /// A switch that the scheme takes for one shared service (Loko).
-fn shared(service: admitted::SharedService) -> SharedService {
+fn shared(service: admitted::AssumedService) -> SharedService {
     SharedService { switch: service.switch, rate: service.rate, processing: service.latency, buffer: service.buffer }
 }
 
@@ -316,7 +316,7 @@ fn judged(held: &AdmittedFlow<'_>) -> Time {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_contracts::Demand;
+    use wayleave_contracts::BucketDemand;
     use wayleave_units::Rate;
 
     use super::*;
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn packets_are_judged_by_the_deadline_as_well_as_by_the_bound() {
         let route = Route { hops: Vec::new() };
-        let demand = Demand { rate: Rate::from_mbit(1), burst: Bytes::new(1_500), max_frame: None };
+        let demand = BucketDemand { rate: Rate::from_mbit(1), burst: Bytes::new(1_500), max_frame: None };
         let judged = |bound, released, deadline| {
             let [bound, released, deadline] = [bound, released, deadline].map(Time::from_micros);
             super::judged(&AdmittedFlow { route: &route, demand, deadline, bound, released })

@@ -13,7 +13,7 @@ use wayleave::{
     Error, Network, PlanInput, PlanOptions, ReleaseHold, Released, SchemeOptions, Session, Sink, Source, Watch,
 };
 use wayleave::{ReservationLog, decide};
-use wayleave_explain::{Decided, DecidedFlow};
+use wayleave_explain::{DecidedContract, DecidedFlow};
 use wayleave_formats::{EventList, read_events};
 use wayleave_recheck::Transitions;
 use wayleave_scheme_api::Handover;
@@ -37,7 +37,7 @@ struct Outcome {
 struct Quiet;
 
 impl Sink for Quiet {
-    fn decided(&mut self, _: &Session, _: &Decided<'_>) -> Result<(), Error> {
+    fn decided(&mut self, _: &Session, _: &DecidedContract<'_>) -> Result<(), Error> {
         Ok(())
     }
 
@@ -54,11 +54,11 @@ struct AsBefore<S> {
 }
 
 impl<S: Sink> Sink for AsBefore<S> {
-    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
-        let Decided::Flow(decided) = *decided else { return self.sink.decided(session, decided) };
+    fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
+        let DecidedContract::Flow(decided) = *decided else { return self.sink.decided(session, decided) };
         let now = decided.event.map_or(Time::ZERO, |(_, at)| at);
         let Ok(decision) = decided.decision else {
-            return self.sink.decided(session, &Decided::Flow(decided));
+            return self.sink.decided(session, &DecidedContract::Flow(decided));
         };
         let bound = |route| session.scheme().queues().unwrap().bound(route);
         let own = decision.moved.iter().map(|moved| bound(&moved.from)).max().unwrap_or(Time::ZERO);
@@ -68,7 +68,7 @@ impl<S: Sink> Sink for AsBefore<S> {
         let flow = own.max(self.settled_at.saturating_sub(now));
         self.settled_at = self.settled_at.max(now + own.max(replaced));
         let starts = StartTimes { moves: vec![Time::ZERO; decision.moved.len()], flow };
-        self.sink.decided(session, &Decided::Flow(DecidedFlow { starts: Some(&starts), ..decided }))
+        self.sink.decided(session, &DecidedContract::Flow(DecidedFlow { starts: Some(&starts), ..decided }))
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
@@ -163,7 +163,7 @@ fn no_port_is_overbooked_at_any_moment() {
 
 /// The calculator would see it: what version 0.1.0 did overbooks ports.
 #[test]
-fn moves_that_do_not_wait_for_one_another_are_seen() {
+fn overbooking_by_moves_without_waiting_is_detected() {
     let overbooked =
         (1..1 + CHURNS).into_par_iter().filter(|&seed| !live(seed, true).found.overbooked.is_empty()).count();
     println!("{overbooked} of {CHURNS} histories overbook a port");
@@ -172,7 +172,7 @@ fn moves_that_do_not_wait_for_one_another_are_seen() {
 
 /// Exact derivation and decision agree: no history has a discrepancy, with reservations held or not.
 #[test]
-fn plans_of_histories_are_as_they_are_derived() {
+fn derivation_agrees_with_plans_of_histories() {
     let moved: u64 = (1..=40_u64)
         .into_par_iter()
         .map(|seed| {

@@ -13,7 +13,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::{Network, PlanOptions, SchemeOptions, Session, recheck, recheck_shares};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, Contract, Endpoints, Excess, LatencyContract, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract, ObjectiveContract,
 };
 use wayleave_recheck::BrokenShare;
 use wayleave_schemes::admitted::AdmittedSet as _;
@@ -122,7 +122,7 @@ pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize)
         _ => Contract::Objective(ObjectiveContract {
             name,
             tenant: None,
-            objective: Objective::Completion,
+            objective: FlowObjective::Completion,
             deadline: None,
             members,
             min,
@@ -215,7 +215,7 @@ fn look_at(seed: u64, seen: &mut Seen) {
 }
 
 #[test]
-fn what_a_fabric_admits_on_any_network_is_derived_again() {
+fn admissions_of_a_fabric_are_derived_again_on_any_network() {
     if let Ok(seed) = std::env::var("FABRIC_SEED") {
         look_at(seed.parse().unwrap(), &mut Seen::default());
         return;

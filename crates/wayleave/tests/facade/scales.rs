@@ -1,4 +1,4 @@
-//! Faults of classes on networks of every scale: each is noticed, or the report says that it was not.
+//! Faults of classes on networks of every scale: each is detected, or reported as undetected.
 //!
 //! `SCALES=all cargo test -p wayleave --test facade -- scales --nocapture` prints a table of the detected faults (docs/theory/verification.md).
 
@@ -8,7 +8,8 @@ use std::sync::Arc;
 use wayleave::{ClassFaultOutcome, verify_kinds};
 use wayleave_adversary::{ClassFault, Effort};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, LatencyContract, Objective, ObjectiveContract,
+    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, FlowObjective, LatencyContract,
+    ObjectiveContract,
 };
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
@@ -84,7 +85,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
     all.push(Contract::Objective(ObjectiveContract {
         name: "search".to_owned(),
         tenant: None,
-        objective: Objective::Completion,
+        objective: FlowObjective::Completion,
         deadline: None,
         members: vec![hosts[6], to],
         min: part(9),
@@ -98,7 +99,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
 }
 
 #[test]
-fn every_fault_at_every_scale_is_noticed_or_reported() {
+fn every_fault_at_every_scale_is_detected_or_reported() {
     let mut wrong = Vec::new();
     let is_long = std::env::var("SCALES").is_ok();
     for (rate, delay) in SCALES.into_iter().filter(|(rate, _)| is_long || SHORT.contains(rate)) {

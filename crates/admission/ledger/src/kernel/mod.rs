@@ -23,12 +23,12 @@ pub struct Denial {
     /// The queue whose promise breaks: the one that the flow would enter, or one below it.
     pub queue: u8,
     /// The limit.
-    pub limit: Limit,
+    pub limit: QueueLimitKind,
 }
 
 /// A promise that would break.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum QueueLimitKind {
     /// The link is closed ([`Ledger::close`](crate::Ledger::close)).
     Closed,
     /// The long-term rate of the queue would exceed what the queues above leave.

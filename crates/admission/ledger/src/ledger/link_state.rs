@@ -5,7 +5,7 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Rate};
 
 use super::Ledger;
-use crate::port::Input;
+use crate::port::PortInput;
 
 impl Ledger {
     /// Lets nothing more into a link, because it is down or is to be emptied. The reservations there stay. The
@@ -51,7 +51,7 @@ impl Ledger {
         // A flow of nothing into the highest queue in use: that queue is checked, and all below it.
         let is_kept = match (0u8..).zip(self.queues_of(link)).find(|(_, queue)| queue.flows > 0) {
             Some((queue, _)) => {
-                reserved <= line && self.fits(link, queue, Input::LOCAL, Rate::ZERO, Amount::from_nanobits(0))
+                reserved <= line && self.fits(link, queue, PortInput::LOCAL, Rate::ZERO, Amount::from_nanobits(0))
             }
             None => true,
         };

@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wayleave_topology::{Class, LinkId, NodeId, NodeKind, Residual, Route, ShareId, SharedLink, ShortBuffer};
+use wayleave_topology::{Class, LinkId, NodeId, NodeKind, Route, ShareId, SharedLink, ShortBuffer, StrictResidual};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::Ledger;
 use crate::cuts::Cuts;
-use crate::kernel::{Denial, Limit};
+use crate::kernel::{Denial, QueueLimitKind};
 use crate::paths::{LinkCost, PathTable};
 use crate::shares::{
-    Charges, Contribution, Effect, HoseCharge, LinkShares, Load, Place, Share, ShareDenial, SharePaths, Shares, Total,
-    rate,
+    Charges, Contribution, Effect, HoseCharge, LinkShares, Load, Place, ReservedShare, ShareDenial, SharePaths, Shares,
+    Total, rate,
 };
 
 mod effect;
@@ -106,17 +106,17 @@ impl Ledger {
     }
 
     /// The service that the latency contracts of a link leave the classes below them.
-    pub fn residual(&self, link: LinkId) -> Residual {
+    pub fn residual(&self, link: LinkId) -> StrictResidual {
         self.residual_with(link, 0, 0)
     }
 
     /// The same with one more latency contract.
-    fn residual_with(&self, link: LinkId, rate: i128, burst: i128) -> Residual {
+    fn residual_with(&self, link: LinkId, rate: i128, burst: i128) -> StrictResidual {
         let port = self.port(link);
         let bursts: i128 = self.queues_of(link).iter().map(|queue| queue.load.burst).sum();
         // All of the jitter delays these classes, whether it keeps the order or not.
         let own = port.debt + port.rate * port.spread;
-        Residual {
+        StrictResidual {
             rate: Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved - rate).unwrap_or(0)),
             debt: Amount::from_nanobits(own + bursts + burst),
         }
@@ -174,7 +174,7 @@ impl Ledger {
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
         let bound = link_shares.wait(&residual, &shares.total(link)).unwrap_or(Time::MAX);
         let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
-        Some(Denial { queue, limit: Limit::Delay { bound, budget: link_shares.budget } })
+        Some(Denial { queue, limit: QueueLimitKind::Delay { bound, budget: link_shares.budget } })
     }
 
     /// Returns `true` if packets of the guaranteed class can wait on a link for longer than its budget already, so that no minimum with a
@@ -208,7 +208,7 @@ impl Ledger {
     ///
     /// A pair needs every link of its route. A hose or an objective counts on every link that packets between members
     /// may use, with all links open and as the network is; closed links have to have as much left as the others.
-    pub fn share_denial(&self, share: &Share) -> Option<ShareDenial> {
+    pub fn share_denial(&self, share: &ReservedShare) -> Option<ShareDenial> {
         let effect = match self.effect(share) {
             Ok(effect) => effect,
             Err(denial) => return Some(denial),
@@ -217,12 +217,12 @@ impl Ledger {
     }
 
     /// The same as if no link were closed: whether a share that has lost its route may keep what it had.
-    pub fn share_denial_once_open(&self, share: &Share) -> Option<ShareDenial> {
+    pub fn share_denial_once_open(&self, share: &ReservedShare) -> Option<ShareDenial> {
         self.effect_denial(share, &self.base(share)?)
     }
 
     /// Largest minimum, or weight, with which a share would fit as it is; zero if none would.
-    pub fn largest_that_fits(&self, share: &Share) -> Rate {
+    pub fn largest_that_fits(&self, share: &ReservedShare) -> Rate {
         let Ok(effect) = self.effect(share) else { return Rate::ZERO };
         let (mut fits, mut not) = (0, share.min().bits_per_second());
         while not - fits > 1 {
@@ -233,7 +233,7 @@ impl Ledger {
         Rate::from_bits_per_second(fits)
     }
 
-    fn effect_denial(&self, share: &Share, effect: &Effect) -> Option<ShareDenial> {
+    fn effect_denial(&self, share: &ReservedShare, effect: &Effect) -> Option<ShareDenial> {
         let shares = self.shares.as_ref()?;
         effect.places.iter().find_map(|(place, footprint)| {
             let one = Contribution::of(share, effect, *place, footprint);
@@ -288,13 +288,13 @@ impl Ledger {
 
     /// Returns `true` if closed links keep a share from the rate that it is promised: no open path joins two members,
     /// or a link of a pair's route is closed.
-    pub fn is_parted(&self, share: &Share) -> bool {
+    pub fn is_parted(&self, share: &ReservedShare) -> bool {
         matches!(self.effect(share), Err(ShareDenial::Closed(_)))
     }
 
     /// Returns `true` if a share is proven: on every link that its packets may use, what is charged covers every choice of paths. Of an
     /// objective it means that its weight fits there.
-    pub fn is_proven(&self, share: &Share) -> bool {
+    pub fn is_proven(&self, share: &ReservedShare) -> bool {
         let Some(shares) = &self.shares else { return false };
         if share.class() == Class::Objective || shares.charge == HoseCharge::EveryPath {
             return true;
@@ -313,7 +313,7 @@ impl Ledger {
     }
 
     /// Figures of the paths of a share, with all links open and as the network is.
-    pub fn share_paths(&self, share: &Share) -> SharePaths {
+    pub fn share_paths(&self, share: &ReservedShare) -> SharePaths {
         let effect = self.current_effect(share);
         let least = self.network.classes().and_then(|classes| classes.round_trip).unwrap_or(Time::ZERO);
         SharePaths {
@@ -325,7 +325,7 @@ impl Ledger {
 
     /// Time after which the last packets of a share have left all links, once its senders have stopped: a round trip, and as many of the
     /// longest waits on its links as a path has links. Saturates where nothing is left for the class.
-    pub fn share_drain(&self, share: &Share) -> Time {
+    pub fn share_drain(&self, share: &ReservedShare) -> Time {
         let Some(shares) = &self.shares else { return Time::ZERO };
         let paths = self.share_paths(share);
         let wait = |link: LinkId| {
@@ -342,7 +342,7 @@ impl Ledger {
     }
 
     /// Reserves a share without asking whether it fits: that is the scheme's to know. `None` if the ledger holds none.
-    pub fn reserve_share(&mut self, share: Share) -> Option<ShareId> {
+    pub fn reserve_share(&mut self, share: ReservedShare) -> Option<ShareId> {
         let held = self.hold(share)?;
         self.apply(&held, true);
         let shares = self.shares.as_mut()?;
@@ -355,7 +355,7 @@ impl Ledger {
     }
 
     /// Takes back what a share holds; `None` if there is no such share.
-    pub fn release_share(&mut self, id: ShareId) -> Option<Share> {
+    pub fn release_share(&mut self, id: ShareId) -> Option<ReservedShare> {
         let shares = self.shares.as_mut()?;
         let held = shares.held.get_mut(id.index())?.take()?;
         shares.vacant.push(id);
@@ -364,18 +364,18 @@ impl Ledger {
     }
 
     /// A share.
-    pub fn share(&self, id: ShareId) -> Option<&Share> {
+    pub fn share(&self, id: ShareId) -> Option<&ReservedShare> {
         self.shares.as_ref()?.held.get(id.index())?.as_ref().map(|held| &held.share)
     }
 
     /// All shares.
-    pub fn shares(&self) -> impl Iterator<Item = (ShareId, &Share)> {
+    pub fn shares(&self) -> impl Iterator<Item = (ShareId, &ReservedShare)> {
         let held = self.shares.iter().flat_map(|shares| shares.held.iter().enumerate());
         held.filter_map(|(index, held)| Some((ShareId(index as u32), &held.as_ref()?.share)))
     }
 
     /// The links on which a share counts, or would; without those that only its acknowledgements use.
-    pub fn links_of_share(&self, share: &Share) -> Vec<LinkId> {
+    pub fn links_of_share(&self, share: &ReservedShare) -> Vec<LinkId> {
         let Some(shares) = &self.shares else { return Vec::new() };
         let effect = self.current_effect(share);
         let counted = effect.places.iter().filter(|(place, _)| !matches!(place, Place::Return(_)));
@@ -391,7 +391,7 @@ impl Ledger {
             Place::Cut(other) => Some(other) == cut,
             Place::Return(_) => false,
         };
-        let passes = |share: &Share| self.current_effect(share).places.iter().any(is_there);
+        let passes = |share: &ReservedShare| self.current_effect(share).places.iter().any(is_there);
         self.shares().filter(|(_, share)| passes(share)).map(|(id, _)| id).collect()
     }
 
@@ -445,7 +445,7 @@ impl Ledger {
     }
 }
 
-impl Share {
+impl ReservedShare {
     /// The same share with another minimum, or weight.
     #[must_use]
     pub fn with_min(&self, rate: Rate) -> Self {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
-use wayleave_ledger::{Capacity, HoseCharge, Input, Ledger, Model, Share};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{Capacity, HoseCharge, Ledger, Model, PortInput, ReservedShare};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Class, Classes, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -32,8 +32,8 @@ fn route(ledger: &Ledger) -> Route {
     Route { hops: [network.links_from(from)[0], into].map(|link| Hop { link, queue: 5 }).to_vec() }
 }
 
-fn pair(ledger: &Ledger, min: Rate) -> Share {
-    Share::Pair { min, route: route(ledger), is_timed: false }
+fn pair(ledger: &Ledger, min: Rate) -> ReservedShare {
+    ReservedShare::Pair { min, route: route(ledger), is_timed: false }
 }
 
 fn figures(ledger: &Ledger, link: LinkId) -> [[u64; 3]; 3] {
@@ -48,7 +48,7 @@ const M: u64 = 1_000_000;
 /// Of 10 Gbit/s, 85 % of 6 and of 3 tenths can be promised below latency; a promise of `p` to a class of weight `w` takes `10 p / (0.85 w)`
 /// of the line from latency contracts.
 #[test]
-fn figures_of_every_class_are_those_that_admission_decides_by() {
+fn capacity_figures_of_every_class_are_those_that_admission_uses() {
     let mut ledger = ledger(network().with_classes(Classes::default()).unwrap());
     let up = route(&ledger).hops[0].link;
     assert_eq!(
@@ -57,8 +57,8 @@ fn figures_of_every_class_are_those_that_admission_decides_by() {
     );
     ledger.reserve_share(pair(&ledger, mbit(1_020))).unwrap();
     let members = ["h1", "h3"].map(|name| ledger.network().find_node(name).unwrap()).to_vec();
-    ledger.reserve_share(Share::Objective { weight: mbit(255), members }).unwrap();
-    let demand = Demand { rate: mbit(5_000), burst: Bytes::new(1_562), max_frame: None };
+    ledger.reserve_share(ReservedShare::Objective { weight: mbit(255), members }).unwrap();
+    let demand = BucketDemand { rate: mbit(5_000), burst: Bytes::new(1_562), max_frame: None };
     ledger.reserve(demand, Route { hops: vec![Hop { link: up, queue: 0 }] });
     // Latency: 2 Gbit/s of the line are needed for 1.02 of minima. Of the 5 Gbit/s left, minima may have 2.55 and weights 1.275.
     assert_eq!(
@@ -73,7 +73,7 @@ fn figures_of_every_class_are_those_that_admission_decides_by() {
     assert!(ledger.share_denial(&pair(&ledger, left)).is_none());
     assert!(ledger.share_denial(&pair(&ledger, one_more(left))).is_some());
     let left = ledger.capacity(up, Class::Latency).unwrap().available;
-    let fits = |rate| ledger.fits(up, 0, Input::LOCAL, rate, Bytes::new(1_562).into());
+    let fits = |rate| ledger.fits(up, 0, PortInput::LOCAL, rate, Bytes::new(1_562).into());
     assert!(fits(left) && !fits(one_more(left)));
     // A closed link has nothing left, and holds what it held.
     ledger.close(up);

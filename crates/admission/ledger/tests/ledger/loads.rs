@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use wayleave_ledger::{HoseCharge, Ledger, Model, Share, ShareDenial, Spread};
+use wayleave_ledger::{HoseCharge, Ledger, Model, PathSpread, ReservedShare, ShareDenial};
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_topology::{
     Class, Classes, HopDistances, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec,
@@ -61,8 +61,8 @@ fn hosts(network: &Network, numbers: &[usize]) -> Vec<NodeId> {
     numbers.iter().map(|number| network.find_node(&format!("h{number}")).unwrap()).collect()
 }
 
-fn hose(members: Vec<NodeId>, mbit: u64, spread: Spread) -> Share {
-    Share::Hose { min: Rate::from_mbit(mbit), members, spread, is_timed: false }
+fn hose(members: Vec<NodeId>, mbit: u64, spread: PathSpread) -> ReservedShare {
+    ReservedShare::Hose { min: Rate::from_mbit(mbit), members, spread, is_timed: false }
 }
 
 fn mbit_on(ledger: &Ledger, link: &str) -> u64 {
@@ -76,32 +76,32 @@ fn a_line_of_two_switches_charges_the_link_between_them() {
     let network = network(&[(0, 1)], &[&[0], &[0], &[1], &[1]], alike);
     let mut ledger = ledger(&network, HoseCharge::Split);
     assert!(!ledger.has_tiers());
-    ledger.reserve_share(hose(hosts(&network, &[0, 2]), 3_000, Spread::OnePath)).unwrap();
+    ledger.reserve_share(hose(hosts(&network, &[0, 2]), 3_000, PathSpread::OnePath)).unwrap();
     assert_eq!((mbit_on(&ledger, "s0->s1"), mbit_on(&ledger, "s1->s0")), (3_000, 3_000));
-    let all = hose(hosts(&network, &[0, 1, 2, 3]), 1_000, Spread::OnePath);
+    let all = hose(hosts(&network, &[0, 1, 2, 3]), 1_000, PathSpread::OnePath);
     ledger.reserve_share(all.clone()).unwrap();
     assert_eq!(mbit_on(&ledger, "s0->s1"), 5_000, "two members can send across at once");
     assert!(ledger.is_proven(&all), "one path each: any choice is covered");
     let link = network.find_link("s0->s1").unwrap();
-    let denied = ledger.share_denial(&hose(hosts(&network, &[1, 3]), 101, Spread::OnePath));
+    let denied = ledger.share_denial(&hose(hosts(&network, &[1, 3]), 101, PathSpread::OnePath));
     let (asked, left) = (Rate::from_mbit(101), Rate::from_mbit(100));
     assert_eq!(denied, Some(ShareDenial::Rate { link, asked, left }));
-    let weight = Share::Objective { weight: Rate::from_mbit(2_551), members: hosts(&network, &[0, 3]) };
+    let weight = ReservedShare::Objective { weight: Rate::from_mbit(2_551), members: hosts(&network, &[0, 3]) };
     assert!(matches!(ledger.share_denial(&weight), Some(ShareDenial::Rate { .. })));
-    let near = Share::Objective { weight: Rate::from_mbit(700), members: hosts(&network, &[0, 1]) };
+    let near = ReservedShare::Objective { weight: Rate::from_mbit(700), members: hosts(&network, &[0, 1]) };
     ledger.reserve_share(near).unwrap();
     assert_eq!(ledger.promised_to(link, Class::Objective), Rate::ZERO, "members at one switch");
 }
 
 #[test]
-fn members_that_nothing_joins_are_refused() {
+fn members_without_a_connecting_path_are_refused() {
     let network = network(&[], &[&[0], &[1]], alike);
     let ledger = ledger(&network, HoseCharge::Split);
     let members = hosts(&network, &[0, 1]);
     let (from, to) = (members[1], members[0]);
     let denied = Some(ShareDenial::NoPath { from, to });
-    assert_eq!(ledger.share_denial(&hose(members.clone(), 1, Spread::OnePath)), denied);
-    assert_eq!(ledger.share_denial(&Share::Objective { weight: Rate::from_mbit(1), members }), denied);
+    assert_eq!(ledger.share_denial(&hose(members.clone(), 1, PathSpread::OnePath)), denied);
+    assert_eq!(ledger.share_denial(&ReservedShare::Objective { weight: Rate::from_mbit(1), members }), denied);
 }
 
 /// A ring of four switches with a host each: opposite hosts have two paths. Three neighbours in a row send over a link at most once each.
@@ -111,14 +111,14 @@ fn a_ring_counts_the_matching_of_the_pairs_that_may_use_a_link() {
     let members = || hosts(&network, &[0, 1, 2, 3]);
     // s0->s1 may carry (0, 1), (0, 2) and (3, 1): two of them at once, and evenly 1/2 of (0, 2) and of (3, 1), or all of (0, 1).
     let mut every = ledger(&network, HoseCharge::EveryPath);
-    every.reserve_share(hose(members(), 100, Spread::OnePath)).unwrap();
+    every.reserve_share(hose(members(), 100, PathSpread::OnePath)).unwrap();
     assert_eq!(mbit_on(&every, "s0->s1"), 200);
     let mut split = ledger(&network, HoseCharge::Split);
-    let even = hose(members(), 100, Spread::AllPaths);
+    let even = hose(members(), 100, PathSpread::AllPaths);
     split.reserve_share(even.clone()).unwrap();
     assert_eq!(mbit_on(&split, "s0->s1"), 100);
     assert!(split.is_proven(&even));
-    let chosen = hose(members(), 100, Spread::OnePath);
+    let chosen = hose(members(), 100, PathSpread::OnePath);
     let first = split.reserve_share(chosen.clone()).unwrap();
     assert_eq!(mbit_on(&split, "s0->s1"), 300, "min(200, 100 + 100) besides");
     assert!(split.is_proven(&chosen));
@@ -136,8 +136,8 @@ fn a_failure_moves_loads_to_links_that_were_not_charged() {
     let members = hosts(&network, &[0, 1]);
     for charge in [HoseCharge::Split, HoseCharge::EveryPath] {
         let mut ledger = ledger(&network, charge);
-        ledger.reserve_share(hose(members.clone(), 300, Spread::OnePath)).unwrap();
-        let weight = Share::Objective { weight: Rate::from_mbit(70), members: members.clone() };
+        ledger.reserve_share(hose(members.clone(), 300, PathSpread::OnePath)).unwrap();
+        let weight = ReservedShare::Objective { weight: Rate::from_mbit(70), members: members.clone() };
         ledger.reserve_share(weight.clone()).unwrap();
         let before = ledger.clone();
         let failed = [network.find_link("s0->s1").unwrap(), network.find_link("s1->s0").unwrap()];
@@ -157,12 +157,12 @@ fn a_failure_moves_loads_to_links_that_were_not_charged() {
 
 /// Two members behind two spines, of which one is 10 ms away: the round trip is that of the slow one, there and back.
 #[test]
-fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
+fn round_trips_are_those_of_the_slowest_allowed_path() {
     let slow = |cable| Time::from_micros(if cable < 2 { 1 } else { 10_000 });
     let network = network(&[(0, 2), (1, 2), (0, 3), (1, 3)], &[&[0], &[0], &[1]], slow);
     let mut ledger = ledger(&network, HoseCharge::Split);
-    let far = hose(hosts(&network, &[0, 2]), 100, Spread::OnePath);
-    let near = hose(hosts(&network, &[0, 1]), 100, Spread::OnePath);
+    let far = hose(hosts(&network, &[0, 2]), 100, PathSpread::OnePath);
+    let near = hose(hosts(&network, &[0, 1]), 100, PathSpread::OnePath);
     // Transmission of 1,562 B: 1,250 ns, rounded up; processing of switches is the builder's.
     let processing = network.node(network.find_node("s0").unwrap()).processing.as_nanos();
     let host = network.node(network.find_node("h0").unwrap()).processing.as_nanos();
@@ -181,7 +181,7 @@ fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
 /// A pair of 5.1 Gbit/s over a fast cable whose reverse link has 1 Gbit/s: its acknowledgements would take 510 of 570
 /// Mbit/s there.
 #[test]
-fn acknowledgements_count_on_the_way_back() {
+fn acknowledgements_are_charged_on_the_reverse_path() {
     let mut builder = NetworkBuilder::default();
     let port = || PortSpec::uniform(8, Bytes::new(97_000));
     let node = |builder: &mut NetworkBuilder, name: &str, kind| builder.add_node(name, kind).unwrap();
@@ -197,31 +197,31 @@ fn acknowledgements_count_on_the_way_back() {
     };
     builder.add_cable(link(h0, s0, 10), port()).unwrap();
     builder.add_cable(link(h1, s1, 10), port()).unwrap();
-    let forth = builder.add_link(link(s0, s1, 10)).unwrap();
-    let back = builder.add_link(link(s1, s0, 1)).unwrap();
+    let forward = builder.add_link(link(s0, s1, 10)).unwrap();
+    let backward = builder.add_link(link(s1, s0, 1)).unwrap();
     let network = classed(builder.build());
     let mut ledger = ledger(&network, HoseCharge::Split);
-    let hops = [network.find_link("h0->s0").unwrap(), forth, network.find_link("s1->h1").unwrap()];
+    let hops = [network.find_link("h0->s0").unwrap(), forward, network.find_link("s1->h1").unwrap()];
     let hops = hops.map(|link| wayleave_topology::Hop { link, queue: 5 }).to_vec();
-    let pair = |mbit| Share::Pair {
+    let pair = |mbit| ReservedShare::Pair {
         min: Rate::from_mbit(mbit),
         route: wayleave_topology::Route { hops: hops.clone() },
         is_timed: false,
     };
     let id = ledger.reserve_share(pair(5_100)).unwrap();
-    assert_eq!(ledger.promised_to(back, Class::Guaranteed), Rate::ZERO);
-    assert_eq!(ledger.left_for(back, Class::Guaranteed), Rate::from_mbit(60));
+    assert_eq!(ledger.promised_to(backward, Class::Guaranteed), Rate::ZERO);
+    assert_eq!(ledger.left_for(backward, Class::Guaranteed), Rate::from_mbit(60));
     ledger.release_share(id).unwrap();
     let denied = ledger.share_denial(&pair(5_701));
     assert!(
-        matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forth || link == hops[0].link),
+        matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forward || link == hops[0].link),
         "{denied:?}"
     );
     // Hoses have minima in both directions: the slow direction is the limit, and their own acknowledgements fit
     // beside them.
     let members = hosts(&network, &[0, 1]);
-    assert_eq!(ledger.share_denial(&hose(members.clone(), 510, Spread::OnePath)), None);
-    assert!(ledger.share_denial(&hose(members, 511, Spread::OnePath)).is_some());
+    assert_eq!(ledger.share_denial(&hose(members.clone(), 510, PathSpread::OnePath)), None);
+    assert!(ledger.share_denial(&hose(members, 511, PathSpread::OnePath)).is_some());
 }
 
 /// Parts of a pair on the links of its paths with the fewest links, node by node, as floating point. The ledger uses
@@ -286,7 +286,7 @@ proptest! {
 
     /// Lines, rings, trees and meshes with parallel cables and hosts with several links: what is charged is the worst of all demands.
     #[test]
-    fn charges_are_the_worst_that_members_can_send((cables, at, mbit) in case(), failed in any::<proptest::sample::Index>()) {
+    fn charges_are_the_maximum_that_members_can_send((cables, at, mbit) in case(), failed in any::<proptest::sample::Index>()) {
         let at: Vec<&[usize]> = at.iter().map(Vec::as_slice).collect();
         let network = network(&cables, &at, alike);
         let members: Vec<NodeId> = network.hosts().collect();
@@ -299,9 +299,9 @@ proptest! {
             }
         }
         let mut every = ledger(&network, HoseCharge::EveryPath);
-        every.reserve_share(hose(members.clone(), mbit, Spread::OnePath)).unwrap();
+        every.reserve_share(hose(members.clone(), mbit, PathSpread::OnePath)).unwrap();
         let mut even = ledger(&network, HoseCharge::Split);
-        even.reserve_share(hose(members.clone(), mbit, Spread::AllPaths)).unwrap();
+        even.reserve_share(hose(members.clone(), mbit, PathSpread::AllPaths)).unwrap();
         for (link, described) in network.links() {
             let (worst_full, worst_even) = of.get(&link).map_or((0, 0.0), |of| by_enumeration(of, members.len()));
             let promised = |ledger: &Ledger| ledger.promised_to(link, Class::Guaranteed).bits_per_second();
@@ -311,7 +311,7 @@ proptest! {
             prop_assert_eq!(every.pairs_on(link), of.get(&link).map_or(0, |of| of.len() as u64));
         }
         // Tiers, where the network is regular, give equal loads.
-        for (charge, spread) in [(HoseCharge::Split, Spread::AllPaths), (HoseCharge::Split, Spread::OnePath), (HoseCharge::EveryPath, Spread::OnePath)] {
+        for (charge, spread) in [(HoseCharge::Split, PathSpread::AllPaths), (HoseCharge::Split, PathSpread::OnePath), (HoseCharge::EveryPath, PathSpread::OnePath)] {
             compare_with_tiers(&network, charge, &[hose(members.clone(), mbit, spread)], &[])?;
             let link = failed.get(&network.links().map(|(link, _)| link).collect::<Vec<_>>()).to_owned();
             compare_with_tiers(&network, charge, &[hose(members.clone(), mbit, spread)], &[link])?;
@@ -333,12 +333,12 @@ proptest! {
             _ => build::star(16, cabling),
         }.unwrap());
         let all: Vec<NodeId> = network.hosts().collect();
-        let shares: Vec<Share> = hoses.into_iter().map(|(members, mbit, kind)| {
+        let shares: Vec<ReservedShare> = hoses.into_iter().map(|(members, mbit, kind)| {
             let members: Vec<NodeId> = members.into_iter().map(|number| all[number]).collect();
             match kind {
-                0 => hose(members, mbit, Spread::AllPaths),
-                1 => hose(members, mbit, Spread::OnePath),
-                _ => Share::Objective { weight: Rate::from_mbit(mbit), members },
+                0 => hose(members, mbit, PathSpread::AllPaths),
+                1 => hose(members, mbit, PathSpread::OnePath),
+                _ => ReservedShare::Objective { weight: Rate::from_mbit(mbit), members },
             }
         }).collect();
         let links: Vec<LinkId> = network.links().map(|(link, _)| link).collect();
@@ -353,7 +353,7 @@ proptest! {
 fn compare_with_tiers(
     network: &Arc<Network>,
     charge: HoseCharge,
-    shares: &[Share],
+    shares: &[ReservedShare],
     closed: &[LinkId],
 ) -> Result<(), TestCaseError> {
     let mut tiers = ledger(network, charge);

@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wayleave_calculus::rational;
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_ledger::{
-    Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueBounds, QueueReport, Residual, Shaping, TrialFlow,
+    Comparison, Denial, JitterModel, Ledger, Model, PortInput, QueueBounds, QueueLimitKind, QueueReport, Residual,
+    Shaping, TrialFlow,
 };
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
@@ -43,8 +44,8 @@ fn ledger(network: &Arc<Network>, model: Model, budgets: &[u64]) -> Ledger {
     Ledger::new(network.clone(), model, vec![budgets; network.links().len()]).unwrap()
 }
 
-fn demand(kbit: u64, bytes: u64) -> Demand {
-    Demand { rate: Rate::from_bits_per_second(kbit * 1000), burst: Bytes::new(bytes), max_frame: None }
+fn demand(kbit: u64, bytes: u64) -> BucketDemand {
+    BucketDemand { rate: Rate::from_bits_per_second(kbit * 1000), burst: Bytes::new(bytes), max_frame: None }
 }
 
 fn keeps_everything(model: &Model, report: &QueueReport) -> bool {
@@ -60,7 +61,7 @@ fn models() -> impl Strategy<Value = Model> {
     let residual = prop_oneof![Just(Residual::Full), Just(Residual::FirstSlope)];
     let shaping = prop_oneof![3 => Just(Shaping::InputLinks), 1 => Just(Shaping::Off)];
     let comparison = prop_oneof![Just(Comparison::Strict), Just(Comparison::NonStrict)];
-    let jitter = prop_oneof![Just(Jitter::Ordered), Just(Jitter::Any)];
+    let jitter = prop_oneof![Just(JitterModel::Ordered), Just(JitterModel::Any)];
     (residual, shaping, comparison, jitter).prop_map(|(residual, shaping, comparison, jitter)| Model {
         residual,
         shaping,
@@ -99,17 +100,17 @@ proptest! {
                 continue;
             }
             let burst = Amount::from(demand.burst) + demand.rate * ledger.budget(hop);
-            let fits = ledger.fits(port, queue, Input::link(uplink), demand.rate, burst);
-            let denial = ledger.denial(port, queue, Input::link(uplink), demand.rate, burst);
+            let fits = ledger.fits(port, queue, PortInput::link(uplink), demand.rate, burst);
+            let denial = ledger.denial(port, queue, PortInput::link(uplink), demand.rate, burst);
             prop_assert_eq!(denial.is_none(), fits, "{:?}", denial);
             let flow = ledger.reserve(demand, Route { hops: vec![hop, Hop { link: port, queue }] });
             let kept = ledger.report(port).iter().filter(|report| report.queue >= queue && report.flows > 0).all(|report| keeps_everything(&model, report));
             prop_assert_eq!(fits, kept, "{:?}", ledger.report(port));
-            if let Some(Limit::Delay { bound, .. }) = denial.as_ref().map(|denial| &denial.limit) {
+            if let Some(QueueLimitKind::Delay { bound, .. }) = denial.as_ref().map(|denial| &denial.limit) {
                 let broken = denial.as_ref().map_or(0, |denial| usize::from(denial.queue));
                 prop_assert_eq!(Some(*bound), ledger.report(port)[broken].delay_bound());
             }
-            if let Some(Limit::Buffer { backlog, .. }) = denial.as_ref().map(|denial| &denial.limit) {
+            if let Some(QueueLimitKind::Buffer { backlog, .. }) = denial.as_ref().map(|denial| &denial.limit) {
                 let broken = denial.as_ref().map_or(0, |denial| usize::from(denial.queue));
                 prop_assert_eq!(Some(*backlog), ledger.report(port)[broken].backlog_bound());
             }
@@ -145,7 +146,7 @@ proptest! {
 
 /// Two flows into a port of 10 Gbit/s, over lines of 40 Gbit/s, at a switch with 20 us of jitter: 10 Mbit/s with a burst of
 /// 1,562 B after a budget of 1 us, and 100 Mbit/s with 60,000 B after 13 us.
-fn late_and_early(jitter: Jitter) -> QueueReport {
+fn late_and_early(jitter: JitterModel) -> QueueReport {
     let network = funnel_with_jitter([40_000, 40_000, 40_000], 10_000, 200_000, Time::from_micros(20));
     let link = |name| network.find_link(name).unwrap();
     let budget = |name: &str| Time::from_micros(if name == "h0->s" { 1 } else { 13 });
@@ -159,14 +160,14 @@ fn late_and_early(jitter: Jitter) -> QueueReport {
 }
 
 #[test]
-fn jitter_that_keeps_no_order_delays_a_packet_twice() {
+fn jitter_that_does_not_preserve_order_delays_a_packet_twice() {
     // Two frames of 1,562 B at 10 Gbit/s are 2.4992 us; the bursts are 12,506 and 481,300 bits, the last knee is at
     // (481,300 - 12,496) / 39.9 Gbit/s = 11.7495 us. In order: 2.4992 + 20 + 49.3806 + 0.011 * 11.7495 - 11.7495 us.
-    let ordered = late_and_early(Jitter::Ordered);
+    let ordered = late_and_early(JitterModel::Ordered);
     assert_eq!(ordered.delay_bound(), Some(Time::from_nanos(60_260)));
     // In any order what comes within 20 us enters at once, behind all knees: bursts grow by 2,200 bits, and the wait of
     // 2.4992 + 49.3806 + 0.22 us begins 20 us after the packet has come.
-    let any = late_and_early(Jitter::Any);
+    let any = late_and_early(JitterModel::Any);
     assert_eq!(any.delay_bound(), Some(Time::from_nanos(72_100)));
     assert_eq!(
         any.backlog, ordered.backlog,
@@ -179,16 +180,16 @@ fn a_budget_below_the_jitter_admits_nothing() {
     let network = funnel_with_jitter([1000; 3], 1000, 200_000, Time::from_micros(201));
     let ledger = ledger(&network, Model::default(), &[200, 1500, 6000]);
     let port = network.find_link("s->sink").unwrap();
-    let denial = |queue| ledger.denial(port, queue, Input::LOCAL, Rate::from_mbit(1), Bytes::new(100).into());
+    let denial = |queue| ledger.denial(port, queue, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(100).into());
     // 201 us, two frames, 100 B, and the traffic that 1 Mbit/s brings in 201 us: 201 bits.
     let bound = Time::from_nanos(201_000 + 24_992 + 800 + 201);
-    let limit = Limit::Delay { bound, budget: Time::from_micros(200) };
+    let limit = QueueLimitKind::Delay { bound, budget: Time::from_micros(200) };
     assert_eq!(denial(0), Some(Denial { queue: 0, limit }));
     assert_eq!(denial(1), None);
 }
 
 #[test]
-fn an_input_that_fills_its_line_for_ever_is_bounded_by_it() {
+fn an_input_that_fills_its_line_permanently_is_bounded_by_it() {
     // Rates add up to the input's line: its token bucket never takes over.
     let network = funnel([1000; 3], 1000, 1_000_000);
     let mut ledger = ledger(&network, Model::default(), &[200, 1500, 6000]);
@@ -209,10 +210,10 @@ fn a_refusal_names_the_lower_queue_that_would_break() {
     let low = Route { hops: vec![Hop { link: uplink, queue: 0 }, Hop { link: port, queue: 1 }] };
     ledger.reserve(demand(100, 40_000), low.clone());
     ledger.reserve(demand(100, 18_000), Route { hops: vec![Hop { link: other, queue: 0 }, low.hops[1]] });
-    let denial = ledger.denial(port, 0, Input::LOCAL, Rate::from_mbit(1), Bytes::new(30_000).into()).unwrap();
+    let denial = ledger.denial(port, 0, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(30_000).into()).unwrap();
     assert_eq!(denial.queue, 1);
     assert!(
-        matches!(denial.limit, Limit::Delay { bound, budget } if bound > budget && budget == Time::from_micros(400))
+        matches!(denial.limit, QueueLimitKind::Delay { bound, budget } if bound > budget && budget == Time::from_micros(400))
     );
 }
 
@@ -222,7 +223,7 @@ fn an_empty_lower_queue_refuses_nothing() {
     // The second queue's budget is below its latency behind a 12 kB burst, but no flow uses it.
     let ledger = ledger(&network, Model::default(), &[200, 30, 6000]);
     let port = network.find_link("s->sink").unwrap();
-    assert!(ledger.fits(port, 0, Input::LOCAL, Rate::from_mbit(1), Bytes::new(12_000).into()));
+    assert!(ledger.fits(port, 0, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(12_000).into()));
 }
 
 /// A seeded walk of additions, moves and releases; prints the seed that replays it.
@@ -287,7 +288,7 @@ fn random_life(steps: u32, seed: u64) {
 }
 
 #[test]
-fn after_a_million_random_steps_the_ledger_is_bit_for_bit_what_its_flows_make_it() {
+fn after_a_million_random_steps_the_ledger_equals_one_rebuilt_from_its_flows() {
     random_life(1_000_000, 20_261_121);
 }
 
@@ -299,7 +300,7 @@ fn a_budget_that_no_queue_can_have_is_refused() {
         Ledger::new(network.clone(), Model::default(), all).map(drop).map_err(|error| error.to_string())
     };
     let error = |budgets| with(budgets).unwrap_err();
-    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink was allocated a delay budget of 0ns"));
+    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink has a delay budget of 0ns"));
     assert!(error(vec![Time::from_millis(1), Time::from_millis(10_001)]).contains("queue 1"));
     assert!(error(vec![Time::from_millis(1); 5]).contains("has 3 queues for contracts, but 5"));
     assert_eq!(with(Vec::new()), Ok(()));
@@ -332,10 +333,10 @@ fn hundreds_of_fast_inputs(jitter: Time, large: Rate) {
     let network = Arc::new(builder.build());
     let budgets = vec![vec![wayleave_topology::MAX_BUDGET]; network.links().len()];
     let mut ledger = Ledger::new(network, Model::default(), budgets).unwrap();
-    let mut admit = |uplink, demand: Demand| {
+    let mut admit = |uplink, demand: BucketDemand| {
         let hops = [Hop { link: uplink, queue: 0 }, Hop { link: down, queue: 0 }];
         let burst = Amount::from(demand.burst) + demand.rate * wayleave_topology::MAX_BUDGET;
-        let fits = ledger.fits(down, 0, Input::link(uplink), demand.rate, burst);
+        let fits = ledger.fits(down, 0, PortInput::link(uplink), demand.rate, burst);
         if fits {
             ledger.reserve(demand, Route { hops: hops.to_vec() });
         }
@@ -344,7 +345,7 @@ fn hundreds_of_fast_inputs(jitter: Time, large: Rate) {
         fits
     };
     assert!(admit(slow, demand(1, 2000)));
-    let elephant = Demand { rate: large, burst: Bytes::new(1600), max_frame: None };
+    let elephant = BucketDemand { rate: large, burst: Bytes::new(1600), max_frame: None };
     assert!(admit(fast[0], elephant));
     for &uplink in &fast[1..] {
         assert!(admit(uplink, demand(1, 2000)), "a tiny flow beside an elephant");
@@ -353,17 +354,17 @@ fn hundreds_of_fast_inputs(jitter: Time, large: Rate) {
 
 /// Reservations stay when a link is closed, and can be taken back; nothing more is let in until it is opened.
 #[test]
-fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
+fn a_closed_link_admits_nothing_and_keeps_its_reservations() {
     let network = funnel([1000, 1000, 1000], 1000, 400_000);
     let mut ledger = ledger(&network, Model::default(), &[300, 2000, 9000]);
     let (link, small) = (network.find_link("s->sink").unwrap(), demand(100, 64));
     let route = Route { hops: vec![Hop { link, queue: 1 }] };
     let flow = ledger.reserve(small, route.clone());
-    let asked = |ledger: &Ledger| ledger.denial(link, 1, Input::LOCAL, small.rate, small.burst.into());
+    let asked = |ledger: &Ledger| ledger.denial(link, 1, PortInput::LOCAL, small.rate, small.burst.into());
     let before = (ledger.changes(link), ledger.releases(link));
     ledger.close(link);
     assert!(before.0 != ledger.changes(link) && before.1 != ledger.releases(link), "memories of searches are void");
-    assert_eq!(asked(&ledger).map(|denial| denial.limit), Some(Limit::Closed));
+    assert_eq!(asked(&ledger).map(|denial| denial.limit), Some(QueueLimitKind::Closed));
     assert!(!ledger.might_fit(link, 0, small.rate, small.burst.into()));
     assert_eq!(ledger.reserved(link), small.rate);
     assert!(ledger.release(flow).is_some());
@@ -374,7 +375,7 @@ fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
 
 /// A ledger that is filled from the reservations of another one is equal to it, in the order of placement too.
 #[test]
-fn reservations_put_back_keep_their_order() {
+fn restored_reservations_keep_their_order() {
     let network = funnel([1000, 1000, 1000], 1000, 400_000);
     let mut first = ledger(&network, Model::default(), &[300, 2000, 9000]);
     let link = network.find_link("s->sink").unwrap();

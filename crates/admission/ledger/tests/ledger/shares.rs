@@ -2,8 +2,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use wayleave_contracts::Demand;
-use wayleave_ledger::{Denial, HoseCharge, Input, Ledger, Limit, Model, Share, ShareDenial, Spread};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{
+    Denial, HoseCharge, Ledger, Model, PathSpread, PortInput, QueueLimitKind, ReservedShare, ShareDenial,
+};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Hop, HopDistances, LinkId, Network, NodeId, Route, ShareId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -28,8 +30,8 @@ fn hosts(network: &Network, numbers: &[usize]) -> Vec<NodeId> {
     numbers.iter().map(|number| network.find_node(&format!("h{number}")).unwrap()).collect()
 }
 
-fn hose(members: Vec<NodeId>, mbit: u64, spread: Spread) -> Share {
-    Share::Hose { min: Rate::from_mbit(mbit), members, spread, is_timed: false }
+fn hose(members: Vec<NodeId>, mbit: u64, spread: PathSpread) -> ReservedShare {
+    ReservedShare::Hose { min: Rate::from_mbit(mbit), members, spread, is_timed: false }
 }
 
 /// One of the shortest routes: the `choice`-th link at each node.
@@ -70,30 +72,30 @@ fn upwards(ledger: &Ledger, host: NodeId) -> [u64; 3] {
 /// Three members in three pods, 1 Gbit/s each: 1000 on the host's link, half of this on each of two links of the
 /// rack, a quarter on each of four of the pod. With a fourth member in the first rack, 2 Gbit/s may leave the rack.
 #[test]
-fn a_hose_counts_what_may_cross_each_cut() {
+fn a_hose_is_charged_the_maximum_that_may_cross_each_cut() {
     let network = network();
     let mut ledger = ledger(&network);
-    let first = ledger.reserve_share(hose(hosts(&network, &[1, 5, 9]), 1_000, Spread::AllPaths)).unwrap();
+    let first = ledger.reserve_share(hose(hosts(&network, &[1, 5, 9]), 1_000, PathSpread::AllPaths)).unwrap();
     let h1 = hosts(&network, &[1])[0];
     assert_eq!(upwards(&ledger, h1), [1_000, 500, 250]);
     ledger.release_share(first);
-    ledger.reserve_share(hose(hosts(&network, &[1, 2, 5, 9]), 1_000, Spread::AllPaths)).unwrap();
+    ledger.reserve_share(hose(hosts(&network, &[1, 2, 5, 9]), 1_000, PathSpread::AllPaths)).unwrap();
     assert_eq!(upwards(&ledger, h1), [1_000, 1_000, 500]);
     // Three in the first rack and pod, one outside: it can take no more than 1 Gbit/s.
     let few = hosts(&network, &[1, 2, 3, 9]);
-    ledger.reserve_share(hose(few, 1_000, Spread::AllPaths)).unwrap();
+    ledger.reserve_share(hose(few, 1_000, PathSpread::AllPaths)).unwrap();
     assert_eq!(upwards(&ledger, h1), [2_000, 2_000, 750]);
 }
 
 /// A pair with one path takes all of its minimum over one link, whichever: the largest is counted besides, once.
 #[test]
-fn pairs_with_one_path_count_the_largest_besides() {
+fn pairs_with_one_path_are_counted_beside_the_largest_matching() {
     let network = network();
     let mut ledger = ledger(&network);
     let h1 = hosts(&network, &[1])[0];
-    ledger.reserve_share(hose(hosts(&network, &[1, 2, 5, 9]), 600, Spread::OnePath)).unwrap();
+    ledger.reserve_share(hose(hosts(&network, &[1, 2, 5, 9]), 600, PathSpread::OnePath)).unwrap();
     assert_eq!(upwards(&ledger, h1), [600, 1_200, 900], "all of 1200, as 600 + 600 is; a quarter and 600");
-    ledger.reserve_share(hose(hosts(&network, &[1, 2, 6, 10]), 200, Spread::OnePath)).unwrap();
+    ledger.reserve_share(hose(hosts(&network, &[1, 2, 6, 10]), 200, PathSpread::OnePath)).unwrap();
     assert_eq!(upwards(&ledger, h1), [800, 1_400, 1_000]);
 }
 
@@ -102,7 +104,7 @@ fn objectives_count_their_weight_on_every_link_between_members() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 3]);
-    let share = Share::Objective { weight: Rate::from_mbit(700), members: members.clone() };
+    let share = ReservedShare::Objective { weight: Rate::from_mbit(700), members: members.clone() };
     ledger.reserve_share(share).unwrap();
     let objective = |link| ledger.promised_to(link, Class::Objective).bits_per_second() / 1_000_000;
     let loaded = network.links().filter(|&(link, _)| objective(link) > 0).count();
@@ -114,27 +116,28 @@ fn objectives_count_their_weight_on_every_link_between_members() {
 /// 85 % of 6 of 10 Gbit/s can be promised: 5.1 Gbit/s. With 1 Gbit/s of this promised, 1.961 Gbit/s of the line are
 /// needed.
 #[test]
-fn latency_contracts_and_minima_leave_each_other_what_they_have() {
+fn latency_contracts_and_minima_keep_their_capacity_beside_each_other() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let up = way.hops[0].link;
+    let route = route(&network, h1, h2, 0);
+    let up = route.hops[0].link;
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::from_mbit(5_100));
     assert_eq!(ledger.left_for(up, Class::Objective), Rate::from_mbit(2_550));
-    let pair = |mbit| Share::Pair { min: Rate::from_mbit(mbit), route: way.clone(), is_timed: false };
+    let pair = |mbit| ReservedShare::Pair { min: Rate::from_mbit(mbit), route: route.clone(), is_timed: false };
     let share = ledger.reserve_share(pair(1_000)).unwrap();
     assert_eq!(ledger.spare(up).bits_per_second(), 10_000_000_000 - 1_960_784_314);
     let denied = ledger.share_denial(&pair(4_101));
     let (asked, left) = (Rate::from_mbit(4_101), Rate::from_mbit(4_100));
     assert_eq!(denied, Some(ShareDenial::Rate { link: up, asked, left }));
     assert_eq!(ledger.share_denial(&pair(4_100)), None);
-    let demand = |mbit| Demand { rate: Rate::from_mbit(mbit), burst: Bytes::new(1_562), max_frame: None };
-    let fits = |ledger: &Ledger, mbit| ledger.fits(up, 0, Input::LOCAL, demand(mbit).rate, demand(mbit).burst.into());
+    let demand = |mbit| BucketDemand { rate: Rate::from_mbit(mbit), burst: Bytes::new(1_562), max_frame: None };
+    let fits =
+        |ledger: &Ledger, mbit| ledger.fits(up, 0, PortInput::LOCAL, demand(mbit).rate, demand(mbit).burst.into());
     assert!(fits(&ledger, 8_039) && !fits(&ledger, 8_040));
-    let denial = ledger.denial(up, 0, Input::LOCAL, demand(8_040).rate, demand(8_040).burst.into());
+    let denial = ledger.denial(up, 0, PortInput::LOCAL, demand(8_040).rate, demand(8_040).burst.into());
     let left = ledger.spare(up);
-    assert_eq!(denial, Some(Denial { queue: 0, limit: Limit::Rate { asked: Rate::from_mbit(8_040), left } }));
+    assert_eq!(denial, Some(Denial { queue: 0, limit: QueueLimitKind::Rate { asked: Rate::from_mbit(8_040), left } }));
     // And the reverse: 5 Gbit/s of latency contracts leave 2.55 Gbit/s to minima.
     ledger.reserve(demand(5_000), Route { hops: vec![Hop { link: up, queue: 0 }] });
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::from_mbit(1_550));
@@ -143,35 +146,37 @@ fn latency_contracts_and_minima_leave_each_other_what_they_have() {
 }
 
 #[test]
-fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
+fn a_minimum_with_a_delay_bound_limits_latency_contracts() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let down = way.hops[1].link;
-    let timed = Share::Pair { min: Rate::from_mbit(100), route: way, is_timed: true };
-    let large = |ledger: &Ledger| ledger.denial(down, 4, Input::LOCAL, Rate::from_mbit(1), Bytes::new(97_000).into());
+    let route = route(&network, h1, h2, 0);
+    let down = route.hops[1].link;
+    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route: route, is_timed: true };
+    let large =
+        |ledger: &Ledger| ledger.denial(down, 4, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(97_000).into());
     // 97 kB of a queue of 100 us are too much for that queue alone; 60 kB are not.
     let burst = Bytes::new(60_000).into();
-    assert_eq!(ledger.denial(down, 4, Input::LOCAL, Rate::from_mbit(1), burst), None);
+    assert_eq!(ledger.denial(down, 4, PortInput::LOCAL, Rate::from_mbit(1), burst), None);
     let hop = |queue| Route { hops: vec![Hop { link: down, queue }] };
     for queue in 0..2 {
-        ledger.reserve(Demand { rate: Rate::from_mbit(1), burst: Bytes::new(50_000), max_frame: None }, hop(queue));
+        ledger
+            .reserve(BucketDemand { rate: Rate::from_mbit(1), burst: Bytes::new(50_000), max_frame: None }, hop(queue));
     }
     let share = ledger.reserve_share(timed.clone()).unwrap();
-    let denial = ledger.denial(down, 4, Input::LOCAL, Rate::from_gbit(5), burst).unwrap();
+    let denial = ledger.denial(down, 4, PortInput::LOCAL, Rate::from_gbit(5), burst).unwrap();
     assert!(
-        matches!(denial, Denial { queue: 5, limit: Limit::Delay { bound, budget: BUDGET } } if bound > BUDGET),
+        matches!(denial, Denial { queue: 5, limit: QueueLimitKind::Delay { bound, budget: BUDGET } } if bound > BUDGET),
         "{denial:?}"
     );
     assert!(ledger.keeps(down));
     ledger.release_share(share);
-    let without = ledger.denial(down, 4, Input::LOCAL, Rate::from_gbit(5), burst);
+    let without = ledger.denial(down, 4, PortInput::LOCAL, Rate::from_gbit(5), burst);
     assert!(without.as_ref().is_none_or(|denial| denial.queue < 5), "{without:?}");
     assert!(large(&ledger).is_some());
     // And the reverse: where latency contracts leave too little, the minimum with a time is refused, and the denial
     // gives the excess.
-    ledger.reserve(Demand { rate: Rate::from_gbit(5), burst: Bytes::new(60_000), max_frame: None }, hop(4));
+    ledger.reserve(BucketDemand { rate: Rate::from_gbit(5), burst: Bytes::new(60_000), max_frame: None }, hop(4));
     let denied = ledger.share_denial(&timed).unwrap();
     assert!(
         matches!(denied, ShareDenial::Delay { link, bound, budget: BUDGET } if link == down && bound > BUDGET),
@@ -182,13 +187,13 @@ fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
 /// Each pair may have a packet of its minimum in flight that no window holds back. This limits the number of pairs
 /// that fit beside one that has a time.
 #[test]
-fn every_pair_delays_those_that_have_a_time() {
+fn every_pair_adds_delay_to_pairs_with_a_delay_bound() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let (up, min) = (way.hops[0].link, Rate::from_bits_per_second(1_000));
-    let pair = |is_timed| Share::Pair { min, route: way.clone(), is_timed };
+    let route = route(&network, h1, h2, 0);
+    let (up, min) = (route.hops[0].link, Rate::from_bits_per_second(1_000));
+    let pair = |is_timed| ReservedShare::Pair { min, route: route.clone(), is_timed };
     ledger.reserve_share(pair(true)).unwrap();
     let mut pairs = 1;
     while ledger.share_denial(&pair(false)).is_none() {
@@ -203,15 +208,15 @@ fn every_pair_delays_those_that_have_a_time() {
 }
 
 #[test]
-fn a_closed_link_has_nothing_left() {
+fn a_closed_link_has_no_capacity_left() {
     let network = network();
     let mut ledger = ledger(&network);
     let ends = hosts(&network, &[1, 5]);
-    let way = route(&network, ends[0], ends[1], 0);
-    let up = way.hops[1].link;
+    let route = route(&network, ends[0], ends[1], 0);
+    let up = route.hops[1].link;
     ledger.close(up);
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::ZERO);
-    let pair = Share::Pair { min: Rate::from_mbit(1), route: way, is_timed: false };
+    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route: route, is_timed: false };
     assert_eq!(ledger.share_denial(&pair), Some(ShareDenial::Closed(up)));
     assert_eq!(ledger.share_denial_once_open(&pair), None);
     assert!(ledger.is_parted(&pair));
@@ -222,11 +227,11 @@ fn a_closed_link_has_nothing_left() {
 /// A rack has two links up: 500 of 1000 Mbit/s on each. When one is closed, all 1000 count on the other and on the
 /// closed one; both directions alike. With the second closed as well the rack is cut off.
 #[test]
-fn what_crosses_a_cut_goes_over_its_open_links() {
+fn traffic_across_a_cut_uses_its_open_links() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 5, 9]);
-    let share = hose(members.clone(), 1_000, Spread::AllPaths);
+    let share = hose(members.clone(), 1_000, PathSpread::AllPaths);
     ledger.reserve_share(share.clone()).unwrap();
     let before = ledger.clone();
     assert!(ledger.is_proven(&share));
@@ -245,12 +250,12 @@ fn what_crosses_a_cut_goes_over_its_open_links() {
     assert_eq!(ledger.share_denial(&share), None, "one link is enough");
     assert!(!ledger.is_parted(&share));
     // Of 5.1 Gbit/s 4.1 are left: in two steps, as with both links 8.2 would be.
-    assert_eq!(ledger.share_denial(&hose(members.clone(), 4_100, Spread::AllPaths)), None);
-    assert!(ledger.share_denial(&hose(members.clone(), 4_101, Spread::AllPaths)).is_some());
+    assert_eq!(ledger.share_denial(&hose(members.clone(), 4_100, PathSpread::AllPaths)), None);
+    assert!(ledger.share_denial(&hose(members.clone(), 4_101, PathSpread::AllPaths)).is_some());
     ledger.close(two);
     assert!(ledger.is_parted(&share));
     assert_eq!(ledger.share_denial(&share), Some(ShareDenial::Closed(one)));
-    let weights = Share::Objective { weight: Rate::from_mbit(1), members };
+    let weights = ReservedShare::Objective { weight: Rate::from_mbit(1), members };
     assert_eq!(ledger.share_denial(&weights), Some(ShareDenial::Closed(one)));
     ledger.open(one);
     ledger.open(two);
@@ -259,11 +264,11 @@ fn what_crosses_a_cut_goes_over_its_open_links() {
 
 /// Promises over two links can be more than one of them has.
 #[test]
-fn a_link_that_closes_can_leave_too_little_to_the_others() {
+fn closing_a_link_can_leave_too_little_capacity_on_the_others() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 2, 5, 6]);
-    ledger.reserve_share(hose(members, 3_000, Spread::AllPaths)).unwrap();
+    ledger.reserve_share(hose(members, 3_000, PathSpread::AllPaths)).unwrap();
     let tor = network.link(network.links_from(hosts(&network, &[1])[0])[0]).to;
     let all = || network.links().map(|(link, _)| link);
     assert!(all().all(|link| ledger.keeps_shares(link)));
@@ -324,20 +329,20 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn share_of(network: &Network, step: &Step, choice: usize) -> Option<Share> {
+fn share_of(network: &Network, step: &Step, choice: usize) -> Option<ReservedShare> {
     match step {
         Step::Pair(a, b, mbit, is_timed) if a != b => {
             let ends = hosts(network, &[*a, *b]);
             let route = route(network, ends[0], ends[1], choice);
-            Some(Share::Pair { min: Rate::from_mbit(*mbit), route, is_timed: *is_timed })
+            Some(ReservedShare::Pair { min: Rate::from_mbit(*mbit), route, is_timed: *is_timed })
         }
         Step::Hose(members, mbit, one, is_timed) => {
-            let spread = if *one { Spread::OnePath } else { Spread::AllPaths };
+            let spread = if *one { PathSpread::OnePath } else { PathSpread::AllPaths };
             let members = hosts(network, members);
-            Some(Share::Hose { min: Rate::from_mbit(*mbit), members, spread, is_timed: *is_timed })
+            Some(ReservedShare::Hose { min: Rate::from_mbit(*mbit), members, spread, is_timed: *is_timed })
         }
         Step::Objective(members, mbit) => {
-            Some(Share::Objective { weight: Rate::from_mbit(*mbit), members: hosts(network, members) })
+            Some(ReservedShare::Objective { weight: Rate::from_mbit(*mbit), members: hosts(network, members) })
         }
         _ => None,
     }
@@ -348,7 +353,7 @@ proptest! {
 
     /// After any life a ledger is bit for bit what the remaining contracts alone would make it, and keeps everything.
     #[test]
-    fn what_is_taken_back_restores_every_bit(steps in proptest::collection::vec(step(), 1..60)) {
+    fn releasing_a_reservation_restores_every_bit(steps in proptest::collection::vec(step(), 1..60)) {
         let network = network();
         let mut ledger = ledger(&network);
         let (mut shares, mut flows): (Vec<ShareId>, Vec<_>) = (Vec::new(), Vec::new());
@@ -366,12 +371,12 @@ proptest! {
                     let ends = hosts(&network, &[*a, *b]);
                     let hops = route(&network, ends[0], ends[1], choice).hops;
                     let hops: Vec<Hop> = hops.into_iter().map(|hop| Hop { queue: 0, ..hop }).collect();
-                    let demand = Demand { rate: Rate::from_mbit(*mbit), burst: Bytes::new(3_000), max_frame: None };
-                    let (mut burst, mut input, mut fits) = (demand.burst.into(), Input::LOCAL, true);
+                    let demand = BucketDemand { rate: Rate::from_mbit(*mbit), burst: Bytes::new(3_000), max_frame: None };
+                    let (mut burst, mut input, mut fits) = (demand.burst.into(), PortInput::LOCAL, true);
                     for hop in &hops {
                         fits &= ledger.fits(hop.link, 0, input, demand.rate, burst);
                         burst += demand.rate * ledger.budget(*hop);
-                        input = Input::link(hop.link);
+                        input = PortInput::link(hop.link);
                     }
                     if fits {
                         flows.push(ledger.reserve(demand, Route { hops }));
@@ -411,7 +416,7 @@ proptest! {
     /// With any traffic of the members of hoses within their minima, even splitting keeps every link within the load
     /// that was counted there.
     #[test]
-    fn even_splitting_stays_within_what_is_counted(
+    fn even_splitting_stays_within_the_charge(
         hoses in proptest::collection::vec((proptest::collection::btree_set(1..17usize, 2..9), 1..1_000u64), 1..5),
         seed in 0..u64::MAX,
     ) {
@@ -425,7 +430,7 @@ proptest! {
         };
         for (members, mbit) in &hoses {
             let members = hosts(&network, &members.iter().copied().collect::<Vec<_>>());
-            ledger.reserve_share(hose(members.clone(), *mbit, Spread::AllPaths)).unwrap();
+            ledger.reserve_share(hose(members.clone(), *mbit, PathSpread::AllPaths)).unwrap();
             // Pairs in random order take the whole rest of sender and receiver: the corners of the traffic that a
             // hose allows.
             let mut left = vec![(*mbit as f64, *mbit as f64); members.len()];

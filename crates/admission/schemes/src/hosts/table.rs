@@ -1,6 +1,6 @@
 //! The table of host schemes.
 
-use wayleave_contracts::Service;
+use wayleave_contracts::ServiceSpec;
 use wayleave_scheme_api::{CustomTunnel, Descriptor, ParamValues, Parameter, Parameters, Value};
 use wayleave_topology::NodeId;
 
@@ -27,7 +27,7 @@ pub(crate) struct HostEntry {
     settings: fn(&HostSchemeConfig) -> Vec<(&'static Parameter, Value)>,
     check: fn(&HostSchemeConfig) -> Result<(), (&'static Parameter, Value)>,
     check_together: fn(&HostSchemeConfig) -> Result<(), String>,
-    check_service: fn(&Service) -> Result<(), String>,
+    check_service: fn(&ServiceSpec) -> Result<(), String>,
     not_carried_out: fn(&HostSchemeConfig) -> &'static [&'static str],
     broker_times: fn(&HostSchemeConfig) -> BrokerTimes,
     core: fn(&HostSchemeConfig) -> Option<Ecn>,
@@ -127,7 +127,7 @@ impl HostSchemeConfig {
     ///
     /// # Errors
     /// The term that is missing or unknown.
-    pub fn check_service(&self, service: &Service) -> Result<(), String> {
+    pub fn check_service(&self, service: &ServiceSpec) -> Result<(), String> {
         self.entry().map_or(Ok(()), |entry| (entry.check_service)(service))
     }
 

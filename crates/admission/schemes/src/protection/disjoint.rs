@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wayleave_topology::{Element, LinkId, Network, NodeId, NodeKind};
+use wayleave_topology::{FailureElement, LinkId, Network, NodeId, NodeKind};
 
 use super::Detached;
 
@@ -11,7 +11,7 @@ pub(super) enum Disjoint {
     /// As many as were asked for, shortest first.
     Paths(Vec<Vec<LinkId>>),
     /// Fewer: the maximum number, and the elements that separate the hosts.
-    Cut { most: u8, cut: Vec<Element> },
+    Cut { most: u8, cut: Vec<FailureElement> },
 }
 
 /// Finds `count` paths; `weight` is the least that a link costs, `None` where it cannot be used.
@@ -23,7 +23,7 @@ pub(super) fn find(
     weight: impl Fn(LinkId) -> Option<u64>,
 ) -> Disjoint {
     if detached.is_hopeless {
-        let cut = detached.switches.first().map(|&switch| Element::Switch(switch));
+        let cut = detached.switches.first().map(|&switch| FailureElement::Switch(switch));
         return Disjoint::Cut { most: 1, cut: cut.into_iter().collect() };
     }
     let mut flow = Flow::new(network, (from, to), detached, count, weight);
@@ -42,7 +42,7 @@ struct Arc {
     /// Number of paths that may still take it.
     left: u8,
     cost: i64,
-    what: Element,
+    what: FailureElement,
 }
 
 /// Switches as two nodes each, in and out, joined by an arc that is as wide as the switch may be shared; and the two hosts.
@@ -68,7 +68,7 @@ impl Flow {
         let width = |is_shared| if is_shared { count } else { 1 };
         for switch in network.switches() {
             let wide = width(detached.is_shared_switch(switch));
-            flow.join(2 * switch.0, 2 * switch.0 + 1, wide, 0, Element::Switch(switch));
+            flow.join(2 * switch.0, 2 * switch.0 + 1, wide, 0, FailureElement::Switch(switch));
         }
         for (id, link) in network.links() {
             let is_first = link.from == from;
@@ -81,12 +81,12 @@ impl Flow {
             let tail = if is_first { source } else { 2 * link.from.0 + 1 };
             let head = if is_last { sink } else { 2 * link.to.0 };
             let cost = i64::try_from(cost).unwrap_or(i64::MAX / 1024);
-            flow.join(tail, head, width(detached.is_shared_link(id)), cost, Element::Cable(id));
+            flow.join(tail, head, width(detached.is_shared_link(id)), cost, FailureElement::Cable(id));
         }
         flow
     }
 
-    fn join(&mut self, from: u32, to: u32, left: u8, cost: i64, what: Element) {
+    fn join(&mut self, from: u32, to: u32, left: u8, cost: i64, what: FailureElement) {
         let at = self.arcs.len() as u32;
         self.arcs.push(Arc { to, left, cost, what });
         self.arcs.push(Arc { to: from, left: 0, cost: -cost, what });
@@ -129,7 +129,7 @@ impl Flow {
     }
 
     /// The full arcs between what the source reaches and the rest.
-    fn cut(&self) -> Vec<Element> {
+    fn cut(&self) -> Vec<FailureElement> {
         let mut is_reached = vec![false; self.out.len()];
         is_reached[self.source as usize] = true;
         let mut waiting = VecDeque::from([self.source]);
@@ -156,7 +156,7 @@ impl Flow {
                 let Some(id) = taken.into_iter().find(|id| id % 2 == 0 && self.arcs[id ^ 1].left > 0) else { break };
                 self.arcs[id ^ 1].left -= 1;
                 sum += self.arcs[id].cost;
-                if let Element::Cable(link) = self.arcs[id].what {
+                if let FailureElement::Cable(link) = self.arcs[id].what {
                     links.push(link);
                 }
                 at = self.arcs[id].to;

@@ -32,16 +32,16 @@ mod tests;
 
 pub(crate) use place::{Copies, RouteWithMoves, along, along_disjoint_paths, one_by_one};
 
-use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
+use wayleave_topology::{FailureElement, LinkId, Network, NodeId, Route};
 
 /// Maximum number of choices of disjoint paths, each without the links that admit the flow nowhere.
 const MAX_CHOICES: usize = 8;
 
 /// Returns the elements that the routes of a protected request share, in the order of the first: their failure is not
 /// survived.
-pub fn shared(network: &Network, routes: &[Route]) -> Vec<Element> {
+pub fn shared(network: &Network, routes: &[Route]) -> Vec<FailureElement> {
     let [first, others @ ..] = routes else { return Vec::new() };
-    let is_shared = |element: &Element| others.iter().any(|other| network.uses(other, *element));
+    let is_shared = |element: &FailureElement| others.iter().any(|other| network.uses(other, *element));
     network.elements(first).into_iter().filter(is_shared).collect()
 }
 
@@ -91,18 +91,18 @@ impl Detached {
     pub(crate) fn close(&self, network: &Network, route: &Route, closed: &mut [bool]) {
         for element in network.elements(route) {
             match element {
-                Element::Cable(link) if !self.is_shared_link(link) => {
+                FailureElement::Cable(link) if !self.is_shared_link(link) => {
                     closed[link.index()] = true;
                     if let Some(reverse) = network.reverse(link) {
                         closed[reverse.index()] = true;
                     }
                 }
-                Element::Switch(switch) if !self.is_shared_switch(switch) => {
+                FailureElement::Switch(switch) if !self.is_shared_switch(switch) => {
                     for link in network.links_from(switch).iter().chain(network.links_into(switch)) {
                         closed[link.index()] = true;
                     }
                 }
-                Element::Cable(_) | Element::Switch(_) => {}
+                FailureElement::Cable(_) | FailureElement::Switch(_) => {}
             }
         }
     }

@@ -11,7 +11,7 @@ use super::disjoint::{self, Disjoint};
 use super::{Detached, MAX_CHOICES};
 use crate::placement::{MovedFlow, Placement};
 use crate::reservations::{PathOutcome, best_of_path};
-use crate::routing::{FoundRoute, Query};
+use crate::routing::{FoundRoute, RouteQuery};
 
 /// Route of a request or of one of its copies, and the flows moved for it, with their old reservations.
 pub(crate) struct RouteWithMoves {
@@ -93,7 +93,7 @@ fn too_many_tags(placement: &Placement, links: usize) -> Option<u32> {
 pub(crate) fn one_by_one(
     placement: &mut Placement,
     request: &Request,
-    mut find: impl FnMut(&mut Placement, &Query) -> Option<RouteWithMoves>,
+    mut find: impl FnMut(&mut Placement, &RouteQuery) -> Option<RouteWithMoves>,
 ) -> Result<Copies, usize> {
     let network = placement.network().clone();
     let detached = Detached::of(&network, request.from, request.to);
@@ -101,7 +101,7 @@ pub(crate) fn one_by_one(
     let mut copies = Copies { placed: Vec::new() };
     for number in 0..usize::from(request.protection) {
         let closed_now = (number > 0).then(|| Arc::from(closed.as_slice()));
-        let query = Query { closed: closed_now, ..Query::of(request) };
+        let query = RouteQuery { closed: closed_now, ..RouteQuery::of(request) };
         // On one switch the second route would be the first.
         let room = if detached.is_hopeless && number > 0 { None } else { find(placement, &query) };
         let Some(room) = room else {
@@ -126,7 +126,7 @@ pub(crate) fn one_by_one(
 pub(crate) fn along_disjoint_paths(placement: &mut Placement, request: &Request) -> Result<Copies, Refusal> {
     let network = placement.network().clone();
     let detached = Detached::of(&network, request.from, request.to);
-    let query = Query::of(request);
+    let query = RouteQuery::of(request);
     let mut excluded = vec![false; network.links().len()];
     let mut reason = None;
     for _ in 0..MAX_CHOICES {
@@ -164,7 +164,7 @@ pub(crate) fn along_disjoint_paths(placement: &mut Placement, request: &Request)
 /// # Errors
 /// The promises that the first route without room would break. Earlier routes stay reserved.
 pub(crate) fn along(placement: &mut Placement, request: &Request, routes: &[Route]) -> Result<Copies, Refusal> {
-    let query = Query::of(request);
+    let query = RouteQuery::of(request);
     let mut copies = Copies { placed: Vec::new() };
     for route in routes {
         let found = placement.check(&query, route)?;
@@ -177,7 +177,7 @@ pub(crate) fn along(placement: &mut Placement, request: &Request, routes: &[Rout
 fn fill(
     placement: &mut Placement,
     request: &Request,
-    query: &Query,
+    query: &RouteQuery,
     paths: &[Vec<LinkId>],
 ) -> (Copies, Option<Refusal>) {
     let mut copies = Copies { placed: Vec::new() };
@@ -191,7 +191,7 @@ fn fill(
 }
 
 /// Returns the best queues of a path, or the obstacle there.
-fn on_path(placement: &Placement, query: &Query, path: &[LinkId]) -> Result<FoundRoute, Refusal> {
+fn on_path(placement: &Placement, query: &RouteQuery, path: &[LinkId]) -> Result<FoundRoute, Refusal> {
     if let Some(limit) = too_many_tags(placement, path.len()) {
         return Err(Refusal::TooManySwitches { limit });
     }

@@ -7,13 +7,13 @@ use wayleave_ledger::Ledger;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
-use super::Query;
+use super::RouteQuery;
 use super::exclusions::{Closed, Denial};
-use super::graph::Graph;
+use super::graph::QueueGraph;
 
 impl Denial {
     /// Returns `true` if the queue would admit the flow now.
-    pub(super) fn is_over(&self, ledger: &Ledger, query: &Query) -> bool {
+    pub(super) fn is_over(&self, ledger: &Ledger, query: &RouteQuery) -> bool {
         let waited = Time::from_nanos(self.waited);
         match self.input {
             Some(input) => query.fits(ledger, LinkId(self.link), self.queue, input, waited),
@@ -41,7 +41,7 @@ pub(super) struct LastLinks {
 
 impl LastLinks {
     /// Finds them: from wherever the flow comes, having waited as little as it can.
-    pub(super) fn scan_destination(&mut self, on: (&Graph, &Ledger, &Query), closed: &mut Closed) {
+    pub(super) fn scan_destination(&mut self, on: (&QueueGraph, &Ledger, &RouteQuery), closed: &mut Closed) {
         self.links.clear();
         let (graph, ledger, query) = on;
         for &LinkId(link) in ledger.network().links_into(query.to) {
@@ -56,7 +56,7 @@ impl LastLinks {
     }
 
     /// All of them, with all their queues.
-    pub(super) fn take_all(&mut self, graph: &Graph, ledger: &Ledger, query: &Query) {
+    pub(super) fn take_all(&mut self, graph: &QueueGraph, ledger: &Ledger, query: &RouteQuery) {
         let usable = |link: &&LinkId| query.carries(ledger, **link) && graph.fastest(link.0) < u64::MAX;
         let last = |link: &LinkId| LastLink {
             link: link.0,
@@ -69,7 +69,7 @@ impl LastLinks {
     }
 
     /// Returns the least delay from a switch to the destination, ns; [`u64::MAX`] if there is no path.
-    pub(super) fn delay_from(&self, graph: &Graph, switch: u32) -> u64 {
+    pub(super) fn delay_from(&self, graph: &QueueGraph, switch: u32) -> u64 {
         let through = |last: &LastLink| graph.between(switch, last.from_switch).saturating_add(last.delay);
         match self.links.as_slice() {
             [only] => through(only),

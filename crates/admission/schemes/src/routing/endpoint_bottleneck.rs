@@ -6,20 +6,20 @@
 //! admits it with its minimum delay so far, or only queues that are too slow together, there is no route. The result
 //! "stuck" is certain; the opposite result gives no information.
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 
-use super::Query;
+use super::RouteQuery;
 use super::exclusions::Denial;
-use super::graph::Graph;
+use super::graph::QueueGraph;
 
 /// Number of steps after which a search runs this check; a direct path through a fat tree takes twelve.
-pub(super) const DOUBTS: u32 = 24;
+pub(super) const MAX_CHECKS: u32 = 24;
 
 /// Returns `true` if the flow surely has no route. `denials` receives the denials of the check: while all of them
 /// hold, there is no route. The graph has to be prepared for its ends.
-pub(super) fn is_dead_end(on: (&Graph, &Ledger, &Query), denials: &mut Vec<Denial>) -> bool {
+pub(super) fn is_dead_end(on: (&QueueGraph, &Ledger, &RouteQuery), denials: &mut Vec<Denial>) -> bool {
     denials.clear();
     let (graph, ledger, query) = on;
     let mut look = EndpointScan { graph, ledger, query, denials };
@@ -30,9 +30,9 @@ pub(super) fn is_dead_end(on: (&Graph, &Ledger, &Query), denials: &mut Vec<Denia
 }
 
 struct EndpointScan<'a> {
-    graph: &'a Graph,
+    graph: &'a QueueGraph,
     ledger: &'a Ledger,
-    query: &'a Query,
+    query: &'a RouteQuery,
     denials: &'a mut Vec<Denial>,
 }
 
@@ -58,11 +58,11 @@ impl EndpointScan<'_> {
             if network.links_into(query.to).iter().any(|last| graph.tail_switch(last.0) == edge.head_switch) {
                 return None;
             }
-            let Some((waited, late)) = self.entered(up, Input::LOCAL, 0, start) else { continue };
+            let Some((waited, late)) = self.entered(up, PortInput::LOCAL, 0, start) else { continue };
             let arrived = start + waited + edge.constant;
             away.late.0 = away.late.0.min(late);
             for &LinkId(next) in network.links_to_switches(NodeId(edge.head)) {
-                let Some((budget, later)) = self.entered(next, Input::link(LinkId(up)), waited, arrived) else {
+                let Some((budget, later)) = self.entered(next, PortInput::link(LinkId(up)), waited, arrived) else {
                     continue;
                 };
                 let ahead = graph.edge(next);
@@ -76,7 +76,7 @@ impl EndpointScan<'_> {
 
     /// Returns the budget of the fastest queue of a link that admits the flow, if it can be in time from there. Also
     /// returns its excess over the link's minimum.
-    fn entered(&mut self, link: u32, input: Input, waited: u64, arrived: u64) -> Option<(u64, u64)> {
+    fn entered(&mut self, link: u32, input: PortInput, waited: u64, arrived: u64) -> Option<(u64, u64)> {
         let Self { graph, ledger, query, .. } = *self;
         let edge = graph.edge(link);
         if !query.carries(ledger, LinkId(link)) {
@@ -136,7 +136,7 @@ impl EndpointScan<'_> {
                 self.denials.push(Denial { link, queue: level.queue, input: None, waited: wait });
                 continue;
             }
-            let (input, waited) = (Input::link(LinkId(link)), wait + level.budget);
+            let (input, waited) = (PortInput::link(LinkId(link)), wait + level.budget);
             for queue in in_time.map(|last| last.queue) {
                 if query.fits(ledger, LinkId(last), queue, input, Time::from_nanos(waited)) {
                     return true;
@@ -152,7 +152,7 @@ impl EndpointScan<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use wayleave_contracts::Mix;
+    use wayleave_contracts::RequestMix;
     use wayleave_ledger::Model;
     use wayleave_scheme_api::{Admission, Refusal};
     use wayleave_topology::builders::{FatTree, LeafSpine, build};
@@ -163,7 +163,7 @@ mod tests {
     /// The search that counts broken promises does not use this check: in a dead end it has to find one on every
     /// path.
     #[test]
-    fn every_way_out_of_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
+    fn every_path_from_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
         let networks =
             [build::fat_tree(&FatTree::default()).unwrap(), build::leaf_spine(&LeafSpine::default()).unwrap()];
         for (network, scenario) in
@@ -172,10 +172,10 @@ mod tests {
             let model = Model::default();
             let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
             let (mut refused, mut dead_ends, mut denials) = (0, 0, Vec::new());
-            let mut graph = Graph::new(scheme.placement().ledger());
-            for contract in Mix::new(&network, scenario, 3).take(3000) {
+            let mut graph = QueueGraph::new(scheme.placement().ledger());
+            for contract in RequestMix::new(&network, scenario, 3).take(3000) {
                 let request = crate::request(&contract, &model);
-                let query = Query::of(&request);
+                let query = RouteQuery::of(&request);
                 graph.prepare(&network, query.to);
                 graph.prepare_waits(&network, query.from);
                 let is_stuck = is_dead_end((&graph, scheme.placement().ledger(), &query), &mut denials);

@@ -3,12 +3,12 @@
 //! Access is monotone in a flow's waiting time, and nearly independent of its input. So when one arrival is denied
 //! and no input could help ([`wayleave_ledger::Ledger::might_fit`]), later arrivals need not be tried at all.
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Rate, Time};
 
-use super::Query;
-use super::graph::{Edge, Graph};
+use super::RouteQuery;
+use super::graph::{Edge, QueueGraph};
 
 /// A queue that did not let the flow in.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Denial {
     pub(super) link: u32,
     pub(super) queue: u8,
     /// From where; `None` from anywhere.
-    pub(super) input: Option<Input>,
+    pub(super) input: Option<PortInput>,
     /// ns in the queues before.
     pub(super) waited: u64,
 }
@@ -61,7 +61,7 @@ impl Closed {
     }
 
     /// The first of a link's queues by budget, from the `from`-th on, that is not known to be closed.
-    pub(super) fn first_open(&self, graph: &Graph, edge: Edge, from: usize, waited: u64) -> Option<usize> {
+    pub(super) fn first_open(&self, graph: &QueueGraph, edge: Edge, from: usize, waited: u64) -> Option<usize> {
         (from..graph.levels(edge).len()).find(|&level| !self.is_closed(edge, level, waited))
     }
 
@@ -73,10 +73,10 @@ impl Closed {
     /// Returns `true` if the ledger admits the flow. A denial is recorded, because it also decides other arrivals.
     pub(super) fn enter(
         &mut self,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         link: u32,
         level: usize,
-        input: Input,
+        input: PortInput,
         waited: u64,
     ) -> bool {
         if self.is_known((graph, ledger, query), link, level, waited) {
@@ -100,7 +100,7 @@ impl Closed {
     /// Returns `true` if the queue is known to be closed, by this search or since an earlier one.
     fn is_known(
         &mut self,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         link: u32,
         level: usize,
         waited: u64,
@@ -117,14 +117,14 @@ impl Closed {
     }
 
     /// Returns `true` if a flow that was no larger was refused here, and nothing was released since.
-    fn was_refused(&self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) -> bool {
+    fn was_refused(&self, (ledger, query): (&Ledger, &RouteQuery), queue: usize, link: u32, waited: u64) -> bool {
         let refused = &self.refused[queue];
         query.rate >= refused.rate
             && query.burst_after(ledger, Time::from_nanos(waited)) >= refused.burst
             && ledger.releases(LinkId(link)) == refused.releases
     }
 
-    fn refuse(&mut self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) {
+    fn refuse(&mut self, (ledger, query): (&Ledger, &RouteQuery), queue: usize, link: u32, waited: u64) {
         let burst = query.burst_after(ledger, Time::from_nanos(waited));
         self.refused[queue] = RefusedFlow { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
     }
@@ -132,7 +132,7 @@ impl Closed {
     /// Returns `true` if any input could admit the flow; if not, the queue is closed.
     pub(super) fn might_enter(
         &mut self,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         link: u32,
         level: usize,
         waited: u64,
@@ -150,7 +150,7 @@ impl Closed {
         might
     }
 
-    fn close(&mut self, graph: &Graph, link: u32, level: usize, waited: u64) {
+    fn close(&mut self, graph: &QueueGraph, link: u32, level: usize, waited: u64) {
         let edge = graph.edge(link);
         self.entries[edge.queue_index(level)] = (self.search, waited);
         let queue = graph.levels(edge)[level].queue;

@@ -9,7 +9,7 @@ use wayleave_units::Time;
 
 /// Static view of the queue-level topology, with lower bounds that are computed when first asked for.
 #[derive(Clone, Debug)]
-pub struct Graph {
+pub struct QueueGraph {
     edges: Vec<Edge>,
     /// Each list of queues that some links have, once: links have few, which stay in a cache.
     levels: Vec<Level>,
@@ -66,11 +66,11 @@ pub(super) struct Level {
 #[derive(Clone, Copy, Debug)]
 pub struct LowerBounds<'a> {
     network: &'a Network,
-    graph: &'a Graph,
+    graph: &'a QueueGraph,
     last_links: &'a [LinkId],
 }
 
-impl Graph {
+impl QueueGraph {
     const FAR: u64 = u64::MAX;
 
     /// Of the network and the budgets of a ledger.
@@ -256,7 +256,7 @@ impl Graph {
         waits
     }
 
-    /// Lower bounds of the delay to `host`; [`Graph::prepare`] has to be called before.
+    /// Lower bounds of the delay to `host`; [`QueueGraph::prepare`] has to be called before.
     pub fn towards<'a>(&'a self, network: &'a Network, host: NodeId) -> LowerBounds<'a> {
         LowerBounds { network, graph: self, last_links: network.links_into(host) }
     }
@@ -318,10 +318,10 @@ impl Graph {
 
 /// Returns `true` if the constants of a path can outweigh the smallest budget.
 fn is_irregular(edges: &[Edge], levels: &[Level]) -> bool {
-    const LONGEST_WAY: u64 = 16;
+    const MAX_HOPS: u64 = 16;
     let constant = edges.iter().map(|edge| edge.constant).max().unwrap_or(0);
     let budget = levels.iter().map(|level| level.budget).min().unwrap_or(0);
-    constant > 0 && constant.saturating_mul(LONGEST_WAY) >= budget
+    constant > 0 && constant.saturating_mul(MAX_HOPS) >= budget
 }
 
 impl LowerBounds<'_> {

@@ -10,9 +10,9 @@
 use wayleave_ledger::Ledger;
 use wayleave_units::Time;
 
-use super::graph::Graph;
+use super::graph::QueueGraph;
 use super::least_cost::{CostWeights, Denied, LabelLimit, LeastCost, PricedRoute, Rules, SearchScope};
-use super::{LeastDelay, Query};
+use super::{LeastDelay, RouteQuery};
 use crate::costs::Cost;
 
 /// The relaxation prices lateness instead of forbidding it.
@@ -25,14 +25,14 @@ const MAX_STEPS: u32 = 64;
 ///
 /// `cost_bounds` holds, per switch, a lower bound of the cost from there to the destination; empty for none.
 pub fn search(
-    graph: &mut Graph,
+    graph: &mut QueueGraph,
     ledger: &Ledger,
-    query: &Query,
+    query: &RouteQuery,
     cost: &dyn Cost,
     cost_bounds: &[u64],
     (by_cost, by_delay): (&mut LeastCost, &mut LeastDelay),
 ) -> Option<PricedRoute> {
-    let mut weighted = |graph: &mut Graph, cost_factor: u64, delay_factor: u64| {
+    let mut weighted = |graph: &mut QueueGraph, cost_factor: u64, delay_factor: u64| {
         let weigh = CostWeights { cost, cost_factor, delay_factor, cost_bounds };
         by_cost.search(graph, ledger, query, &weigh, RULES)
     };

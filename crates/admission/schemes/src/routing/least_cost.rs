@@ -7,18 +7,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::destination_links::LastLinks;
-use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
+use super::endpoint_bottleneck::{MAX_CHECKS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
-use super::graph::{Graph, Level};
+use super::graph::{Level, QueueGraph};
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
-use super::{FoundRoute, Query, hop};
+use super::{FoundRoute, RouteQuery, hop};
 use crate::costs::Cost;
 
 /// Weight of a queue in a search: `cost_factor x cost + delay_factor x delay`.
@@ -128,7 +128,7 @@ const BROKEN: u128 = 1 << 100;
 
 impl LeastCost {
     /// For this network.
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &QueueGraph) -> Self {
         let links = graph.link_count();
         Self {
             labels: Vec::new(),
@@ -146,9 +146,9 @@ impl LeastCost {
     /// The lightest route that the ledger has room for, and that meets the deadline if one is given.
     pub fn search(
         &mut self,
-        graph: &mut Graph,
+        graph: &mut QueueGraph,
         ledger: &Ledger,
-        query: &Query,
+        query: &RouteQuery,
         weigh: &CostWeights<'_>,
         rules: Rules,
     ) -> Option<PricedRoute> {
@@ -180,8 +180,8 @@ impl LeastCost {
         })
     }
 
-    /// One search, of at most `patience` labels.
-    fn run(&mut self, run: &Run<'_>, patience: Option<usize>) -> Result<Option<PricedRoute>, SearchAborted> {
+    /// One search, of at most `step_limit` labels.
+    fn run(&mut self, run: &Run<'_>, step_limit: Option<usize>) -> Result<Option<PricedRoute>, SearchAborted> {
         self.begin();
         let start = run.start();
         for &link in run.ledger.network().links_to_switches(run.query.from) {
@@ -204,7 +204,7 @@ impl LeastCost {
             if head == run.query.to.0 {
                 return Ok(Some(self.found(&label)));
             }
-            if patience.is_some_and(|patience| self.labels.len() > patience) {
+            if step_limit.is_some_and(|step_limit| self.labels.len() > step_limit) {
                 return Err(SearchAborted);
             }
             self.expand(run, id, &label, head);
@@ -393,7 +393,7 @@ impl LeastCost {
         true
     }
 
-    fn admits(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
+    fn admits(&mut self, run: &Run<'_>, label: &Label, input: PortInput, waited: Time) -> bool {
         if run.denied == Denied::Ignore {
             return !run.ledger.is_closed(LinkId(label.link));
         }
@@ -409,15 +409,15 @@ impl LeastCost {
     }
 
     /// Returns the input of a label's traffic, and its waiting time before this queue.
-    fn arrival(&self, label: &Label) -> (Input, Time) {
+    fn arrival(&self, label: &Label) -> (PortInput, Time) {
         if label.parent == NONE {
-            return (Input::LOCAL, Time::ZERO);
+            return (PortInput::LOCAL, Time::ZERO);
         }
         let parent = &self.labels[label.parent as usize];
-        (Input::link(LinkId(parent.link)), Time::from_nanos(parent.waited))
+        (PortInput::link(LinkId(parent.link)), Time::from_nanos(parent.waited))
     }
 
-    fn is_on_path(&self, graph: &Graph, id: u32, node: u32) -> bool {
+    fn is_on_path(&self, graph: &QueueGraph, id: u32, node: u32) -> bool {
         let mut at = id;
         while at != NONE {
             let label = &self.labels[at as usize];
@@ -446,9 +446,9 @@ impl LeastCost {
 
 /// Input of one search.
 struct Run<'a> {
-    graph: &'a Graph,
+    graph: &'a QueueGraph,
     ledger: &'a Ledger,
-    query: &'a Query,
+    query: &'a RouteQuery,
     weigh: &'a CostWeights<'a>,
     deadline: u64,
     denied: Denied,
@@ -466,7 +466,7 @@ impl Run<'_> {
     /// Returns the number of steps after which the search checks if the flow is stuck: an exact search follows others
     /// that found nothing.
     fn dead_ends(&self) -> u32 {
-        if self.labels == LabelLimit::Undominated { 1 } else { DOUBTS }
+        if self.labels == LabelLimit::Undominated { 1 } else { MAX_CHECKS }
     }
 
     /// Returns `true` if only routes in time with room in the ledger count.

@@ -4,18 +4,18 @@
 //! an unloaded network is crossed in a straight line. A slower queue of a link is tried only when the faster one is
 //! denied (reached through the faster one, it could only be reached later). Hosts are never expanded.
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_topology::{LinkId, NodeId, Route};
 use wayleave_units::Time;
 
 use super::buckets::Buckets;
 use super::destination_links::LastLinks;
-use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
+use super::endpoint_bottleneck::{MAX_CHECKS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
-use super::graph::{Graph, Level};
+use super::graph::{Level, QueueGraph};
 use super::residual_bounds::ResidualBounds;
-use super::{FoundRoute, Query, hop};
+use super::{FoundRoute, RouteQuery, hop};
 
 const NONE: u32 = u32::MAX;
 
@@ -67,7 +67,7 @@ pub struct LeastDelay {
 
 impl LeastDelay {
     /// For this network.
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &QueueGraph) -> Self {
         let links = graph.link_count();
         Self {
             labels: vec![Label::default(); links],
@@ -81,7 +81,7 @@ impl LeastDelay {
     }
 
     /// The route of least delay that the ledger has room for, if it meets the deadline.
-    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Option<FoundRoute> {
+    pub fn search(&mut self, graph: &mut QueueGraph, ledger: &Ledger, query: &RouteQuery) -> Option<FoundRoute> {
         let network = ledger.network();
         graph.prepare(network, query.to);
         graph.prepare_waits(network, query.from);
@@ -94,10 +94,10 @@ impl LeastDelay {
             Outcome::Nothing => None,
             Outcome::Impatient => {
                 let delay = |link: u32, level: &Level| level.budget + graph.edge(link).constant;
-                let way = |switch| graph.wait_at(network, query.from, switch);
+                let estimate = |switch| graph.wait_at(network, query.from, switch);
                 let floor = |switch| self.last.delay_from(graph, switch);
                 let on = (graph, ledger, query);
-                self.residual.refresh(on, &self.last, delay, way, floor, &mut self.closed);
+                self.residual.refresh(on, &self.last, delay, estimate, floor, &mut self.closed);
                 match self.run(graph, ledger, query, None) {
                     Outcome::Found(last) => Some(self.found(last)),
                     Outcome::Nothing | Outcome::Impatient => None,
@@ -106,8 +106,8 @@ impl LeastDelay {
         }
     }
 
-    /// One search, of at most `patience` steps.
-    fn run(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, patience: Option<u32>) -> Outcome {
+    /// One search, of at most `step_limit` steps.
+    fn run(&mut self, graph: &QueueGraph, ledger: &Ledger, query: &RouteQuery, step_limit: Option<u32>) -> Outcome {
         self.begin();
         let deadline = query.deadline.as_nanos();
         let carries = |link: &&LinkId| query.carries(ledger, **link);
@@ -121,10 +121,10 @@ impl LeastDelay {
         let mut steps = 0;
         while let Some((key, step)) = self.open.pop() {
             steps += 1;
-            if patience.is_some_and(|patience| steps > patience) {
+            if step_limit.is_some_and(|step_limit| steps > step_limit) {
                 return Outcome::Impatient;
             }
-            if steps == DOUBTS && self.is_stuck((graph, ledger, query)) {
+            if steps == MAX_CHECKS && self.is_stuck((graph, ledger, query)) {
                 return Outcome::Nothing;
             }
             match step {
@@ -143,12 +143,12 @@ impl LeastDelay {
     }
 
     /// Returns the least delay from a switch to the destination, ns; [`u64::MAX`] if there is no path.
-    fn rest(&self, graph: &Graph, switch: u32) -> u64 {
+    fn rest(&self, graph: &QueueGraph, switch: u32) -> u64 {
         self.residual.at(switch).unwrap_or_else(|| self.last.delay_from(graph, switch))
     }
 
     /// Returns `true` if any queue on these links that denied access during the last search would admit the flow now.
-    pub fn would_help(&self, ledger: &Ledger, query: &Query, freed: impl Fn(LinkId) -> bool) -> bool {
+    pub fn would_help(&self, ledger: &Ledger, query: &RouteQuery, freed: impl Fn(LinkId) -> bool) -> bool {
         self.closed.denials.iter().any(|denial| freed(LinkId(denial.link)) && denial.is_over(ledger, query))
     }
 
@@ -158,7 +158,7 @@ impl LeastDelay {
     }
 
     /// Returns `true` if the links at its ends admit the flow nowhere; then their denials are those of the search.
-    fn is_stuck(&mut self, on: (&Graph, &Ledger, &Query)) -> bool {
+    fn is_stuck(&mut self, on: (&QueueGraph, &Ledger, &RouteQuery)) -> bool {
         let is_stuck = is_dead_end(on, &mut self.at_ends);
         if is_stuck {
             std::mem::swap(&mut self.closed.denials, &mut self.at_ends);
@@ -185,9 +185,9 @@ impl LeastDelay {
     #[allow(clippy::too_many_arguments, reason = "the parts of one step; a struct for one call would hide nothing")]
     fn enter(
         &mut self,
-        graph: &Graph,
+        graph: &QueueGraph,
         ledger: &Ledger,
-        query: &Query,
+        query: &RouteQuery,
         key: u64,
         link: u32,
         parent: u32,
@@ -202,7 +202,7 @@ impl LeastDelay {
         } else {
             self.labels[parent as usize]
         };
-        let input = if parent == NONE { Input::LOCAL } else { Input::link(LinkId(parent)) };
+        let input = if parent == NONE { PortInput::LOCAL } else { PortInput::link(LinkId(parent)) };
         if !self.closed.enter((graph, ledger, query), link, level as usize, input, before.waited) {
             if let Some(next) = self.closed.first_open(graph, edge, level as usize + 1, before.waited) {
                 let rest = if edge.head == query.to.0 { 0 } else { self.rest(graph, edge.head_switch) };
@@ -228,7 +228,15 @@ impl LeastDelay {
     /// before (up to `after`), and schedules the next ones.
     ///
     /// Residual bounds leave out queues that deny access, so the fastest queue of a link can promise less than `key`.
-    fn expand(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, key: u64, link: u32, after: Option<u64>) {
+    fn expand(
+        &mut self,
+        graph: &QueueGraph,
+        ledger: &Ledger,
+        query: &RouteQuery,
+        key: u64,
+        link: u32,
+        after: Option<u64>,
+    ) {
         let (label, edge) = (self.labels[link as usize], graph.edge(link));
         let mut next = u64::MAX;
         let mut consider = |this: &mut Self, out: u32, level: u32, rest: u64| {
@@ -260,7 +268,7 @@ impl LeastDelay {
     }
 
     /// Returns `true` if `node` was left on the path to `link`, or is its head.
-    fn is_on_path(&self, graph: &Graph, link: u32, node: u32) -> bool {
+    fn is_on_path(&self, graph: &QueueGraph, link: u32, node: u32) -> bool {
         let mut at = link;
         while at != NONE {
             if graph.edge(at).from == node {

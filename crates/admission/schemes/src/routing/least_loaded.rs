@@ -9,22 +9,22 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wayleave_ledger::{Input, Ledger};
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::endpoint_bottleneck::is_dead_end;
 use super::exclusions::Denial;
-use super::graph::{Edge, Graph};
+use super::graph::{Edge, QueueGraph};
 use super::least_delay::LeastDelay;
 use super::paths::SwitchPaths;
-use super::{FoundRoute, Query, hop};
+use super::{FoundRoute, RouteQuery, hop};
 use crate::costs::{Prices, QueueCosts, Scarcity};
 
 /// The search, with its memory.
 #[derive(Clone, Debug)]
 pub struct LeastLoaded {
-    ways: SwitchPaths,
+    switch_paths: SwitchPaths,
     prices: Prices,
     offers: Vec<PathOffer>,
     /// Price of each link of the paths between two switches.
@@ -56,7 +56,7 @@ struct PathOffer {
     up: LinkId,
     down: LinkId,
     /// Its number among the paths between their switches.
-    way: u32,
+    path: u32,
 }
 
 /// A link of the path for which queues are chosen.
@@ -96,7 +96,7 @@ impl LeastLoaded {
     /// For a ledger's network.
     pub fn new(ledger: &Ledger, scarcity: Scarcity) -> Self {
         Self {
-            ways: SwitchPaths::default(),
+            switch_paths: SwitchPaths::default(),
             prices: Prices::new(ledger, scarcity),
             offers: Vec::new(),
             priced: Vec::new(),
@@ -109,7 +109,7 @@ impl LeastLoaded {
     }
 
     /// Searches for a route in time with room in the ledger, along the least loaded path that has one.
-    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> LeastLoadedResult {
+    pub fn search(&mut self, graph: &mut QueueGraph, ledger: &Ledger, query: &RouteQuery) -> LeastLoadedResult {
         let network = ledger.network();
         ledger.fetch(network.links_to_switches(query.from).iter().chain(network.links_into(query.to)).copied());
         graph.prepare(network, query.to);
@@ -123,7 +123,7 @@ impl LeastLoaded {
     /// Searches along one path after the other.
     fn search_stored_paths(
         &mut self,
-        (graph, ledger, query): (&mut Graph, &Ledger, &Query),
+        (graph, ledger, query): (&mut QueueGraph, &Ledger, &RouteQuery),
         links: &mut Vec<u32>,
     ) -> LeastLoadedResult {
         for number in 0..TRIES {
@@ -139,7 +139,9 @@ impl LeastLoaded {
             let graph = &*graph;
             links.clear();
             links.push(offer.up.0);
-            links.extend(self.ways.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).path(offer.way));
+            links.extend(
+                self.switch_paths.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).path(offer.path),
+            );
             links.push(offer.down.0);
             ledger.fetch(links[1..links.len() - 1].iter().map(|&link| LinkId(link)));
             if let Some(found) = self.cheapest_queues((graph, ledger, query), links) {
@@ -163,9 +165,9 @@ impl LeastLoaded {
     }
 
     /// Collects all short paths with rate to spare.
-    fn gather(&mut self, graph: &Graph, ledger: &Ledger, query: &Query) {
+    fn gather(&mut self, graph: &QueueGraph, ledger: &Ledger, query: &RouteQuery) {
         let network = ledger.network();
-        let Self { ways, prices, offers, priced, .. } = self;
+        let Self { switch_paths, prices, offers, priced, .. } = self;
         offers.clear();
         let rate = query.rate.bits_per_second() as f64;
         let takes_all = query.closed.is_none() && query.max_frame.is_none();
@@ -179,14 +181,14 @@ impl LeastLoaded {
                 if outer == f64::INFINITY {
                     continue;
                 }
-                let between = ways.between(graph, network, ends(graph, up, down));
+                let between = switch_paths.between(graph, network, ends(graph, up, down));
                 priced.clear();
                 priced.extend(between.links.iter().map(|&link| price(LinkId(link))));
                 let mut number = 0;
                 between.sums(priced, |sum| {
                     let price = outer + sum;
                     if price < f64::INFINITY {
-                        offers.push(PathOffer { price, up, down, way: number });
+                        offers.push(PathOffer { price, up, down, path: number });
                     }
                     number += 1;
                 });
@@ -197,7 +199,7 @@ impl LeastLoaded {
     /// Returns the queues of least cost along a path that meet the deadline and admit the flow.
     fn cheapest_queues(
         &mut self,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         links: &[u32],
     ) -> Option<FoundRoute> {
         let prefers = Prefers::of(&self.prices, ledger, query, links);
@@ -220,7 +222,7 @@ impl LeastLoaded {
     /// needless when their turn comes: a label that is no dearer and has waited no longer is there already.
     fn open_queues(
         &mut self,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         prefers: Prefers,
         parent: u32,
         before: Label,
@@ -256,7 +258,7 @@ impl LeastLoaded {
     }
 
     /// The cheapest label that no other makes needless and that its queue lets in.
-    fn next(&mut self, ledger: &Ledger, query: &Query) -> Option<(u32, Label)> {
+    fn next(&mut self, ledger: &Ledger, query: &RouteQuery) -> Option<(u32, Label)> {
         while let Some((_, _, id)) = self.open.pop() {
             let label = self.labels[id as usize];
             let at = label.place as usize - 1;
@@ -265,8 +267,10 @@ impl LeastLoaded {
                 continue;
             }
             let (input, waited) = match at.checked_sub(1) {
-                Some(previous) => (Input::link(self.places[previous].link), self.labels[label.parent as usize].waited),
-                None => (Input::LOCAL, 0),
+                Some(previous) => {
+                    (PortInput::link(self.places[previous].link), self.labels[label.parent as usize].waited)
+                }
+                None => (PortInput::LOCAL, 0),
             };
             if query.fits(ledger, place.link, label.queue, input, Time::from_nanos(waited)) {
                 self.places[at].least_waited = label.waited;
@@ -280,7 +284,7 @@ impl LeastLoaded {
     /// links.
     fn prefetch(
         &mut self,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         prefers: Prefers,
         links: &[u32],
     ) -> Option<()> {
@@ -330,7 +334,7 @@ enum Prefers {
 }
 
 impl Prefers {
-    fn of(prices: &Prices, ledger: &Ledger, query: &Query, links: &[u32]) -> Self {
+    fn of(prices: &Prices, ledger: &Ledger, query: &RouteQuery, links: &[u32]) -> Self {
         let line = links.first().map_or(0, |&first| ledger.network().link(LinkId(first)).rate.bits_per_second());
         let is_large = query.rate.bits_per_second() as f64 >= prices.scarcity().large * line as f64;
         if is_large { Self::Speed } else { Self::Plenty }
@@ -340,7 +344,7 @@ impl Prefers {
     fn costs(
         self,
         prices: &mut Prices,
-        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        (graph, ledger, query): (&QueueGraph, &Ledger, &RouteQuery),
         link: LinkId,
         edge: Edge,
         waited: u64,
@@ -365,6 +369,6 @@ impl Prefers {
 const MAX_LINKS: usize = 64;
 
 /// The switches behind a host's link and before another's.
-fn ends(graph: &Graph, up: LinkId, down: LinkId) -> (u32, u32) {
+fn ends(graph: &QueueGraph, up: LinkId, down: LinkId) -> (u32, u32) {
     (graph.edge(up.0).head_switch, graph.tail_switch(down.0))
 }

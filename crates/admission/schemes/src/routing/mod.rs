@@ -6,7 +6,7 @@
 //! with a smaller burst and is admitted wherever a later one would be. With another cost, labels are pairs (cost,
 //! delay) under dominance.
 //!
-//! - [`Graph`]: static data: budgets, constants, lower bounds of the delay from every node to a destination;
+//! - [`QueueGraph`]: static data: budgets, constants, lower bounds of the delay from every node to a destination;
 //! - [`LeastDelay`]: goal-directed search by delay, the hot path;
 //! - [`LeastCost`]: label-setting search by (cost, delay);
 //! - [`LeastLoaded`]: the cheapest queues along the least used of the short paths;
@@ -25,22 +25,22 @@ mod paths;
 mod residual_bounds;
 mod shortest;
 
-pub use graph::{Graph, LowerBounds};
+pub use graph::{LowerBounds, QueueGraph};
 pub use least_cost::{CostWeights, Denied, LabelLimit, LeastCost, PricedRoute, Rules, SearchScope};
 pub use least_delay::LeastDelay;
 pub use least_loaded::{LeastLoaded, LeastLoadedResult};
 
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
-use wayleave_ledger::{Input, Ledger};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{Ledger, PortInput};
 use wayleave_scheme_api::Request;
 use wayleave_topology::{Hop, LinkId, NodeId, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// Request of a search.
 #[derive(Clone, Debug)]
-pub struct Query {
+pub struct RouteQuery {
     /// The sending host.
     pub from: NodeId,
     /// The receiving host.
@@ -57,7 +57,7 @@ pub struct Query {
     pub closed: Option<Arc<[bool]>>,
 }
 
-impl Query {
+impl RouteQuery {
     /// The query of a request.
     pub fn of(request: &Request) -> Self {
         Self {
@@ -72,9 +72,9 @@ impl Query {
     }
 
     /// The query of a flow that is admitted already.
-    pub fn of_flow(graph: &Graph, demand: &Demand, route: &Route, deadline: Time) -> Option<Self> {
+    pub fn of_flow(graph: &QueueGraph, demand: &BucketDemand, route: &Route, deadline: Time) -> Option<Self> {
         let (from, to) = graph.ends(route)?;
-        let Demand { rate, burst, max_frame } = *demand;
+        let BucketDemand { rate, burst, max_frame } = *demand;
         Some(Self { from, to, rate, burst: burst.into(), deadline, max_frame, closed: None })
     }
 
@@ -84,7 +84,7 @@ impl Query {
     }
 
     /// Returns `true` if the ledger admits the flow into a queue after `waited` in the queues before.
-    fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: Input, waited: Time) -> bool {
+    fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: PortInput, waited: Time) -> bool {
         ledger.fits(link, queue, input, self.rate, self.burst_after(ledger, waited))
     }
 

@@ -2,8 +2,8 @@
 
 use wayleave_topology::{Network, NodeId};
 
-use super::Query;
-use super::graph::Graph;
+use super::RouteQuery;
+use super::graph::QueueGraph;
 
 /// Set of links on such paths between two hosts.
 pub(super) struct Shortest<'a> {
@@ -29,14 +29,14 @@ struct Single<'a> {
 
 impl<'a> Shortest<'a> {
     /// Between the ends of a query, for which the graph is prepared.
-    pub(super) fn new(graph: &'a Graph, network: &'a Network, query: &Query) -> Self {
+    pub(super) fn new(graph: &'a QueueGraph, network: &'a Network, query: &RouteQuery) -> Self {
         let (from, to) = (query.from, query.to);
         let total = graph.towards(network, to).of_host(from);
         Self { network, from, to, total, single: Single::new(graph, network, from, to) }
     }
 
     /// Returns `true` if a link is on one of the paths.
-    pub(super) fn passes(&self, graph: &Graph, link: u32) -> bool {
+    pub(super) fn passes(&self, graph: &QueueGraph, link: u32) -> bool {
         let edge = graph.edge(link);
         let (is_first, is_last) = (edge.from == self.from.0, edge.head == self.to.0);
         let tail = graph.tail_switch(link);
@@ -55,7 +55,7 @@ impl<'a> Shortest<'a> {
 }
 
 impl<'a> Single<'a> {
-    fn new(graph: &'a Graph, network: &Network, from: NodeId, to: NodeId) -> Option<Self> {
+    fn new(graph: &'a QueueGraph, network: &Network, from: NodeId, to: NodeId) -> Option<Self> {
         let (&[up], &[down]) = (network.links_to_switches(from), network.links_into(to)) else { return None };
         let first = graph.levels(graph.edge(up.0)).first()?.budget;
         let waits = graph.waits_from(graph.edge(up.0).head_switch)?;

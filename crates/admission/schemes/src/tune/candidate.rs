@@ -12,15 +12,15 @@ pub struct Candidate {
     /// Of latency contracts.
     pub params: Params,
     /// Of the classes below them; none where all queues are for latency contracts and best effort.
-    pub division: Option<Division>,
+    pub division: Option<PortDivision>,
 }
 
 /// Division of ports among classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Division {
+pub struct PortDivision {
     /// The classes, with their weights.
     pub classes: Classes,
-    /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
+    /// Maximum queueing delay of the guaranteed class on links that carry minima with a time.
     pub guaranteed_budget: Time,
     /// `true` if weights and that budget are varied as well: only if some contracts depend on them.
     pub is_free: bool,
@@ -35,7 +35,7 @@ impl From<Params> for Candidate {
     }
 }
 
-impl Division {
+impl PortDivision {
     /// As a topology has it.
     pub fn new(classes: Classes, is_free: bool) -> Self {
         Self { classes, guaranteed_budget: Settings::default().guaranteed_budget, is_free }
@@ -63,7 +63,7 @@ impl Division {
         }
         for (times, by) in [(2, 3), (3, 2)] {
             let budget = Time::from_nanos(self.guaranteed_budget.as_nanos() * times / by);
-            steps.push((format!("guaranteed budget {budget}"), Self { guaranteed_budget: budget, ..*self }));
+            steps.push((format!("guaranteed budget {budget:#}"), Self { guaranteed_budget: budget, ..*self }));
         }
         steps
     }
@@ -109,9 +109,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_keep_the_part_of_best_effort_and_leave_every_class_something() {
+    fn steps_keep_the_part_of_best_effort_and_leave_every_class_a_part() {
         let usual = Classes::default();
-        let (mut seen, mut left) = (Vec::new(), vec![Division::new(usual, true)]);
+        let (mut seen, mut left) = (Vec::new(), vec![PortDivision::new(usual, true)]);
         while let Some(here) = left.pop().filter(|_| seen.len() < 500) {
             for (_, next) in here.steps() {
                 let Classes { guaranteed, objective, best_effort, .. } = next.classes;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_asks_for_minima_weights_stay() {
-        assert_eq!(Division::new(Classes::default(), false).steps(), []);
+    fn weights_stay_without_requests_for_minima() {
+        assert_eq!(PortDivision::new(Classes::default(), false).steps(), []);
     }
 }

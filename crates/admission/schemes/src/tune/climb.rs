@@ -6,12 +6,12 @@ use wayleave_units::Time;
 
 use crate::admission::chameleon::{Allocation, Params, Rerouting, Routing};
 use crate::costs::Scarcity;
-use crate::tune::candidate::{Candidate, Division};
-use crate::tune::fill::{ListLength, Objective, Sample, Score, fill_all};
+use crate::tune::candidate::{Candidate, PortDivision};
+use crate::tune::fill::{ListLength, Score, TuneObjective, TuneSample, fill_all};
 
 /// A candidate with a name, and their result on the training samples.
 #[derive(Clone, Debug)]
-pub struct Method {
+pub struct TunedMethod {
     /// As it is called in tables.
     pub name: String,
     /// The candidate.
@@ -45,7 +45,7 @@ pub fn methods() -> [(&'static str, Params); 4] {
 
 /// Returns the methods as candidates. If queues are divided among classes, the scheme for all kinds has only one
 /// route search.
-pub fn starts(division: Option<Division>) -> Vec<(String, Candidate)> {
+pub fn starts(division: Option<PortDivision>) -> Vec<(String, Candidate)> {
     let usual = Params::default().routing;
     let is_there = |(_, params): &(&str, Params)| division.is_none() || params.routing == usual;
     let methods = methods().into_iter().filter(is_there);
@@ -57,24 +57,24 @@ pub fn starts(division: Option<Division>) -> Vec<(String, Candidate)> {
 /// # Errors
 /// Never for samples on one network: steps keep to budgets that it can have.
 pub fn climb(
-    samples: &[Sample],
-    division: Option<Division>,
-    objective: Objective,
+    samples: &[TuneSample],
+    division: Option<PortDivision>,
+    objective: TuneObjective,
     effort: SearchBudget,
-    mut seen: impl FnMut(usize, &Method),
-) -> Result<Vec<Method>, LedgerError> {
+    mut seen: impl FnMut(usize, &TunedMethod),
+) -> Result<Vec<TunedMethod>, LedgerError> {
     let starts = starts(division);
     let (length, samples) = if objective.needs_whole_list() {
         let candidates = starts.iter().map(|(_, candidate)| candidate);
-        (ListLength::Whole, Sample::cut_to(samples, candidates, effort.list, effort.threads)?)
+        (ListLength::Whole, TuneSample::cut_to(samples, candidates, effort.list, effort.threads)?)
     } else {
         (ListLength::FirstRefusal, samples.to_vec())
     };
-    let mut tried: Vec<Method> = Vec::new();
-    let mut attempt = |name: String, candidate: Candidate, tried: &mut Vec<Method>| -> Result<f64, LedgerError> {
+    let mut tried: Vec<TunedMethod> = Vec::new();
+    let mut attempt = |name: String, candidate: Candidate, tried: &mut Vec<TunedMethod>| -> Result<f64, LedgerError> {
         let scores = fill_all(&samples, &candidate, length, effort.threads)?;
         let value = mean(&scores, objective);
-        tried.push(Method { name, candidate, value });
+        tried.push(TunedMethod { name, candidate, value });
         if let Some(method) = tried.last() {
             seen(tried.len(), method);
         }
@@ -84,7 +84,7 @@ pub fn climb(
         attempt(name, candidate, &mut tried)?;
     }
     let Some(network) = samples.first().map(|sample| &sample.network) else { return Ok(tried) };
-    let best = |tried: &[Method]| tried.iter().max_by(|a, b| a.value.total_cmp(&b.value)).cloned();
+    let best = |tried: &[TunedMethod]| tried.iter().max_by(|a, b| a.value.total_cmp(&b.value)).cloned();
     let Some(mut here) = best(&tried) else { return Ok(tried) };
     let allocation = &mut here.candidate.params.allocation;
     *allocation = spelled_out(allocation, network, division.as_ref());
@@ -100,7 +100,7 @@ pub fn climb(
             }
             let value = attempt(step.clone(), candidate.clone(), &mut tried)?;
             if value > here.value {
-                here = Method { name: step, candidate, value };
+                here = TunedMethod { name: step, candidate, value };
                 has_moved = true;
             }
         }
@@ -109,12 +109,12 @@ pub fn climb(
     Ok(tried)
 }
 
-fn mean(scores: &[Score], objective: Objective) -> f64 {
+fn mean(scores: &[Score], objective: TuneObjective) -> f64 {
     scores.iter().map(|score| objective.of(score)).sum::<f64>() / scores.len().max(1) as f64
 }
 
 /// The paper's table written as budgets, so that each can be changed: those of the largest port.
-fn spelled_out(allocation: &Allocation, network: &Network, division: Option<&Division>) -> Allocation {
+fn spelled_out(allocation: &Allocation, network: &Network, division: Option<&PortDivision>) -> Allocation {
     let switch = allocation.switch.clone().or_else(|| {
         let ports = network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
         let most = ports.map(|(_, link)| network.port(link.port).queues.len()).max()?;
@@ -126,7 +126,7 @@ fn spelled_out(allocation: &Allocation, network: &Network, division: Option<&Div
 
 /// Returns the candidates that differ by one change: of weights first, which decide for most.
 fn around(here: &Candidate, network: &Network) -> Vec<(String, Candidate)> {
-    let weights = here.division.iter().flat_map(Division::steps);
+    let weights = here.division.iter().flat_map(PortDivision::steps);
     let weights = weights.map(|(name, division)| (name, Candidate { division: Some(division), ..here.clone() }));
     let is_there = |(_, params): &(String, Params)| here.division.is_none() || params.routing == here.params.routing;
     let params = steps(&here.params, network).into_iter().filter(is_there);
@@ -199,5 +199,5 @@ fn changed(budgets: &[Time], most: usize) -> Vec<Vec<Time>> {
 }
 
 fn list(budgets: &[Time]) -> String {
-    budgets.iter().map(Time::to_string).collect::<Vec<_>>().join(",")
+    budgets.iter().map(|budget| format!("{budget:#}")).collect::<Vec<_>>().join(", ")
 }

@@ -48,7 +48,7 @@ impl TuneGoal {
 
 /// One list of requests on one network.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct TuneSample {
     /// The network.
     pub network: Arc<Network>,
     /// Counting of bytes and frames.
@@ -57,7 +57,7 @@ pub struct Sample {
     pub requests: Vec<(TuneGoal, Option<Category>)>,
 }
 
-impl Sample {
+impl TuneSample {
     /// Returns lists for comparing methods. The length of each is `times` the number of requests that the best method
     /// admits until its first refusal. So all methods are offered equal lists.
     ///
@@ -131,17 +131,17 @@ pub struct Score {
 
 /// Objective of the tuning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Objective {
+pub enum TuneObjective {
     /// Flows until the first refusal.
     #[default]
     UntilRefusal,
     /// Flows out of the whole list.
     Flows,
-    /// Their bit rate.
+    /// Bit rate admitted from a long list.
     Rate,
 }
 
-impl Objective {
+impl TuneObjective {
     /// Returns `true` if requests after the first refusal matter.
     pub fn needs_whole_list(self) -> bool {
         self != Self::UntilRefusal
@@ -170,7 +170,7 @@ pub enum ListLength {
 ///
 /// # Errors
 /// If the budgets do not fit the network.
-pub fn fill(sample: &Sample, candidate: &Candidate, length: ListLength) -> Result<Score, LedgerError> {
+pub fn fill(sample: &TuneSample, candidate: &Candidate, length: ListLength) -> Result<Score, LedgerError> {
     let mut scheme = scheme(sample, candidate)?;
     let mut score =
         Score { until_refusal: 0, was_refused: false, all: AdmittedTotals::default(), categories: Default::default() };
@@ -197,7 +197,7 @@ pub fn fill(sample: &Sample, candidate: &Candidate, length: ListLength) -> Resul
 }
 
 /// The scheme that a candidate is about.
-fn scheme(sample: &Sample, candidate: &Candidate) -> Result<Box<dyn Admission>, LedgerError> {
+fn scheme(sample: &TuneSample, candidate: &Candidate) -> Result<Box<dyn Admission>, LedgerError> {
     let Candidate { params, division } = candidate;
     let Some(division) = division else {
         return Ok(Box::new(Chameleon::new(sample.network.clone(), sample.model, params.clone())?));
@@ -214,13 +214,13 @@ fn scheme(sample: &Sample, candidate: &Candidate) -> Result<Box<dyn Admission>, 
 /// # Errors
 /// As [`fill`].
 pub fn fill_all(
-    samples: &[Sample],
+    samples: &[TuneSample],
     candidate: &Candidate,
     length: ListLength,
     threads: usize,
 ) -> Result<Vec<Score>, LedgerError> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.clamp(1, samples.len().max(1))).build();
-    let fill = |sample: &Sample| fill(sample, candidate, length);
+    let fill = |sample: &TuneSample| fill(sample, candidate, length);
     let scores: Vec<Result<Score, LedgerError>> = match pool {
         Ok(pool) => pool.install(|| samples.par_iter().with_max_len(1).map(fill).collect()),
         // A machine without another thread has this one.

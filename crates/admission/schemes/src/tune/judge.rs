@@ -3,11 +3,11 @@
 use wayleave_ledger::LedgerError;
 
 use crate::tune::candidate::Candidate;
-use crate::tune::fill::{ListLength, Objective, Sample, Score, fill_all};
+use crate::tune::fill::{ListLength, Score, TuneObjective, TuneSample, fill_all};
 
 /// Results of a method on the judging samples: means, with half the width of their 95 % confidence intervals.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct MethodSummary {
     /// The method.
     pub name: String,
     /// The candidate.
@@ -28,7 +28,7 @@ pub struct Summary {
 #[derive(Clone, Debug)]
 pub struct MethodScores {
     /// In the order of the candidates.
-    pub summaries: Vec<Summary>,
+    pub summaries: Vec<MethodSummary>,
     /// The one with the largest mean of the objective: so never one that the paper's method, which is among them, beats.
     pub choice: usize,
 }
@@ -38,13 +38,13 @@ pub struct MethodScores {
 /// # Errors
 /// If the budgets do not fit the network.
 pub fn judge(
-    samples: &[Sample],
+    samples: &[TuneSample],
     candidates: Vec<(String, Candidate)>,
-    objective: Objective,
+    objective: TuneObjective,
     (list, threads): (usize, usize),
     mut seen: impl FnMut(&str),
 ) -> Result<MethodScores, LedgerError> {
-    let samples = Sample::cut_to(samples, candidates.iter().map(|(_, candidate)| candidate), list, threads)?;
+    let samples = TuneSample::cut_to(samples, candidates.iter().map(|(_, candidate)| candidate), list, threads)?;
     let mut summaries = Vec::new();
     let mut values = Vec::new();
     for (name, candidate) in candidates {
@@ -60,7 +60,7 @@ pub fn judge(
 }
 
 /// The means of scores.
-pub fn summary(name: String, candidate: Candidate, scores: &[Score]) -> Summary {
+pub fn summary(name: String, candidate: Candidate, scores: &[Score]) -> MethodSummary {
     let of = |value: &dyn Fn(&Score) -> f64| mean_and_margin(&scores.iter().map(value).collect::<Vec<_>>());
     let share = |category: usize| {
         let (offered, admitted) = scores
@@ -69,7 +69,7 @@ pub fn summary(name: String, candidate: Candidate, scores: &[Score]) -> Summary 
             .fold((0, 0), |sum, tally| (sum.0 + tally.offered, sum.1 + tally.admitted));
         if offered == 0 { 1.0 } else { admitted as f64 / offered as f64 }
     };
-    Summary {
+    MethodSummary {
         name,
         candidate,
         until_refusal: of(&|score| score.until_refusal as f64),

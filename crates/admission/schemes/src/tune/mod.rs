@@ -8,7 +8,7 @@
 //! count. The paper's own method is among the candidates, so nothing that is worse on the judging seeds is ever
 //! recommended ([`MethodScores::choice`]).
 //!
-//! - [`Sample`]: one list of requests, as one seed draws it;
+//! - [`TuneSample`]: one list of requests, as one seed draws it;
 //! - [`fill`] and [`Score`]: flows until the first refusal, and flows and bit rate out of a list several times
 //!   longer, by category;
 //! - [`climb`]: the search;
@@ -20,7 +20,7 @@ mod climb;
 mod fill;
 mod judge;
 
-pub use candidate::{Candidate, Division};
-pub use climb::{Method, SearchBudget, climb, methods, starts};
-pub use fill::{AdmittedTotals, ListLength, Objective, Sample, Score, TuneGoal, fill, fill_all};
-pub use judge::{MethodScores, Summary, judge, summary};
+pub use candidate::{Candidate, PortDivision};
+pub use climb::{SearchBudget, TunedMethod, climb, methods, starts};
+pub use fill::{AdmittedTotals, ListLength, Score, TuneGoal, TuneObjective, TuneSample, fill, fill_all};
+pub use judge::{MethodScores, MethodSummary, judge, summary};

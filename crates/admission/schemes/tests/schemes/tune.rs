@@ -2,25 +2,30 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{Contract, RequestMix};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::Request;
 use wayleave_schemes::admission::chameleon::Params;
 use wayleave_schemes::tune::bound::Cuts;
 use wayleave_schemes::tune::{
-    ListLength, Objective, Sample, SearchBudget, climb, fill, fill_all, judge, methods, starts,
+    ListLength, SearchBudget, TuneObjective, TuneSample, climb, fill, fill_all, judge, methods, starts,
 };
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-fn samples(network: &Arc<Network>, scenario: usize, seeds: std::ops::RangeInclusive<u64>, count: usize) -> Vec<Sample> {
+fn samples(
+    network: &Arc<Network>,
+    scenario: usize,
+    seeds: std::ops::RangeInclusive<u64>,
+    count: usize,
+) -> Vec<TuneSample> {
     seeds
         .map(|seed| {
-            Sample::new(
+            TuneSample::new(
                 network.clone(),
                 Model::PUBLISHED,
-                Mix::new(network, scenario, seed).take(count).map(Contract::Latency),
+                RequestMix::new(network, scenario, seed).take(count).map(Contract::Latency),
             )
         })
         .collect()
@@ -31,7 +36,7 @@ fn fat_tree() -> Arc<Network> {
 }
 
 #[test]
-fn no_method_passes_the_cuts() {
+fn no_method_exceeds_the_cut_bound() {
     let network = fat_tree();
     for scenario in [1, 5, 8] {
         for sample in samples(&network, scenario, 1..=2, 4000) {
@@ -46,7 +51,7 @@ fn no_method_passes_the_cuts() {
 }
 
 #[test]
-fn cuts_count_what_crosses_them() {
+fn cuts_count_the_traffic_across_them() {
     // Two leaves with two hosts each and one spine: 1 Gbit/s a host, 1 Gbit/s a leaf.
     let spec = LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 2, ..LeafSpine::default() };
     let network = build::leaf_spine(&spec).unwrap();
@@ -73,7 +78,7 @@ fn cuts_count_what_crosses_them() {
 }
 
 #[test]
-fn threads_do_not_show() {
+fn the_number_of_threads_does_not_change_scores() {
     let network = fat_tree();
     let samples = samples(&network, 8, 1..=3, 1500);
     let on = |threads| fill_all(&samples, &Params::default().into(), ListLength::Whole, threads).unwrap();
@@ -82,10 +87,10 @@ fn threads_do_not_show() {
 }
 
 #[test]
-fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper() {
+fn a_climb_never_ends_below_its_start_and_the_judge_never_below_the_paper() {
     let network = fat_tree();
     let (train, judging) = (samples(&network, 1, 1..=2, 600), samples(&network, 1, 3..=5, 600));
-    for objective in [Objective::UntilRefusal, Objective::Rate] {
+    for objective in [TuneObjective::UntilRefusal, TuneObjective::Rate] {
         let effort = SearchBudget { candidates: 12, threads: 2, list: 2 };
         let mut count = 0;
         let tried = climb(&train, None, objective, effort, |at, _| count = at).unwrap();
@@ -97,7 +102,7 @@ fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper()
         candidates.push(("tuned".to_owned(), tried[0].candidate.clone()));
         let verdict = judge(&judging, candidates, objective, (2, 2), |_| {}).unwrap();
         let of = |at: usize| match objective {
-            Objective::UntilRefusal => verdict.summaries[at].until_refusal.0,
+            TuneObjective::UntilRefusal => verdict.summaries[at].until_refusal.0,
             _ => verdict.summaries[at].rate.0,
         };
         assert!((0..verdict.summaries.len()).all(|at| of(verdict.choice) >= of(at)));

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use wayleave_adversary::{
     ClassAttack, ClassBreach, ClassClaim, ClassFault, InFlightPromise, MinimumPromise, SharePromise, verify_classes,
 };
-use wayleave_contracts::{Bandwidth, Division, Match, Objective, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{
+    Bandwidth, Division, FlowObjective, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec,
+};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, HostSchemeConfig, PacketKind, Phase, PortEcn,
-    Reliable, Scenario, SchemeOf, Sharing, StaticLimits, Traffic, Transport, Workload,
+    Buffering, Congestion, Discipline, Ecn, FlowArrivals, FlowEndpoints, HostSchemeConfig, PacketKind, PortEcn,
+    Reliable, Scenario, SchemeOf, Sharing, StartPhase, StaticLimits, Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
 use wayleave_topology::builders::{Cabling, build};
-use wayleave_topology::{Class, Classes, Network, NodeId, PortSpec, Residual, SharedLink};
+use wayleave_topology::{Class, Classes, Network, NodeId, PortSpec, SharedLink, StrictResidual};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 const LINE: Rate = Rate::from_gbit(10);
@@ -30,7 +32,7 @@ struct Star {
     network: Arc<Network>,
     hosts: Vec<NodeId>,
     link: SharedLink,
-    residual: Residual,
+    residual: StrictResidual,
 }
 
 fn star(senders: u64) -> Star {
@@ -44,31 +46,32 @@ fn star(senders: u64) -> Star {
     let network = Arc::new(build::star(senders + 1, cabling).unwrap());
     let link = SharedLink { classes: Classes::default(), line: LINE, frame: FRAME, round_trip: Time::from_micros(20) };
     let bursts = Amount::from(Bytes::new(BURST.get() * CONTRACTS));
-    let residual = Residual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), RESERVED, bursts);
+    let residual = StrictResidual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), RESERVED, bursts);
     let hosts = network.hosts().collect();
     Star { network, hosts, link, residual }
 }
 
-fn service(name: &str, port: u16, min: Option<Rate>, division: Option<Division>) -> Service {
+fn service(name: &str, port: u16, min: Option<Rate>, division: Option<Division>) -> ServiceSpec {
     let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
     let bandwidth = Bandwidth { min, ..Bandwidth::default() };
-    Service {
+    ServiceSpec {
         name: name.to_owned(),
         filter: Some(filter),
         bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
         division,
-        ..Service::default()
+        ..ServiceSpec::default()
     }
 }
 
-fn policy(network: &Network, services: Vec<Service>) -> Policy {
+fn policy(network: &Network, services: Vec<ServiceSpec>) -> Policy {
     Policy::new(network, "all", PolicyLevel::Machine, Vec::new(), None, services).unwrap()
 }
 
 fn endless(name: &str, service: &str, queue: u8, pair: (NodeId, NodeId), congestion: Congestion) -> Traffic {
-    let mut reliable = Reliable::new(Arrivals::Once, None);
+    let mut reliable = Reliable::new(FlowArrivals::Once, None);
     let window = 10_000;
-    let transport = Transport { congestion, initial_window: 10, max_window: window, ..Transport::default() };
+    let transport =
+        TransportConfig { congestion, initial_window: 10, max_window: window, ..TransportConfig::default() };
     reliable.transport = Some(transport);
     let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(vec![pair]), Workload::Flows(reliable));
     (traffic.service, traffic.queue) = (Some(service.to_owned()), Some(queue));
@@ -82,7 +85,7 @@ fn latency(star: &Star, scenario: &mut Scenario) {
     let rounds = scenario.duration.as_nanos() / ROUND.as_nanos();
     for round in 1..rounds {
         for (number, &from) in star.hosts[..CONTRACTS as usize].iter().enumerate() {
-            let kind = PacketKind::TokenBucket { rate, burst: BURST, phase: Phase::Together };
+            let kind = PacketKind::TokenBucket { rate, burst: BURST, phase: StartPhase::Together };
             let mut traffic = Traffic::packets(
                 &format!("l{number} {round}"),
                 FlowEndpoints::Pairs(vec![(from, to)]),
@@ -140,7 +143,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
     let mut sharing = Sharing::new(unlimited, policy(&star.network, services));
     let names = promises.iter().map(|promise| promise.service.clone()).collect();
-    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
+    sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
     scenario.sharing = Some(sharing);
     let down = star.network.links_into(to)[0];
     let held = star.link.held(&star.residual, pairs, minima).unwrap();
@@ -152,7 +155,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         shares: Vec::new(),
         weights: Vec::new(),
         maxima: Vec::new(),
-        meeting: None,
+        contention: None,
         tolerance_percent: 5,
     }
 }
@@ -169,7 +172,7 @@ fn attacks() -> Vec<ClassAttack> {
 }
 
 #[test]
-fn minima_hold_under_every_attack_and_faults_are_seen() {
+fn minima_hold_under_every_attack_and_faults_are_detected() {
     let claim = minima(4, most(2), Beside::FullQueues);
     let report = verify_classes(&claim, &attacks(), 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -201,7 +204,7 @@ fn windows(pairs: u64) -> ClassClaim {
 }
 
 #[test]
-fn windows_that_rise_without_steps_are_seen() {
+fn windows_that_rise_without_steps_are_detected() {
     let claim = windows(6);
     // An overshoot takes a burst that ends at the moment when many pairs are answered.
     let attacks: Vec<ClassAttack> = (1..=12).map(|seed| ClassAttack::Shifted { seed, most: ROUND }).collect();
@@ -215,7 +218,7 @@ fn windows_that_rise_without_steps_are_seen() {
 
 /// A fault does not break a claim without the elements that it affects.
 #[test]
-fn faults_that_change_nothing_say_so() {
+fn a_fault_without_effect_is_reported_as_such() {
     let mut claim = minima(2, most(2), Beside::FullQueues);
     claim.scenario.sharing = None;
     claim.scenario.switches.discipline = Discipline::Fifo;
@@ -243,7 +246,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
     let mut shares = Vec::new();
     for (number, weight) in [3, 2, 1].into_iter().enumerate() {
         let name = format!("d{weight}");
-        let division = Division { share: Rate::from_gbit(weight), objective: Some(Objective::Completion) };
+        let division = Division { share: Rate::from_gbit(weight), objective: Some(FlowObjective::Completion) };
         services.push(service(&name, 20 + weight as u16, None, Some(division)));
         let from = star.hosts[CONTRACTS as usize + number];
         for flow in 0..4 {
@@ -251,10 +254,10 @@ fn objectives_get_their_shares_below_latency_contracts() {
         }
         shares.push(SharePromise { service: name, weight });
     }
-    let params = scc::Params { period: Time::from_micros(100), ..scc::Params::default() };
+    let params = scc::Params { feedback_period: Time::from_micros(100), ..scc::Params::default() };
     let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), policy(&star.network, services));
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
-    sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
+    sharing.other_schemes.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
     scenario.sharing = Some(sharing);
     let mut claim = ClassClaim {
         scenario,
@@ -263,7 +266,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
         shares,
         weights: Vec::new(),
         maxima: Vec::new(),
-        meeting: None,
+        contention: None,
         tolerance_percent: 5,
     };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();

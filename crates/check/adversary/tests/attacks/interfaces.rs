@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_adversary::{ClassAttack, Effort, TenantsClaim, verify_tenants};
-use wayleave_contracts::{BandwidthContract, Contract, Endpoints, Objective, ObjectiveContract};
+use wayleave_contracts::{BandwidthContract, Contract, Endpoints, FlowObjective, ObjectiveContract};
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network, NodeId, PortSpec};
@@ -41,7 +41,7 @@ fn assert_kept(pairs: &[(usize, u64)]) {
     contracts.push(Contract::Objective(ObjectiveContract {
         name: "o".to_owned(),
         tenant: None,
-        objective: Objective::Completion,
+        objective: FlowObjective::Completion,
         deadline: None,
         members: hosts,
         min: Rate::from_mbit(200),
@@ -65,7 +65,7 @@ fn several_pairs_between_the_same_hosts() {
 
 /// In the eight steps of the text, 2,480 and 1,255 Mbit/s have the same weight: the larger one had 80 %.
 #[test]
-fn minima_that_differ_by_less_than_two() {
+fn minima_that_differ_by_less_than_a_factor_of_two() {
     assert_kept(&[(1, 2_480), (2, 1_255), (3, 1_255)]);
 }
 
@@ -78,7 +78,7 @@ fn one_large_minimum_beside_a_hundred_small_ones() {
 
 /// Most of the interface is one pair's: it has its turn again before others have all had theirs.
 #[test]
-fn one_minimum_of_most_of_the_line_beside_two_hundred_of_little() {
+fn one_minimum_of_most_of_the_line_beside_two_hundred_small_ones() {
     let small = (0..200).map(|number| (1 + number % 5, 1));
     assert_kept(&std::iter::once((1, 4_500)).chain(small).collect::<Vec<_>>());
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wayleave_adversary::{Claim, Effort, JitterDraw, Order, Verification, replay, verify};
-use wayleave_ledger::{Jitter, Ledger, Model};
+use wayleave_adversary::{AdmittedClaim, Effort, JitterDraw, PacketOrder, Verification, replay, verify};
+use wayleave_ledger::{JitterModel, Ledger, Model};
 use wayleave_topology::Network;
 use wayleave_units::{Rate, Time};
 
@@ -22,7 +22,7 @@ fn network() -> Arc<Network> {
 }
 
 /// A packet from one host, in the queue of a burst of 60,000 B from another.
-fn late_and_early(jitter: Jitter) -> Ledger {
+fn late_and_early(jitter: JitterModel) -> Ledger {
     let network = network();
     let mut ledger = ledger(&network, Model { jitter, ..Model::default() }, Time::from_micros(100));
     for (nodes, mbit, burst) in [("h1 s1 h3", 10, 1562), ("h2 s1 h3", 100, 60_000)] {
@@ -31,16 +31,16 @@ fn late_and_early(jitter: Jitter) -> Ledger {
     ledger
 }
 
-fn attacked(claim: &Claim) -> Verification {
+fn attacked(claim: &AdmittedClaim) -> Verification {
     verify(claim, &Effort::QUICK, None, |_, _| true).unwrap()
 }
 
 #[test]
-fn a_bound_for_nodes_that_keep_the_order_is_broken_by_one_that_does_not() {
-    let mut claim = claim(&late_and_early(Jitter::Ordered));
+fn a_bound_for_ordered_jitter_is_broken_by_a_node_that_reorders() {
+    let mut claim = claim(&late_and_early(JitterModel::Ordered));
     let kept = attacked(&claim);
     assert!(kept.is_sound(), "{:?}", kept.violations);
-    claim.order = Order::Free;
+    claim.order = PacketOrder::Free;
     let report = attacked(&claim);
     let violation = report.violations.iter().find(|violation| violation.promise == 0).expect("the packet is late");
     assert_eq!(violation.attack.held_up, JitterDraw::Late);
@@ -50,7 +50,7 @@ fn a_bound_for_nodes_that_keep_the_order_is_broken_by_one_that_does_not() {
 
 #[test]
 fn a_bound_for_any_jitter_holds_and_is_nearly_reached() {
-    for (jitter, least) in [(Jitter::Any, 0.95), (Jitter::Ordered, 0.9)] {
+    for (jitter, least) in [(JitterModel::Any, 0.95), (JitterModel::Ordered, 0.9)] {
         let claim = claim(&late_and_early(jitter));
         let report = attacked(&claim);
         assert!(report.is_sound(), "{:?}", report.violations);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_adversary::{Background, Claim, Effort, Promise, verify};
+use wayleave_adversary::{AdmittedClaim, Background, Effort, Promise, verify};
 use wayleave_scenarios::SharedService;
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Loko, Model, Params, Services, Share, SwitchAccounting};
+use wayleave_schemes::admission::loko::{AcceptedRate, Loko, Params, ServiceModel, Services, SwitchAccounting};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
@@ -33,7 +33,7 @@ fn loko(rng: &mut ChaCha8Rng) -> Loko {
     let latency = Time::from_nanos(rng.random_range(0..500_000));
     let service = Time::from_nanos(packet * 8_000_000_000 / rate + 1);
     let held = rng.random_range(4..12);
-    let model = Model {
+    let model = ServiceModel {
         rate: Rate::from_bits_per_second(rate),
         processing: latency + service,
         latency,
@@ -42,10 +42,10 @@ fn loko(rng: &mut ChaCha8Rng) -> Loko {
         largest_packet: Bytes::new(packet),
     };
     let network = network(rng, rate);
-    let share = [Share::FullRate, Share::FifthRate][rng.random_range(0..2)];
+    let share = [AcceptedRate::FullRate, AcceptedRate::FifthRate][rng.random_range(0..2)];
     let params = |share| Params { model, share, services: Services::PerSwitch, counting: SwitchAccounting::Sound };
     // With much latency a full rate leaves no burst.
-    let small = Share::Rate(Rate::from_bits_per_second(rate / 50));
+    let small = AcceptedRate::Rate(Rate::from_bits_per_second(rate / 50));
     Loko::new(network.clone(), params(share)).or_else(|_| Loko::new(network, params(small))).unwrap()
 }
 
@@ -65,20 +65,20 @@ fn fill(rng: &mut ChaCha8Rng, loko: &mut Loko, network: &Network) {
     }
 }
 
-fn claim(loko: &Loko, network: &Arc<Network>, bound: impl Fn(Time) -> Time) -> Claim {
-    let Model { rate, latency, buffer, .. } = loko.params().model;
+fn claim(loko: &Loko, network: &Arc<Network>, bound: impl Fn(Time) -> Time) -> AdmittedClaim {
+    let ServiceModel { rate, latency, buffer, .. } = loko.params().model;
     let promise = |flow| {
         let held = loko.held(flow)?;
         let (rate, burst, frame) = (held.demand.rate, held.demand.burst, held.demand.max_frame?);
         let (name, route) = (format!("{flow:?}"), held.route.clone());
         Some(Promise { name, route, rate, burst, frame, bound: bound(held.released), today: None })
     };
-    Claim {
+    AdmittedClaim {
         network: network.clone(),
         background: Background::Dropped,
         promises: loko.flows().into_iter().filter_map(promise).collect(),
         protected: Vec::new(),
-        order: wayleave_adversary::Order::Free,
+        order: wayleave_adversary::PacketOrder::Free,
         services: network
             .switches()
             .map(|switch| SharedService { switch, rate, processing: latency, buffer })
@@ -98,7 +98,7 @@ fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> (bool, usize) {
 }
 
 #[test]
-fn what_loko_admits_is_never_late_nor_lost() {
+fn contracts_admitted_by_loko_are_never_late_nor_lost() {
     let cases = std::env::var("VERIFY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000);
     let mut flows = 0;
     for seed in 0..cases {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{Plan, claim, constant, demand, ledger, route, star};
-use wayleave_adversary::{Breach, Claim, Effort, Fault, verify};
-use wayleave_contracts::Demand;
-use wayleave_ledger::{Jitter, Ledger, Model};
+use wayleave_adversary::{AdmittedClaim, Breach, Effort, Fault, verify};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{JitterModel, Ledger, Model};
 use wayleave_topology::{LinkId, Network, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -189,7 +189,7 @@ fn served(service: &impl Fn(f64) -> f64, amount: f64) -> f64 {
 }
 
 /// The ledger's promises with the bounds of the formulas, changed or not.
-fn promised(ledger: &Ledger, mutation: Mutation) -> Claim {
+fn promised(ledger: &Ledger, mutation: Mutation) -> AdmittedClaim {
     let calculator = Calculator::new(ledger, mutation);
     let mut claim = claim(ledger);
     for promise in &mut claim.promises {
@@ -198,7 +198,7 @@ fn promised(ledger: &Ledger, mutation: Mutation) -> Claim {
     claim
 }
 
-fn is_sound(claim: &Claim) -> bool {
+fn is_sound(claim: &AdmittedClaim) -> bool {
     let report = verify(claim, &Effort { seeds: 4, ..Effort::QUICK }, None, |_, _| true).unwrap();
     for violation in &report.violations {
         assert!(matches!(violation.breach, Breach::Late { .. } | Breach::Dropped { .. }), "{violation:?}");
@@ -236,18 +236,18 @@ fn two_priorities() -> Ledger {
 fn single_packets(bytes: u64) -> Ledger {
     let network = star(2);
     let mut ledger = ledger(&network, Model::default(), Time::from_millis(1));
-    let demand = Demand { max_frame: Some(Bytes::new(bytes)), ..demand(Rate::from_mbit(1), bytes) };
+    let demand = BucketDemand { max_frame: Some(Bytes::new(bytes)), ..demand(Rate::from_mbit(1), bytes) };
     ledger.reserve(demand, route(&network, "h1 s1 h2", 0));
     ledger
 }
 
 /// Over 200 km, or through switches that take 300 us of which 250 us vary.
 fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
-    far_or_slow_of(Jitter::Ordered, propagation, processing, jitter)
+    far_or_slow_of(JitterModel::Ordered, propagation, processing, jitter)
 }
 
 /// Returns the far or slow case for a packet order under jitter.
-pub(crate) fn far_or_slow_of(order: Jitter, propagation: Time, processing: Time, jitter: Time) -> Ledger {
+pub(crate) fn far_or_slow_of(order: JitterModel, propagation: Time, processing: Time, jitter: Time) -> Ledger {
     let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(1), propagation);
     let plain = plan.cable("h2", "s1", Rate::from_gbit(1), Time::ZERO).build();
     let mut builder = wayleave_topology::NetworkBuilder::default();
@@ -283,7 +283,7 @@ fn squeezed() -> Ledger {
 }
 
 #[test]
-fn forgetting_the_debt_of_a_port_is_caught() {
+fn a_forgotten_debt_of_a_port_is_caught() {
     assert_caught(&single_packets(200), Mutation::NoDebt);
 }
 
@@ -293,12 +293,12 @@ fn blocking_that_follows_the_admitted_frames_is_caught() {
 }
 
 #[test]
-fn leaving_out_the_arrivals_of_higher_queues_is_caught() {
+fn omitted_arrivals_of_higher_queues_are_caught() {
     assert_caught(&two_priorities(), Mutation::NoHigherArrivals);
 }
 
 #[test]
-fn leaving_out_one_of_several_higher_queues_is_caught() {
+fn one_omitted_higher_queue_is_caught() {
     let mut ledger = {
         let network = star(4);
         let queues = |link| if network.node(network.link(link).from).kind == NodeKind::Host { 3 } else { 2 };
@@ -308,9 +308,9 @@ fn leaving_out_one_of_several_higher_queues_is_caught() {
     let network = ledger.network().clone();
     // All in one host's port, which has three queues for contracts.
     for queue in 0..3 {
-        let mut way = route(&network, "h1 s1 h2", queue);
-        way.hops[1].queue = 0;
-        ledger.reserve(demand(Rate::from_mbit(5), 30_000), way);
+        let mut path = route(&network, "h1 s1 h2", queue);
+        path.hops[1].queue = 0;
+        ledger.reserve(demand(Rate::from_mbit(5), 30_000), path);
     }
     assert_caught(&ledger, Mutation::OnlyHighestArrivals);
 }
@@ -358,7 +358,7 @@ fn a_forgotten_hop_is_caught() {
 /// A difference that the check cannot detect: packets arrive and leave as a whole here, so that the frame of the
 /// packetiser (section 2) is never used up, and blocking alone fits into either of the two.
 #[test]
-fn one_frame_of_debt_would_be_enough_for_all_that_is_seen() {
+fn one_frame_of_debt_explains_every_observed_delay() {
     for ledger in [single_packets(200), single_packets(1_562), two_priorities(), squeezed()] {
         assert!(is_sound(&promised(&ledger, Mutation::OneFrameOfDebt)));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_adversary::{Background, Claim, Effort, Promise, Verification, verify};
+use wayleave_adversary::{AdmittedClaim, Background, Effort, Promise, Verification, verify};
 use wayleave_ledger::{BestEffort, Model};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::qjump::{Epoch, Params, Qjump, Reading};
@@ -39,7 +39,7 @@ fn filled(rng: &mut ChaCha8Rng, params: Params, model: Model, to: Option<NodeId>
     qjump
 }
 
-fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> Claim {
+fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> AdmittedClaim {
     let network = network();
     let promise = |flow| {
         let held = qjump.held(flow)?;
@@ -54,12 +54,12 @@ fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> Claim {
         BestEffort::Dropped => Background::Dropped,
     };
     let promises = qjump.flows().into_iter().filter_map(promise).collect();
-    Claim {
+    AdmittedClaim {
         network,
         background,
         promises,
         protected: Vec::new(),
-        order: wayleave_adversary::Order::Free,
+        order: wayleave_adversary::PacketOrder::Free,
         services: Vec::new(),
     }
 }
@@ -89,7 +89,7 @@ fn no_packet_takes_longer_than_the_epoch() {
 }
 
 #[test]
-fn a_quarter_of_the_epoch_is_too_little() {
+fn a_quarter_of_the_epoch_is_too_short() {
     // One packet of every application after the other is nearly half an epoch.
     let broken = |seed: &u64| !attacked(*seed, |bound| Time::from_nanos(bound.as_nanos() / 4)).is_sound();
     assert!((0..40).filter(broken).count() > 15);

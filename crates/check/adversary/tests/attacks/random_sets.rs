@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_adversary::{Effort, verify};
-use wayleave_ledger::{BestEffort, Jitter, Model, Shaping};
+use wayleave_ledger::{BestEffort, JitterModel, Model, Shaping};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::admission::silo::{self, RouteChoice, Silo};
@@ -87,7 +87,7 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     let is_single = switch_ports.map(queues).min() == Some(1);
     let is_dropped = draw.one_in(6) || is_single;
     let best_effort = if is_dropped { BestEffort::Dropped } else { BestEffort::LowestQueue };
-    let jitter = if draw.one_in(3) { Jitter::Ordered } else { Jitter::Any };
+    let jitter = if draw.one_in(3) { JitterModel::Ordered } else { JitterModel::Any };
     let model = Model { shaping, best_effort, jitter, ..Model::default() };
     let slowest = network.links().map(|(_, link)| link.rate.bits_per_second()).min().unwrap();
     // The unit is the time of the largest frame on the slowest link.

@@ -1,7 +1,9 @@
 //! Claims about a small star: uplinks `h0->s`, `h1->s`, ... and one downlink `s->d`, whose queues are under test.
 #![allow(dead_code, reason = "shared by two test binaries, each of which uses a part")]
 
-use wayleave_recheck::{Checked, Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, check};
+use wayleave_recheck::{
+    Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, RecheckReport, check,
+};
 use wayleave_topology::{Hop, LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -131,7 +133,7 @@ pub(crate) fn with_derived_figures(mut claim: Claim<'_>) -> Claim<'_> {
 }
 
 /// Returns the results for a queue of the downlink.
-pub(crate) fn down<'a>(claim: &Claim<'_>, report: &'a Checked, queue: u8) -> &'a QueueFinding {
+pub(crate) fn down<'a>(claim: &Claim<'_>, report: &'a RecheckReport, queue: u8) -> &'a QueueFinding {
     report.queue(downlink(claim.network), queue).unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Every kind of violation is found when a sound claim is made wrong by the smallest step.
 
-use wayleave_recheck::{Claim, ClaimedQueue, RouteFault, Violation, check};
+use wayleave_recheck::{BrokenPromise, Claim, ClaimedQueue, RouteFault, check};
 use wayleave_topology::{Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec, RouteError};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -12,7 +12,7 @@ fn sound(network: &Network) -> Claim<'_> {
 }
 
 /// Changes a sound claim and returns the one violation that follows, with its text.
-fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (Violation, String) {
+fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (BrokenPromise, String) {
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
     assert!(check(&claim).is_sound());
@@ -27,15 +27,15 @@ fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (Violation, String) {
 #[test]
 fn a_bound_that_is_one_nanosecond_too_low_is_found() {
     let (violation, text) = only_violation(|claim| claim.flows[1].promised_bound = Time::from_nanos(5_099_999));
-    assert!(matches!(violation, Violation::PromisedBound { bound_ns: 5_100_000, .. }));
-    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999ms, below its bound of 5.1ms");
+    assert!(matches!(violation, BrokenPromise::PromisedBound { bound_ns: 5_100_000, .. }));
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999 ms, below its bound of 5.1 ms");
 }
 
 #[test]
 fn a_bound_that_is_one_nanosecond_too_high_is_found_where_claims_are_exact() {
     let high = Time::from_nanos(5_100_001);
     let (_, text) = only_violation(|claim| claim.flows[1].promised_bound = high);
-    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001ms, above its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001 ms, above its bound of 5.1 ms");
 
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
@@ -51,8 +51,8 @@ fn a_deadline_that_is_one_nanosecond_too_short_is_found() {
     exact.flows[0].deadline = exact.flows[0].promised_bound;
     assert!(check(&exact).is_sound());
     let (violation, text) = only_violation(|claim| claim.flows[0].deadline = Time::from_nanos(5_099_999));
-    assert!(matches!(violation, Violation::Deadline { .. }));
-    assert_eq!(text, "flow \"f0\" has a bound of 5.1ms, above its deadline of 5.099999ms");
+    assert!(matches!(violation, BrokenPromise::Deadline { .. }));
+    assert_eq!(text, "flow \"f0\" has a bound of 5.1 ms, above its deadline of 5.099999 ms");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_budget_that_is_one_nanosecond_too_small_is_found() {
     claim.budgets[down][0] = Time::from_nanos(75_130);
     let claim = with_derived_figures(claim);
     let violations = check(&claim).violations;
-    assert!(matches!(violations[..], [Violation::Budget { queue: 0, .. }]), "{violations:?}");
+    assert!(matches!(violations[..], [BrokenPromise::Budget { queue: 0, .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
         "queue 0 of s->d has a worst-case delay of 75.131us, above its budget of 75.13us"
@@ -77,7 +77,7 @@ fn a_budget_that_is_one_nanosecond_too_small_is_found() {
 }
 
 #[test]
-fn a_budget_that_is_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
+fn a_budget_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
     let network = Star::gigabit(1).build();
     let mut claim = claim(&network, &[sender(0, 0, 100, 3000)]);
     claim.budgets[uplink(&network, 0).index()][0] = Time::from_nanos(36_000);
@@ -86,7 +86,7 @@ fn a_budget_that_is_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
     let mut claim = claim.clone();
     claim.budgets[uplink(&network, 0).index()][0] = Time::from_nanos(35_999);
     let claim = with_derived_figures(claim);
-    assert!(matches!(check(&claim).violations[..], [Violation::Budget { .. }]));
+    assert!(matches!(check(&claim).violations[..], [BrokenPromise::Budget { .. }]));
 }
 
 /// One uplink whose queue has this buffer.
@@ -109,7 +109,7 @@ fn a_buffer_that_is_one_byte_too_small_is_found() {
     let flow = [sender(0, 0, 100, 3000)];
     assert!(check(&claim(&with_buffer(3150), &flow)).is_sound());
     let violations = check(&claim(&with_buffer(3149), &flow)).violations;
-    assert!(matches!(violations[..], [Violation::Buffer { .. }]), "{violations:?}");
+    assert!(matches!(violations[..], [BrokenPromise::Buffer { .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
         "queue 0 of h0->s has a worst-case backlog of 3.15kB, above its buffer of 3.149kB"
@@ -125,13 +125,13 @@ fn a_claimed_delay_or_backlog_that_is_off_by_one_is_found_in_either_direction() 
             let delay = &mut claim.claimed_queues[0].delay;
             *delay = Time::from_nanos(shift(delay.as_nanos(), up));
         });
-        assert!(matches!(violation, Violation::ClaimedDelay { .. }));
+        assert!(matches!(violation, BrokenPromise::ClaimedDelay { .. }));
         assert!(text.contains(side), "{text}");
         let (violation, text) = only_violation(|claim| {
             let backlog = &mut claim.claimed_queues[1].backlog;
             *backlog = Bytes::new(shift(backlog.get(), up));
         });
-        assert!(matches!(violation, Violation::ClaimedBacklog { .. }));
+        assert!(matches!(violation, BrokenPromise::ClaimedBacklog { .. }));
         assert!(text.contains(side), "{text}");
     }
 }
@@ -160,7 +160,7 @@ fn an_empty_lower_queue_has_no_delay_and_no_backlog() {
     let (violation, _) = only_violation(|claim| {
         claim.claimed_queues.push(ClaimedQueue { delay: Time::from_micros(12), ..empty });
     });
-    assert!(matches!(violation, Violation::ClaimedDelay { queue: 2, .. }));
+    assert!(matches!(violation, BrokenPromise::ClaimedDelay { queue: 2, .. }));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn an_overbooked_link_is_found() {
     let network = Star::gigabit(1).build();
     let report = check(&claim(&network, &[sender(0, 0, 600, 100), sender(0, 1, 401, 100)]));
     let texts: Vec<_> = report.violations.iter().map(ToString::to_string).collect();
-    assert!(texts.contains(&"h0->s has 1.001Gbit reserved, above its rate of 1Gbit".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"h0->s has 1.001 Gbit/s reserved, above its rate of 1 Gbit/s".to_owned()), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("any amount")), "{texts:?}");
 }
 
@@ -178,7 +178,7 @@ fn a_queue_without_a_budget_is_found() {
     let mut claim = sound(&network);
     claim.budgets[downlink(&network).index()].truncate(1);
     let violations = check(&claim).violations;
-    assert!(matches!(&violations[0], Violation::NoBudget { flow, queue: 1, .. } if flow == "f2"), "{violations:?}");
+    assert!(matches!(&violations[0], BrokenPromise::NoBudget { flow, queue: 1, .. } if flow == "f2"), "{violations:?}");
     assert_eq!(violations[0].to_string(), "flow \"f2\" uses queue 1 of s->d, which has no delay budget");
 }
 
@@ -210,7 +210,7 @@ fn every_fault_of_a_route_is_found() {
         let mut claim = sound(&network);
         change(&mut claim);
         let violations = check(&claim).violations;
-        let Violation::Route { flow, fault } = &violations[0] else { panic!("{violations:?}") };
+        let BrokenPromise::Route { flow, fault } = &violations[0] else { panic!("{violations:?}") };
         assert_eq!(flow, "f0");
         assert!(is_expected(fault), "case {index}: {fault:?}");
         assert!(violations[0].to_string().starts_with("flow \"f0\" has no valid route: "));
@@ -227,7 +227,7 @@ fn a_claim_of_the_wrong_shape_is_refused() {
 }
 
 #[test]
-fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
+fn a_report_states_how_much_was_checked_and_every_violation() {
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
     assert_eq!(check(&claim).to_string(), "4 queues and 3 flows checked: everything holds");
@@ -241,7 +241,7 @@ fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
 
 /// Returns the violations for two hosts with two paths between their switches, and two flows of one contract over
 /// these nodes.
-fn two_routes(one: &[&str], other: &[&str]) -> Vec<Violation> {
+fn two_routes(one: &[&str], other: &[&str]) -> Vec<BrokenPromise> {
     let mut builder = NetworkBuilder::default();
     for name in ["h1", "h2", "sa", "sb", "sc", "sd"] {
         let kind = if name.starts_with('h') { NodeKind::Host } else { NodeKind::Switch };
@@ -289,10 +289,10 @@ fn two_routes(one: &[&str], other: &[&str]) -> Vec<Violation> {
 }
 
 #[test]
-fn routes_that_share_what_they_need_not_are_found() {
+fn needlessly_shared_elements_of_routes_are_found() {
     let over_b = ["h1", "sa", "sb", "sd", "h2"];
     assert_eq!(two_routes(&over_b, &["h1", "sa", "sc", "sd", "h2"]), []);
-    let texts = |violations: Vec<Violation>| violations.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let texts = |violations: Vec<BrokenPromise>| violations.iter().map(ToString::to_string).collect::<Vec<_>>();
     let shared = |what: &str| format!("flows \"a\" and \"a, route 2\" both pass {what}, but must be disjoint");
     let over_c_and_b = ["h1", "sa", "sc", "sb", "sd", "h2"];
     assert_eq!(texts(two_routes(&over_b, &over_c_and_b)), [shared("sb->sd"), shared("sb")]);

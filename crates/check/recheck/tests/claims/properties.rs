@@ -3,7 +3,7 @@
 use num_rational::BigRational;
 use num_traits::Zero;
 use proptest::prelude::*;
-use wayleave_recheck::{Checked, Claim, JitterTerm, PacketiserTerm, check};
+use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, RecheckReport, check};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -30,7 +30,7 @@ impl Scene {
         claim
     }
 
-    fn report(&self) -> Checked {
+    fn report(&self) -> RecheckReport {
         check(&self.claim(&self.star.build()))
     }
 }
@@ -56,7 +56,7 @@ pub(crate) fn scenes() -> impl Strategy<Value = Scene> {
 }
 
 /// Delay and backlog of a queue, 0 where it is empty; `None` is without bound.
-fn figures(report: &Checked, link: u32, queue: u8) -> [Option<BigRational>; 2] {
+fn figures(report: &RecheckReport, link: u32, queue: u8) -> [Option<BigRational>; 2] {
     match report.queue(LinkId(link), queue) {
         Some(found) => [found.delay_ns.clone(), found.backlog_bytes.clone()],
         None => [Some(BigRational::zero()), Some(BigRational::zero())],
@@ -71,7 +71,7 @@ fn is_at_most(a: &Option<BigRational>, b: &Option<BigRational>) -> bool {
     }
 }
 
-fn none_is_larger(less: &Checked, more: &Checked) -> bool {
+fn none_is_larger(less: &RecheckReport, more: &RecheckReport) -> bool {
     let queues = (0..4).flat_map(|link| (0..3).map(move |queue| (link, queue)));
     queues.into_iter().all(|(link, queue)| {
         let pairs = figures(less, link, queue).into_iter().zip(figures(more, link, queue));
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flow_does_not_touch_the_queues_above_its_own(scene in scenes(), added in scenes()) {
+    fn a_flow_does_not_affect_higher_queues(scene in scenes(), added in scenes()) {
         let mut more = scene.clone();
         more.senders.extend(added.senders.iter().map(|sender| Sender { queue: 2, ..*sender }));
         let link = downlink(&scene.star.build()).0;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_formats::parse_builder;
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -20,7 +20,7 @@ pub(super) fn contract(number: usize) -> (usize, usize) {
 }
 
 /// Returns a controller's network with Wayleave's own model and scheme, and without agents to notify.
-pub(super) fn setup(builder: &str) -> Result<Setup, String> {
+pub(super) fn setup(builder: &str) -> Result<ControllerConfig, String> {
     let network = Arc::new(parse_builder(builder).map_err(|error| error.to_string())?.network);
     Chameleon::new(network.clone(), Model::default(), Params::default()).map_err(|error| error.to_string())?;
     let of = network.clone();
@@ -28,12 +28,12 @@ pub(super) fn setup(builder: &str) -> Result<Setup, String> {
         Ok(scheme) => scheme.into(),
         Err(_) => unreachable!("the same was made a moment ago"),
     };
-    Ok(Setup {
+    Ok(ControllerConfig {
         network,
         model: Model::default(),
         scheme: Arc::new(scheme),
         enforced_by: EnforcedBy::Nobody,
-        timing: Timing::default(),
+        timing: Timeouts::default(),
         unfit: UnfitPolicy::Refuse,
     })
 }

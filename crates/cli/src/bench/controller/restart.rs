@@ -6,9 +6,11 @@
 use std::path::Path;
 use std::time::Instant;
 
-use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
-use wayleave_controller::{Command, Controller, Effect, Kind, Mode, Precondition, Reply, Setup, Timestamps};
-use wayleave_store::{Options, Record, SqliteStore, Store};
+use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
+use wayleave_controller::{
+    Command, Controller, ControllerConfig, Effect, Mode, Precondition, RecordKind, Reply, Timestamps,
+};
+use wayleave_store::{Options, SqliteStore, Store, StoredRecord};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
@@ -61,13 +63,15 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
     ])
 }
 
-fn readable(records: &[Record]) -> Result<Vec<(Kind, &str, &str)>, String> {
-    let one = |record: &'_ Record| Kind::of(&record.kind).ok_or_else(|| format!("a record of kind {}", record.kind));
+fn readable(records: &[StoredRecord]) -> Result<Vec<(RecordKind, &str, &str)>, String> {
+    let one = |record: &'_ StoredRecord| {
+        RecordKind::of(&record.kind).ok_or_else(|| format!("a record of kind {}", record.kind))
+    };
     records.iter().map(|record| Ok((one(record)?, record.key.as_str(), &*record.body))).collect()
 }
 
 /// Admits contracts between hosts that follow one another in a fixed pattern; how many there are in the end.
-pub(super) fn fill(setup: &Setup, path: &Path, contracts: usize) -> Result<usize, String> {
+pub(super) fn fill(setup: &ControllerConfig, path: &Path, contracts: usize) -> Result<usize, String> {
     let now = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(0) };
     let (mut store, _) = SqliteStore::open(path, &Options::default()).map_err(|error| error.to_string())?;
     let mut controller = Controller::load(setup, now.wall, []).map_err(|error| error.to_string())?;
@@ -88,15 +92,15 @@ pub(super) fn fill(setup: &Setup, path: &Path, contracts: usize) -> Result<usize
     if admitted == contracts { Ok(admitted) } else { Err(format!("only {admitted} of {contracts} contracts fit")) }
 }
 
-fn stored(change: wayleave_controller::Change) -> wayleave_store::Change {
+fn stored(change: wayleave_controller::RecordChange) -> wayleave_store::CommitStep {
     match change.body {
-        Some(body) => wayleave_store::Change::Put(Record::new(change.kind.name(), change.key, body)),
-        None => wayleave_store::Change::delete(change.kind.name(), change.key),
+        Some(body) => wayleave_store::CommitStep::Put(StoredRecord::new(change.kind.name(), change.key, body)),
+        None => wayleave_store::CommitStep::delete(change.kind.name(), change.key),
     }
 }
 
 /// A small contract.
-fn order(network: &Network, hosts: &[NodeId], number: usize) -> Order {
+fn order(network: &Network, hosts: &[NodeId], number: usize) -> ContractRequest {
     let (from, to) = contract(number);
     let (from, to) = (hosts[from], hosts[to]);
     let terms = LatencyContract {
@@ -115,5 +119,5 @@ fn order(network: &Network, hosts: &[NodeId], number: usize) -> Order {
     };
     let name = |node| network.node(node).name.as_str();
     let (from, to) = (name(from), name(to));
-    Order::plain(terms, &[from, to])
+    ContractRequest::plain(terms, &[from, to])
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::client::specs::Document;
 use serde_json::{Map, Value};
-use wayleave_contracts::Selector;
-use wayleave_formats::{Kind, Source, kind_of};
+use wayleave_contracts::LabelSelector;
+use wayleave_formats::{DocumentKind, Source, kind_of};
 use wayleave_protocol::contract::{Contract, State};
 use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::status::About;
@@ -23,12 +23,12 @@ pub(super) struct Prune {
 
 impl Prune {
     /// Searches contracts of the tenant that have the labels but are in no file. Nothing is changed.
-    pub(super) fn plan(service: &Service, sources: &[Source], selector: &Selector) -> Result<Self, Failure> {
+    pub(super) fn plan(service: &Service, sources: &[Source], selector: &LabelSelector) -> Result<Self, Failure> {
         let about: About = service.get("/v1").map_err(Failure::from)?;
         let own = about.tenant.unwrap_or_else(|| "default".to_owned());
         let mut kept = BTreeSet::new();
         for source in sources {
-            if matches!(kind_of(source), Some(Kind::Policy | Kind::Tenants)) {
+            if matches!(kind_of(source), Some(DocumentKind::Policy | DocumentKind::Tenants)) {
                 continue;
             }
             for spec in Document::of(source)?.specs()? {
@@ -96,15 +96,15 @@ fn delete(service: &Service, contract: &Contract, dry_run: bool) -> Item {
     }
     match service.delete(&format!("/v1/contracts/{}", encode(&contract.id))) {
         Ok(()) => {}
-        Err(trouble) if trouble.is_not_found() => applied.outcome = Outcome::Absent,
-        Err(trouble) => (applied.outcome, applied.error) = (Outcome::Refused, Some(problem(trouble))),
+        Err(error) if error.is_not_found() => applied.outcome = Outcome::Absent,
+        Err(error) => (applied.outcome, applied.error) = (Outcome::Refused, Some(problem(error))),
     }
     Item { kind: "contract", applied, changes: Vec::new() }
 }
 
 /// Returns the controller's error, or the error that it was not reached.
-fn problem(trouble: RequestError) -> wayleave_protocol::problem::Problem {
-    match trouble {
+fn problem(error: RequestError) -> wayleave_protocol::problem::Problem {
+    match error {
         RequestError::Problem(problem, _) => *problem,
         RequestError::Failed(error) => {
             wayleave_protocol::problem::Problem::new(wayleave_protocol::problem::Code::Unavailable, error.to_string())

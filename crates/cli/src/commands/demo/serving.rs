@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::client::specs::Document;
 use clap::Parser;
 use wayleave_client::Method;
-use wayleave_contracts::{LatencyContract, Mix};
+use wayleave_contracts::{LatencyContract, RequestMix};
 use wayleave_formats::{Source, parse_builder, write_contracts};
 use wayleave_protocol::decision::{ApplyReport, Outcome};
 use wayleave_server::LogFormat;
@@ -40,15 +40,15 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     let token = PathBuf::from(token);
     let options = wayleave_server::Options {
         operator_file: token.clone(),
-        ..options(Box::new(File(ledger)), &session, wayleave_server::Limits::default())?
+        ..options(Box::new(File(ledger)), &session, wayleave_server::ServerLimits::default())?
     };
     wayleave_server::log(LogFormat::Text, "warn").map_err(Failure::Internal)?;
     let ready = |address: SocketAddr| {
         crate::output::tell!(
-            "a controller has {} of {} contracts of the demo, and serves on http://{address} until Ctrl-C\n\
-             its dashboard, with an operator's token behind the #, which browsers do not send:\n  \
+            "demo controller: http://{address} ({} of {} contracts; Ctrl-C stops it)\n\
+             dashboard (with an operator token after the #, which browsers do not send):\n  \
              http://{address}/ui/{}\n\
-             to try, in another terminal:\n  \
+             try in another terminal:\n  \
              export WAYLEAVE_SERVER=http://{address} WAYLEAVE_TOKEN_FILE={}\n  \
              wayleave status\n  wayleave explain {example}\n  wayleave what-if --fail pod1-agg1",
             report.done,
@@ -72,12 +72,12 @@ fn fragment(token: &Path) -> String {
 /// Applies the requests; those that a ledger has already stay as they are.
 fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
     let network = parse_builder(TOPOLOGY)?.network;
-    let mix = Mix::new(&network, usize::from(demo.scenario), demo.seed);
+    let mix = RequestMix::new(&network, usize::from(demo.scenario), demo.seed);
     let requests: Vec<LatencyContract> = mix.take(demo.count as usize).collect();
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
     let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);
     let (_, report) =
-        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|trouble| document.locate(trouble))?;
+        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|error| document.locate(error))?;
     Ok(report)
 }
 

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::Step;
+use wayleave::ProgressStep;
 use wayleave_explain::human::Human;
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
-use wayleave_lab::{Calibrated, LabName, Labs, Stop, calibrate};
-use wayleave_topology::devices::{Case, Measurement, Scenario, Table};
+use wayleave_lab::{Calibrated, LabName, Labs, StopRequest, calibrate};
+use wayleave_topology::devices::{Case, Measurement, PacketScenario, Table};
 
 use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
@@ -44,7 +44,7 @@ pub(crate) struct CalibrateArgs {
     switch: String,
     /// Values of each dimension; a switch other than Open vSwitch is measured as configured
     #[arg(long, value_name = "SCENARIO", default_value = USUAL_SCENARIO, value_parser = parse_device_scenario)]
-    scenario: Scenario,
+    scenario: PacketScenario,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -55,7 +55,7 @@ pub(crate) struct CalibrateArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
-    /// The measurements of each size
+    /// Measurements of each size
     #[default]
     Table,
     /// Every combination, as --loko-table reads it
@@ -65,7 +65,7 @@ enum Form {
 /// Runs the command.
 pub(crate) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
-    let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
+    let lab = Labs::default().stopping(StopRequest::of(cancel.flag())).open(&args.name)?;
     let (mut table, mut all) = (Table::default(), Vec::new());
     let mut progress = Progress::new(args.progress);
     let cases: Vec<Case> = args.scenario.cases().collect();
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     calibrate(&lab, &args.switch, &cases, &mut |case, calibrated| {
         table.enter(case, calibrated.measurement);
         all.push((case, calibrated));
-        wayleave::Progress::step(&mut progress, Step::Items { done: all.len() as u64, total });
+        wayleave::Progress::step(&mut progress, ProgressStep::Items { done: all.len() as u64, total });
     })?;
     drop(progress);
     let stalled: usize = all.iter().map(|(_, one)| one.stalled).sum();

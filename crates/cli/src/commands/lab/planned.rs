@@ -1,10 +1,10 @@
 //! Contracts of a lab without a controller: a scheme decides them here.
 
 use wayleave::{Network, PlanOptions, SchemeOptions, Session};
-use wayleave_contracts::{Demand, Order};
+use wayleave_contracts::{BucketDemand, ContractRequest};
 use wayleave_explain::sentences;
 use wayleave_lab::Lab;
-use wayleave_lab::run::{OfferedContract, Planned, PlannedContract};
+use wayleave_lab::run::{OfferedContract, PlannedContract, PlannedContracts};
 use wayleave_ledger::Model;
 use wayleave_protocol::decision::{Applied, Outcome};
 use wayleave_protocol::problem::{Code, Problem};
@@ -19,13 +19,13 @@ use crate::failure::Failure;
 /// If the lab has a controller, the scheme cannot be set up on its network, or the kernel refuses.
 pub(crate) fn plan_lab(
     lab: &Lab,
-    (orders, promised): (&[Order], &[OfferedContract]),
+    (orders, promised): (&[ContractRequest], &[OfferedContract]),
     model: Model,
     scheme: SchemeOptions,
-) -> Result<(Planned, Vec<Applied>), Failure> {
+) -> Result<(PlannedContracts, Vec<Applied>), Failure> {
     let network = Network::new("lab", lab.network().clone());
     let mut session = Session::open(&network, &PlanOptions::default().with_model(model).with_scheme(scheme))?;
-    let (mut admitted, mut refused): (Vec<(&OfferedContract, Demand, Decision)>, _) = (Vec::new(), Vec::new());
+    let (mut admitted, mut refused): (Vec<(&OfferedContract, BucketDemand, Decision)>, _) = (Vec::new(), Vec::new());
     for (order, promised) in orders.iter().zip(promised) {
         let Some(terms) = order.as_latency() else { continue };
         let verdict = session.admit(terms);
@@ -33,7 +33,7 @@ pub(crate) fn plan_lab(
         match verdict.decision {
             Ok(decision) => {
                 // Contracts that were moved for it are on another route now, with another bound.
-                let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+                let demand = BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
                 admitted.push((promised, demand, decision));
             }
             Err(refusal) => {
@@ -56,5 +56,5 @@ pub(crate) fn plan_lab(
         Some(PlannedContract { promised, demand: *demand, route: held.route, bound: held.bound })
     });
     let contracts: Vec<PlannedContract<'_>> = contracts.collect();
-    Ok((Planned::begin(lab, &contracts)?, refused))
+    Ok((PlannedContracts::begin(lab, &contracts)?, refused))
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde_json::json;
 use wayleave_explain::table::write_table;
-use wayleave_lab::{Checked, LabName, Labs, Probe, Stop, check};
+use wayleave_lab::{CheckResult, LabName, Labs, ProbeSpec, StopRequest, check};
 use wayleave_units::Time;
 
 use super::name::{USUAL, parse_name};
@@ -52,9 +52,9 @@ pub(crate) struct ProbeArgs {
 /// Runs the command.
 pub(crate) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
-    let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
+    let lab = Labs::default().stopping(StopRequest::of(cancel.flag())).open(&args.name)?;
     let ports = (args.from_port, args.port);
-    let probe = Probe { from: args.from.clone(), to: args.to.clone(), count: args.count, ports };
+    let probe = ProbeSpec { from: args.from.clone(), to: args.to.clone(), count: args.count, ports };
     let seen = check(&lab, &probe)?;
     match args.output {
         OutputFormat::Table => table(&seen)?,
@@ -63,13 +63,13 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
     Ok(if seen.received < seen.sent { Exit::Unsound } else { Exit::Fine })
 }
 
-fn table(seen: &Checked) -> Result<(), Failure> {
+fn table(seen: &CheckResult) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&["WHERE", "WAY", "PROBES", "AFTER", "FRAME"]);
     for one in &seen.observations {
-        let way = if one.is_outgoing { "out" } else { "in" };
+        let direction = if one.is_outgoing { "out" } else { "in" };
         let after = Time::from_nanos(one.after_ns).to_string();
-        table.add_row([one.place.clone(), way.to_owned(), one.probes.to_string(), after, one.frame.clone()]);
+        table.add_row([one.place.clone(), direction.to_owned(), one.probes.to_string(), after, one.frame.clone()]);
     }
     write_table(&mut out, &mut table)?;
     match seen.lost() {
@@ -85,7 +85,7 @@ fn table(seen: &Checked) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn document(seen: &Checked) -> Result<(), Failure> {
+fn document(seen: &CheckResult) -> Result<(), Failure> {
     let observations = seen.observations.iter().map(|one| {
         json!({ "place": one.place, "isOutgoing": one.is_outgoing, "probes": one.probes, "afterNs": one.after_ns, "frame": one.frame })
     });

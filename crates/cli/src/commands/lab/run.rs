@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wayleave_contracts::{DataPlane, Order, sentences};
+use wayleave_contracts::{ContractRequest, DataPlane, sentences};
 use wayleave_experiments::lab::LabController;
 use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_lab::run::{
-    Action, Cut, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunOptions, SharedPromise, matched,
+    ActionResult, CutLink, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunOptions, SharedPromise, matched,
     run as run_contracts,
 };
-use wayleave_lab::{Lab, LabName, LabPlan, Labs, Stop};
+use wayleave_lab::{Lab, LabName, LabPlan, Labs, StopRequest};
 use wayleave_protocol::decision::Applied;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -39,9 +39,9 @@ In a lab without a controller, the scheme decides latency contracts before the r
 
 /// Admit contracts in a lab, send worst-case traffic, and measure every packet
 ///
-/// Latency contracts send their bursts at the same instants, repeatedly. During the run contracts can be given other
-/// routes, and a cable can be cut. A packet later than the bound is a violation, unless the processors of this
-/// machine were stopped for at least the time of its lateness.
+/// Latency contracts send their bursts at the same instants, repeatedly. During the run, contracts can be rerouted,
+/// and a cable can be cut. A packet that exceeds its bound is a violation, unless a CPU of this machine stalled for at
+/// least the excess.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct RunArgs {
@@ -60,13 +60,13 @@ pub(crate) struct RunArgs {
     /// Number of reroutes during the run
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     reroutes: usize,
-    /// Cut a cable at the end: that of this link, or the one with most contracts
+    /// Cut a cable at the end: the cable of this link [default: the one with the most contracts]
     #[arg(long, value_name = "LINK", num_args = 0..=1, default_missing_value = "")]
     cut: Option<String>,
     /// Best-effort traffic of every host at this rate
     #[arg(long, value_name = "RATE")]
     flood: Option<Rate>,
-    /// Contract whose sender ignores its token bucket, and its rate
+    /// Contract whose sender ignores its token bucket and sends at this rate
     #[arg(long, value_name = "CONTRACT=RATE", value_parser = parse_adversary)]
     adversary: Option<(String, Rate)>,
     /// Send the same traffic as best effort; contracts left by an earlier run are deleted first
@@ -110,13 +110,13 @@ impl VmLocations for Ends<'_> {
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
-    let lab = Labs::default().stopping(Stop::of(cancel.flag())).open(&args.name)?;
+    let lab = Labs::default().stopping(StopRequest::of(cancel.flag())).open(&args.name)?;
     let source = Source::read(&args.file)?;
     let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
-    let (latency, shared): (Vec<Order>, Vec<Order>) =
+    let (latency, shared): (Vec<ContractRequest>, Vec<ContractRequest>) =
         list.into_orders().into_iter().partition(|order| order.as_latency().is_some());
     let orders = latency.into_iter().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
-    let orders = orders.collect::<Result<Vec<Order>, _>>()?;
+    let orders = orders.collect::<Result<Vec<ContractRequest>, _>>()?;
     let promised: Vec<OfferedContract> =
         orders.iter().filter_map(|order| OfferedContract::of(lab.plan(), order)).collect();
     let (mut operator, refused) = args.admit(&lab, (&orders, &shared), &promised)?;
@@ -124,14 +124,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         lasts: Duration::from_nanos(args.lasts.as_nanos()),
         period: args.period,
         reroutings: args.reroutes,
-        cut: args.cut.as_ref().map(|link| if link.is_empty() { Cut::Busiest } else { Cut::Link(link.clone()) }),
+        cut: args.cut.as_ref().map(|link| if link.is_empty() { CutLink::Busiest } else { CutLink::Link(link.clone()) }),
         flood: args.flood,
         adversary: args.adversary.clone(),
         shared: shared.iter().map(|order| SharedPromise::of(lab.plan(), order)).collect(),
         is_plain: args.without_contracts,
     };
     let is_table = args.output == OutputFormat::Table;
-    let mut on_action = |action: &Action| {
+    let mut on_action = |action: &ActionResult| {
         if is_table {
             crate::output::tell!("{}", print::action(action));
         }
@@ -160,7 +160,7 @@ impl RunArgs {
     fn admit(
         &self,
         lab: &Lab,
-        (orders, shared): (&[Order], &[Order]),
+        (orders, shared): (&[ContractRequest], &[ContractRequest]),
         promised: &[OfferedContract],
     ) -> Result<(Box<dyn Operator>, Vec<Applied>), Failure> {
         if lab.server().is_none() {
@@ -195,8 +195,8 @@ impl RunArgs {
 }
 
 /// Prints a warning for each key of the contracts that hosts without a controller do not carry out.
-fn print_left_out(orders: &[Order]) {
-    let of = |order: &Order| DataPlane::Lab.not_carried_out(&order.contract, &|key| order.gives(key));
+fn print_left_out(orders: &[ContractRequest]) {
+    let of = |order: &ContractRequest| DataPlane::Lab.not_carried_out(&order.contract, &|key| order.gives(key));
     let found = orders.iter().flat_map(|order| of(order).into_iter().map(move |what| (order.name(), what)));
     sentences(found).iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
 }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave::Network;
-use wayleave_dataplane::net::Service;
+use wayleave_dataplane::net::SharedPortService;
 use wayleave_experiments::lab::{ControlError, LabController, begin_control};
 use wayleave_explain::human::count;
-use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, Stop, UpOptions, not_carried_out, scaled};
+use wayleave_lab::{EndpointSpec, Lab, LabName, Labs, StopRequest, UpOptions, not_carried_out, scaled};
 use wayleave_units::{Bytes, Rate};
 
 use super::name::{USUAL, parse_name};
@@ -25,7 +25,7 @@ Examples:
   sudo wayleave lab up -f network.yaml --name second --endpoint acme:web=h1 --endpoint acme:db=h9
   sudo wayleave lab up -f fat-tree:k=4 --scale-rate 100Mbit --no-controller
 
-Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink. \
+Link rates are scaled down until the slowest link has the rate of the lab. Delay budgets grow accordingly, because they cover a number of frames. \
 `wayleave lab down` removes the lab.";
 
 /// Minimum buffer of a shared service: a full frame with its tags, and the largest overhead that a kernel discipline
@@ -54,8 +54,8 @@ pub(crate) struct UpArgs {
     ovs: Vec<String>,
     /// Switch whose ports share one service of this rate and buffer, as low-cost switches do
     #[arg(long = "service", value_name = "SWITCH=RATE,BUFFER", value_parser = parse_service)]
-    services: Vec<(String, Service)>,
-    /// Without controller and agents: switches forward by tags
+    services: Vec<(String, SharedPortService)>,
+    /// Do not start a controller and agents: switches forward by tags
     #[arg(long)]
     no_controller: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ fn parse_endpoint(text: &str) -> Result<EndpointSpec, String> {
     Ok(EndpointSpec { id: id.to_owned(), host: host.to_owned() })
 }
 
-fn parse_service(text: &str) -> Result<(String, Service), String> {
+fn parse_service(text: &str) -> Result<(String, SharedPortService), String> {
     let expected = || "expected a switch, a rate and a buffer, such as s1=12Mbit,16kB".to_owned();
     let (switch, what) = text.split_once('=').ok_or_else(expected)?;
     let (rate, buffer) = what.split_once(',').ok_or_else(expected)?;
@@ -76,7 +76,7 @@ fn parse_service(text: &str) -> Result<(String, Service), String> {
     if rate == Rate::ZERO || !(MIN_BUFFER..=MAX_BUFFER).contains(&buffer) {
         return Err(format!("expected a rate above zero and a buffer of {MIN_BUFFER} to {MAX_BUFFER}"));
     }
-    Ok((switch.to_owned(), Service { rate, buffer }))
+    Ok((switch.to_owned(), SharedPortService { rate, buffer }))
 }
 
 /// Runs the command.
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let network = scaled(&graph, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
     not_carried_out(&graph).iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     let cancel = interrupt::listen()?;
-    let (labs, start) = (Labs::default().stopping(Stop::of(cancel.flag())), Instant::now());
+    let (labs, start) = (Labs::default().stopping(StopRequest::of(cancel.flag())), Instant::now());
     let options = UpOptions {
         name: args.name.clone(),
         topology: &topology,

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use wayleave_broker::Setup;
+use wayleave_broker::BrokerConfig;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters, ServiceLimit};
-use wayleave_broker::script::{Limits, Phase, ScriptAction};
+use wayleave_broker::script::{ScriptAction, ScriptLimits, ScriptPhase};
 use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
@@ -25,7 +25,7 @@ use super::{FABRIC_INTERVAL, FABRIC_TIMEOUT};
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 pub(crate) struct Processes {
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     folder: PathBuf,
     network: String,
     files: Vec<String>,
@@ -49,7 +49,7 @@ struct Machine {
     limits: BTreeMap<String, ServiceLimit>,
     counters: BTreeMap<String, ServiceCounters>,
     at_ns: u64,
-    heard: Instant,
+    received: Instant,
 }
 
 struct Broker {
@@ -71,7 +71,7 @@ impl Drop for Killed {
 }
 
 impl Processes {
-    pub(crate) fn begin(setup: Arc<Setup>, network: &str, policies: &[&str]) -> Self {
+    pub(crate) fn begin(setup: Arc<BrokerConfig>, network: &str, policies: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("wayleave-brokers-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let key = folder.join("key");
@@ -101,7 +101,7 @@ impl Processes {
             limits: BTreeMap::new(),
             counters: BTreeMap::new(),
             at_ns: 0,
-            heard: Instant::now(),
+            received: Instant::now(),
         });
         let machines = machines.collect();
         let network = network.to_owned();
@@ -113,11 +113,11 @@ impl Processes {
         this
     }
 
-    pub(crate) fn begin_phase(&mut self, phase: &Phase) {
+    pub(crate) fn begin_phase(&mut self, phase: &ScriptPhase) {
         for &(machine, service, rate) in &phase.wants {
             self.machines[machine].wants.insert(service, rate);
         }
-        for &deed in &phase.deeds {
+        for &deed in &phase.actions {
             match deed {
                 ScriptAction::KillRack(machine) => self.machines[machine].broker = None,
                 ScriptAction::StartRack(machine) => self.start(machine),
@@ -128,7 +128,7 @@ impl Processes {
     }
 
     /// Until limits have been for three rounds what they should.
-    pub(crate) fn settle(&mut self, phase: &str, expected: &Limits) {
+    pub(crate) fn settle(&mut self, phase: &str, expected: &ScriptLimits) {
         let begin = Instant::now();
         let mut rounds = 0;
         while rounds < 3 {
@@ -160,7 +160,7 @@ impl Processes {
         let interval = self.setup.times().interval;
         let timeout = Duration::from_nanos(self.setup.times().timeout.as_nanos());
         for machine in &mut self.machines {
-            if machine.heard.elapsed() >= timeout {
+            if machine.received.elapsed() >= timeout {
                 machine.limits.clear();
             }
             machine.send(interval.as_nanos());
@@ -171,11 +171,11 @@ impl Processes {
             let left = until.saturating_duration_since(Instant::now());
             // A first line has no answer, and a broker that begins takes its time.
             let Ok((machine, life, line)) = self.lines.1.recv_timeout(left) else { break };
-            self.machines[machine].hear(life, &line);
+            self.machines[machine].on_line(life, &line);
         }
     }
 
-    fn differ(&self, expected: &Limits) -> Vec<String> {
+    fn differ(&self, expected: &ScriptLimits) -> Vec<String> {
         let mut differ = Vec::new();
         for (machine, expected) in self.machines.iter().zip(expected) {
             for (class, &expected) in expected.iter().enumerate() {
@@ -258,11 +258,11 @@ impl Machine {
         }
     }
 
-    fn hear(&mut self, life: u64, line: &str) {
+    fn on_line(&mut self, life: u64, line: &str) {
         let Some(broker) = self.broker.as_mut().filter(|broker| broker.life == life) else { return };
         let line: LimitsLine = serde_json::from_str(line).unwrap();
         broker.is_asked = false;
         self.limits = line.limits;
-        self.heard = Instant::now();
+        self.received = Instant::now();
     }
 }

@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use wayleave_faults::{Fault, Shim, Step, TracedCall};
+use wayleave_faults::{Shim, TraceStep, TracedCall, WriteFault};
 
 use crate::crash::client::{Client, Random, revision};
-use crate::crash::process::{Door, LedgerDir, Server, Start, TOPOLOGY, shim, start_gated, start_with, wayleave};
+use crate::crash::process::{
+    LedgerDir, Server, ServerAccess, Start, TOPOLOGY, shim, start_gated, start_with, wayleave,
+};
 
 /// Lives of a usual run; `WAYLEAVE_CYCLES=10000` makes it that many.
 const CYCLES: u64 = 200;
@@ -76,7 +78,7 @@ struct Run {
 #[derive(Clone, Debug)]
 enum End {
     /// At this write or sync, counted from the beginning of a phase; or when it is asked to.
-    Fault(Phase, Fault),
+    Fault(Phase, WriteFault),
     /// Killed after the last requests were sent, without waiting.
     Outside,
 }
@@ -85,7 +87,7 @@ enum End {
 const SELDOM: u64 = 10;
 
 #[test]
-fn two_hundred_lives_of_a_ledger() {
+fn a_ledger_survives_two_hundred_kills() {
     let (seed, cycles) = (number("WAYLEAVE_SEED", SEED), number("WAYLEAVE_CYCLES", CYCLES));
     println!(
         "replay: WAYLEAVE_SEED={seed} WAYLEAVE_CYCLES={cycles} cargo test --locked -p wayleave-cli --test cli crash::cycles::lives"
@@ -99,9 +101,9 @@ fn two_hundred_lives_of_a_ledger() {
         counts: Counts::default(),
     };
     // Creates the ledger; begins after an end; and after a kill: the points of a life are counted.
-    let whole = End::Fault(Phase::Starting, Fault::None);
+    let whole = End::Fault(Phase::Starting, WriteFault::None);
     for end in [&whole, &whole, &End::Outside, &whole] {
-        // The files are created once in the life of a ledger; `a_first_start_can_be_killed_anywhere` is about that.
+        // The files are created once in the life of a ledger; `a_first_start_can_be_killed_at_any_point` is about that.
         run.counts = Counts::default();
         run.live(end);
     }
@@ -117,14 +119,14 @@ fn two_hundred_lives_of_a_ledger() {
         }
         // Before a write is after the call before it; in the middle of a sync is before it.
         let (phase, at) = points.remove(0);
-        let fault = if (at + round).is_multiple_of(2) { Fault::KillAfter(at) } else { Fault::KillHalf(at) };
+        let fault = if (at + round).is_multiple_of(2) { WriteFault::KillAfter(at) } else { WriteFault::KillHalf(at) };
         run.live(&End::Fault(phase, fault));
     }
     // Not every life has as many points as the one before: what has not been hit yet is aimed at, place by place, since a point is at about the same one in each life.
     for place in 0..cycles {
         let Some((phase, ..)) = run.counts.missed(1).first().copied().cloned() else { break };
         let at = 1 + place % (run.counts.life[phase as usize] as u64 + 1);
-        run.live(&End::Fault(phase, Fault::KillAfter(at)));
+        run.live(&End::Fault(phase, WriteFault::KillAfter(at)));
     }
     run.live(&whole);
     // Some lives do what hardly any other does, such as to write what it noted a second ago just when it is to end; and then aiming may be in vain.
@@ -135,7 +137,7 @@ fn two_hundred_lives_of_a_ledger() {
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number is expected")))
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")))
 }
 
 impl Run {
@@ -144,13 +146,13 @@ impl Run {
         let trace = self.place.path("trace");
         drop(std::fs::remove_file(&trace));
         let (of, fault) =
-            if let End::Fault(phase, fault) = end { (*phase, fault) } else { (Phase::Starting, &Fault::None) };
+            if let End::Fault(phase, fault) = end { (*phase, fault) } else { (Phase::Starting, &WriteFault::None) };
         let gate = (of != Phase::Starting).then(|| self.place.path("gate"));
         drop(gate.as_ref().map(std::fs::remove_file));
         let mut bounds = (usize::MAX, usize::MAX);
         let (phase, is_killed) = match start_gated(&self.place, &self.shim, fault, Some(&trace), gate.as_deref()) {
-            Start::Ended(status, said) => {
-                assert_eq!(status.signal(), KILLED, "{end:?}: {said}");
+            Start::Ended(status, printed) => {
+                assert_eq!(status.signal(), KILLED, "{end:?}: {printed}");
                 (Phase::Starting, true)
             }
             Start::Serves(server) => {
@@ -164,13 +166,13 @@ impl Run {
 
     /// Asks while it lives; returns the phase in which it ended, and `true` if it was killed.
     fn serve(&mut self, mut server: Server, end: &End, trace: &Path, bounds: &mut (usize, usize)) -> (Phase, bool) {
-        let door = server.door();
+        let access = server.access();
         if matches!(end, End::Fault(Phase::Serving, _)) {
             std::fs::write(self.place.path("gate"), "").unwrap();
         }
-        let is_whole = self.check(&door).is_ok() && self.act(&door);
+        let is_whole = self.check(&access).is_ok() && self.act(&access);
         if matches!(end, End::Outside) {
-            self.clients.iter_mut().for_each(|client| client.send_only(&door));
+            self.clients.iter_mut().for_each(|client| client.send_only(&access));
             server.process().kill().unwrap();
             assert_eq!(server.wait().0.signal(), KILLED);
             return (Phase::Serving, true);
@@ -182,26 +184,26 @@ impl Run {
             }
             server.ask_to_end();
         }
-        let (status, said) = server.wait();
-        assert!(status.signal() == KILLED || (is_whole && status.success()), "{end:?}: {status}: {said}");
-        assert!(!said.contains("panicked"), "{end:?}: {said}");
+        let (status, printed) = server.wait();
+        assert!(status.signal() == KILLED || (is_whole && status.success()), "{end:?}: {status}: {printed}");
+        assert!(!printed.contains("panicked"), "{end:?}: {printed}");
         (if is_whole { Phase::Ending } else { Phase::Serving }, !status.success())
     }
 
-    fn check(&mut self, door: &Door) -> std::io::Result<()> {
-        let now = revision(door)?;
+    fn check(&mut self, access: &ServerAccess) -> std::io::Result<()> {
+        let now = revision(access)?;
         assert!(now >= self.revision, "revision {now} after {}", self.revision);
         for client in &mut self.clients {
-            client.check(door)?;
+            client.check(access)?;
         }
-        self.revision = revision(door)?;
+        self.revision = revision(access)?;
         Ok(())
     }
 
     /// All clients at once; whether all were answered.
-    fn act(&mut self, door: &Door) -> bool {
+    fn act(&mut self, access: &ServerAccess) -> bool {
         std::thread::scope(|scope| {
-            let act = |client: &mut Client| (0..REQUESTS).all(|_| client.act(door).is_ok());
+            let act = |client: &mut Client| (0..REQUESTS).all(|_| client.act(access).is_ok());
             let threads: Vec<_> = self.clients.iter_mut().map(|client| scope.spawn(move || act(client))).collect();
             let all: Vec<bool> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
             all.into_iter().all(|one| one)
@@ -231,12 +233,12 @@ impl Run {
         }
         let moment = match end {
             End::Outside => "from outside",
-            End::Fault(_, Fault::KillBefore(_)) => "before a call",
-            End::Fault(_, Fault::KillHalf(_)) => "in the middle of a call",
+            End::Fault(_, WriteFault::KillBefore(_)) => "before a call",
+            End::Fault(_, WriteFault::KillHalf(_)) => "in the middle of a call",
             End::Fault(..) => "after a call",
         };
         *self.counts.kills.entry(format!("{phase:?}, {moment}")).or_default() += 1;
-        if let (End::Fault(_, Fault::KillHalf(_) | Fault::KillAfter(_)), Some(last)) = (end, points.last()) {
+        if let (End::Fault(_, WriteFault::KillHalf(_) | WriteFault::KillAfter(_)), Some(last)) = (end, points.last()) {
             self.counts.hit.insert(last.clone());
         }
     }
@@ -246,8 +248,8 @@ impl Run {
         let copy = self.place.copy();
         let mut command = wayleave("ledger check");
         let output = command.arg(copy.ledger()).args(["-t", TOPOLOGY]).output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        assert!(output.status.success(), "{end:?}: {}", String::from_utf8_lossy(&said));
+        let printed = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{end:?}: {}", String::from_utf8_lossy(&printed));
     }
 
     fn report(&self, cycles: u64) {
@@ -267,11 +269,11 @@ impl Run {
     }
 }
 
-fn steps(trace: &Path) -> Vec<Step> {
+fn steps(trace: &Path) -> Vec<TraceStep> {
     if trace.exists() { wayleave_faults::read(trace).unwrap() } else { Vec::new() }
 }
 
-fn point(phase: Phase, step: &Step) -> Point {
+fn point(phase: Phase, step: &TraceStep) -> Point {
     let name = step.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let call = match step.call {
         TracedCall::Create => "create",
@@ -285,22 +287,22 @@ fn point(phase: Phase, step: &Step) -> Point {
 }
 
 #[test]
-fn a_first_start_can_be_killed_anywhere() {
+fn a_first_start_can_be_killed_at_any_point() {
     let (shim, place) = (shim(), LedgerDir::new());
     let trace = place.path("trace");
-    let server = start_with(&place, &shim, &Fault::None, Some(&trace)).serves();
+    let server = start_with(&place, &shim, &WriteFault::None, Some(&trace)).serves();
     let points = steps(&trace).len() as u64;
     server.kill();
     for at in 1..=points {
         let place = LedgerDir::new();
-        match start_with(&place, &shim, &Fault::KillHalf(at), None) {
-            Start::Ended(status, said) => assert_eq!(status.signal(), KILLED, "{at}: {said}"),
+        match start_with(&place, &shim, &WriteFault::KillHalf(at), None) {
+            Start::Ended(status, printed) => assert_eq!(status.signal(), KILLED, "{at}: {printed}"),
             Start::Serves(server) => drop(server.kill()),
         }
-        let server = start_with(&place, &shim, &Fault::None, None).serves();
-        assert_eq!(server.door().get("/v1/status").unwrap().status, 200, "{at}");
-        let (status, said) = server.end();
-        assert!(status.success(), "{at}: {said}");
+        let server = start_with(&place, &shim, &WriteFault::None, None).serves();
+        assert_eq!(server.access().get("/v1/status").unwrap().status, 200, "{at}");
+        let (status, printed) = server.end();
+        assert!(status.success(), "{at}: {printed}");
     }
     println!("{points} writes and syncs of a first start, each killed in its middle");
 }

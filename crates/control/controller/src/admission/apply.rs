@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use wayleave_contracts::Order;
-use wayleave_ledger::Share;
+use wayleave_contracts::ContractRequest;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::{Decision, Refusal, Request, ShareDecision};
 use wayleave_topology::FlowId;
@@ -17,13 +17,13 @@ use crate::decision::{ContractPromise, Decided, routes};
 use crate::enforcement::DrainState;
 use crate::event::EventKind;
 use crate::grant::AdmittedContract;
-use crate::quota::Usage;
+use crate::quota::QuotaUsage;
 use crate::scheme_ledger::UndoReservation;
 
 /// A contract that the controller has checked: everything but the decision of the scheme.
 pub(crate) struct Checked {
     pub(crate) id: Id,
-    pub(crate) order: Order,
+    pub(crate) order: ContractRequest,
     /// The contract that has the name, if there is one.
     pub(crate) existing: Option<u64>,
     /// The contract that ends when this one is booked: the same contract with an end on another host. Its reservation
@@ -34,7 +34,7 @@ pub(crate) struct Checked {
 /// A contract that is decided and not booked.
 struct Draft {
     id: Id,
-    order: Order,
+    order: ContractRequest,
     existing: Option<u64>,
     replaces: Option<u64>,
     placed: Placed,
@@ -49,7 +49,7 @@ enum Placed {
     /// A reservation, with the one that it had before.
     Reserved(Box<Decision>, Option<Before>),
     /// A share, or nothing for best effort; with the share that it held before, which is free now.
-    Shared(Option<ShareDecision>, Option<Share>),
+    Shared(Option<ShareDecision>, Option<ReservedShare>),
 }
 
 /// Reservation of a contract before its terms changed.
@@ -65,10 +65,10 @@ impl Admission {
     /// asked. In a list that takes effect item by item, it is called after the previous items have taken effect.
     pub(crate) fn apply<C>(
         &mut self,
-        orders: Vec<(Order, C)>,
+        orders: Vec<(ContractRequest, C)>,
         mode: Mode,
         effect: Effect,
-        check: impl Fn(&Self, Order, C) -> (Id, Result<Checked, CommandError>),
+        check: impl Fn(&Self, ContractRequest, C) -> (Id, Result<Checked, CommandError>),
     ) -> Vec<ItemResult> {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut named: HashSet<Id> = HashSet::new();
@@ -120,7 +120,7 @@ impl Admission {
             let placed = if *old == order { Placed::Same } else { Placed::Kept };
             return Ok(Draft { id, order, existing, replaces, placed });
         }
-        let (old, new) = (self.usage_of(existing.or(replaces)), Usage::of(&order.contract));
+        let (old, new) = (self.usage_of(existing.or(replaces)), QuotaUsage::of(&order.contract));
         if let Err(short) = self.tenants.charge(&id.tenant, old, new) {
             return Err(self.refuse(&id, order, Decided::Quota(short), effect));
         }
@@ -134,7 +134,7 @@ impl Admission {
     }
 
     /// Asks the scheme for a reservation, or for a share.
-    fn place(&mut self, existing: Option<u64>, order: &Order) -> Result<Placed, Decided> {
+    fn place(&mut self, existing: Option<u64>, order: &ContractRequest) -> Result<Placed, Decided> {
         if let Some(terms) = order.as_latency() {
             let request = wayleave_schemes::request(terms, &self.model);
             let placed = self.place_anew(existing, &request).map_err(Decided::Refused)?;
@@ -199,19 +199,19 @@ impl Admission {
                 self.return_share(draft.existing, before);
             }
         }
-        self.tenants.uncharge(&draft.id.tenant, old, Usage::of(&draft.order.contract));
+        self.tenants.uncharge(&draft.id.tenant, old, QuotaUsage::of(&draft.order.contract));
     }
 
     /// Usage of a contract, as its tenant's quota counts it.
-    fn usage_of(&self, serial: Option<u64>) -> Option<Usage> {
+    fn usage_of(&self, serial: Option<u64>) -> Option<QuotaUsage> {
         let grant = self.enforcement.contracts().get(serial?)?;
-        Some(Usage::of(&grant.order.contract))
+        Some(QuotaUsage::of(&grant.order.contract))
     }
 
     pub(super) fn refuse(
         &mut self,
         id: &Id,
-        order: Order,
+        order: ContractRequest,
         decided: Decided,
         effect: Effect,
     ) -> (CommandError, Option<u64>) {
@@ -285,7 +285,7 @@ impl Admission {
     }
 
     /// Adds a contract that holds nothing yet; its serial number.
-    fn insert(&mut self, id: Id, order: Order) -> u64 {
+    fn insert(&mut self, id: Id, order: ContractRequest) -> u64 {
         let serial = self.enforcement.journal_mut().next_serial();
         self.enforcement.schedule(serial, &order);
         let created = self.enforcement.now().wall;
@@ -293,7 +293,7 @@ impl Admission {
         serial
     }
 
-    fn create(&mut self, id: Id, order: Order, decision: &Decision, freed: DrainState) -> u64 {
+    fn create(&mut self, id: Id, order: ContractRequest, decision: &Decision, freed: DrainState) -> u64 {
         let serial = self.insert(id, order);
         let enforcement = &mut self.enforcement;
         enforcement.book_mut().own(decision.flow, serial);
@@ -309,7 +309,7 @@ impl Admission {
     fn give_terms(
         &mut self,
         serial: u64,
-        order: Order,
+        order: ContractRequest,
         decision: &Decision,
         beside: Option<FlowId>,
         left: Option<u64>,
@@ -319,7 +319,7 @@ impl Admission {
         enforcement.schedule(serial, &order);
         let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { return serial };
         let is_pinned = grant.is_pinned();
-        (grant.trouble, grant.order) = (None, order);
+        (grant.degraded_reason, grant.order) = (None, order);
         if let Some(latency) = grant.latency_mut() {
             (latency.bound, latency.flow, latency.cut_routes) = (decision.bound, Some(decision.flow), 0);
         }
@@ -342,7 +342,7 @@ impl Admission {
     }
 
     /// Other terms with the same reservation: a new rule where the sender needs one, new times.
-    fn keep_reservation(&mut self, serial: u64, order: Order) {
+    fn keep_reservation(&mut self, serial: u64, order: ContractRequest) {
         let enforcement = &mut self.enforcement;
         enforcement.schedule(serial, &order);
         let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { return };

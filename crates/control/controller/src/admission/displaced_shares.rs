@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use wayleave_contracts::Contract;
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{LinkId, Route};
@@ -22,7 +22,7 @@ use crate::grant::{AdmittedContract, DegradedReason};
 pub(super) struct UnplacedShare {
     serial: u64,
     id: Id,
-    share: Option<Share>,
+    share: Option<ReservedShare>,
     refusal: Refusal,
 }
 
@@ -30,16 +30,18 @@ impl Admission {
     /// Shares that have lost their routes, or that share links with too much, give up what they hold.
     pub(crate) fn displace_shares(&mut self) -> Vec<DisplacedContract> {
         let ledger = self.enforcement.ledger();
-        let is_cut = |share: &Share| matches!(share, Share::Pair { .. }) && ledger.is_parted(share);
+        let is_cut = |share: &ReservedShare| matches!(share, ReservedShare::Pair { .. }) && ledger.is_parted(share);
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let cut = self
             .enforcement
             .contracts()
-            .serials_of_shares(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
+            .serials_of_shares(|grant| grant.degraded_reason.is_none() && held(grant.serial).is_some_and(&is_cut));
         let mut displaced: Vec<DisplacedContract> =
             cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
-        let slow =
-            self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
+        let slow = self
+            .enforcement
+            .contracts()
+            .serials_of_shares(|grant| grant.degraded_reason.is_none() && self.is_too_slow(grant));
         displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
         displaced.extend(self.displace_shares_on(&self.crowded_links()));
         displaced
@@ -51,7 +53,7 @@ impl Admission {
             return Vec::new();
         }
         let ledger = self.enforcement.ledger();
-        let uses = |share: &Share| ledger.links_of_share(share).iter().any(|link| links.contains(link));
+        let uses = |share: &ReservedShare| ledger.links_of_share(share).iter().any(|link| links.contains(link));
         let held = |serial: u64| ledger.share(self.share_of(serial)?);
         let serials = self.enforcement.contracts().serials_of_shares(|grant| held(grant.serial).is_some_and(&uses));
         serials.into_iter().filter_map(|serial| self.displace_share(serial)).collect()
@@ -81,7 +83,7 @@ impl Admission {
     pub(super) fn place_share(
         &mut self,
         serial: u64,
-        share: Option<Share>,
+        share: Option<ReservedShare>,
         cause: Cause<'_>,
         consequences: &mut Consequences,
     ) -> Option<UnplacedShare> {
@@ -111,8 +113,8 @@ impl Admission {
     pub(super) fn degrade_share(&mut self, without: UnplacedShare, cause: Cause<'_>, consequences: &mut Consequences) {
         let UnplacedShare { serial, id, share, refusal } = without;
         let ledger = self.enforcement.ledger();
-        let keeps = |share: &Share| {
-            let is_pair = matches!(share, Share::Pair { .. });
+        let keeps = |share: &ReservedShare| {
+            let is_pair = matches!(share, ReservedShare::Pair { .. });
             is_pair && ledger.is_parted(share) && ledger.share_denial_once_open(share).is_none()
         };
         let kept = share.filter(keeps);
@@ -137,10 +139,10 @@ impl Admission {
         }
     }
 
-    fn fail_share(&mut self, serial: u64, trouble: DegradedReason, consequences: &mut Consequences) {
+    fn fail_share(&mut self, serial: u64, degraded_reason: DegradedReason, consequences: &mut Consequences) {
         let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return };
         let was_failed = grant.is_failed();
-        grant.trouble = Some(trouble);
+        grant.degraded_reason = Some(degraded_reason);
         let id = Id::clone(&grant.id);
         if let Some(state) = grant.share_state_mut().filter(|state| state.share.is_none()) {
             state.certainty = None;
@@ -162,7 +164,7 @@ impl Admission {
             self.enforcement.contracts().serials_of_shares(|grant| grant.is_failed() && is_whole(grant.serial))
         {
             let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { continue };
-            grant.trouble = None;
+            grant.degraded_reason = None;
             let (id, share) = (Id::clone(&grant.id), grant.share());
             let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
             self.enforcement.renew_rule(serial);
@@ -215,6 +217,6 @@ impl Admission {
     }
 }
 
-fn uses_route(share: &Share, route: &Route) -> bool {
-    matches!(share, Share::Pair { route: old, .. } if old == route)
+fn uses_route(share: &ReservedShare, route: &Route) -> bool {
+    matches!(share, ReservedShare::Pair { route: old, .. } if old == route)
 }

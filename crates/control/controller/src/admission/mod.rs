@@ -12,10 +12,11 @@ mod displaced;
 mod displaced_shares;
 mod shares;
 
-use wayleave_contracts::{Named, Order, Policy};
+use wayleave_contracts::{ContractRequest, Named, Policy};
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Decision;
+use wayleave_units::Human;
 
 use crate::command::{CommandError, Outcome, Precondition, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
@@ -24,7 +25,7 @@ use crate::event::EventKind;
 use crate::grant::KindState;
 use crate::journal::{DirtyRecord, Journal};
 use crate::policies::Policies;
-use crate::quota::Usage;
+use crate::quota::QuotaUsage;
 use crate::scheme_ledger::UndoReservation;
 use crate::tenants::Tenants;
 
@@ -145,15 +146,15 @@ impl Admission {
 
     /// Returns the serial number and the revision of the contract, of any kind, that has a name now.
     pub(crate) fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
-        let standing = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
-        standing.map(|grant| (grant.serial, grant.revision))
+        let present = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
+        present.map(|grant| (grant.serial, grant.revision))
     }
 
     /// Ends a contract.
     pub(crate) fn end(&mut self, serial: u64) {
         let grant = self.enforcement.contracts().get(serial).filter(|grant| !grant.is_ended);
         let Some(grant) = grant else { return };
-        self.tenants.subtract(&grant.id.tenant, Usage::of(&grant.order.contract));
+        self.tenants.subtract(&grant.id.tenant, QuotaUsage::of(&grant.order.contract));
         match grant.held {
             KindState::Latency(_) => self.enforcement.end(serial),
             KindState::Share(_) => self.end_share(serial),
@@ -171,7 +172,7 @@ impl Admission {
     }
 
     /// Remembers a decision; its number.
-    fn record(&mut self, id: &Id, order: Order, decided: Decided) -> u64 {
+    fn record(&mut self, id: &Id, order: ContractRequest, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
         let (sequence, number) = self.enforcement.journal_mut().next_decision(&id.tenant);
         self.decisions.push(DecisionRecord { sequence, number, at, id: id.clone(), order, decided });
@@ -205,7 +206,7 @@ impl Admission {
             if let Some((grant, bound)) =
                 enforcement.contracts().get(serial).and_then(|grant| Some((grant, grant.bound()?)))
             {
-                let (revision, detail) = (grant.revision, format!("bound {bound}"));
+                let (revision, detail) = (grant.revision, format!("bound {}", bound.up()));
                 enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             }
             if !moved.contains(&id) {

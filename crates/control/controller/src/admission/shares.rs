@@ -4,7 +4,7 @@
 //! Reservations of shares are a sum over all present shares, so undoing a decision restores every bit, in any order.
 
 use wayleave_contracts::Contract;
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_scheme_api::{Refusal, ShareDecision};
 use wayleave_schemes::share_request;
 use wayleave_topology::ShareId;
@@ -27,13 +27,13 @@ impl Admission {
     }
 
     /// A contract gives up what it holds.
-    pub(super) fn take_share(&mut self, serial: u64) -> Option<Share> {
+    pub(super) fn take_share(&mut self, serial: u64) -> Option<ReservedShare> {
         let share = self.enforcement.contracts_mut().share_mut(serial)?.share.take()?;
         self.enforcement.book_mut().release_share(share)
     }
 
     /// It holds that again.
-    pub(super) fn return_share(&mut self, serial: Option<u64>, share: Option<Share>) {
+    pub(super) fn return_share(&mut self, serial: Option<u64>, share: Option<ReservedShare>) {
         let (Some(serial), Some(share)) = (serial, share) else { return };
         let share = self.enforcement.book_mut().put_share_back(share, serial);
         if let Some(state) = self.enforcement.contracts_mut().share_mut(serial) {
@@ -49,7 +49,7 @@ impl Admission {
             self.enforcement.book_mut().own_share(share, serial);
         }
         if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
-            grant.trouble = None;
+            grant.degraded_reason = None;
             if let Some(state) = grant.share_state_mut() {
                 state.share = share;
                 state.certainty = decision.as_ref().map(|one| one.certainty);

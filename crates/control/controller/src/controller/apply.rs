@@ -1,6 +1,6 @@
 //! Checks of an order before the scheme is asked.
 
-use wayleave_contracts::{ContractKind, Order};
+use wayleave_contracts::{ContractKind, ContractRequest};
 use wayleave_protocol::Id;
 use wayleave_topology::{Network, NodeId, NodeKind};
 
@@ -10,7 +10,12 @@ use crate::command::{CommandError, Effect, ItemResult, Mode, Precondition, id_of
 use crate::vms::Vms;
 
 impl Controller {
-    pub(super) fn apply(&mut self, orders: Vec<(Order, Precondition)>, mode: Mode, effect: Effect) -> Vec<ItemResult> {
+    pub(super) fn apply(
+        &mut self,
+        orders: Vec<(ContractRequest, Precondition)>,
+        mode: Mode,
+        effect: Effect,
+    ) -> Vec<ItemResult> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, mode, effect, |admission, order, check| {
             let id = id_of(&order);
@@ -21,7 +26,7 @@ impl Controller {
 
     /// Decides orders again whose ends are on other hosts now, each with the serial number of its contract; all of them or none. A latency
     /// contract gets a new serial number: its sender may be another one, and the old one stops by its own rule.
-    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(Order, u64)>, effect: Effect) -> Vec<ItemResult> {
+    pub(super) fn apply_elsewhere(&mut self, orders: Vec<(ContractRequest, u64)>, effect: Effect) -> Vec<ItemResult> {
         let (network, vms) = (&*self.network, &self.vms);
         self.admission.apply(orders, Mode::AllOrNothing, effect, |admission, order, serial| {
             let id = id_of(&order);
@@ -49,7 +54,7 @@ struct Checks<'a> {
 
 impl Checks<'_> {
     /// The contract that has the name, if there is one.
-    fn check(&self, id: &Id, order: &Order, check: Precondition) -> Result<Option<u64>, CommandError> {
+    fn check(&self, id: &Id, order: &ContractRequest, check: Precondition) -> Result<Option<u64>, CommandError> {
         let invalid = |field, message| Err(CommandError::Invalid { field, message });
         self.admission.tenants().find(&id.tenant)?;
         let existing = self.admission.version_of(id);
@@ -77,7 +82,7 @@ impl Checks<'_> {
     }
 
     /// A contract stays of its kind, and a latency contract between its ends.
-    fn check_change(&self, id: &Id, serial: u64, order: &Order) -> Result<(), CommandError> {
+    fn check_change(&self, id: &Id, serial: u64, order: &ContractRequest) -> Result<(), CommandError> {
         let invalid = |field, message| Err(CommandError::Invalid { field, message });
         let Some(old) = self.admission.enforcement().contracts().get(serial).map(|grant| &grant.order) else {
             return Ok(());

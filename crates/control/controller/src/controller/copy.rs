@@ -16,7 +16,7 @@ use crate::elements::Elements;
 use crate::enforcement::Enforcement;
 use crate::load_error::LoadError;
 use crate::scheme_ledger::SchemeLedger;
-use crate::setup::Setup;
+use crate::setup::ControllerConfig;
 use crate::tokens::Tokens;
 use crate::vms::Vms;
 
@@ -48,7 +48,7 @@ impl Copied {
     ///
     /// # Errors
     /// If the scheme of the setup reserves no queues.
-    pub fn controller(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
+    pub fn controller(self, setup: &ControllerConfig, wall: WallTime) -> Result<Controller, LoadError> {
         let mut controller = self.as_it_is(setup, wall)?;
         controller.enforcement_mut().book_mut().free_left_shares(Time::MAX);
         Ok(controller)
@@ -58,7 +58,7 @@ impl Copied {
     ///
     /// # Errors
     /// If the scheme of the setup reserves no queues.
-    pub fn as_it_is(self, setup: &Setup, wall: WallTime) -> Result<Controller, LoadError> {
+    pub fn as_it_is(self, setup: &ControllerConfig, wall: WallTime) -> Result<Controller, LoadError> {
         let Some(book) = SchemeLedger::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
         let Self { network, tokens, vms, elements, admission } = self;
         let enforcement = Enforcement::new(setup, book, wall);

@@ -16,8 +16,8 @@ use crate::contract_record::HeldReservation;
 use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
-use crate::output::{Change, Kind};
-use crate::quota::Usage;
+use crate::output::{RecordChange, RecordKind};
+use crate::quota::QuotaUsage;
 use crate::record::{NodeRecord, TenantRecord, VmRecord};
 use crate::setup::UnfitPolicy;
 use crate::vms::VmState;
@@ -26,7 +26,7 @@ use crate::vms::VmState;
 #[derive(Debug)]
 pub enum FollowError {
     /// Records of this kind change what others mean.
-    Kind(Kind),
+    Kind(RecordKind),
     /// Links are down, on which the placement of reservations depends.
     Down,
     /// They do not fit what is known.
@@ -56,27 +56,27 @@ impl Controller {
     ///
     /// # Errors
     /// If all records have to be read again.
-    pub fn follow(&mut self, now: Timestamps, changes: &[Change]) -> Result<(), FollowError> {
+    pub fn follow(&mut self, now: Timestamps, changes: &[RecordChange]) -> Result<(), FollowError> {
         if self.elements.iter().next().is_some() {
             return Err(FollowError::Down);
         }
         self.journal_mut().set_now(now);
         // Of several changes of a record the last one counts.
-        let last: BTreeMap<(Kind, &str), Option<&str>> =
+        let last: BTreeMap<(RecordKind, &str), Option<&str>> =
             changes.iter().map(|change| ((change.kind, &*change.key), change.body.as_deref())).collect();
         // All old reservations of the changed contracts are released first: a new one is reserved beside the
         // unchanged ones only.
         for &(kind, key) in last.keys() {
             match kind {
-                Kind::Contract => self.let_contract_go(number(kind, key)?),
-                Kind::Release => self.let_release_go(number(kind, key)?),
+                RecordKind::Contract => self.let_contract_go(number(kind, key)?),
+                RecordKind::Release => self.let_release_go(number(kind, key)?),
                 _ => {}
             }
         }
         let (mut again, mut shares, mut changed) = (Vec::new(), Vec::new(), BTreeSet::new());
         for ((kind, key), body) in last {
             match (kind, body) {
-                (Kind::Contract, Some(body)) => {
+                (RecordKind::Contract, Some(body)) => {
                     let (grant, held, _) = read_contract(&self.network, kind, key, body, None)?;
                     let serial = grant.serial;
                     match held {
@@ -88,8 +88,8 @@ impl Controller {
                     changed.insert(serial);
                     self.enforcement_mut().contracts_mut().insert(grant);
                 }
-                (Kind::Release, Some(body)) => self.read_release(key, body, UnfitPolicy::Refuse, &mut again)?,
-                (Kind::Contract | Kind::Release, None) => {}
+                (RecordKind::Release, Some(body)) => self.read_release(key, body, UnfitPolicy::Refuse, &mut again)?,
+                (RecordKind::Contract | RecordKind::Release, None) => {}
                 _ => self.follow_other(kind, key, body)?,
             }
         }
@@ -107,7 +107,7 @@ impl Controller {
     fn let_contract_go(&mut self, serial: u64) {
         let Some(grant) = self.contracts().get(serial) else { return };
         let (flow, share) = (grant.flow(), grant.share());
-        let used = (!grant.is_ended).then(|| (grant.id.tenant.clone(), Usage::of(&grant.order.contract)));
+        let used = (!grant.is_ended).then(|| (grant.id.tenant.clone(), QuotaUsage::of(&grant.order.contract)));
         if let Some((tenant, used)) = used {
             self.admission.tenants_mut().0.subtract(&tenant, used);
         }
@@ -131,7 +131,7 @@ impl Controller {
     fn show(&mut self, serial: u64) -> Result<(), LoadError> {
         self.enforcement_mut().show(serial);
         let Some(grant) = self.contracts().get(serial).filter(|grant| !grant.is_ended) else { return Ok(()) };
-        let (id, used) = (grant.id.clone(), Usage::of(&grant.order.contract));
+        let (id, used) = (grant.id.clone(), QuotaUsage::of(&grant.order.contract));
         if self.admission.tenants_mut().0.count(&id.tenant, used) {
             return Ok(());
         }
@@ -139,14 +139,14 @@ impl Controller {
     }
 
     /// Takes over a record that holds nothing in the ledger.
-    fn follow_other(&mut self, kind: Kind, key: &str, body: Option<&str>) -> Result<(), FollowError> {
+    fn follow_other(&mut self, kind: RecordKind, key: &str, body: Option<&str>) -> Result<(), FollowError> {
         match (kind, body) {
-            (Kind::Controller, Some(body)) => {
+            (RecordKind::Controller, Some(body)) => {
                 self.journal_mut().restore(parse::<Counters>(kind, key, body)?);
                 // As after a load.
                 self.journal_mut().next_generation();
             }
-            (Kind::Tenant, Some(body)) => {
+            (RecordKind::Tenant, Some(body)) => {
                 let record = parse::<TenantRecord>(kind, key, body)?;
                 self.admission.tenants_mut().0.replace(key, record.quota(), record.revision);
                 match record.numbers {
@@ -154,13 +154,13 @@ impl Controller {
                     None => self.journal_mut().forget_own(key),
                 }
             }
-            (Kind::Tenant, None) => {
+            (RecordKind::Tenant, None) => {
                 self.admission.tenants_mut().0.forget(key);
                 self.journal_mut().forget_own(key);
             }
-            (Kind::Token, Some(body)) => self.tokens.insert(key.to_owned(), parse(kind, key, body)?),
-            (Kind::Token, None) => self.tokens.forget(key),
-            (Kind::Vm, body) => {
+            (RecordKind::Token, Some(body)) => self.tokens.insert(key.to_owned(), parse(kind, key, body)?),
+            (RecordKind::Token, None) => self.tokens.forget(key),
+            (RecordKind::Vm, body) => {
                 let id = Id::parse(key, DEFAULT_TENANT).map_err(|error| unreadable(kind, key, error.to_string()))?;
                 let Some(body) = body else {
                     self.vms.remove(&id);
@@ -176,20 +176,28 @@ impl Controller {
                 let mac = mac.unwrap_or_else(|| macs::of_old(&id));
                 self.vms.insert(id, VmState { host, mac, revision: record.revision });
             }
-            (Kind::Node, Some(body)) => {
+            (RecordKind::Node, Some(body)) => {
                 let record = parse::<NodeRecord>(kind, key, body)?;
                 if let Some(node) = self.network.find_node(key) {
                     let state = self.enforcement_mut().nodes_mut().entry(node);
                     (state.epoch, state.is_set_up, state.is_watched) = (record.epoch, record.set_up, record.watched);
                 }
             }
-            (Kind::Answer, Some(body)) => self.answers.insert(key.to_owned(), parse(kind, key, body)?),
-            (Kind::Answer, None) => self.answers.forget(key),
+            (RecordKind::Answer, Some(body)) => self.answers.insert(key.to_owned(), parse(kind, key, body)?),
+            (RecordKind::Answer, None) => self.answers.forget(key),
             // Of old formats records are only deleted, when a contract is written again.
-            (Kind::OldLatency | Kind::OldShare, None) => drop(self.old_records.remove(&number(kind, key)?)),
-            (Kind::History, _) => {}
-            (Kind::Contract | Kind::Release, _) => {}
-            (Kind::Policy | Kind::Down | Kind::Controller | Kind::Node | Kind::OldLatency | Kind::OldShare, _) => {
+            (RecordKind::OldLatency | RecordKind::OldShare, None) => drop(self.old_records.remove(&number(kind, key)?)),
+            (RecordKind::History, _) => {}
+            (RecordKind::Contract | RecordKind::Release, _) => {}
+            (
+                RecordKind::Policy
+                | RecordKind::Down
+                | RecordKind::Controller
+                | RecordKind::Node
+                | RecordKind::OldLatency
+                | RecordKind::OldShare,
+                _,
+            ) => {
                 return Err(FollowError::Kind(kind));
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use wayleave_contracts::{Contract, vm_mac};
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_scheme_api::Admission as _;
 use wayleave_topology::{Hop, Network};
@@ -27,15 +27,15 @@ use crate::journal::Counters;
 use crate::load_error::LoadError;
 use crate::macs;
 use crate::old_record::{OldLatencyRecord, OldShareRecord};
-use crate::output::Kind;
+use crate::output::RecordKind;
 use crate::policy_spec::{self, PolicyRecord};
-use crate::quota::Usage;
+use crate::quota::QuotaUsage;
 use crate::record::{
     DownRecord, MissingElement, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved, reserved_as_far,
 };
 use crate::releases::{PendingRelease, Phase};
 use crate::scheme_ledger::{SchemeLedger, UndoReservation};
-use crate::setup::{Setup, UnfitPolicy};
+use crate::setup::{ControllerConfig, UnfitPolicy};
 use crate::shares::in_shares;
 use crate::tokens::{Token, Tokens};
 use crate::vms::{VmState, Vms};
@@ -50,7 +50,7 @@ pub(super) struct ReplacementOrder {
 }
 
 /// A share that a contract, by serial number, is to hold again.
-pub(super) type RestoredShare = (u64, Share);
+pub(super) type RestoredShare = (u64, ReservedShare);
 
 impl Controller {
     /// Continues from these records (kind, key, body), in any order; without records, from an empty state.
@@ -58,9 +58,9 @@ impl Controller {
     /// # Errors
     /// If they cannot all be kept.
     pub fn load<'a>(
-        setup: &Setup,
+        setup: &ControllerConfig,
         wall: WallTime,
-        records: impl IntoIterator<Item = (Kind, &'a str, &'a str)>,
+        records: impl IntoIterator<Item = (RecordKind, &'a str, &'a str)>,
     ) -> Result<Self, LoadError> {
         let Some(book) = SchemeLedger::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
         let mut controller = Self {
@@ -75,7 +75,9 @@ impl Controller {
         let (mut again, mut contracts) = (Vec::new(), Vec::new());
         for (kind, key, body) in records {
             match kind {
-                Kind::Contract | Kind::OldLatency | Kind::OldShare => contracts.push((kind, key, body)),
+                RecordKind::Contract | RecordKind::OldLatency | RecordKind::OldShare => {
+                    contracts.push((kind, key, body))
+                }
                 _ => controller.read(kind, key, body, setup.unfit, &mut again)?,
             }
         }
@@ -106,23 +108,23 @@ impl Controller {
 
     fn read(
         &mut self,
-        kind: Kind,
+        kind: RecordKind,
         key: &str,
         body: &str,
         unfit: UnfitPolicy,
         again: &mut Vec<ReplacementOrder>,
     ) -> Result<(), LoadError> {
         match kind {
-            Kind::Controller => self.journal_mut().restore(parse::<Counters>(kind, key, body)?),
-            Kind::Tenant => {
+            RecordKind::Controller => self.journal_mut().restore(parse::<Counters>(kind, key, body)?),
+            RecordKind::Tenant => {
                 let record = parse::<TenantRecord>(kind, key, body)?;
                 self.admission.tenants_mut().0.insert(key.to_owned(), record.quota(), record.revision);
                 if let Some(numbers) = record.numbers {
                     self.journal_mut().restore_own(key, numbers);
                 }
             }
-            Kind::Token => self.tokens.insert(key.to_owned(), parse::<Token>(kind, key, body)?),
-            Kind::Vm => {
+            RecordKind::Token => self.tokens.insert(key.to_owned(), parse::<Token>(kind, key, body)?),
+            RecordKind::Vm => {
                 let record = parse::<VmRecord>(kind, key, body)?;
                 let id = Id::parse(key, DEFAULT_TENANT).map_err(|error| unreadable(kind, key, error.to_string()))?;
                 let Some(host) = self.network.find_node(&record.host) else {
@@ -133,15 +135,15 @@ impl Controller {
                 let mac = mac.unwrap_or_else(|| macs::of_old(&id));
                 self.vms.insert(id, VmState { host, mac, revision: record.revision });
             }
-            Kind::Contract | Kind::OldLatency | Kind::OldShare => {}
-            Kind::Policy => {
+            RecordKind::Contract | RecordKind::OldLatency | RecordKind::OldShare => {}
+            RecordKind::Policy => {
                 let record = parse::<PolicyRecord>(kind, key, body)?;
                 let policy = policy_spec::policy(&self.network, key, &record.spec);
                 let policy = policy.map_err(|message| unreadable(kind, key, message))?;
                 self.admission.policies_mut().0.insert(policy, record.revision);
             }
-            Kind::Release => self.read_release(key, body, unfit, again)?,
-            Kind::Down => {
+            RecordKind::Release => self.read_release(key, body, unfit, again)?,
+            RecordKind::Down => {
                 let record = parse::<DownRecord>(kind, key, body)?;
                 let link = record.link.map(ElementName::Link);
                 let Some(element) = link.or(record.node.map(ElementName::Node)) else {
@@ -154,7 +156,7 @@ impl Controller {
                     self.elements.set(element, Some(down));
                 }
             }
-            Kind::Node => {
+            RecordKind::Node => {
                 let record = parse::<NodeRecord>(kind, key, body)?;
                 if let Some(node) = self.network.find_node(key) {
                     let state = self.enforcement_mut().nodes_mut().entry(node);
@@ -162,8 +164,8 @@ impl Controller {
                     state.is_watched = record.watched;
                 }
             }
-            Kind::History => {}
-            Kind::Answer => {
+            RecordKind::History => {}
+            RecordKind::Answer => {
                 self.answers.insert(key.to_owned(), parse::<CachedReply>(kind, key, body)?);
             }
         }
@@ -174,7 +176,7 @@ impl Controller {
     /// Returns the shares that they hold.
     fn read_contracts(
         &mut self,
-        records: &[(Kind, &str, &str)],
+        records: &[(RecordKind, &str, &str)],
         unfit: UnfitPolicy,
         again: &mut Vec<ReplacementOrder>,
     ) -> Result<(Vec<RestoredShare>, Vec<LostContract>), LoadError> {
@@ -194,7 +196,7 @@ impl Controller {
                 }
                 HeldReservation::Share(share) => shares.extend(share.map(|share| (serial, share))),
             }
-            if kind != Kind::Contract {
+            if kind != RecordKind::Contract {
                 self.old_records.insert(serial, kind);
             }
             // Of several contracts of one name the last one has it; those before are being released.
@@ -210,8 +212,8 @@ impl Controller {
         unfit: UnfitPolicy,
         again: &mut Vec<ReplacementOrder>,
     ) -> Result<(), LoadError> {
-        let record = parse::<ReleaseRecord>(Kind::Release, key, body)?;
-        let number = number(Kind::Release, key)?;
+        let record = parse::<ReleaseRecord>(RecordKind::Release, key, body)?;
+        let number = number(RecordKind::Release, key)?;
         let missing = |missing: MissingElement| LoadError::Missing {
             record: format!("route {number}, which contract number {} is leaving,", record.serial),
             what: missing.what,
@@ -287,7 +289,7 @@ impl Controller {
             if grant.is_ended {
                 continue;
             }
-            let (id, used) = (grant.id.clone(), Usage::of(&grant.order.contract));
+            let (id, used) = (grant.id.clone(), QuotaUsage::of(&grant.order.contract));
             if !self.admission.tenants_mut().0.count(&id.tenant, used) {
                 let record = format!("contract {id}");
                 return Err(LoadError::Dangling { record, other: format!("tenant {}", id.tenant) });
@@ -396,14 +398,14 @@ impl ReplacementOrder {
 /// nothing may be lost.
 pub(super) fn read_contract(
     network: &Network,
-    kind: Kind,
+    kind: RecordKind,
     key: &str,
     body: &str,
     is_usable: Option<&(dyn Fn(Hop) -> bool + Sync)>,
 ) -> Result<(AdmittedContract, HeldReservation, Option<LostContract>), LoadError> {
     let record = match kind {
-        Kind::OldLatency => parse::<OldLatencyRecord>(kind, key, body)?.into(),
-        Kind::OldShare => parse::<OldShareRecord>(kind, key, body)?.into(),
+        RecordKind::OldLatency => parse::<OldLatencyRecord>(kind, key, body)?.into(),
+        RecordKind::OldShare => parse::<OldShareRecord>(kind, key, body)?.into(),
         _ => parse::<ContractRecord>(kind, key, body)?,
     };
     let missing = |missing: MissingElement| LoadError::Missing {
@@ -421,14 +423,14 @@ pub(super) fn read_contract(
     Ok((grant, held, lost))
 }
 
-pub(super) fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {
+pub(super) fn parse<T: DeserializeOwned>(kind: RecordKind, key: &str, body: &str) -> Result<T, LoadError> {
     serde_json::from_str(body).map_err(|error| unreadable(kind, key, error.to_string()))
 }
 
-pub(super) fn unreadable(kind: Kind, key: &str, message: String) -> LoadError {
+pub(super) fn unreadable(kind: RecordKind, key: &str, message: String) -> LoadError {
     LoadError::Unreadable { kind: kind.name(), key: key.to_owned(), message }
 }
 
-pub(super) fn number(kind: Kind, key: &str) -> Result<u64, LoadError> {
+pub(super) fn number(kind: RecordKind, key: &str) -> Result<u64, LoadError> {
     key.parse().map_err(|_| unreadable(kind, key, "its key is not a number".to_owned()))
 }

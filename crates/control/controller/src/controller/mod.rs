@@ -21,7 +21,7 @@ mod what_if;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wayleave_ledger::{Ledger, Model, Share};
+use wayleave_ledger::{Ledger, Model, ReservedShare};
 use wayleave_protocol::agent::Operation;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_scheme_api::ShareDecision;
@@ -41,7 +41,7 @@ use crate::grant::AdmittedContract;
 use crate::journal::Journal;
 use crate::macs::VmSecret;
 use crate::nodes::NodeState;
-use crate::output::{Kind, Output};
+use crate::output::{CommandOutput, RecordKind};
 use crate::policies::PolicyState;
 use crate::tenants::TenantState;
 use crate::timers::TimerEvent;
@@ -57,7 +57,7 @@ pub struct Controller {
     answers: ReplyCache,
     admission: Admission,
     /// Contracts, by serial number, whose records are of formats before 5, until they are written again.
-    old_records: BTreeMap<u64, Kind>,
+    old_records: BTreeMap<u64, RecordKind>,
 }
 
 impl Controller {
@@ -86,7 +86,7 @@ impl Controller {
             }
             Command::PutPolicy { policy, check } => self.admission.put_policy(*policy, check),
             Command::DeletePolicy { name, check } => self.admission.delete_policy(&name, check),
-            Command::PutVm { id, wish, mac, check } => self.put_vm(id, &wish, mac, check),
+            Command::PutVm { id, placement, mac, check } => self.put_vm(id, &placement, mac, check),
             Command::DeleteVm { id, check } => self.delete_vm(&id, check),
             Command::Apply { orders, mode, effect } => Ok(Reply::Each(self.apply(orders, mode, effect))),
             Command::Delete { ids } => Ok(Reply::Each(self.delete(ids))),
@@ -96,7 +96,7 @@ impl Controller {
             Command::Confirm { node, epoch, done } => self.enforcement_mut().confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
             Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
-            Command::Hear { node, epoch, repairs } => self.enforcement_mut().on_heartbeat(&node, epoch, &repairs),
+            Command::Heartbeat { node, epoch, repairs } => self.enforcement_mut().on_heartbeat(&node, epoch, &repairs),
             Command::ReportRules { node, epoch, in_force, problems } => {
                 self.enforcement_mut().report_rules(&node, epoch, in_force, problems)
             }
@@ -114,7 +114,7 @@ impl Controller {
                 TimerEvent::Retry => self.admission.retry(),
                 TimerEvent::Healed(serial) => self.enforcement_mut().healed(serial),
                 TimerEvent::ShareEmpty => self.admission.free_left_shares(now.steady),
-                TimerEvent::Heard(node) => self.enforcement_mut().mark_silent(node),
+                TimerEvent::Heartbeat(node) => self.enforcement_mut().mark_silent(node),
                 TimerEvent::Reported(node, epoch) => self.enforcement_mut().not_reported(node, epoch),
             }
         }
@@ -155,10 +155,10 @@ impl Controller {
     }
 
     /// Returns the records to write and the events to publish since the last call.
-    pub fn take_output(&mut self) -> Output {
+    pub fn take_output(&mut self) -> CommandOutput {
         let dirty = self.journal_mut().take_dirty();
         let changes = dirty.iter().flat_map(|dirty| self.changes(dirty)).collect();
-        Output { changes, events: self.journal_mut().take_events() }
+        CommandOutput { changes, events: self.journal_mut().take_events() }
     }
 
     fn enforcement(&self) -> &Enforcement {
@@ -306,7 +306,7 @@ impl Controller {
 
     /// Returns the share that a contract holds of the classes below the latency queues; `None` for best effort, and
     /// if it has no placement now.
-    pub fn share_of(&self, grant: &AdmittedContract) -> Option<&Share> {
+    pub fn share_of(&self, grant: &AdmittedContract) -> Option<&ReservedShare> {
         self.ledger().share(grant.share()?)
     }
 
@@ -318,7 +318,9 @@ impl Controller {
     /// Returns the promise of such a contract, as a decision that is made now; `None` for best effort, and if it has
     /// no placement now.
     pub fn promise_of(&self, grant: &AdmittedContract) -> Option<ShareDecision> {
-        let route = |share: &Share| if let Share::Pair { route, .. } = share { Some(route.clone()) } else { None };
+        let route = |share: &ReservedShare| {
+            if let ReservedShare::Pair { route, .. } = share { Some(route.clone()) } else { None }
+        };
         let (share, certainty) = grant.share().zip(grant.certainty())?;
         let route = self.share_of(grant).and_then(route);
         Some(ShareDecision { share, route, certainty, within: grant.within() })

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use wayleave_contracts::{Named, Order};
+use wayleave_contracts::{ContractRequest, Named};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::Id;
 use wayleave_topology::{NodeId, NodeKind};
@@ -21,7 +21,7 @@ impl Controller {
     pub(crate) fn put_vm(
         &mut self,
         id: Id,
-        wish: &VmRequest,
+        placement: &VmRequest,
         mac: Option<Mac>,
         check: Precondition,
     ) -> Result<Reply, CommandError> {
@@ -31,7 +31,7 @@ impl Controller {
         check.hold(known.map(|vm| vm.revision))?;
         if let Some(vm) = known {
             // The VM was placed before: a request that lets the controller choose is satisfied by its present host.
-            let stays = match wish {
+            let stays = match placement {
                 VmRequest::On(host) => self.network.node(vm.host).name == *host,
                 VmRequest::Random(_) | VmRequest::Fit => true,
             };
@@ -52,9 +52,9 @@ impl Controller {
             .or(known.map(|vm| vm.mac))
             .unwrap_or_else(|| self.vms.free_mac(&id, self.journal().counters().vm_secret));
         self.vms.check_free(mac, &id)?;
-        let host = match (wish, known) {
+        let host = match (placement, known) {
             (VmRequest::Random(_) | VmRequest::Fit, Some(vm)) => vm.host,
-            _ => self.choose(wish)?,
+            _ => self.choose(placement)?,
         };
         if known.is_some_and(|vm| vm.host != host) {
             self.move_contracts(&id, host)?;
@@ -123,9 +123,9 @@ impl Controller {
     }
 
     /// The orders of the contracts that have a VM as an end, with hosts as they are now, and their serial numbers; those of higher priority first.
-    fn orders_of(&self, id: &Id) -> Vec<(Order, u64)> {
+    fn orders_of(&self, id: &Id) -> Vec<(ContractRequest, u64)> {
         let grants = self.contracts().iter().filter(|grant| !grant.is_ended() && uses(grant, id));
-        let mut orders: Vec<(Order, u64)> = grants.map(|grant| (grant.order.clone(), grant.serial)).collect();
+        let mut orders: Vec<(ContractRequest, u64)> = grants.map(|grant| (grant.order.clone(), grant.serial)).collect();
         for (order, _) in &mut orders {
             let of = id_of(order);
             let hosts = order.placed_members().into_iter().map(|(_, name, now)| self.end_of(&of, name).unwrap_or(now));
@@ -144,12 +144,12 @@ impl Controller {
         }
     }
 
-    fn choose(&self, wish: &VmRequest) -> Result<NodeId, CommandError> {
+    fn choose(&self, placement: &VmRequest) -> Result<NodeId, CommandError> {
         let is_up = |&host: &NodeId| {
             let links = self.network.links_from(host);
             links.is_empty() || links.iter().any(|&link| !self.ledger().is_closed(link))
         };
-        match wish {
+        match placement {
             VmRequest::On(name) => {
                 let node = self.network.find_node(name).filter(|&node| self.network.node(node).kind == NodeKind::Host);
                 node.ok_or_else(|| CommandError::NotFound { what: "host", name: name.clone() })

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use wayleave_contracts::{ContractKind, Order};
-use wayleave_ledger::Share;
+use wayleave_contracts::{ContractKind, ContractRequest};
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
 use wayleave_topology::{Hop, LinkId, NodeId};
@@ -114,7 +114,7 @@ impl Controller {
             hops.extend(&route.hops);
             hops.push(END);
         }
-        if let Some(Share::Pair { route, .. }) = self.share_of(grant) {
+        if let Some(ReservedShare::Pair { route, .. }) = self.share_of(grant) {
             hops.extend(&route.hops);
         }
     }
@@ -122,7 +122,7 @@ impl Controller {
     fn apply_for(
         &mut self,
         now: Timestamps,
-        orders: Vec<Order>,
+        orders: Vec<ContractRequest>,
         outcome: &mut WhatIfOutcome,
         is_asked: bool,
     ) -> Result<(), CommandError> {
@@ -151,7 +151,7 @@ impl Controller {
         let mut grants: Vec<&AdmittedContract> =
             self.contracts().iter().filter(|grant| !grant.is_ended() && ends(grant)).collect();
         grants.sort_by(|one, other| one.id.cmp(&other.id));
-        let mut orders: Vec<Order> = grants.into_iter().map(|grant| grant.order.clone()).collect();
+        let mut orders: Vec<ContractRequest> = grants.into_iter().map(|grant| grant.order.clone()).collect();
         // Contracts of higher priority are placed first, and among equals latency contracts.
         orders.sort_by_key(|order| (Reverse(order.priority), order.kind() != ContractKind::Latency));
         for order in &orders {
@@ -166,7 +166,8 @@ impl Controller {
             self.step(now, Command::SetElement { element, down })?;
         }
         for (id, from) in vms {
-            let put = Command::PutVm { id: id.clone(), wish: VmRequest::Fit, mac: None, check: Precondition::None };
+            let put =
+                Command::PutVm { id: id.clone(), placement: VmRequest::Fit, mac: None, check: Precondition::None };
             let _ = self.step(now, put);
             let to = self.vm(&id).map(|vm| vm.host);
             outcome.placed.push((id, from, to));

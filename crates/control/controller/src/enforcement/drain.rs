@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_ledger::Reservation;
 use wayleave_topology::{LinkId, Route, ShareId};
 
@@ -33,7 +33,7 @@ impl Enforcement {
     pub(crate) fn must_wait_for(
         &mut self,
         routes: &[Route],
-        from: Option<(u64, Demand)>,
+        from: Option<(u64, BucketDemand)>,
         freed: DrainState,
     ) -> BTreeSet<u64> {
         let links: BTreeSet<LinkId> = routes.iter().flat_map(|route| route.hops.iter().map(|hop| hop.link)).collect();
@@ -85,7 +85,7 @@ impl Enforcement {
 
 /// Returns the number of hops that each old route has in common with a new one, from the sender on; each new route
 /// counts for one old route. The number is 0 if neither bucket is the larger in both rate and burst.
-fn shared(old: &[Reservation], new: &[Route], demand: Demand) -> Vec<usize> {
+fn shared(old: &[Reservation], new: &[Route], demand: BucketDemand) -> Vec<usize> {
     let mut free: Vec<&Route> = new.iter().collect();
     let most = |reservation: &Reservation| {
         let old = (reservation.demand.rate, reservation.demand.burst);

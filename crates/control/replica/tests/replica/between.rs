@@ -3,10 +3,10 @@
 use std::cell::Cell;
 
 use wayleave_replica::{
-    ClusterConfig, Compare, ConfigMismatch, Etcd, EtcdError, Lease, LogError, Member, MemberRole, Op, Part, Query,
-    Range, Settings, State, TransactionResult,
+    ClusterConfig, ClusterMember, Compare, ConfigMismatch, ConfigPart, Etcd, EtcdError, KeyRange, Lease, LogError,
+    MemberRole, Op, Range, Settings, State, TransactionResult,
 };
-use wayleave_store::{Change, Record};
+use wayleave_store::{CommitStep, StoredRecord};
 
 use crate::model::{Link, World};
 
@@ -24,11 +24,11 @@ impl Etcd for Before {
         self.link.transact(compares, then)
     }
 
-    fn read(&mut self, queries: &[Query]) -> Result<Vec<Range>, EtcdError> {
+    fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
         self.link.read(queries)
     }
 
-    fn range_at(&mut self, query: &Query, revision: i64) -> Result<Range, EtcdError> {
+    fn range_at(&mut self, query: &KeyRange, revision: i64) -> Result<Range, EtcdError> {
         self.link.range_at(query, revision)
     }
 
@@ -50,11 +50,11 @@ impl Etcd for Before {
 }
 
 fn basis(number: u64) -> Option<ClusterConfig> {
-    let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
+    let part = ConfigPart { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
     Some(ClusterConfig { fingerprint: format!("f{number}"), parts: vec![part] })
 }
 
-fn member<E: Etcd>(etcd: E, id: &str, of: u64, replaces: Option<&str>) -> Member<E> {
+fn member<E: Etcd>(etcd: E, id: &str, of: u64, replaces: Option<&str>) -> ClusterMember<E> {
     let settings = Settings {
         cluster: "test".to_owned(),
         id: id.to_owned(),
@@ -63,19 +63,19 @@ fn member<E: Etcd>(etcd: E, id: &str, of: u64, replaces: Option<&str>) -> Member
         basis: basis(of),
         replaces: replaces.map(str::to_owned),
     };
-    Member::new(etcd, settings, Lease::default(), (State::new(), 0))
+    ClusterMember::new(etcd, settings, Lease::default(), (State::new(), 0))
 }
 
-fn follow<E: Etcd>(member: &mut Member<E>) -> Result<MemberRole, LogError> {
+fn follow<E: Etcd>(member: &mut ClusterMember<E>) -> Result<MemberRole, LogError> {
     member.follow(0, &mut |_, _| Ok(()), &mut |_| Ok(()))
 }
 
-fn change(key: &str) -> Change {
-    Change::Put(Record::new("contract", key, "1"))
+fn change(key: &str) -> CommitStep {
+    CommitStep::Put(StoredRecord::new("contract", key, "1"))
 }
 
 #[test]
-fn who_becomes_the_leader_has_the_basis_of_that_moment() {
+fn a_new_leader_has_the_config_fingerprint_of_its_election() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
@@ -94,7 +94,7 @@ fn who_becomes_the_leader_has_the_basis_of_that_moment() {
 }
 
 #[test]
-fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
+fn promises_are_checked_against_the_last_log_before_a_fingerprint_is_replaced() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
@@ -111,30 +111,30 @@ fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
         if state.is_empty() { Ok(()) } else { Err("too large".to_owned()) }
     };
     for _ in 0..3 {
-        let standing = next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap();
+        let contract_named = next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap();
         assert!(
-            matches!(&standing, MemberRole::Barred(ConfigMismatch::Misfit(_, why)) if why == "too large"),
-            "{standing:?}"
+            matches!(&contract_named, MemberRole::Barred(ConfigMismatch::Unfit(_, why)) if why == "too large"),
+            "{contract_named:?}"
         );
     }
     assert_eq!(asked.get(), 1, "what was found holds until something changes");
     // Nothing was replaced, and the previous controllers continue.
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
-    first.commit(&[Change::delete("contract", "large")]).unwrap();
+    first.commit(&[CommitStep::delete("contract", "large")]).unwrap();
     first.resign().unwrap();
     assert_eq!(next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap(), MemberRole::Leads);
     assert!(matches!(follow(&mut first).unwrap(), MemberRole::Barred(ConfigMismatch::Differs(_))));
 }
 
 #[test]
-fn who_is_barred_holds_no_lease() {
+fn a_barred_member_holds_no_lease() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     first.resign().unwrap();
-    let mut misfit = member(world.link(2), "misfit", 1, Some("f0"));
-    let standing = misfit.follow(0, &mut |_, _| Ok(()), &mut |_| Err("no".to_owned())).unwrap();
-    assert!(matches!(standing, MemberRole::Barred(ConfigMismatch::Misfit(..))), "{standing:?}");
-    assert!(!misfit.lease().is_held());
+    let mut unfit = member(world.link(2), "misfit", 1, Some("f0"));
+    let contract_named = unfit.follow(0, &mut |_, _| Ok(()), &mut |_| Err("no".to_owned())).unwrap();
+    assert!(matches!(contract_named, MemberRole::Barred(ConfigMismatch::Unfit(..))), "{contract_named:?}");
+    assert!(!unfit.lease().is_held());
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads, "at once, not when a lease has ended");
 }

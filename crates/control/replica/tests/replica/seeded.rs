@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use wayleave_replica::{ClusterConfig, ConfigMismatch, Lease, LogError, Member, MemberRole, Part, Settings, State};
-use wayleave_store::{Change, Record};
+use wayleave_replica::{
+    ClusterConfig, ClusterMember, ConfigMismatch, ConfigPart, Lease, LogError, MemberRole, Settings, State,
+};
+use wayleave_store::{CommitStep, StoredRecord};
 
 use crate::model::{Dice, Link, World};
-use wayleave_faults::linearizable::{Operation, RegisterOperation, violation};
+use wayleave_faults::linearizable::{ClientOperation, RegisterOperation, violation};
 
 /// Steps of a world, and the keys that its clients use.
 const STEPS: u64 = 400;
@@ -20,7 +22,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Returns the configuration of controllers: another one for each number.
 fn basis(number: u64) -> ClusterConfig {
-    let part = Part { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
+    let part = ConfigPart { name: "topology".to_owned(), hash: number.to_string(), summary: Vec::new() };
     ClusterConfig { fingerprint: format!("f{number}"), parts: vec![part] }
 }
 
@@ -35,7 +37,7 @@ enum Planted {
 }
 
 struct Node {
-    member: Member<Link>,
+    member: ClusterMember<Link>,
     link: Link,
     leads: bool,
     /// Number of its configuration.
@@ -50,7 +52,7 @@ struct Run {
     world: World,
     dice: Dice,
     nodes: Vec<Node>,
-    history: Vec<Operation>,
+    history: Vec<ClientOperation>,
     /// Counts operations, so that each has times of its own.
     clock: u64,
     planted: Planted,
@@ -100,7 +102,7 @@ impl Run {
     ) -> Node {
         let link = world.link(dice.below(u64::MAX));
         let settings = settings(format!("c{number}"), basis, replaces);
-        let member = Member::new(link.clone(), settings, Lease::default(), disk.clone());
+        let member = ClusterMember::new(link.clone(), settings, Lease::default(), disk.clone());
         Node { member, link, leads: false, basis, sleeps: 0, disk }
     }
 
@@ -164,14 +166,14 @@ impl Run {
         let lease = member.lease();
         let _ = lease.keep(&mut link.clone(), LEASE, now);
         if !*leads {
-            let mut on_batch = |number: u64, changes: &[Change]| -> Result<(), LogError> {
+            let mut on_batch = |number: u64, changes: &[CommitStep]| -> Result<(), LogError> {
                 assert!(number > disk.1, "batch {number} comes after {}", disk.1);
                 for change in changes {
                     match change {
-                        Change::Put(Record { kind, key, body }) => {
+                        CommitStep::Put(StoredRecord { kind, key, body }) => {
                             disk.0.insert((kind.to_string(), key.clone()), body.clone());
                         }
-                        Change::Delete { kind, key } => {
+                        CommitStep::Delete { kind, key } => {
                             disk.0.remove(&(kind.to_string(), key.clone()));
                         }
                     }
@@ -185,12 +187,12 @@ impl Run {
             let followed = member.follow(now, &mut on_batch, &mut fits);
             // No event in these worlds damages the content of etcd.
             assert!(!matches!(followed, Err(LogError::Damaged { .. })), "{followed:?}");
-            if let Ok(standing) = followed {
-                *leads = standing == MemberRole::Leads;
+            if let Ok(contract_named) = followed {
+                *leads = contract_named == MemberRole::Leads;
                 self.fail_overs += u64::from(*leads);
                 assert_eq!((member.state(), member.number()), (&disk.0, disk.1), "what was told is what it knows");
                 let after = Self::cluster(&self.world);
-                match standing {
+                match contract_named {
                     MemberRole::Leads if lease.is_good(self.world.now()) => {
                         assert_eq!(after.as_ref(), Some(&own), "who leads decides with what the cluster has");
                         self.replaced += u64::from(before.is_some_and(|before| before != own));
@@ -235,8 +237,8 @@ impl Run {
         let key = self.dice.below(KEYS);
         let value = (!self.dice.one_in(3)).then(|| self.clock + 1);
         let change = match value {
-            Some(value) => Change::Put(Record::new("contract", name(key), value.to_string())),
-            None => Change::delete("contract", name(key)),
+            Some(value) => CommitStep::Put(StoredRecord::new("contract", name(key), value.to_string())),
+            None => CommitStep::delete("contract", name(key)),
         };
         let called = self.tick();
         let Node { member, leads, disk, basis: own, .. } = &mut self.nodes[at];
@@ -254,7 +256,12 @@ impl Run {
             Err(_) if self.planted == Planted::LostWrites => Some(self.tick()),
             Err(_) => None,
         };
-        self.history.push(Operation { key: key as usize, did: RegisterOperation::Wrote(value), called, answered });
+        self.history.push(ClientOperation {
+            key: key as usize,
+            did: RegisterOperation::Wrote(value),
+            called,
+            answered,
+        });
     }
 
     fn read(&mut self, at: usize) {
@@ -267,7 +274,7 @@ impl Run {
         let found: Option<&Arc<str>> = member.state().get(&("contract".to_owned(), name(key)));
         let did = RegisterOperation::Read(found.map(|text| text.parse().unwrap()));
         let answered = Some(self.tick());
-        self.history.push(Operation { key: key as usize, did, called, answered });
+        self.history.push(ClientOperation { key: key as usize, did, called, answered });
     }
 }
 
@@ -276,7 +283,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_clients_see_is_linearizable() {
+fn histories_of_clients_are_linearizable() {
     let worlds = number("WAYLEAVE_WORLDS").unwrap_or(150);
     let seeds = number("WAYLEAVE_SEED").map_or(1..worlds + 1, |seed| seed..seed + 1);
     let (mut operations, mut fail_overs, mut unanswered) = (0, 0, 0);
@@ -299,7 +306,7 @@ fn what_clients_see_is_linearizable() {
 }
 
 #[test]
-fn planted_mistakes_are_found() {
+fn planted_faults_are_found() {
     for planted in [Planted::StaleReads, Planted::LostWrites] {
         let found = (1..=60).find(|&seed| violation(&Run::new(seed, planted).run().history).is_some());
         assert!(found.is_some(), "{planted:?} is not seen in 60 worlds");

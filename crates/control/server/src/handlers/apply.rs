@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{Command, Effect, Mode, Precondition, Principal, Reply};
 use wayleave_formats::{Addressed, Source, read_orders};
 use wayleave_protocol::decision::{Applied, ApplyReport};
@@ -59,7 +59,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
 
 /// A list of which each contract counts for itself.
 struct List {
-    orders: std::vec::IntoIter<Order>,
+    orders: std::vec::IntoIter<ContractRequest>,
     items: Vec<Applied>,
     /// Role of the client: a tenant gets no information about others.
     role: Principal,
@@ -86,7 +86,7 @@ impl List {
 
 pub(super) fn decide(
     executor: &mut Executor<'_>,
-    orders: Vec<Order>,
+    orders: Vec<ContractRequest>,
     mode: Mode,
     effect: Effect,
     role: &Principal,
@@ -98,7 +98,13 @@ pub(super) fn decide(
     Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
 }
 
-fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Principal) -> Outcome {
+fn together(
+    executor: &mut Executor<'_>,
+    orders: Vec<ContractRequest>,
+    mode: Mode,
+    effect: Effect,
+    role: &Principal,
+) -> Outcome {
     let items = decide(executor, orders, mode, effect, role)?;
     if mode == Mode::AllOrNothing
         && let Some(first) = items.iter().find(|item| is_cause(item))
@@ -124,14 +130,14 @@ pub(super) fn report(items: Vec<Applied>, effect: Effect) -> HttpReply {
 }
 
 /// The contracts of a document, all of them the sender's.
-fn list(shared: &Shared, call: &AuthorizedRequest) -> Result<Vec<Order>, Box<Problem>> {
+fn list(shared: &Shared, call: &AuthorizedRequest) -> Result<Vec<ContractRequest>, Box<Problem>> {
     let tenant = call.tenant();
     let places = StoredVms::of(shared, call);
     let source = Source::new("body", call.text()?);
     let given = Addressed { tenant: call.only_tenant(), name: None };
     let list = read_orders(&source, shared.network(), &places, given);
     let list = list.map_err(|errors| input_errors(&errors))?;
-    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
+    let orders: Vec<ContractRequest> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
     if orders.is_empty() {
         return Err(invalid("spec.contracts", "the list is empty"));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{Command, Controller, Effect, Id, Mode, Precondition, Principal, Reply, Timestamps};
 use wayleave_formats::{API_VERSION, Addressed, Source, read_orders};
 use wayleave_protocol::contract::ContractSpec;
@@ -29,7 +29,7 @@ use crate::work::{Executor, Step};
 #[derive(Clone)]
 struct Batch {
     delete: Vec<Id>,
-    orders: Vec<Order>,
+    orders: Vec<ContractRequest>,
     role: Principal,
 }
 
@@ -77,7 +77,11 @@ fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Batch, Box<Problem>
     Ok(Batch { delete: ids.into_iter().collect(), orders, role: call.role().clone() })
 }
 
-fn orders(shared: &Shared, call: &AuthorizedRequest, specs: &[ContractSpec]) -> Result<Vec<Order>, Box<Problem>> {
+fn orders(
+    shared: &Shared,
+    call: &AuthorizedRequest,
+    specs: &[ContractSpec],
+) -> Result<Vec<ContractRequest>, Box<Problem>> {
     let document = json!({ "apiVersion": API_VERSION, "kind": "Contracts", "spec": { "contracts": specs } });
     let source = Source::new("apply", document.to_string());
     let given = Addressed { tenant: call.only_tenant(), name: None };
@@ -87,7 +91,8 @@ fn orders(shared: &Shared, call: &AuthorizedRequest, specs: &[ContractSpec]) -> 
         problem.errors.iter_mut().for_each(|error| (error.line, error.column) = (None, None));
         problem
     })?;
-    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, call.tenant())).collect();
+    let orders: Vec<ContractRequest> =
+        list.into_orders().into_iter().map(|order| owned(order, call.tenant())).collect();
     orders.iter().try_for_each(|order| reaches(shared, call, order))?;
     Ok(orders)
 }
@@ -119,8 +124,9 @@ impl Batch {
 
     /// Returns `true` if everything new is admitted while deleted contracts are still there.
     fn fits_beside(&self, executor: &mut Executor<'_>) -> Result<bool, Box<Problem>> {
-        let replaced =
-            |order: &Order| self.delete.iter().any(|id| Some(&*id.tenant) == order.tenant() && id.name == order.name());
+        let replaced = |order: &ContractRequest| {
+            self.delete.iter().any(|id| Some(&*id.tenant) == order.tenant() && id.name == order.name())
+        };
         if self.orders.iter().any(replaced) {
             return Ok(false);
         }

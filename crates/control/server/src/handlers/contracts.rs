@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{
     self as controller, AdmittedContract, Command, CommandError, Controller, Effect, Id, Mode, Principal, Reply,
 };
@@ -60,7 +60,7 @@ impl VmLocations for StoredVms<'_> {
 }
 
 /// The contract of the body.
-fn read(shared: &Shared, call: &AuthorizedRequest, given: Addressed<'_>) -> Result<Order, Box<Problem>> {
+fn read(shared: &Shared, call: &AuthorizedRequest, given: Addressed<'_>) -> Result<ContractRequest, Box<Problem>> {
     let tenant = call.tenant().to_owned();
     let places = StoredVms::of(shared, call);
     let source = Source::new("body", call.text()?);
@@ -71,7 +71,7 @@ fn read(shared: &Shared, call: &AuthorizedRequest, given: Addressed<'_>) -> Resu
 }
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
-pub(crate) fn reaches(shared: &Shared, call: &AuthorizedRequest, order: &Order) -> Result<(), Box<Problem>> {
+pub(crate) fn reaches(shared: &Shared, call: &AuthorizedRequest, order: &ContractRequest) -> Result<(), Box<Problem>> {
     let Principal::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
     for (field, name, host) in order.placed_members() {
@@ -88,12 +88,12 @@ pub(crate) fn reaches(shared: &Shared, call: &AuthorizedRequest, order: &Order) 
 }
 
 /// The tenant is always written in the contract, so that two spellings of one contract compare as equal.
-pub(crate) fn owned(mut order: Order, tenant: &str) -> Order {
+pub(crate) fn owned(mut order: ContractRequest, tenant: &str) -> ContractRequest {
     order.or_tenant(tenant);
     order
 }
 
-fn id_of(order: &Order) -> Id {
+fn id_of(order: &ContractRequest) -> Id {
     Id::new(order.tenant().unwrap_or_default(), order.name())
 }
 
@@ -130,7 +130,12 @@ fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
     grant.map(|grant| render::of(controller, grant))
 }
 
-async fn write(shared: &Arc<Shared>, call: &AuthorizedRequest, order: Order, condition: Condition) -> Outcome {
+async fn write(
+    shared: &Arc<Shared>,
+    call: &AuthorizedRequest,
+    order: ContractRequest,
+    condition: Condition,
+) -> Outcome {
     let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { shared.repeat(call)? };

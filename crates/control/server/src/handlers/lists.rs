@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Selector;
+use wayleave_contracts::LabelSelector;
 use wayleave_controller::Id;
 use wayleave_protocol::contract::{Kind, State};
 use wayleave_protocol::problem::Problem;
@@ -61,7 +61,7 @@ struct Filter {
     /// Of a link that is not there, or not to be known of, no contract has anything.
     link: Option<Option<LinkId>>,
     text: Option<String>,
-    labels: Option<Selector>,
+    labels: Option<LabelSelector>,
 }
 
 impl Filter {
@@ -80,7 +80,7 @@ impl Filter {
             // The names of links are hidden from tenants.
             (Some(name), Some(_)) => Some(shared.network().find_link(name)),
         };
-        let labels = call.query.text("labels").map(str::parse::<Selector>).transpose();
+        let labels = call.query.text("labels").map(str::parse::<LabelSelector>).transpose();
         Ok(Self {
             state: known(call, "state", "expected pending, admitted, enforced, degraded, violated or released")?,
             kind: known(call, "kind", "expected latency, bandwidth, objective or best-effort")?,

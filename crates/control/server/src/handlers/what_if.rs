@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
-    self as controller, AdmittedContract, Change, CommandError, Controller, DegradedReason, ElementName, Id, Principal,
-    Setup, Timestamps,
+    self as controller, AdmittedContract, CommandError, Controller, ControllerConfig, DegradedReason, ElementName, Id,
+    Principal, RecordChange, Timestamps,
 };
 use wayleave_formats::{Addressed, Source, VmLocations, read_order};
-use wayleave_ledger::Share;
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::problem::Problem;
 use wayleave_protocol::what_if::{
     BrokenContract, MovedContract, PlacedContract, Recertified, WhatIfQuery, WhatIfResult,
@@ -40,7 +40,7 @@ pub(crate) async fn ask(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
 }
 
 /// The answer of a controller that is made of these records for one query, as an operator gets it: status and body.
-pub fn what_if(setup: &Setup, records: &[Change], query: &str) -> (u16, Vec<u8>) {
+pub fn what_if(setup: &ControllerConfig, records: &[RecordChange], query: &str) -> (u16, Vec<u8>) {
     let query = serde_json::from_str::<WhatIfQuery>(query).map_err(|error| invalid("body", error.to_string()));
     let outcome = query.and_then(|query| {
         let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
@@ -147,7 +147,7 @@ fn moved(controller: &Controller, id: Id) -> MovedContract {
     let link = |hop: &wayleave_topology::Hop| controller.network().link(hop.link).name.clone();
     let links = |route: &Route| route.hops.iter().map(link).collect::<Vec<_>>();
     let routes = match grant.and_then(|grant| controller.share_of(grant)) {
-        Some(Share::Pair { route, .. }) => vec![links(route)],
+        Some(ReservedShare::Pair { route, .. }) => vec![links(route)],
         Some(_) => Vec::new(),
         None => {
             grant.map(|grant| controller.routes(grant)).unwrap_or_default().iter().map(|(_, one)| links(one)).collect()
@@ -163,8 +163,8 @@ fn moved(controller: &Controller, id: Id) -> MovedContract {
 
 fn degraded(controller: &Controller, id: &Id) -> BrokenContract {
     let grant = controller.grant(id).filter(|grant| !grant.is_ended());
-    let trouble = grant.and_then(|grant| grant.trouble.clone());
-    let (reason, message) = match trouble {
+    let degraded_reason = grant.and_then(|grant| grant.degraded_reason.clone());
+    let (reason, message) = match degraded_reason {
         Some(DegradedReason::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))
         }

@@ -5,7 +5,7 @@ use utoipa::openapi::ComponentsBuilder;
 use wayleave_protocol::event::Event;
 use wayleave_protocol::problem::Problem;
 
-use crate::access::Access;
+use crate::access::RouteAccess;
 use crate::http::call::LONGEST_KEY;
 use crate::http::operation::{BodyDoc, Param, ParamKind, RequestBody, ResponseBody, SuccessResponse, Typed};
 use crate::http::route::Row;
@@ -181,7 +181,7 @@ fn operation(row: &Row) -> Value {
         "parameters": parameters(row),
         "responses": responses(row),
     });
-    if row.access == Access::Open {
+    if row.access == RouteAccess::Open {
         operation["security"] = json!([]);
     }
     if row.is_deprecated {

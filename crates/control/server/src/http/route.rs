@@ -8,7 +8,7 @@ use axum::body::Body;
 use utoipa::ToSchema;
 use wayleave_protocol::problem::Problem;
 
-use crate::access::Access;
+use crate::access::RouteAccess;
 use crate::answer::{HttpReply, Outcome};
 use crate::http::call::AuthorizedRequest;
 use crate::http::operation::{BodyDoc, Document, Param, RequestBody, SuccessResponse, Typed, Verb};
@@ -57,7 +57,7 @@ pub(crate) struct Row {
     pub(crate) path: &'static str,
     /// A name for programs that are generated.
     pub(crate) name: &'static str,
-    pub(crate) access: Access,
+    pub(crate) access: RouteAccess,
     pub(crate) summary: &'static str,
     pub(crate) query: &'static [Param],
     pub(crate) body: Option<BodyDoc>,
@@ -74,7 +74,7 @@ impl Row {
         verb: Verb,
         path: &'static str,
         name: &'static str,
-        access: Access,
+        access: RouteAccess,
         summary: &'static str,
         handler: Handler,
     ) -> Self {

@@ -2,27 +2,29 @@
 
 use serde_json::{Value, json};
 use wayleave_controller::Principal;
-use wayleave_server::access::Access;
+use wayleave_server::access::RouteAccess;
 
 use crate::common::{Client, World, contract};
 
 /// Returns the expected access of a route, independently of the server's table, which has to agree.
-fn expected(method: &str, path: &str) -> Access {
+fn expected(method: &str, path: &str) -> RouteAccess {
     match (method, path) {
-        (_, "/healthz" | "/readyz" | "/openapi.json" | "/docs") => Access::Open,
-        (_, "/v1") => Access::Any,
-        (_, "/v1/topology") => Access::Map,
-        (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => Access::ReadAll,
-        (_, "/v1/topology/summary" | "/v1/tiers" | "/v1/agents" | "/v1/links/{link}/curves") => Access::ReadAll,
-        (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
-        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups" | "/v1/checks") => Access::Operator,
-        (_, path) if path.ends_with("/state") => Access::Operator,
-        ("get", "/v1/policies" | "/v1/policies/{policy}") => Access::ReadAll,
-        (_, "/v1/policies/{policy}") => Access::Operator,
-        ("get", _) => Access::Read,
-        (_, path) if path.starts_with("/v1/tenants") => Access::Operator,
-        (_, "/v1/apply" | "/v1/batch") => Access::Write,
-        (_, path) if path.starts_with("/v1/vms") || path.starts_with("/v1/contracts") => Access::Write,
+        (_, "/healthz" | "/readyz" | "/openapi.json" | "/docs") => RouteAccess::Open,
+        (_, "/v1") => RouteAccess::Any,
+        (_, "/v1/topology") => RouteAccess::Map,
+        (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => RouteAccess::ReadAll,
+        (_, "/v1/topology/summary" | "/v1/tiers" | "/v1/agents" | "/v1/links/{link}/curves") => RouteAccess::ReadAll,
+        (_, path) if path.starts_with("/v1/agents/") => RouteAccess::Agent,
+        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups" | "/v1/checks") => {
+            RouteAccess::Operator
+        }
+        (_, path) if path.ends_with("/state") => RouteAccess::Operator,
+        ("get", "/v1/policies" | "/v1/policies/{policy}") => RouteAccess::ReadAll,
+        (_, "/v1/policies/{policy}") => RouteAccess::Operator,
+        ("get", _) => RouteAccess::Read,
+        (_, path) if path.starts_with("/v1/tenants") => RouteAccess::Operator,
+        (_, "/v1/apply" | "/v1/batch") => RouteAccess::Write,
+        (_, path) if path.starts_with("/v1/vms") || path.starts_with("/v1/contracts") => RouteAccess::Write,
         _ => panic!("{method} {path}: who may?"),
     }
 }
@@ -51,7 +53,7 @@ fn routes(document: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
+fn every_route_is_open_to_exactly_its_roles() {
     let world = World::new();
     let client = &world.client;
     let roles: Vec<(Option<Principal>, Client)> = vec![
@@ -76,7 +78,7 @@ fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
             let body: &[u8] = if verb == "get" || verb == "delete" { b"" } else { b"{}" };
             let answer = client.send(&verb.to_uppercase(), &filled(&path), &[], body);
             let may = match role {
-                None => access == Access::Open,
+                None => access == RouteAccess::Open,
                 Some(role) => access.allows(role),
             };
             let is_turned_away = matches!(answer.status, 401 | 403);
@@ -87,7 +89,7 @@ fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
 }
 
 #[test]
-fn a_tenant_neither_sees_nor_touches_what_is_anothers() {
+fn a_tenant_can_neither_read_nor_change_objects_of_others() {
     let world = World::new();
     let operator = &world.client;
     for tenant in ["acme", "other"] {
@@ -144,7 +146,7 @@ fn a_tenant_neither_sees_nor_touches_what_is_anothers() {
 }
 
 #[test]
-fn a_tenant_names_its_vms_and_the_hosts_that_they_are_on() {
+fn a_tenant_sees_its_vms_and_their_hosts() {
     let world = World::new();
     let operator = &world.client;
     operator.put("/v1/tenants/acme", &json!({})).is(201);

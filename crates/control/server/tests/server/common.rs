@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_server::disk::{Disk, Memory};
 use wayleave_server::secret::Secret;
-use wayleave_server::{Limits, Options, Server};
+use wayleave_server::{Options, Server, ServerLimits};
 use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::Rate;
@@ -54,28 +54,28 @@ impl Drop for World {
     }
 }
 
-pub(crate) fn setup(enforced_by: EnforcedBy) -> Setup {
+pub(crate) fn setup(enforced_by: EnforcedBy) -> ControllerConfig {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
-    Setup {
+    ControllerConfig {
         scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
         network,
         model: Model::default(),
         enforced_by,
-        timing: Timing::default(),
+        timing: Timeouts::default(),
         unfit: UnfitPolicy::Refuse,
     }
 }
 
 /// The same network at 10 Gbit/s with queues that are divided among classes, and the scheme that admits contracts of every kind.
-pub(crate) fn classed(enforced_by: EnforcedBy) -> Setup {
+pub(crate) fn classed(enforced_by: EnforcedBy) -> ControllerConfig {
     let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
     let network = build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap();
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
     let make =
         move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
-    Setup { scheme: Arc::new(make), network, ..setup(enforced_by) }
+    ControllerConfig { scheme: Arc::new(make), network, ..setup(enforced_by) }
 }
 
 pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: EnforcedBy) -> Options {
@@ -88,7 +88,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: Enforc
         disk,
         operator_file: directory.join("operator"),
         operator_file_counts: false,
-        limits: Limits::default(),
+        limits: ServerLimits::default(),
         tls: None,
     }
 }

@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Client, World, contract, options, read_head};
@@ -13,16 +13,16 @@ fn items(client: &Client, path: &str) -> Vec<Value> {
     client.get(path).is(200).json()["items"].as_array().unwrap().clone()
 }
 
-fn begin(disk: &Memory, limits: Limits, scratch: std::sync::Arc<crate::common::Scratch>) -> World {
+fn begin(disk: &Memory, limits: ServerLimits, scratch: std::sync::Arc<crate::common::Scratch>) -> World {
     let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }
 
 #[test]
-fn who_did_what_is_written_down_and_survives_a_restart() {
+fn changes_are_recorded_with_their_author_and_survive_a_restart() {
     let disk = Memory::default();
-    let world = begin(&disk, Limits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let world = begin(&disk, ServerLimits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
     let operator = world.client.clone();
     operator.put("/v1/tenants/acme", &json!({})).is(201);
     let acme = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
@@ -45,7 +45,7 @@ fn who_did_what_is_written_down_and_survives_a_restart() {
     assert!(first.iter().any(|entry| entry["who"] == "server"), "the first token: {first:?}");
     let (events, decisions) = (items(&operator, "/v1/events"), items(&operator, "/v1/decisions"));
     let scratch = world.end();
-    let world = begin(&disk, Limits::default(), scratch);
+    let world = begin(&disk, ServerLimits::default(), scratch);
     let (operator, acme) = (operator.at(&world), acme.at(&world));
     assert_eq!(items(&operator, "/v1/audit"), first);
     assert_eq!(items(&operator, "/v1/events?limit=1000")[..events.len()], events);
@@ -65,9 +65,9 @@ fn who_did_what_is_written_down_and_survives_a_restart() {
 }
 
 #[test]
-fn refusals_are_written_down_counted_and_do_not_need_a_token() {
+fn refusals_are_recorded_counted_and_need_no_token() {
     let disk = Memory::default();
-    let world = begin(&disk, Limits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let world = begin(&disk, ServerLimits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
     let operator = world.client.clone();
     for _ in 0..50 {
         operator.with("wl_wrong").get("/v1/contracts").is_problem(401, "UNAUTHORIZED");
@@ -76,7 +76,7 @@ fn refusals_are_written_down_counted_and_do_not_need_a_token() {
     reader.put("/v1/tenants/x", &json!({})).is_problem(403, "FORBIDDEN");
     operator.delete("/v1/tenants/default").is_problem(403, "FORBIDDEN");
     // At the end, what waits is written.
-    let world = begin(&disk, Limits::default(), world.end());
+    let world = begin(&disk, ServerLimits::default(), world.end());
     let audit = items(&operator.at(&world), "/v1/audit?limit=1000");
     let count = |status: u64, operation: &str| -> u64 {
         let same = audit.iter().filter(|entry| entry["status"] == status && entry["operation"] == operation);
@@ -90,9 +90,9 @@ fn refusals_are_written_down_counted_and_do_not_need_a_token() {
 }
 
 #[test]
-fn what_a_tenant_does_pushes_out_its_own_past_and_nobody_elses() {
+fn actions_of_a_tenant_evict_only_its_own_history() {
     let disk = Memory::default();
-    let limits = Limits { history_bytes: 16 << 10, ..Limits::default() };
+    let limits = ServerLimits { history_bytes: 16 << 10, ..ServerLimits::default() };
     let world = begin(&disk, limits.clone(), std::sync::Arc::new(crate::common::Scratch::new()));
     let operator = world.client.clone();
     let tenant = |name: &str| {

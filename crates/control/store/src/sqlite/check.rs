@@ -9,7 +9,7 @@ use super::database::{APPLICATION, Database, DatabaseState, VERSION};
 use super::files::{self, seal_path, with_suffix};
 use crate::digest::Mark;
 use crate::seal::{Seal, Sealed};
-use crate::{Kind, Record, StoreError};
+use crate::{Kind, StoreError, StoredRecord};
 
 /// Result of a full check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,7 +170,7 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
 /// # Errors
 ///
 /// As for [`verify`].
-pub fn inspect(path: impl AsRef<Path>) -> Result<(Inspection, Vec<Record>), StoreError> {
+pub fn inspect(path: impl AsRef<Path>) -> Result<(Inspection, Vec<StoredRecord>), StoreError> {
     let path = path.as_ref();
     let mut examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
     let report = report(path, &examined)?;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi, params};
 
 use crate::digest::{Digest, Mark, sum};
 use crate::index::{Index, Location};
-use crate::{Change, Holder, Kind, Record, StoreError};
+use crate::{CommitStep, Holder, Kind, StoreError, StoredRecord};
 
 /// `application_id` in the header of the file: "WLwl".
 pub(super) const APPLICATION: u32 = 0x574c_776c;
@@ -47,7 +47,7 @@ pub(super) struct Database {
 /// Content of a database, checked for consistency.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseState {
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<StoredRecord>,
     /// State recorded in the database, if it can be read.
     pub(super) mark: Option<Mark>,
     /// Digest of the records present.
@@ -219,18 +219,18 @@ impl Database {
                 continue;
             }
             found.digest.add(sum);
-            found.records.push(Record::new(kind.clone(), key, body));
+            found.records.push(StoredRecord::new(kind.clone(), key, body));
         }
         Ok(())
     }
 
     /// One transaction: all the changes and the new state, on disk when this returns.
-    pub(super) fn commit(&mut self, mark: Mark, changes: &[Change]) -> Result<Mark, StoreError> {
+    pub(super) fn commit(&mut self, mark: Mark, changes: &[CommitStep]) -> Result<Mark, StoreError> {
         let result = self.try_commit(mark, changes);
         result.map_err(|error| sqlite(&self.path, "writing", &error))
     }
 
-    fn try_commit(&mut self, before: Mark, changes: &[Change]) -> rusqlite::Result<Mark> {
+    fn try_commit(&mut self, before: Mark, changes: &[CommitStep]) -> rusqlite::Result<Mark> {
         let Self { connection, index, scratch, version, .. } = self;
         let transaction = connection.transaction()?;
         let before_version = match *version {
@@ -289,13 +289,13 @@ impl Database {
 /// Makes one change and keeps index and digest in step.
 fn apply(
     connection: &Connection,
-    change: &Change,
+    change: &CommitStep,
     index: &mut Index,
     digest: &mut Digest,
     scratch: &mut Vec<u8>,
 ) -> rusqlite::Result<()> {
     match change {
-        Change::Put(Record { kind, key, body }) => {
+        CommitStep::Put(StoredRecord { kind, key, body }) => {
             let sum = sum(kind, key, body, scratch);
             let before = index.get(kind, key);
             if let Some(before) = before {
@@ -312,7 +312,7 @@ fn apply(
             digest.add(sum);
             index.put(kind, key, Location { row, sum });
         }
-        Change::Delete { kind, key } => {
+        CommitStep::Delete { kind, key } => {
             if let Some(before) = index.remove(kind, key) {
                 digest.remove(before.sum);
                 let mut delete = connection.prepare_cached("DELETE FROM records WHERE row = ?1")?;
@@ -324,8 +324,8 @@ fn apply(
 }
 
 /// The version with which programs came to know what a change puts.
-fn since(change: &Change) -> u32 {
-    let Change::Put(record) = change else { return FIRST_VERSION };
+fn since(change: &CommitStep) -> u32 {
+    let CommitStep::Put(record) = change else { return FIRST_VERSION };
     SINCE.iter().find(|(kind, _)| *kind == record.kind).map_or(FIRST_VERSION, |&(_, version)| version)
 }
 

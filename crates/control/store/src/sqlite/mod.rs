@@ -19,7 +19,7 @@ pub use files::seal_path;
 
 use crate::digest::Mark;
 use crate::seal::Seal;
-use crate::{Change, Record, Store, StoreError};
+use crate::{CommitStep, Store, StoreError, StoredRecord};
 use check::{Examined, examine};
 use database::Database;
 
@@ -67,7 +67,7 @@ impl SqliteStore {
     ///
     /// Whenever it is not certain that these are exactly the records that were acknowledged (beside, perhaps, a last
     /// commit that was interrupted before its answer), and whenever it could not be written to. Then nothing is changed.
-    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<(Self, Vec<Record>), StoreError> {
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<(Self, Vec<StoredRecord>), StoreError> {
         let path = path.as_ref();
         let examined = match (examine(path)?, options.absent) {
             (Some(examined), _) => examined,
@@ -136,7 +136,7 @@ impl SqliteStore {
         self.database.close()
     }
 
-    fn try_commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+    fn try_commit(&mut self, changes: &[CommitStep]) -> Result<(), StoreError> {
         let mark = self.database.commit(self.mark, changes)?;
         self.seal.write(mark)?;
         self.mark = mark;
@@ -165,7 +165,7 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+    fn commit(&mut self, changes: &[CommitStep]) -> Result<u64, StoreError> {
         self.guarded(|store| if changes.is_empty() { Ok(()) } else { store.try_commit(changes) })
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use wayleave_store::{Change, Options, Record, SqliteStore, Store};
+use wayleave_store::{CommitStep, Options, SqliteStore, Store, StoredRecord};
 
 /// A directory that is removed with the test.
 pub(crate) struct Scratch(PathBuf);
@@ -71,12 +71,12 @@ impl Drop for Scratch {
     }
 }
 
-pub(crate) fn open(path: &Path) -> (SqliteStore, Vec<Record>) {
+pub(crate) fn open(path: &Path) -> (SqliteStore, Vec<StoredRecord>) {
     SqliteStore::open(path, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub(crate) fn put(key: &str, body: &str) -> Change {
-    Change::Put(Record::new("thing", key, body))
+pub(crate) fn put(key: &str, body: &str) -> CommitStep {
+    CommitStep::Put(StoredRecord::new("thing", key, body))
 }
 
 /// SplitMix64: random numbers that a seed repeats for ever.

@@ -4,20 +4,28 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::{Scratch, open, put};
-use wayleave_store::{Change, IfAbsent, Options, Record, SqliteStore, Store, StoreError, reseal, seal_path, verify};
+use wayleave_store::{
+    CommitStep, IfAbsent, Options, SqliteStore, Store, StoreError, StoredRecord, reseal, seal_path, verify,
+};
 
 #[test]
-fn what_was_committed_is_there_when_it_is_opened_again() {
+fn committed_records_are_read_back_after_reopening() {
     let scratch = Scratch::new();
     let (mut store, records) = open(&scratch.ledger());
     assert!(records.is_empty());
     assert_eq!(store.commit(&[put("a", "1"), put("b", "2"), put("c", "3")]), Ok(1));
-    assert_eq!(store.commit(&[put("b", "two"), Change::delete("thing", "a"), Change::delete("thing", "never")]), Ok(2));
+    assert_eq!(
+        store.commit(&[put("b", "two"), CommitStep::delete("thing", "a"), CommitStep::delete("thing", "never")]),
+        Ok(2)
+    );
     // Twice in one commit: the order counts.
-    assert_eq!(store.commit(&[Change::delete("thing", "c"), put("c", "4"), put("d", "5"), put("d", "6")]), Ok(3));
+    assert_eq!(store.commit(&[CommitStep::delete("thing", "c"), put("c", "4"), put("d", "5"), put("d", "6")]), Ok(3));
     assert_eq!(store.commit(&[]), Ok(3));
-    let expected =
-        vec![Record::new("thing", "b", "two"), Record::new("thing", "c", "4"), Record::new("thing", "d", "6")];
+    let expected = vec![
+        StoredRecord::new("thing", "b", "two"),
+        StoredRecord::new("thing", "c", "4"),
+        StoredRecord::new("thing", "d", "6"),
+    ];
     drop(store);
     let (store, records) = open(&scratch.ledger());
     assert_eq!((records, store.sequence(), store.records()), (expected.clone(), 3, 3));
@@ -25,19 +33,19 @@ fn what_was_committed_is_there_when_it_is_opened_again() {
     assert!(!scratch.path("ledger.db-wal").exists(), "a log is left behind");
     let (mut store, records) = open(&scratch.ledger());
     assert_eq!(records, expected);
-    assert_eq!(store.commit(&[Change::delete("thing", "b")]), Ok(4));
+    assert_eq!(store.commit(&[CommitStep::delete("thing", "b")]), Ok(4));
     store.idle().unwrap();
     drop(store);
     assert_eq!(open(&scratch.ledger()).1, expected[1..]);
 }
 
 #[test]
-fn texts_of_any_kind_come_back_as_they_were() {
+fn texts_of_any_kind_are_read_back_unchanged() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     let texts = ["", "\0", "a\0b", "ü🜁", "'; DROP TABLE records", &"x".repeat(100_000)];
-    let records: Vec<Record> = texts.iter().map(|text| Record::new("text", *text, *text)).collect();
-    store.commit(&records.iter().cloned().map(Change::Put).collect::<Vec<_>>()).unwrap();
+    let records: Vec<StoredRecord> = texts.iter().map(|text| StoredRecord::new("text", *text, *text)).collect();
+    store.commit(&records.iter().cloned().map(CommitStep::Put).collect::<Vec<_>>()).unwrap();
     drop(store);
     let mut found = open(&scratch.ledger()).1;
     found.sort_by_key(|record| texts.iter().position(|text| *text == record.key));
@@ -45,7 +53,7 @@ fn texts_of_any_kind_come_back_as_they_were() {
 }
 
 #[test]
-fn only_its_owner_can_read_a_new_ledger_and_one_that_others_can_change_is_refused() {
+fn only_its_owner_can_read_a_new_ledger_and_a_writable_one_is_refused() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     store.commit(&[put("a", "1")]).unwrap();
@@ -64,7 +72,7 @@ fn only_its_owner_can_read_a_new_ledger_and_one_that_others_can_change_is_refuse
 }
 
 #[test]
-fn a_second_owner_is_told_who_the_first_is() {
+fn a_second_owner_gets_the_identity_of_the_first() {
     let scratch = Scratch::new();
     let (store, _) = open(&scratch.ledger());
     let error = refused(&scratch);
@@ -90,7 +98,7 @@ fn another_connection_of_sqlite_cannot_write_beside_the_owner() {
 }
 
 #[test]
-fn what_is_no_ledger_is_refused_and_left_as_it_is() {
+fn a_file_that_is_no_ledger_is_refused_and_left_unchanged() {
     let scratch = Scratch::new();
     let refuse = |text: &[u8], expected: &str| {
         fs::write(scratch.ledger(), text).unwrap();
@@ -122,20 +130,22 @@ fn a_later_format_is_refused_with_both_versions() {
 
 /// A program that knows format 1 would leave records of later kinds out: it has to refuse a ledger that has one, and only such a ledger.
 #[test]
-fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
+fn the_first_record_of_a_later_kind_raises_the_format() {
     let scratch = Scratch::filled(3);
     let format = || -> u32 {
         let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
         other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
     let (mut store, _) = open(&scratch.ledger());
-    store.commit(&[Change::delete("shared", "1"), Change::Put(Record::new("contract", "1", "{}"))]).unwrap();
+    store
+        .commit(&[CommitStep::delete("shared", "1"), CommitStep::Put(StoredRecord::new("contract", "1", "{}"))])
+        .unwrap();
     store.close().unwrap();
     assert_eq!(format(), 1, "as it was");
     let (mut store, records) = open(&scratch.ledger());
     assert_eq!(records.len(), 4);
-    store.commit(&[Change::Put(Record::new("shared", "2", "{}"))]).unwrap();
-    store.commit(&[Change::delete("shared", "2")]).unwrap();
+    store.commit(&[CommitStep::Put(StoredRecord::new("shared", "2", "{}"))]).unwrap();
+    store.commit(&[CommitStep::delete("shared", "2")]).unwrap();
     let copy = scratch.path("copy.db");
     store.backup(&copy).unwrap();
     store.close().unwrap();
@@ -143,17 +153,17 @@ fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
     assert_eq!(open(&copy).1.len(), 4);
     let (mut store, records) = open(&scratch.ledger());
     assert_eq!(records.len(), 4);
-    store.commit(&[Change::Put(Record::new("history", "1", "{}"))]).unwrap();
+    store.commit(&[CommitStep::Put(StoredRecord::new("history", "1", "{}"))]).unwrap();
     store.close().unwrap();
     assert_eq!(format(), 3);
     let (mut store, _) = open(&scratch.ledger());
-    store.commit(&[Change::Put(Record::new("shared", "3", "{}"))]).unwrap();
+    store.commit(&[CommitStep::Put(StoredRecord::new("shared", "3", "{}"))]).unwrap();
     store.close().unwrap();
     assert_eq!(format(), 3, "an earlier kind does not take it back");
 }
 
 #[test]
-fn a_missing_ledger_is_created_only_if_that_is_wanted() {
+fn a_missing_ledger_is_created_only_on_request() {
     let scratch = Scratch::new();
     let options = Options { absent: IfAbsent::Refuse };
     assert_eq!(
@@ -183,7 +193,7 @@ fn a_seal_without_database_and_a_database_without_seal_are_refused() {
 }
 
 #[test]
-fn a_creation_that_was_interrupted_is_finished() {
+fn an_interrupted_creation_is_completed() {
     for leftover in [&[][..], &[0; 700], &[0; 1024]] {
         let scratch = Scratch::new();
         fs::write(seal_path(&scratch.ledger()), leftover).unwrap();
@@ -215,7 +225,7 @@ fn verify_reports_and_changes_nothing() {
 }
 
 #[test]
-fn reseal_accepts_what_is_whole_and_no_number_comes_twice() {
+fn reseal_accepts_an_intact_ledger_and_no_number_is_reused() {
     let scratch = Scratch::filled(3);
     let old = fs::read(scratch.ledger()).unwrap();
     let (mut store, _) = open(&scratch.ledger());
@@ -232,7 +242,7 @@ fn reseal_accepts_what_is_whole_and_no_number_comes_twice() {
 }
 
 #[test]
-fn a_row_that_somebody_deletes_is_noticed_and_can_be_accepted() {
+fn a_deleted_row_is_detected_and_can_be_accepted() {
     let scratch = Scratch::filled(3);
     let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
     other.execute("DELETE FROM records WHERE key = 'key-2'", []).unwrap();
@@ -243,7 +253,7 @@ fn a_row_that_somebody_deletes_is_noticed_and_can_be_accepted() {
 }
 
 #[test]
-fn a_record_that_somebody_changes_is_named_and_not_accepted() {
+fn a_changed_record_is_named_and_not_accepted() {
     let scratch = Scratch::filled(3);
     let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
     other.execute("UPDATE records SET body = body || ' ' WHERE key = 'key-2'", []).unwrap();
@@ -254,7 +264,7 @@ fn a_record_that_somebody_changes_is_named_and_not_accepted() {
 }
 
 #[test]
-fn a_row_from_an_earlier_state_is_noticed() {
+fn a_row_from_an_earlier_state_is_detected() {
     let scratch = Scratch::filled(3);
     let (mut store, _) = open(&scratch.ledger());
     let read = |scratch: &Scratch| -> (String, Vec<u8>) {
@@ -278,17 +288,17 @@ fn a_row_from_an_earlier_state_is_noticed() {
 }
 
 #[test]
-fn a_backup_of_an_open_ledger_can_be_opened_and_goes_its_own_way() {
+fn a_backup_of_an_open_ledger_can_be_opened_and_is_independent() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
-    store.commit(&[put("a", "1"), put("b", "2"), Change::delete("thing", "a")]).unwrap();
+    store.commit(&[put("a", "1"), put("b", "2"), CommitStep::delete("thing", "a")]).unwrap();
     store.commit(&[put("c", "3")]).unwrap();
     store.backup(scratch.path("copy.db")).unwrap();
     let error = store.backup(scratch.path("copy.db")).unwrap_err().to_string();
     assert!(error.contains("creating") && error.contains("exists"), "{error}");
     assert_eq!(store.commit(&[put("d", "4")]), Ok(3));
     let (mut copy, records) = open(&scratch.path("copy.db"));
-    assert_eq!(records, [Record::new("thing", "b", "2"), Record::new("thing", "c", "3")]);
+    assert_eq!(records, [StoredRecord::new("thing", "b", "2"), StoredRecord::new("thing", "c", "3")]);
     assert_eq!(copy.commit(&[put("e", "5")]), Ok(3));
     drop((store, copy));
     // Restored: both files take the place of the old ones.
@@ -325,12 +335,12 @@ fn refused(scratch: &Scratch) -> String {
 }
 
 #[test]
-fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
+fn a_backup_is_the_state_at_its_start_despite_concurrent_commits() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     let commit = |store: &mut SqliteStore, from: usize, count: usize| {
         for one in from..from + count {
-            store.commit(&[put(&format!("key-{one:05}"), "text"), Change::delete("thing", "key-00000")]).unwrap();
+            store.commit(&[put(&format!("key-{one:05}"), "text"), CommitStep::delete("thing", "key-00000")]).unwrap();
         }
     };
     // With its log empty, and with something in it.
@@ -364,7 +374,7 @@ fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
 }
 
 #[test]
-fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_it() {
+fn a_backup_with_the_log_of_another_ledger_names_it_and_opens_without_it() {
     // A ledger that was killed: its log holds commits.
     let killed = Scratch::filled(3);
     let (mut store, _) = open(&killed.ledger());
@@ -376,7 +386,7 @@ fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_
     // A backup of an earlier time, or of another ledger, is copied over it with its seal.
     for commits in [3, 17] {
         let backup = Scratch::filled(commits);
-        let sound: Vec<Record> = open(&backup.ledger()).1;
+        let sound: Vec<StoredRecord> = open(&backup.ledger()).1;
         backup.write("ledger.db-wal", &log);
         let before = backup.files();
         let error = SqliteStore::open(backup.ledger(), &Options::default()).unwrap_err();
@@ -393,7 +403,7 @@ fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_
 }
 
 #[test]
-fn a_log_that_holds_what_was_acknowledged_is_never_called_that_of_another() {
+fn a_log_with_acknowledged_commits_is_never_taken_for_a_foreign_one() {
     let scratch = Scratch::filled(3);
     let (mut store, _) = open(&scratch.ledger());
     store.commit(&[put("last", "acknowledged")]).unwrap();

@@ -18,7 +18,7 @@ use num_integer::Integer;
 use num_traits::{Signed, Zero};
 
 use crate::Rational;
-use crate::lp::Program;
+use crate::lp::LinearProgram;
 use crate::rational::to_f64;
 
 /// A bound is called loose if it exceeds the solver's own maximum by more than this relative difference.
@@ -55,7 +55,7 @@ pub struct Unsolved(pub String);
 ///
 /// # Errors
 /// If the solver gives up.
-pub fn maximize(program: &Program) -> Result<Certified, Unsolved> {
+pub fn maximize(program: &LinearProgram) -> Result<Certified, Unsolved> {
     let scale = Scale::of(program);
     let (duals, estimate) = solve_dual(program, &scale)?;
     let exact: Vec<Rational> = duals.iter().map(|&dual| fraction(dual)).collect();
@@ -83,7 +83,7 @@ fn have_a_denominator(fractions: &[Rational]) -> bool {
 }
 
 /// The right-hand side of the inequality above, for multipliers that are not negative.
-fn bound_of(program: &Program, multipliers: &[Rational]) -> Rational {
+fn bound_of(program: &LinearProgram, multipliers: &[Rational]) -> Rational {
     let mut left: Vec<Rational> = program.variables.iter().map(|column| column.objective.clone()).collect();
     let mut bound = Rational::zero();
     for (row, multiplier) in program.rows.iter().zip(multipliers).filter(|(_, multiplier)| multiplier.is_positive()) {
@@ -106,7 +106,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(program: &Program) -> Self {
+    fn of(program: &LinearProgram) -> Self {
         let width = |column: &crate::lp::program::Column| power_of_two(to_f64(&(&column.high - &column.low)));
         let columns: Vec<f64> = program.variables.iter().map(width).collect();
         let largest = |values: &mut dyn Iterator<Item = f64>| power_of_two(values.fold(0.0, f64::max));
@@ -127,7 +127,7 @@ fn power_of_two(number: f64) -> f64 {
 
 /// Multipliers for the rows, and the maximum. With x = l + x' the dual is: the smallest b' y + w u with A' y + u >= c,
 /// y >= 0 and u >= 0, for b' = b - A l and w = h - l.
-fn solve_dual(program: &Program, scale: &Scale) -> Result<(Vec<f64>, f64), Unsolved> {
+fn solve_dual(program: &LinearProgram, scale: &Scale) -> Result<(Vec<f64>, f64), Unsolved> {
     let mut dual = Problem::new(OptimizationDirection::Minimize);
     let mut columns: Vec<Vec<(microlp::Variable, f64)>> = vec![Vec::new(); program.variables.len()];
     let rows: Vec<microlp::Variable> = (program.rows.iter().zip(&scale.rows))
@@ -190,8 +190,8 @@ mod tests {
 
     use super::*;
 
-    fn example() -> Program {
-        let mut program = Program::default();
+    fn example() -> LinearProgram {
+        let mut program = LinearProgram::default();
         let x = program.variable(whole(-3), whole(10), whole(1));
         let y = program.variable(whole(0), whole(100), whole(1));
         program.at_most([(x, whole(3)), (y, whole(1))], whole(7));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_multipliers_are_the_bound_holds() {
+    fn the_bound_holds_for_any_multipliers() {
         let program = example();
         for (one, other) in [(0, 0), (1, 0), (0, 1), (7, 3), (1, 1)] {
             let multipliers = [ratio(one, 22).unwrap(), ratio(other, 22).unwrap()];

@@ -41,7 +41,7 @@ use std::collections::BTreeMap;
 use num_traits::{One, Zero};
 
 use crate::lp::certificate::{Unsolved, maximize};
-use crate::lp::program::{Program, Variable};
+use crate::lp::program::{LinearProgram, Variable};
 use crate::network::{BoundError, Multiplexing, Options, PortNetwork, Tfa, busy_period};
 use crate::{ArrivalCurve, Rational};
 
@@ -269,9 +269,9 @@ impl<'n> Tree<'n> {
         nodes
     }
 
-    fn program(&self, tfa: &Tfa, known: Option<&Rational>) -> Result<Program, NoFifoBound> {
+    fn program(&self, tfa: &Tfa, known: Option<&Rational>) -> Result<LinearProgram, NoFifoBound> {
         debug_assert_eq!(tfa.options(), self.options);
-        let mut program = Program::default();
+        let mut program = LinearProgram::default();
         let times = self.times(&mut program, known);
         let amounts = self.amounts(&mut program, &times);
         let model = Model { tree: self, times, amounts };
@@ -288,7 +288,7 @@ impl<'n> Tree<'n> {
 
     /// Returns the times at which levels enter servers; their lower bounds follow from the delays and busy periods
     /// behind them.
-    fn times(&self, program: &mut Program, known: Option<&Rational>) -> Vec<Vec<Time>> {
+    fn times(&self, program: &mut LinearProgram, known: Option<&Rational>) -> Vec<Vec<Time>> {
         let mut times: Vec<Vec<Time>> = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
             let behind = |level: usize| match node.parent {
@@ -315,7 +315,7 @@ impl<'n> Tree<'n> {
     }
 
     /// Returns the amount of each bundle that has arrived at each level, counted from its last level on.
-    fn amounts(&self, program: &mut Program, times: &[Vec<Time>]) -> Vec<Vec<Variable>> {
+    fn amounts(&self, program: &mut LinearProgram, times: &[Vec<Time>]) -> Vec<Vec<Variable>> {
         let of_bundle = |bundle: &Bundle| {
             let depth = self.nodes[bundle.entry].depth;
             let longest = -times[bundle.entry][depth].earliest.clone();
@@ -359,7 +359,7 @@ impl Model<'_> {
     }
 
     /// Levels are in order, and leave after they came, by the server's delay at most.
-    fn order(&self, program: &mut Program, node: usize) {
+    fn order(&self, program: &mut LinearProgram, node: usize) {
         let Node { depth, delay, busy, .. } = &self.tree.nodes[node];
         let one = Rational::one();
         for level in 0..*depth {
@@ -375,7 +375,7 @@ impl Model<'_> {
         program.at_most(lasts, busy.clone());
     }
 
-    fn service(&self, program: &mut Program, node: usize) {
+    fn service(&self, program: &mut LinearProgram, node: usize) {
         let depth = self.tree.nodes[node].depth;
         let service = self.tree.options.packetized_service(self.tree.network, self.tree.nodes[node].server);
         for piece in service.pieces() {
@@ -394,7 +394,7 @@ impl Model<'_> {
     }
 
     /// Adds the line constraint: flows that come over one line conform to its curve together.
-    fn lines(&self, program: &mut Program, node: usize) {
+    fn lines(&self, program: &mut LinearProgram, node: usize) {
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for index in self.bundles_at(node) {
             let bundle = &self.tree.bundles[index];
@@ -412,7 +412,7 @@ impl Model<'_> {
         }
     }
 
-    fn arrival(&self, program: &mut Program, index: usize) {
+    fn arrival(&self, program: &mut LinearProgram, index: usize) {
         let bundle = &self.tree.bundles[index];
         for bucket in bundle.curve.pieces() {
             self.bucket(program, &[index], bundle.entry, &bucket.rate, &bucket.burst);
@@ -423,7 +423,7 @@ impl Model<'_> {
     }
 
     /// Bundles together are within a token bucket at a node, between any two levels.
-    fn bucket(&self, program: &mut Program, bundles: &[usize], node: usize, rate: &Rational, burst: &Rational) {
+    fn bucket(&self, program: &mut LinearProgram, bundles: &[usize], node: usize, rate: &Rational, burst: &Rational) {
         let depth = self.tree.nodes[node].depth;
         for later in 0..depth {
             for earlier in later + 1..=depth {

@@ -2,7 +2,7 @@
 
 use crate::Rational;
 
-/// A variable of a [`Program`].
+/// A variable of a [`LinearProgram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variable(pub(crate) usize);
 
@@ -10,9 +10,9 @@ pub struct Variable(pub(crate) usize);
 ///
 /// ```
 /// use wayleave_calculus::rational::whole;
-/// use wayleave_calculus::lp::{Program, maximize};
+/// use wayleave_calculus::lp::{LinearProgram, maximize};
 /// // The largest x + 2 y with x + y <= 4, x <= 10 and y <= 3.
-/// let mut program = Program::default();
+/// let mut program = LinearProgram::default();
 /// let x = program.variable(whole(0), whole(10), whole(1));
 /// let y = program.variable(whole(0), whole(3), whole(2));
 /// program.at_most([(x, whole(1)), (y, whole(1))], whole(4));
@@ -20,7 +20,7 @@ pub struct Variable(pub(crate) usize);
 /// # Ok::<(), wayleave_calculus::lp::Unsolved>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Program {
+pub struct LinearProgram {
     pub(crate) variables: Vec<Column>,
     pub(crate) rows: Vec<Row>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Row {
     pub(crate) limit: Rational,
 }
 
-impl Program {
+impl LinearProgram {
     /// Adds a variable between two bounds, with the coefficient `objective`. A program without a point between the
     /// bounds has no maximum, and any bound is valid.
     pub fn variable(&mut self, low: Rational, high: Rational, objective: Rational) -> Variable {

@@ -14,7 +14,7 @@ use wayleave_units::Rate;
 
 use crate::Rational;
 use crate::lp::certificate::{Unsolved, maximize};
-use crate::lp::program::{Program, Variable};
+use crate::lp::program::{LinearProgram, Variable};
 use crate::rational::{from_rate, whole};
 
 /// The most variables (demands that differ, plus links times places): more would take the solver minutes.
@@ -33,7 +33,7 @@ pub struct CapacityLink {
 
 /// A demand between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
+pub struct RequestedRate {
     /// From where.
     pub source: usize,
     /// To where.
@@ -79,11 +79,11 @@ pub enum UpperBoundError {
 ///
 /// ```
 /// use wayleave_calculus::rational::whole;
-/// use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
+/// use wayleave_calculus::lp::{CapacityLink, RequestedRate, admitted_upper_bound};
 /// use wayleave_units::Rate;
 /// // Three flows of 40 Mbit/s from 0 to 1 over a link of 100: two and a half.
 /// let links = [CapacityLink { from: 0, to: 1, capacity: Rate::from_mbit(100) }];
-/// let demands = [Demand { source: 0, sink: 1, rate: Rate::from_mbit(40), weight: 2 }; 3];
+/// let demands = [RequestedRate { source: 0, sink: 1, rate: Rate::from_mbit(40), weight: 2 }; 3];
 /// assert_eq!(admitted_upper_bound(2, &links, &demands)?.weight, whole(5));
 /// # Ok::<(), wayleave_calculus::lp::UpperBoundError>(())
 /// ```
@@ -93,7 +93,7 @@ pub enum UpperBoundError {
 pub fn admitted_upper_bound(
     nodes: usize,
     links: &[CapacityLink],
-    demands: &[Demand],
+    demands: &[RequestedRate],
 ) -> Result<UpperBound, UpperBoundError> {
     let ends = links.iter().flat_map(|link| [link.from, link.to]);
     let ends = ends.chain(demands.iter().flat_map(|demand| [demand.source, demand.sink]));
@@ -166,8 +166,8 @@ fn build(
     classes: &Classes,
     places: &[usize],
     hosts: &Hosts,
-) -> Program {
-    let mut program = Program::default();
+) -> LinearProgram {
+    let mut program = LinearProgram::default();
     let one = Rational::one;
     // Number of admitted demands of each class.
     let admitted: Vec<(Variable, usize, usize, Rational)> = classes

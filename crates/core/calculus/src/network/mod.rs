@@ -13,14 +13,14 @@
 //! [`tfa()`]. `docs/theory/analysis.md` has the formulas and their conditions.
 //!
 //! ```
-//! use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, sfa, tfa};
+//! use wayleave_calculus::network::{ServerFlow, Options, PortNetwork, CurveServer, sfa, tfa};
 //! use wayleave_calculus::{ArrivalCurve, ServiceCurve, rational};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! // Two ports in a row, 100 Mbit/s after 10 us; one flow crosses both, another one the first.
-//! let port = |name: &str| Server::new(name, ServiceCurve::rate_latency(Rate::from_mbit(100), Time::from_micros(10)));
+//! let port = |name: &str| CurveServer::new(name, ServiceCurve::rate_latency(Rate::from_mbit(100), Time::from_micros(10)));
 //! let bucket = ArrivalCurve::token_bucket(Rate::from_mbit(10), Bytes::new(1250));
-//! let flows = vec![Flow::unicast("long", bucket.clone(), vec![0, 1]), Flow::unicast("short", bucket, vec![0])];
+//! let flows = vec![ServerFlow::unicast("long", bucket.clone(), vec![0, 1]), ServerFlow::unicast("short", bucket, vec![0])];
 //! let network = PortNetwork::new(vec![port("a"), port("b")], flows)?;
 //!
 //! let options = Options::default();
@@ -53,9 +53,9 @@ mod sfa;
 mod tfa;
 
 pub use delay::busy_period;
-pub use model::{Flow, NetworkError, PortNetwork, Server};
+pub use model::{CurveServer, PortNetwork, ServerFlow, ServerNetworkError};
 pub use pmoo::pmoo;
-pub use propagation::{Multiplexing, Options, Packetizer, Shaping};
+pub use propagation::{LineShaping, Multiplexing, Options, Packetizer};
 pub use result::{BoundError, PathBounds, ServerBound};
 pub use sfa::{sfa, sfa_of};
 pub use tfa::{Tfa, tfa, tfa_watched};

@@ -4,22 +4,22 @@ use std::collections::{HashMap, HashSet};
 
 use num_traits::Zero;
 
-use crate::{ArrivalCurve, Rational, ServiceCurve, TokenBucket};
+use crate::{ArrivalCurve, BucketCurve, Rational, ServiceCurve};
 
 /// An output port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct CurveServer {
     /// Name in messages.
     pub name: String,
     /// Minimum service for the aggregate of its flows. It must be strict for analyses of arbitrary multiplexing.
     pub service: ServiceCurve,
     /// Maximum output of the line behind the server, before a packetizer; `None` if it does not shape.
-    pub line: Option<TokenBucket>,
+    pub line: Option<BucketCurve>,
     /// Servers with one number are queues of one port: what leaves them comes over one line, that of the first of them.
     pub port: Option<usize>,
 }
 
-impl Server {
+impl CurveServer {
     /// Without a line that shapes.
     pub fn new(name: &str, service: ServiceCurve) -> Self {
         Self { name: name.to_owned(), service, line: None, port: None }
@@ -28,13 +28,13 @@ impl Server {
     /// With a line of `rate` bit/s.
     #[must_use]
     pub fn with_line(self, rate: Rational) -> Self {
-        Self { line: Some(TokenBucket { rate, burst: Rational::zero() }), ..self }
+        Self { line: Some(BucketCurve { rate, burst: Rational::zero() }), ..self }
     }
 }
 
 /// Traffic that enters the network at the first server of its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct ServerFlow {
     /// Name in messages.
     pub name: String,
     /// Arrival curve of the flow.
@@ -45,7 +45,7 @@ pub struct Flow {
     pub paths: Vec<Vec<usize>>,
 }
 
-impl Flow {
+impl ServerFlow {
     /// A fluid with one path.
     pub fn unicast(name: &str, arrival: ArrivalCurve, path: Vec<usize>) -> Self {
         Self { name: name.to_owned(), arrival, max_packet: Rational::zero(), paths: vec![path] }
@@ -55,8 +55,8 @@ impl Flow {
 /// Servers, and the flows that cross them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortNetwork {
-    servers: Vec<Server>,
-    flows: Vec<Flow>,
+    servers: Vec<CurveServer>,
+    flows: Vec<ServerFlow>,
     /// Per flow: the servers that it visits, each with the one before it.
     previous: Vec<HashMap<usize, Option<usize>>>,
     /// Per server: the flows that visit it, in order.
@@ -72,22 +72,22 @@ impl PortNetwork {
     /// The first thing that is wrong.
     ///
     /// ```
-    /// use wayleave_calculus::network::{Flow, NetworkError, PortNetwork, Server};
+    /// use wayleave_calculus::network::{ServerFlow, ServerNetworkError, PortNetwork, CurveServer};
     /// use wayleave_calculus::{ArrivalCurve, ServiceCurve};
     /// use wayleave_units::Rate;
-    /// let server = Server::new("a", ServiceCurve::constant_rate(Rate::from_mbit(1)));
-    /// let flow = Flow::unicast("f", ArrivalCurve::zero(), vec![0, 0]);
+    /// let server = CurveServer::new("a", ServiceCurve::constant_rate(Rate::from_mbit(1)));
+    /// let flow = ServerFlow::unicast("f", ArrivalCurve::zero(), vec![0, 0]);
     /// let error = PortNetwork::new(vec![server], vec![flow]).unwrap_err();
     /// assert_eq!(error.to_string(), "path 1 of flow \"f\" visits server \"a\" twice");
     /// ```
-    pub fn new(servers: Vec<Server>, flows: Vec<Flow>) -> Result<Self, NetworkError> {
+    pub fn new(servers: Vec<CurveServer>, flows: Vec<ServerFlow>) -> Result<Self, ServerNetworkError> {
         check_servers(&servers)?;
         let mut names = HashSet::new();
         let mut previous = Vec::with_capacity(flows.len());
         let mut visitors = vec![Vec::new(); servers.len()];
         for (index, flow) in flows.iter().enumerate() {
             if !names.insert(flow.name.as_str()) {
-                return Err(NetworkError::DuplicateFlow { flow: flow.name.clone() });
+                return Err(ServerNetworkError::DuplicateFlow { flow: flow.name.clone() });
             }
             let tree = tree(flow, &servers)?;
             for &server in tree.keys() {
@@ -105,12 +105,12 @@ impl PortNetwork {
     }
 
     /// The servers, in their order.
-    pub fn servers(&self) -> &[Server] {
+    pub fn servers(&self) -> &[CurveServer] {
         &self.servers
     }
 
     /// The flows, in their order.
-    pub fn flows(&self) -> &[Flow] {
+    pub fn flows(&self) -> &[ServerFlow] {
         &self.flows
     }
 
@@ -198,47 +198,51 @@ pub(crate) fn ordered(predecessors: &[Vec<usize>], done: &[bool]) -> Vec<usize> 
     order
 }
 
-fn check_servers(servers: &[Server]) -> Result<(), NetworkError> {
+fn check_servers(servers: &[CurveServer]) -> Result<(), ServerNetworkError> {
     let mut names = HashSet::new();
     for server in servers {
         if !names.insert(server.name.as_str()) {
-            return Err(NetworkError::DuplicateServer { server: server.name.clone() });
+            return Err(ServerNetworkError::DuplicateServer { server: server.name.clone() });
         }
         if server.service.is_zero() {
-            return Err(NetworkError::NoService { server: server.name.clone() });
+            return Err(ServerNetworkError::NoService { server: server.name.clone() });
         }
     }
     Ok(())
 }
 
 /// The servers that a flow visits, each with the one before it.
-fn tree(flow: &Flow, servers: &[Server]) -> Result<HashMap<usize, Option<usize>>, NetworkError> {
+fn tree(flow: &ServerFlow, servers: &[CurveServer]) -> Result<HashMap<usize, Option<usize>>, ServerNetworkError> {
     if flow.paths.is_empty() {
-        return Err(NetworkError::NoPath { flow: flow.name.clone() });
+        return Err(ServerNetworkError::NoPath { flow: flow.name.clone() });
     }
     let mut tree: HashMap<usize, Option<usize>> = HashMap::new();
     for (index, path) in flow.paths.iter().enumerate() {
         let (name, number) = (|| flow.name.clone(), index + 1);
         if path.is_empty() {
-            return Err(NetworkError::EmptyPath { flow: name(), path: number });
+            return Err(ServerNetworkError::EmptyPath { flow: name(), path: number });
         }
         let mut seen = HashSet::new();
         let mut before = None;
         for &server in path {
             let Some(known) = servers.get(server) else {
-                return Err(NetworkError::UnknownServer { flow: name(), path: number, index: server });
+                return Err(ServerNetworkError::UnknownServer { flow: name(), path: number, index: server });
             };
             if !seen.insert(server) {
-                return Err(NetworkError::RepeatedServer { flow: name(), path: number, server: known.name.clone() });
+                return Err(ServerNetworkError::RepeatedServer {
+                    flow: name(),
+                    path: number,
+                    server: known.name.clone(),
+                });
             }
             if *tree.entry(server).or_insert(before) != before {
-                return Err(NetworkError::NoTree { flow: name(), path: number, server: known.name.clone() });
+                return Err(ServerNetworkError::NoTree { flow: name(), path: number, server: known.name.clone() });
             }
             before = Some(server);
         }
         let has_twin = flow.paths[..index].contains(path);
         if has_twin {
-            return Err(NetworkError::RepeatedPath { flow: name(), path: number });
+            return Err(ServerNetworkError::RepeatedPath { flow: name(), path: number });
         }
     }
     Ok(tree)
@@ -246,7 +250,7 @@ fn tree(flow: &Flow, servers: &[Server]) -> Result<HashMap<usize, Option<usize>>
 
 /// Reason that servers and flows are no network. Paths are counted from 1.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-pub enum NetworkError {
+pub enum ServerNetworkError {
     /// Two servers have one name.
     #[error("two servers are called \"{server}\"")]
     DuplicateServer {
@@ -260,7 +264,7 @@ pub enum NetworkError {
         flow: String,
     },
     /// A server serves nothing, ever.
-    #[error("server \"{server}\" serves nothing: a rate above zero is expected")]
+    #[error("server \"{server}\" serves nothing: expected a rate above zero")]
     NoService {
         /// Its name.
         server: String,
@@ -300,7 +304,7 @@ pub enum NetworkError {
         server: String,
     },
     /// Two paths of a flow are equal.
-    #[error("path {path} of flow \"{flow}\" stands there twice")]
+    #[error("path {path} of flow \"{flow}\" is listed twice")]
     RepeatedPath {
         /// Flow of the paths.
         flow: String,
@@ -309,8 +313,7 @@ pub enum NetworkError {
     },
     /// Two paths of a flow come to a server from different places.
     #[error(
-        "path {path} of flow \"{flow}\" comes to server \"{server}\" on another way than a path before it: \
-                 the paths of a multicast flow must form a tree"
+        "path {path} of flow \"{flow}\" reaches server \"{server}\" by another route than an earlier path: the paths of a multicast flow must form a tree"
     )]
     NoTree {
         /// Flow of the paths.

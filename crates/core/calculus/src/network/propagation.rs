@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use num_traits::Zero;
 
 use super::{BoundError, PortNetwork};
-use crate::{ArrivalCurve, Rational, ServiceCurve, TokenBucket};
+use crate::{ArrivalCurve, BucketCurve, Rational, ServiceCurve};
 
 /// Bound of aggregates by the line that they come over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shaping {
+pub enum LineShaping {
     /// By the lines of servers that have one.
     #[default]
     On,
@@ -45,7 +45,7 @@ pub enum Multiplexing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Bound of aggregates by lines.
-    pub shaping: Shaping,
+    pub shaping: LineShaping,
     /// Output bit by bit or by packets.
     pub packetizer: Packetizer,
     /// The order of service.
@@ -64,10 +64,10 @@ impl Options {
 
     /// Returns the curve of the line behind a server (the first of its port) for flows with the given largest packet;
     /// `None` if nothing is shaped.
-    pub fn line(&self, network: &PortNetwork, server: usize, max_packet: &Rational) -> Option<TokenBucket> {
-        let line = network.servers()[server].line.as_ref().filter(|_| self.shaping == Shaping::On)?;
+    pub fn line(&self, network: &PortNetwork, server: usize, max_packet: &Rational) -> Option<BucketCurve> {
+        let line = network.servers()[server].line.as_ref().filter(|_| self.shaping == LineShaping::On)?;
         let packet = if self.packetizer == Packetizer::On { max_packet.clone() } else { Rational::zero() };
-        Some(TokenBucket { rate: line.rate.clone(), burst: &line.burst + packet })
+        Some(BucketCurve { rate: line.rate.clone(), burst: &line.burst + packet })
     }
 }
 

@@ -31,7 +31,7 @@ use num_traits::{Signed, Zero};
 
 use super::propagation::{Flows, Groups, Multiplexing, Options, Packetizer, Propagation, lower};
 use super::{BoundError, PathBounds, PortNetwork, Tfa};
-use crate::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
+use crate::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve};
 use crate::{deconvolution, horizontal_deviation, residual_service};
 
 /// Arrival curves of the other flows of a server, by flow.
@@ -146,7 +146,7 @@ fn best_thetas(arrival: &ArrivalCurve, services: &[ServiceCurve], cross: &[Arriv
     let mut stages = Vec::with_capacity(services.len());
     for (service, cross) in services.iter().zip(cross) {
         let piece = service.pieces().last()?;
-        let TokenBucket { rate, burst } = cross.pieces().last()?;
+        let BucketCurve { rate, burst } = cross.pieces().last()?;
         let left = &piece.rate - rate;
         if !left.is_positive() || left < arrival.long_term_rate() {
             return None;

@@ -9,7 +9,7 @@
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::sizing::WHOLE;
-use crate::sizing::share::Load;
+use crate::sizing::share::LoadFraction;
 
 /// Nanoseconds of a second.
 const NANOS: u128 = 1_000_000_000;
@@ -25,16 +25,16 @@ pub enum Burst {
 
 /// Flows of one size in a queue whose arrivals are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct QueueBound {
     /// Sigma.
     pub burst: Burst,
     /// Z: of the flow, or the largest for which the bound shall hold.
     pub size: Bytes,
 }
 
-impl Bound {
+impl QueueBound {
     /// No flow takes longer.
-    pub fn completion(&self, capacity: Rate, load: Load) -> Time {
+    pub fn completion(&self, capacity: Rate, load: LoadFraction) -> Time {
         let capacity = u128::from(capacity.bits_per_second().max(1));
         let left = u128::from(WHOLE - load.billionths());
         // Bits times NANOS: below 2^64 * 2^30 * 2.
@@ -49,14 +49,14 @@ impl Bound {
     }
 
     /// The most load that keeps a completion time; `None` if none does.
-    pub fn peak_load(&self, capacity: Rate, within: Time) -> Option<Load> {
+    pub fn peak_load(&self, capacity: Rate, within: Time) -> Option<LoadFraction> {
         let capacity = u128::from(capacity.bits_per_second().max(1));
         let nanobits = self.burst_nanobits(capacity) + u128::from(self.size.bits()) * NANOS;
         // 1 - alone / within, rounded down.
         let alone = nanobits.div_ceil(capacity);
         let within = u128::from(within.as_nanos());
         let taken = alone.saturating_mul(u128::from(WHOLE)).div_ceil(within.max(1));
-        Load::from_billionths(u64::try_from(u128::from(WHOLE).checked_sub(taken)?).ok()?)
+        LoadFraction::from_billionths(u64::try_from(u128::from(WHOLE).checked_sub(taken)?).ok()?)
     }
 
     /// The least bandwidth that keeps a completion time under an offered rate, rho C; `None` if none does.
@@ -96,7 +96,7 @@ mod tests {
     const TEN: Rate = Rate::from_gbit(10);
 
     fn table(size: u64) -> Vec<u64> {
-        let bound = Bound { burst: Burst::Convergence(Time::from_micros(15 * 500)), size: Bytes::new(size) };
+        let bound = QueueBound { burst: Burst::Convergence(Time::from_micros(15 * 500)), size: Bytes::new(size) };
         ["0.15", "0.5", "0.7", "0.8"].map(|load| bound.completion(TEN, load.parse().unwrap()).as_nanos()).to_vec()
     }
 
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn section_4_a_burst_of_83_packets() {
         // 100 Mbit/s and 10 ms until convergence: 125,000 B, 83 packets of 1,500 B.
-        let bound = Bound { burst: Burst::Convergence(Time::from_millis(10)), size: Bytes::new(0) };
+        let bound = QueueBound { burst: Burst::Convergence(Time::from_millis(10)), size: Bytes::new(0) };
         assert_eq!(bound.burst_nanobits(100_000_000) / NANOS / 8 / 1_500, 83);
     }
 
     #[test]
-    fn loads_and_bandwidths_are_the_best_that_keep_the_time() {
+    fn loads_and_bandwidths_are_the_best_that_meet_the_time() {
         let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(7);
         let mut found = [0; 2];
         for case in 0..2_000 {
@@ -127,7 +127,7 @@ mod tests {
                 0 => Burst::Size(Bytes::new(below(1_000_000))),
                 _ => Burst::Convergence(Time::from_nanos(below(20_000_000))),
             };
-            let bound = Bound { burst, size: Bytes::new(1 + below(10_000_000)) };
+            let bound = QueueBound { burst, size: Bytes::new(1 + below(10_000_000)) };
             if let Some(load) = bound.peak_load(capacity, within) {
                 assert!(bound.completion(capacity, load) <= within, "case {case}");
                 found[0] += 1;
@@ -150,7 +150,7 @@ mod tests {
 
     /// Random arrivals up to the limit, served last come first: the worst order that conserves work.
     #[test]
-    fn no_flow_is_later_whatever_the_order() {
+    fn no_flow_is_late_in_any_order() {
         let mut tightest = 0.0_f64;
         for seed in 0..300 {
             let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(seed);

@@ -2,7 +2,7 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::sizing::share::{Load, Percentile};
+use crate::sizing::share::{LoadFraction, Percentile};
 use crate::sizing::{WHOLE, rate_up, time_up};
 
 /// Poisson arrivals of flows with exponential sizes.
@@ -16,16 +16,16 @@ pub struct Markov {
 
 impl Markov {
     /// The time that the share of flows does not exceed: `-ln(1 - p) / (mu (1 - rho))`.
-    pub fn completion(&self, capacity: Rate, load: Load) -> Time {
+    pub fn completion(&self, capacity: Rate, load: LoadFraction) -> Time {
         let left = (WHOLE - load.billionths()) as f64 / WHOLE as f64;
         time_up(self.factor() * self.mean_nanos(capacity) / left)
     }
 
     /// The most load that keeps a completion time; `None` if none does.
-    pub fn peak_load(&self, capacity: Rate, within: Time) -> Option<Load> {
+    pub fn peak_load(&self, capacity: Rate, within: Time) -> Option<LoadFraction> {
         let left = self.factor() * self.mean_nanos(capacity) / within.as_nanos().max(1) as f64;
         let load = (1.0 - left * (1.0 + 1e-12)) * WHOLE as f64;
-        if load < 1.0 { None } else { Load::from_billionths(load as u64) }
+        if load < 1.0 { None } else { LoadFraction::from_billionths(load as u64) }
     }
 
     /// The least bandwidth that keeps a completion time under an offered rate; `None` if it is more than can be written.
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_said() {
+    fn an_infeasible_target_has_no_result() {
         let service = Markov { mean: Bytes::new(1_000_000), percentile: "99".parse().unwrap() };
         // Alone a mean flow takes 0.8 ms, and 1 % of flows take 3.68 ms.
         assert_eq!(service.peak_load(Rate::from_gbit(10), Time::from_micros(3_684)), None);

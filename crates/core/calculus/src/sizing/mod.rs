@@ -15,16 +15,16 @@
 //! the bandwidth that keep a completion time. Answers round towards safety: times and bandwidths up, loads down.
 //!
 //! ```
-//! use wayleave_calculus::sizing::{Bound, Burst, Load, Markov, Percentile};
+//! use wayleave_calculus::sizing::{QueueBound, Burst, LoadFraction, Markov, Percentile};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! let ten = Rate::from_gbit(10);
 //! // Section 2.1: flows of 1 MB in the mean, 99 % of them within 18.4 ms. That is at a load of 0.8.
 //! let service = Markov { mean: Bytes::new(1_000_000), percentile: "99".parse::<Percentile>().unwrap() };
-//! let load: Load = "80%".parse().unwrap();
+//! let load: LoadFraction = "80%".parse().unwrap();
 //! assert_eq!(service.completion(ten, load).as_nanos() / 1_000, 18_420);
 //! // Table 3, flows of A at 15 %: 9.01 ms. The control converges in 15 iterations of 500 us.
-//! let bound = Bound { burst: Burst::Convergence(Time::from_micros(15 * 500)), size: Bytes::new(200_000) };
+//! let bound = QueueBound { burst: Burst::Convergence(Time::from_micros(15 * 500)), size: Bytes::new(200_000) };
 //! assert_eq!(bound.completion(ten, "0.15".parse().unwrap()).as_nanos() / 10_000, 901);
 //! ```
 
@@ -33,9 +33,9 @@ mod markov;
 mod share;
 mod simulated;
 
-pub use bound::{Bound, Burst};
+pub use bound::{Burst, QueueBound};
 pub use markov::Markov;
-pub use share::{Load, Percentile, ShareError};
+pub use share::{LoadFraction, Percentile, ShareError};
 pub use simulated::{Estimate, Simulated, SizeDistribution};
 
 use wayleave_units::{Rate, Time};

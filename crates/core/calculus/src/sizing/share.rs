@@ -7,7 +7,7 @@ use crate::sizing::WHOLE;
 
 /// The load of a queue, above 0 and below 1 (rho of Parley, 2.1 and 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Load(u64);
+pub struct LoadFraction(u64);
 
 /// The share of flows that are to complete in time, above 0 % and at most 99.99 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +25,7 @@ impl fmt::Display for ShareError {
 
 impl std::error::Error for ShareError {}
 
-impl Load {
+impl LoadFraction {
     /// From billionths; `None` unless above 0 and below 1.
     pub const fn from_billionths(billionths: u64) -> Option<Self> {
         if billionths > 0 && billionths < WHOLE { Some(Self(billionths)) } else { None }
@@ -49,7 +49,7 @@ impl Percentile {
     }
 }
 
-impl FromStr for Load {
+impl FromStr for LoadFraction {
     type Err = ShareError;
 
     /// `0.8` or `80%`.
@@ -87,17 +87,18 @@ fn decimal(text: &str, digits: u32) -> Option<u64> {
     number(whole)?.checked_mul(10_u64.pow(digits))?.checked_add(part)
 }
 
-/// Shares as people write them: `12.5 %`.
+/// Writes a share in percent: `12.5%`, the spelling of options, or `12.5 %` in the alternate form, for people.
 fn percent(billionths: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (whole, part) = (billionths / 10_000_000, billionths % 10_000_000);
+    let space = if f.alternate() { " " } else { "" };
     let part = format!("{part:07}");
     match part.trim_end_matches('0') {
-        "" => write!(f, "{whole}%"),
-        part => write!(f, "{whole}.{part}%"),
+        "" => write!(f, "{whole}{space}%"),
+        part => write!(f, "{whole}.{part}{space}%"),
     }
 }
 
-impl fmt::Display for Load {
+impl fmt::Display for LoadFraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         percent(self.0, f)
     }
@@ -116,13 +117,13 @@ mod tests {
 
     #[test]
     fn loads_are_written_as_shares_or_in_percent() {
-        let load = |text: &str| text.parse::<Load>().map(Load::billionths).ok();
+        let load = |text: &str| text.parse::<LoadFraction>().map(LoadFraction::billionths).ok();
         assert_eq!(["0.8", "80%", ".8", "80.0%"].map(load), [Some(800_000_000); 4]);
         assert_eq!(load("0.000000001"), Some(1));
         let wrong = ["", ".", "%", "1", "0", "100%", "-0.5", "0.8x", "1.2", "0.0000000001", "99999999999999999999%"];
         assert_eq!(wrong.map(load), [None; 11]);
         assert_eq!(
-            ["12.5%", "0.3", "99.999%"].map(|text| text.parse::<Load>().unwrap().to_string()),
+            ["12.5%", "0.3", "99.999%"].map(|text| text.parse::<LoadFraction>().unwrap().to_string()),
             ["12.5%", "30%", "99.999%"]
         );
     }

@@ -9,7 +9,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use wayleave_units::{Rate, Time};
 
-use crate::sizing::share::{Load, Percentile};
+use crate::sizing::share::{LoadFraction, Percentile};
 use crate::sizing::{WHOLE, rate_up, time_up};
 
 /// Batches, behind one that is thrown away: it begins with an empty queue.
@@ -55,13 +55,13 @@ pub struct Estimate {
 
 impl<S: SizeDistribution> Simulated<'_, S> {
     /// The time that the share of flows does not exceed.
-    pub fn completion(&self, capacity: Rate, load: Load) -> Estimate {
+    pub fn completion(&self, capacity: Rate, load: LoadFraction) -> Estimate {
         let offered = capacity.bits_per_second() as f64 * (load.billionths() as f64 / WHOLE as f64);
         self.run(capacity.bits_per_second() as f64, offered)
     }
 
     /// The most load that keeps a completion time with 95 % confidence; `None` if not even one of a thousandth does.
-    pub fn peak_load(&self, capacity: Rate, within: Time) -> Option<Load> {
+    pub fn peak_load(&self, capacity: Rate, within: Time) -> Option<LoadFraction> {
         let capacity = capacity.bits_per_second() as f64;
         let keeps = |load: f64| self.run(capacity, capacity * load).at_most <= within;
         let (mut low, mut high) = (0.001, 1.0);
@@ -72,7 +72,7 @@ impl<S: SizeDistribution> Simulated<'_, S> {
             let middle = (low + high) / 2.0;
             if keeps(middle) { low = middle } else { high = middle }
         }
-        Load::from_billionths((low * WHOLE as f64) as u64)
+        LoadFraction::from_billionths((low * WHOLE as f64) as u64)
     }
 
     /// The least bandwidth that keeps a completion time under an offered rate with 95 % confidence; `None` if it is more than can be written.
@@ -192,7 +192,7 @@ mod tests {
                 if waits_at_most(load, middle) < 0.99 { low = middle } else { high = middle }
             }
             let wanted = (1.0 + high) * 800_000.0;
-            let asked = Load::from_billionths((load * 1e9) as u64).unwrap();
+            let asked = LoadFraction::from_billionths((load * 1e9) as u64).unwrap();
             let estimate = simulated(&Fixed).completion(Rate::from_gbit(10), asked);
             let off = (estimate.within.as_nanos() as f64 / wanted - 1.0).abs();
             assert!(off < 0.02, "{load}: {estimate:?}, and {wanted} ns are right");

@@ -12,7 +12,7 @@ use crate::{Match, Protocol};
 
 /// Fields of a packet that distinguish services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct PacketFields {
     /// The protocol above IP.
     pub protocol: Protocol,
     /// The sender's address.
@@ -40,7 +40,7 @@ pub fn guarantee_between(sender: Rate, receiver: Rate) -> Rate {
 
 impl Policy {
     /// The innermost service to which a packet at a host belongs. The packet is charged to it and to all that it is a part of.
-    pub fn classify(&self, host: NodeId, packet: &Packet) -> Option<usize> {
+    pub fn classify(&self, host: NodeId, packet: &PacketFields) -> Option<usize> {
         let is_in = |service: usize| {
             let service = &self.services[service];
             (service.endpoints.is_empty() || service.endpoints.contains(&host))
@@ -57,7 +57,7 @@ impl Policy {
     }
 }
 
-fn passes(filter: Match, packet: &Packet) -> bool {
+fn passes(filter: Match, packet: &PacketFields) -> bool {
     let Match { protocol, source_address, source_port, destination_address, destination_port } = filter;
     protocol.is_none_or(|protocol| protocol == packet.protocol)
         && source_address.is_none_or(|address| address == packet.source_address)

@@ -15,12 +15,12 @@ use super::{ContentionPoint, Policy, PolicyLevel};
 /// The minima of policies, link by link.
 ///
 /// ```
-/// use wayleave_contracts::{Bandwidth, LinkMinima, PerDirection, Policy, PolicyLevel, Service};
+/// use wayleave_contracts::{Bandwidth, LinkMinima, PerDirection, Policy, PolicyLevel, ServiceSpec};
 /// use wayleave_topology::builders::{Cabling, build};
 /// use wayleave_units::Rate;
 /// let network = build::star(2, Cabling::default())?;
 /// let terms = Bandwidth { min: Some(Rate::from_mbit(300)), ..Bandwidth::default() };
-/// let service = Service { name: "web".to_owned(), bandwidth: PerDirection { transmit: terms, receive: terms }, ..Service::default() };
+/// let service = ServiceSpec { name: "web".to_owned(), bandwidth: PerDirection { transmit: terms, receive: terms }, ..ServiceSpec::default() };
 /// let policy = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).map_err(|errors| format!("{errors:?}"))?;
 /// let mut minima = LinkMinima::default();
 /// minima.add(&policy, &network);
@@ -92,12 +92,12 @@ impl fmt::Display for PolicyShort {
         let Self { policy, place, asked, link, more, left, fits } = self;
         write!(
             f,
-            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for other policies, and beside contracts the \
-             guaranteed class has {left} left there; "
+            "policy {policy} guarantees {asked:#} at {place}, which needs {more:#} more on {link} than other policies have reserved, \
+             but the guaranteed class has {left:#} left there; "
         )?;
         match *fits {
-            Rate::ZERO => write!(f, "no minimum would fit at that place"),
-            fits => write!(f, "minima of {fits} together would fit at that place"),
+            Rate::ZERO => write!(f, "no minimum would fit there"),
+            fits => write!(f, "minima of {fits:#} in total would fit there"),
         }
     }
 }

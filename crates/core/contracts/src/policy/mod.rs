@@ -27,7 +27,7 @@ use wayleave_units::{Rate, WallTime};
 use crate::Match;
 
 pub use fault::{PolicyError, PolicyFault};
-pub use membership::{Packet, guarantee_between};
+pub use membership::{PacketFields, guarantee_between};
 pub use minima::{LinkMinima, LinkNeed, PolicyShort};
 pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree, PolicyNeed};
 pub use tree::Policy;
@@ -109,7 +109,7 @@ pub struct Bandwidth {
 
 /// Other values from some time on: what is absent stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct TimedTerms {
     /// Time of the change.
     pub at: WallTime,
     /// Terms from that time on.
@@ -118,7 +118,7 @@ pub struct Change {
 
 /// A service as it is written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceSpec {
     /// Unique in its policy.
     pub name: String,
     /// The service of which it is a part.
@@ -134,7 +134,7 @@ pub struct Service {
     /// Its terms until the first change.
     pub bandwidth: PerDirection<Bandwidth>,
     /// Scheduled changes, in order of time.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TimedTerms>,
     /// Its part of the whole network, for schemes that share among tenants and objectives (SCC, section I).
     pub division: Option<Division>,
 }
@@ -142,22 +142,22 @@ pub struct Service {
 /// Share of a tenant for one of its objectives: for all its flows with that objective (SCC, section I).
 ///
 /// ```
-/// use wayleave_contracts::{Division, Objective};
+/// use wayleave_contracts::{Division, FlowObjective};
 /// use wayleave_units::Rate;
-/// let division = Division { share: Rate::from_mbit(300), objective: Some(Objective::Deadline) };
-/// assert_eq!(division.objective.map(Objective::name), Some("deadline"));
+/// let division = Division { share: Rate::from_mbit(300), objective: Some(FlowObjective::Deadline) };
+/// assert_eq!(division.objective.map(FlowObjective::name), Some("deadline"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// Its weight beside other divisions, of all its hosts together, as a rate (W_d of SCC, III-B).
     pub share: Rate,
     /// Objective of its flows; `None`: no particular one.
-    pub objective: Option<Objective>,
+    pub objective: Option<FlowObjective>,
 }
 
 /// Common objective of all flows of a division (SCC, section I).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Objective {
+pub enum FlowObjective {
     /// Short queues.
     Latency,
     /// To be complete before their deadlines.
@@ -166,7 +166,7 @@ pub enum Objective {
     Completion,
 }
 
-impl Objective {
+impl FlowObjective {
     /// Names in files.
     pub const NAMED: [(&'static str, Self); 3] =
         [("latency", Self::Latency), ("deadline", Self::Deadline), ("completion", Self::Completion)];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_sharing::{self as sharing, Terms, Tree, TreeError};
+use wayleave_sharing::{self as sharing, ServiceTerms, Tree, TreeError};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Rate, WallTime};
 
@@ -45,10 +45,13 @@ impl fmt::Display for Overcommitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { policy, place, direction, asked, there, promised, at, .. } = self;
         let (direction, from) = (direction.name(), at.map_or(String::new(), |at| format!(" from {at} on")));
-        write!(f, "policy \"{policy}\" guarantees {asked} to {direction} at {place}{from}, and there is {there}")?;
+        write!(
+            f,
+            "policy \"{policy}\" guarantees {asked:#} to {direction} at {place}{from}, but only {there:#} is available"
+        )?;
         match *promised {
             Rate::ZERO => Ok(()),
-            promised => write!(f, " beside {promised} that is promised to contracts"),
+            promised => write!(f, ", because {promised:#} is promised to contracts"),
         }
     }
 }
@@ -79,14 +82,14 @@ pub struct PointTree {
     /// Leaves of the tree: holders of a demand of their own.
     pub leaves: Vec<PointLeaf>,
     /// The node of each service of the policy; `None`: it is not at this point.
-    pub services: Vec<Option<sharing::NodeId>>,
+    pub services: Vec<Option<sharing::TreeNode>>,
 }
 
 /// One who has a demand of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointLeaf {
     /// In the tree.
-    pub node: sharing::NodeId,
+    pub node: sharing::TreeNode,
     /// The innermost service; `None` is traffic of no service.
     pub service: Option<usize>,
     /// Machine of a rack, or rack of the fabric.
@@ -190,7 +193,7 @@ impl Policy {
             inner.terms(direction, now)[place].max
         };
         let capacity = self.limited(point.capacity(network, direction));
-        let mut tree = Tree::new(Terms::default())?;
+        let mut tree = Tree::new(ServiceTerms::default())?;
         let mut services = vec![None; terms.len()];
         let mut leaves = Vec::new();
         let mut has_parts = vec![false; terms.len()];
@@ -200,7 +203,7 @@ impl Policy {
             let node = tree.add(parent, terms[service])?;
             services[service] = Some(node);
             if has_parts[service] {
-                let rest = tree.add(node, Terms::default())?;
+                let rest = tree.add(node, ServiceTerms::default())?;
                 leaves.push(PointLeaf { node: rest, service: Some(service), at: None });
                 continue;
             }
@@ -210,11 +213,11 @@ impl Policy {
             }
             let max = inner_max(&self.services[service].name);
             for at in members {
-                let node = tree.add(node, Terms { max, ..Terms::default() })?;
+                let node = tree.add(node, ServiceTerms { max, ..ServiceTerms::default() })?;
                 leaves.push(PointLeaf { node, service: Some(service), at: Some(at) });
             }
         }
-        let rest = tree.add(Tree::ROOT, Terms::default())?;
+        let rest = tree.add(Tree::ROOT, ServiceTerms::default())?;
         leaves.push(PointLeaf { node: rest, service: None, at: None });
         Ok(PointTree { tree, capacity, leaves, services })
     }

@@ -1,10 +1,10 @@
 //! Services of a policy as a tree.
 
-use wayleave_sharing::Terms;
+use wayleave_sharing::ServiceTerms;
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::{Rate, WallTime};
 
-use super::{Bandwidth, Direction, PolicyLevel, Service};
+use super::{Bandwidth, Direction, PolicyLevel, ServiceSpec};
 
 /// A valid policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Policy {
     pub(super) nodes: Vec<NodeId>,
     pub(super) peak: Option<Rate>,
     /// As they were given.
-    pub(super) services: Vec<Service>,
+    pub(super) services: Vec<ServiceSpec>,
     pub(super) parents: Vec<Option<usize>>,
     /// Parents first, siblings by name: no order of a file shows.
     pub(super) order: Vec<usize>,
@@ -56,7 +56,7 @@ impl Policy {
     }
 
     /// The services, as they were given.
-    pub fn services(&self) -> &[Service] {
+    pub fn services(&self) -> &[ServiceSpec] {
         &self.services
     }
 
@@ -93,7 +93,7 @@ impl Policy {
     }
 
     /// The terms of each service at a time, by its place in the list. `None` is before all changes.
-    pub fn terms(&self, direction: Direction, now: Option<WallTime>) -> Vec<Terms> {
+    pub fn terms(&self, direction: Direction, now: Option<WallTime>) -> Vec<ServiceTerms> {
         self.terms_where(direction, now, |_| true)
     }
 
@@ -103,11 +103,11 @@ impl Policy {
         direction: Direction,
         now: Option<WallTime>,
         is_here: impl Fn(usize) -> bool,
-    ) -> Vec<Terms> {
+    ) -> Vec<ServiceTerms> {
         let said: Vec<Bandwidth> =
             self.services.iter().map(|service| stated_bandwidth(service, direction, now)).collect();
         let below = self.minima_below(&said, is_here);
-        let terms = said.iter().zip(below).map(|(said, below)| Terms {
+        let terms = said.iter().zip(below).map(|(said, below)| ServiceTerms {
             min: said.min.unwrap_or(below),
             max: said.max,
             weight: said.weight.unwrap_or(std::num::NonZeroU32::MIN),
@@ -146,7 +146,7 @@ pub(super) fn is_point(network: &Network, level: PolicyLevel, node: NodeId) -> b
 }
 
 /// Returns the terms of a service at a time.
-pub(super) fn stated_bandwidth(service: &Service, direction: Direction, now: Option<WallTime>) -> Bandwidth {
+pub(super) fn stated_bandwidth(service: &ServiceSpec, direction: Direction, now: Option<WallTime>) -> Bandwidth {
     let past = service.changes.iter().filter(|change| now.is_some_and(|now| change.at <= now));
     past.fold(*service.bandwidth.get(direction), |said, change| {
         let new = change.bandwidth.get(direction);

@@ -6,7 +6,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::Rate;
 
 use super::tree::{is_point, stated_bandwidth};
-use super::{Bandwidth, Direction, Policy, PolicyError, PolicyFault, PolicyLevel, Service, membership};
+use super::{Bandwidth, Direction, Policy, PolicyError, PolicyFault, PolicyLevel, ServiceSpec, membership};
 use crate::names::Named;
 
 impl Policy {
@@ -21,7 +21,7 @@ impl Policy {
         level: PolicyLevel,
         nodes: Vec<NodeId>,
         peak: Option<Rate>,
-        services: Vec<Service>,
+        services: Vec<ServiceSpec>,
     ) -> Result<Self, Vec<PolicyError>> {
         let mut errors = Vec::new();
         for &node in nodes.iter().filter(|&&node| !is_point(network, level, node)) {
@@ -70,7 +70,7 @@ impl Policy {
     }
 }
 
-fn parents(services: &[Service], fault: &mut impl FnMut(usize, PolicyFault)) -> Vec<Option<usize>> {
+fn parents(services: &[ServiceSpec], fault: &mut impl FnMut(usize, PolicyFault)) -> Vec<Option<usize>> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (index, service) in services.iter().enumerate() {
         if let Err(error) = Named::Service.check(&service.name) {
@@ -94,7 +94,7 @@ fn parents(services: &[Service], fault: &mut impl FnMut(usize, PolicyFault)) -> 
 }
 
 /// Parents first, siblings by name; what hangs in a loop is missing.
-fn order(services: &[Service], parents: &[Option<usize>]) -> Vec<usize> {
+fn order(services: &[ServiceSpec], parents: &[Option<usize>]) -> Vec<usize> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); services.len()];
     let mut open: Vec<usize> = Vec::new();
     for (index, parent) in parents.iter().enumerate() {
@@ -115,7 +115,12 @@ fn order(services: &[Service], parents: &[Option<usize>]) -> Vec<usize> {
     order
 }
 
-fn loops(services: &[Service], parents: &[Option<usize>], order: &[usize], fault: &mut impl FnMut(usize, PolicyFault)) {
+fn loops(
+    services: &[ServiceSpec],
+    parents: &[Option<usize>],
+    order: &[usize],
+    fault: &mut impl FnMut(usize, PolicyFault),
+) {
     let mut seen = vec![false; services.len()];
     order.iter().for_each(|&service| seen[service] = true);
     for start in 0..services.len() {

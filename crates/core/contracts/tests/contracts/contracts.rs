@@ -1,6 +1,8 @@
 //! Valid contracts, and their reservations.
 
-use wayleave_contracts::{Accounting, ContractError, Demand, Excess, LatencyContract, MAX_PROTECTION, WireOverhead};
+use wayleave_contracts::{
+    Accounting, BucketDemand, ContractError, Excess, LatencyContract, MAX_PROTECTION, WireOverhead,
+};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -37,14 +39,15 @@ fn a_full_frame_with_six_tags_is_1562_wire_bytes() {
 fn a_100_byte_frame_with_six_tags_costs_48_percent() {
     let network = network();
     let frame = LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::new(100) }, ..contract(&network) };
-    let expected = Demand { rate: Rate::from_bits_per_second(1_480_000), burst: Bytes::new(1480), max_frame: None };
+    let expected =
+        BucketDemand { rate: Rate::from_bits_per_second(1_480_000), burst: Bytes::new(1480), max_frame: None };
     assert_eq!(frame.demand(SIX_TAGS), expected);
     assert_eq!(frame.demand(WireOverhead::Ignored).burst, Bytes::new(1000));
     assert_eq!(contract(&network).demand(SIX_TAGS).burst, Bytes::new(1000));
 }
 
 #[test]
-fn frames_below_ethernets_smallest_cost_84_bytes() {
+fn frames_below_the_ethernet_minimum_cost_84_bytes() {
     let network = network();
     let burst = |tags, bytes| {
         let accounting = Accounting::Frame { min_frame: Bytes::new(bytes) };

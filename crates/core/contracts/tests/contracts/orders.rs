@@ -3,12 +3,13 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{
-    Accounting, Excess, LatencyContract, Match, MatchError, NameError, Named, Order, OrderError, Priority, Protocol,
+    Accounting, ContractRequest, Excess, LatencyContract, Match, MatchError, NameError, Named, OrderError, Priority,
+    Protocol,
 };
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-fn order() -> Order {
+fn order() -> ContractRequest {
     let network = build::fat_tree(&FatTree::default()).unwrap();
     let mut hosts = network.hosts();
     let contract = LatencyContract {
@@ -25,7 +26,7 @@ fn order() -> Order {
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, &["web", "db"])
+    ContractRequest::plain(contract, &["web", "db"])
 }
 
 fn port(number: u16) -> Option<NonZeroU16> {
@@ -33,7 +34,7 @@ fn port(number: u16) -> Option<NonZeroU16> {
 }
 
 #[test]
-fn a_plain_order_is_fine() {
+fn a_plain_order_is_valid() {
     assert_eq!(order().validate(), Ok(()));
     assert_eq!(order().priority.get(), 50);
     assert_eq!(Priority::new(100), Some(Priority::MAX));
@@ -41,7 +42,7 @@ fn a_plain_order_is_fine() {
 }
 
 #[test]
-fn names_that_cannot_stand_in_an_address_are_refused_in_their_field() {
+fn names_unusable_in_an_address_are_refused_in_their_field() {
     let named = |name: &str, tenant: &str| {
         let mut order = order();
         let terms = order.as_latency_mut().unwrap();
@@ -57,13 +58,13 @@ fn names_that_cannot_stand_in_an_address_are_refused_in_their_field() {
         assert_eq!(named("a", tenant), Err("tenant"), "{tenant}");
     }
     let error = NameError { of: Named::Tenant, name: "ACME".into() };
-    assert_eq!(error.to_string(), "this is no name of a tenant: 1 to 63 characters of [a-z0-9-] are expected");
+    assert_eq!(error.to_string(), "this is not a name of a tenant: expected 1 to 63 characters of [a-z0-9-]");
 }
 
 #[test]
 fn a_contract_ends_after_it_starts() {
     let at = |nanos| Some(WallTime::from_nanos(nanos));
-    let timed = |starts, ends| Order { starts, ends, ..order() }.validate();
+    let timed = |starts, ends| ContractRequest { starts, ends, ..order() }.validate();
     assert_eq!(timed(at(5), at(6)), Ok(()));
     assert_eq!(timed(at(5), None), Ok(()));
     assert_eq!(timed(None, at(5)), Ok(()));
@@ -87,7 +88,7 @@ fn two_vms_on_one_host_need_no_contract() {
 }
 
 #[test]
-fn a_match_says_something_that_packets_can_be() {
+fn a_match_selects_possible_packets() {
     let tcp = Match { protocol: Some(Protocol::TCP), ..Match::default() };
     let address = |text: &str| Some(text.parse().unwrap());
     for good in [
@@ -98,7 +99,7 @@ fn a_match_says_something_that_packets_can_be() {
         Match { protocol: Some(Protocol::new(47)), ..Match::default() },
     ] {
         assert_eq!(good.validate(), Ok(()), "{good:?}");
-        assert_eq!(Order { matching: Some(good), ..order() }.validate(), Ok(()));
+        assert_eq!(ContractRequest { matching: Some(good), ..order() }.validate(), Ok(()));
     }
     assert_eq!(Match::default().validate(), Err(MatchError::Empty));
     let no_protocol = Match { source_port: port(1), ..Match::default() };
@@ -107,12 +108,12 @@ fn a_match_says_something_that_packets_can_be() {
     assert_eq!(icmp.validate(), Err(MatchError::Port { field: "destinationPort", protocol: Some(Protocol::ICMP) }));
     let mixed = Match { source_address: address("::1"), destination_address: address("10.0.0.2"), ..tcp };
     assert_eq!(mixed.validate(), Err(MatchError::Families));
-    let order = Order { matching: Some(mixed), ..order() };
+    let order = ContractRequest { matching: Some(mixed), ..order() };
     assert_eq!(order.validate().unwrap_err().field(), "match");
 }
 
 #[test]
-fn protocols_are_names_or_numbers_and_the_same_either_way() {
+fn protocols_are_names_or_numbers_with_equal_meaning() {
     let read = |text: &str| text.parse::<Protocol>().ok();
     assert_eq!(read("tcp"), read("6"));
     assert_eq!(read("47").map(|protocol| protocol.to_string()), Some("47".to_owned()));

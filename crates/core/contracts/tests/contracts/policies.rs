@@ -3,8 +3,8 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{
-    Bandwidth, Change, ContentionPoint, Direction, Match, Packet, PerDirection, Policy, PolicyFault, PolicyLevel,
-    Protocol, Service,
+    Bandwidth, ContentionPoint, Direction, Match, PacketFields, PerDirection, Policy, PolicyFault, PolicyLevel,
+    Protocol, ServiceSpec, TimedTerms,
 };
 use wayleave_sharing::{MAX_RATE, Shares};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -40,20 +40,20 @@ fn to_port(port: u16) -> Option<Match> {
     Some(Match { protocol: Some(Protocol::TCP), destination_port, ..Match::default() })
 }
 
-fn service(name: &str, port: u16) -> Service {
-    Service { name: name.to_owned(), filter: to_port(port), ..Service::default() }
+fn service(name: &str, port: u16) -> ServiceSpec {
+    ServiceSpec { name: name.to_owned(), filter: to_port(port), ..ServiceSpec::default() }
 }
 
-fn part(name: &str, parent: &str) -> Service {
-    Service { name: name.to_owned(), parent: Some(parent.to_owned()), ..Service::default() }
+fn part(name: &str, parent: &str) -> ServiceSpec {
+    ServiceSpec { name: name.to_owned(), parent: Some(parent.to_owned()), ..ServiceSpec::default() }
 }
 
-fn policy(network: &Network, services: Vec<Service>) -> Result<Policy, Vec<PolicyFault>> {
+fn policy(network: &Network, services: Vec<ServiceSpec>) -> Result<Policy, Vec<PolicyFault>> {
     let policy = Policy::new(network, "test", PolicyLevel::Machine, Vec::new(), None, services);
     policy.map_err(|errors| errors.into_iter().map(|error| error.fault).collect())
 }
 
-fn only_fault(services: Vec<Service>) -> (PolicyFault, String) {
+fn only_fault(services: Vec<ServiceSpec>) -> (PolicyFault, String) {
     let [fault]: [PolicyFault; 1] = policy(&network(), services).unwrap_err().try_into().unwrap();
     let text = fault.to_string();
     (fault, text)
@@ -62,9 +62,9 @@ fn only_fault(services: Vec<Service>) -> (PolicyFault, String) {
 #[test]
 fn a_parent_without_a_minimum_has_that_of_its_parts() {
     let network = network();
-    let mut hb = Service { bandwidth: both(2, None), ..part("hbase", "dfs") };
+    let mut hb = ServiceSpec { bandwidth: both(2, None), ..part("hbase", "dfs") };
     hb.endpoints = vec![host(&network, 0)];
-    let mut vm = Service { bandwidth: both(3, None), ..part("vm", "dfs") };
+    let mut vm = ServiceSpec { bandwidth: both(3, None), ..part("vm", "dfs") };
     vm.endpoints = vec![host(&network, 1)];
     let policy = policy(&network, vec![hb, vm, service("dfs", 50010)]).unwrap();
     assert_eq!(policy.terms(Direction::Transmit, None)[2].min, gbit(5));
@@ -77,9 +77,9 @@ fn a_parent_without_a_minimum_has_that_of_its_parts() {
 }
 
 #[test]
-fn a_parent_must_be_guaranteed_what_its_parts_are() {
-    let parts = || vec![Service { bandwidth: both(2, None), ..part("a", "s") }];
-    let parent = |min, max| Service { bandwidth: both(min, max), ..service("s", 80) };
+fn a_parent_must_guarantee_the_minima_of_its_parts() {
+    let parts = || vec![ServiceSpec { bandwidth: both(2, None), ..part("a", "s") }];
+    let parent = |min, max| ServiceSpec { bandwidth: both(min, max), ..service("s", 80) };
     let (_, text) = only_fault([parts(), vec![parent(1, None)]].concat());
     assert_eq!(
         text,
@@ -94,19 +94,19 @@ fn a_parent_must_be_guaranteed_what_its_parts_are() {
 #[test]
 fn a_change_that_breaks_the_rule_is_an_error_with_its_time() {
     let at: WallTime = "2027-01-01T00:00:00Z".parse().unwrap();
-    let change = Change { at, bandwidth: both(3, None) };
-    let parent = Service { bandwidth: both(2, None), ..service("s", 80) };
-    let child = Service { bandwidth: both(1, None), changes: vec![change], ..part("a", "s") };
+    let change = TimedTerms { at, bandwidth: both(3, None) };
+    let parent = ServiceSpec { bandwidth: both(2, None), ..service("s", 80) };
+    let child = ServiceSpec { bandwidth: both(1, None), changes: vec![change], ..part("a", "s") };
     let (fault, text) = only_fault(vec![parent.clone(), child.clone()]);
     assert_eq!(fault.field(), "changes");
     assert!(text.contains("guaranteed 3Gbit to transmit together from 2027-01-01T00:00:00Z on"), "{text}");
     // With the parent changed at the same time it is right, and each has its time.
-    let parent = Service { changes: vec![change], ..parent };
+    let parent = ServiceSpec { changes: vec![change], ..parent };
     let valid = policy(&network(), vec![parent.clone(), child]).unwrap();
     let min = |now| valid.terms(Direction::Receive, now)[1].min;
     let before: WallTime = "2026-12-31T23:59:59Z".parse().unwrap();
     assert_eq!([min(None), min(Some(before)), min(Some(at))], [gbit(1), gbit(1), gbit(3)]);
-    let twice = Service { changes: vec![change, change], ..parent };
+    let twice = ServiceSpec { changes: vec![change, change], ..parent };
     assert!(matches!(only_fault(vec![twice]).0, PolicyFault::ChangeOrder(_)));
 }
 
@@ -119,7 +119,7 @@ fn loops_unknown_parents_and_names_are_errors() {
         only_fault(vec![part("a", "a")]).1.split(';').next().unwrap(),
         "services are parts of one another: a < a"
     );
-    assert_eq!(only_fault(vec![part("a", "z")]).1, "there is no service \"z\" in this policy");
+    assert_eq!(only_fault(vec![part("a", "z")]).1, "no service \"z\" in this policy");
     assert_eq!(only_fault(vec![service("a", 80), service("a", 81)]).0, PolicyFault::SameName);
     assert!(only_fault(vec![service("a:b", 80)]).1.starts_with("this is no name of a service"));
 }
@@ -135,20 +135,20 @@ fn no_packet_belongs_to_two_services() {
     );
     let at = |name: &str, hosts: &[usize]| {
         let endpoints = hosts.iter().map(|&index| host(&network, index)).collect();
-        Service { endpoints, filter: None, ..service(name, 80) }
+        ServiceSpec { endpoints, filter: None, ..service(name, 80) }
     };
     assert!(policy(&network, vec![at("a", &[0, 1]), at("b", &[2, 3])]).is_ok());
     assert!(only_fault(vec![at("a", &[0, 1]), at("b", &[1, 3])]).1.starts_with("a packet at h2 could"));
     assert!(only_fault(vec![at("a", &[0, 1]), service("b", 80)]).1.starts_with("a packet at h1 could"));
     let parent = at("s", &[0, 1]);
-    let child = Service { parent: Some("s".to_owned()), ..at("t", &[1, 2]) };
-    assert_eq!(only_fault(vec![parent, child]).1, "h3 is no endpoint of \"s\": add it there, or leave it out here");
-    let child = Service { parent: Some("s".to_owned()), ..service("t", 81) };
+    let child = ServiceSpec { parent: Some("s".to_owned()), ..at("t", &[1, 2]) };
+    assert_eq!(only_fault(vec![parent, child]).1, "h3 is not an endpoint of \"s\": add it there, or remove it here");
+    let child = ServiceSpec { parent: Some("s".to_owned()), ..service("t", 81) };
     let (_, text) = only_fault(vec![service("s", 80), child]);
     assert_eq!(text, "no packet of \"s\" can be meant: its match and this one contradict one another");
     let v6 = Some(Match { source_address: Some("::1".parse().unwrap()), ..Match::default() });
     let v4 = Some(Match { destination_address: Some("10.0.0.1".parse().unwrap()), ..Match::default() });
-    let [a, b] = [("a", v4), ("b", v6)].map(|(name, filter)| Service { filter, ..service(name, 80) });
+    let [a, b] = [("a", v4), ("b", v6)].map(|(name, filter)| ServiceSpec { filter, ..service(name, 80) });
     assert!(policy(&network, vec![a, b]).is_ok(), "no packet has addresses of both families");
 }
 
@@ -156,11 +156,11 @@ fn no_packet_belongs_to_two_services() {
 fn a_packet_is_charged_to_the_innermost_service_of_each_end() {
     let network = network();
     let user = Match { source_address: Some("10.0.0.7".parse().unwrap()), ..Match::default() };
-    let hb = Service { filter: Some(user), tenant: Some("hbase".to_owned()), ..part("hb", "dfs") };
+    let hb = ServiceSpec { filter: Some(user), tenant: Some("hbase".to_owned()), ..part("hb", "dfs") };
     let inner = part("scan", "hb");
-    let dfs = Service { endpoints: vec![host(&network, 0)], ..service("dfs", 50010) };
-    let policy = policy(&network, vec![dfs, Service { filter: to_port(50010), ..inner }, hb]).unwrap();
-    let packet = |source: &str, port| Packet {
+    let dfs = ServiceSpec { endpoints: vec![host(&network, 0)], ..service("dfs", 50010) };
+    let policy = policy(&network, vec![dfs, ServiceSpec { filter: to_port(50010), ..inner }, hb]).unwrap();
+    let packet = |source: &str, port| PacketFields {
         protocol: Protocol::TCP,
         source_address: source.parse().unwrap(),
         source_port: NonZeroU16::new(40_000),
@@ -179,15 +179,15 @@ fn a_packet_is_charged_to_the_innermost_service_of_each_end() {
 #[test]
 fn minima_above_a_capacity_are_refused_with_the_contention_point() {
     let network = network();
-    let dfs = |min| Service { bandwidth: both(min, None), ..service("dfs", 80) };
-    let vms = |min| Service { bandwidth: both(min, None), ..service("vms", 81) };
+    let dfs = |min| ServiceSpec { bandwidth: both(min, None), ..service("dfs", 80) };
+    let vms = |min| ServiceSpec { bandwidth: both(min, None), ..service("vms", 81) };
     let of = |level, nodes, peak, services| Policy::new(&network, "p", level, nodes, peak, services).unwrap();
     let fits = of(PolicyLevel::Machine, Vec::new(), None, vec![dfs(6), vms(4)]);
     assert_eq!(fits.check_capacity(&network), Ok(()));
     let over = of(PolicyLevel::Machine, Vec::new(), None, vec![dfs(6), vms(5)]).check_capacity(&network).unwrap_err();
     assert_eq!(
         over.to_string(),
-        "policy \"p\" guarantees 11Gbit to transmit at machine h1 (h1->leaf1), and there is 10Gbit"
+        "policy \"p\" guarantees 11 Gbit/s to transmit at machine h1 (h1->leaf1), but only 10 Gbit/s is available"
     );
     let over = of(PolicyLevel::Rack, Vec::new(), None, vec![dfs(16), vms(5)]).check_capacity(&network).unwrap_err();
     assert_eq!(over.point, ContentionPoint::Rack(rack(&network)));
@@ -199,12 +199,12 @@ fn minima_above_a_capacity_are_refused_with_the_contention_point() {
     assert_eq!(of(PolicyLevel::Fabric, Vec::new(), None, vec![dfs(40)]).check_capacity(&network), Ok(()));
     assert!(of(PolicyLevel::Fabric, Vec::new(), None, vec![dfs(41)]).check_capacity(&network).is_err());
     // A promise elsewhere does not count here.
-    let elsewhere = Service { endpoints: vec![host(&network, 3)], ..dfs(6) };
-    let here = Service { endpoints: vec![host(&network, 0)], ..vms(6) };
+    let elsewhere = ServiceSpec { endpoints: vec![host(&network, 3)], ..dfs(6) };
+    let here = ServiceSpec { endpoints: vec![host(&network, 0)], ..vms(6) };
     assert_eq!(of(PolicyLevel::Machine, Vec::new(), None, vec![elsewhere, here]).check_capacity(&network), Ok(()));
     // A change counts as well.
     let at = "2027-01-01T00:00:00Z".parse().unwrap();
-    let later = Service { changes: vec![Change { at, bandwidth: both(12, None) }], ..dfs(6) };
+    let later = ServiceSpec { changes: vec![TimedTerms { at, bandwidth: both(12, None) }], ..dfs(6) };
     let over = of(PolicyLevel::Machine, Vec::new(), None, vec![later]).check_capacity(&network).unwrap_err();
     assert_eq!((over.at, over.asked), (Some(at), gbit(12)));
 }
@@ -225,7 +225,7 @@ fn nodes_of_the_wrong_kind_are_errors() {
 #[test]
 fn the_most_constrained_policy_decides() {
     let network = network();
-    let job = |max| Service { bandwidth: both(0, Some(max)), ..service("jobs", 80) };
+    let job = |max| ServiceSpec { bandwidth: both(0, Some(max)), ..service("jobs", 80) };
     let of = |level, max| Policy::new(&network, "p", level, Vec::new(), None, vec![job(max)]).unwrap();
     let (machine, racks) = (of(PolicyLevel::Machine, 1), of(PolicyLevel::Rack, 2));
     let here = ContentionPoint::Rack(rack(&network));

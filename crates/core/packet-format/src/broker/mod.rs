@@ -24,7 +24,7 @@ pub use rate::{LARGEST, rounded_down, rounded_up};
 
 /// Subject of a list of rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum RateSubject {
     /// Demands of services at a machine: from its rack broker to those of the rack's other machines (Parley, 5.2).
     MachineDemands,
     /// Limits of services at a machine: from a rack broker to its machine.
@@ -35,7 +35,7 @@ pub enum Subject {
     RackLimits,
 }
 
-impl Subject {
+impl RateSubject {
     /// Returns `true` if its rates are limits, which may be absent and are rounded down.
     pub const fn is_limits(self) -> bool {
         matches!(self, Self::MachineLimits | Self::RackLimits)
@@ -57,15 +57,15 @@ pub struct ServiceRates {
 ///
 /// ```
 /// use wayleave_units::{Rate, Time};
-/// use wayleave_packet_format::broker::{RateList, ServiceRates, Subject};
+/// use wayleave_packet_format::broker::{RateList, ServiceRates, RateSubject};
 /// let wants = ServiceRates { service: 3, transmit: Some(Rate::from_gbit(6)), receive: Some(Rate::ZERO) };
-/// let list = RateList { epoch: 1, serial: 7, rack: 0, from: 4, ..RateList::new(Subject::MachineDemands, vec![wants]) };
+/// let list = RateList { epoch: 1, serial: 7, rack: 0, from: 4, ..RateList::new(RateSubject::MachineDemands, vec![wants]) };
 /// assert_eq!(RateList::decode(&list.encode()), Ok(list));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateList {
     /// Subject of the list.
-    pub subject: Subject,
+    pub subject: RateSubject,
     /// Of the policies: what the numbers of services mean.
     pub epoch: u32,
     /// Number that grows with every round of a sender, also across restarts. All parts of one list have one number.
@@ -88,7 +88,7 @@ pub struct RateList {
 impl RateList {
     /// Creates a list about all services, without a sender. The rates are ordered by number; of two for one service
     /// the first is kept.
-    pub fn new(subject: Subject, mut rates: Vec<ServiceRates>) -> Self {
+    pub fn new(subject: RateSubject, mut rates: Vec<ServiceRates>) -> Self {
         rates.sort_by_key(|rates| rates.service);
         rates.dedup_by_key(|rates| rates.service);
         Self {

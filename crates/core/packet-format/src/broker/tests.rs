@@ -16,10 +16,10 @@ fn any_rate() -> impl Strategy<Value = Rate> {
 
 fn any_list() -> impl Strategy<Value = RateList> {
     let subject = prop_oneof![
-        Just(Subject::MachineDemands),
-        Just(Subject::MachineLimits),
-        Just(Subject::RackDemands),
-        Just(Subject::RackLimits)
+        Just(RateSubject::MachineDemands),
+        Just(RateSubject::MachineLimits),
+        Just(RateSubject::RackDemands),
+        Just(RateSubject::RackLimits)
     ];
     let entry = (any::<u16>(), proptest::option::of(any_rate()), proptest::option::of(any_rate()));
     let numbers = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>());
@@ -41,7 +41,7 @@ fn any_list() -> impl Strategy<Value = RateList> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(list in any_list()) {
+    fn encoded_messages_are_decoded_back(list in any_list()) {
         let bytes = list.encode();
         prop_assert_eq!(bytes.len(), list.encoded_len());
         prop_assert_eq!(RateList::length(&bytes), Ok(bytes.len() as u64));
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_an_error_or_what_would_be_written(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), seal in any::<bool>()) {
+    fn any_bytes_are_an_error_or_a_canonical_message(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), seal in any::<bool>()) {
         // With a valid frame around them, the fields are checked.
         if seal && bytes.len() >= 52 {
             let end = bytes.len() - 4;
@@ -73,13 +73,13 @@ proptest! {
     }
 
     #[test]
-    fn parts_say_together_what_the_whole_says(list in any_list(), longest in 60_usize..1500) {
+    fn the_parts_of_a_message_have_the_content_of_the_whole(list in any_list(), longest in 60_usize..1500) {
         let parts = list.clone().parts(longest);
         prop_assert!(parts.iter().all(|part| part.encoded_len() <= longest));
         let services = list.rates.iter().map(|rates| rates.service);
         for service in services.chain([0, 1, u16::MAX]) {
-            let said: Vec<_> = parts.iter().filter_map(|part| part.of(service)).collect();
-            prop_assert_eq!(said, vec![list.of(service).unwrap()]);
+            let stated: Vec<_> = parts.iter().filter_map(|part| part.of(service)).collect();
+            prop_assert_eq!(stated, vec![list.of(service).unwrap()]);
         }
     }
 
@@ -114,7 +114,7 @@ fn no_limit_and_the_largest_rate_are_different() {
 fn forty_machines_with_a_thousand_services_send_less_than_section_6_2_allows() {
     let wants =
         |service| ServiceRates { service, transmit: Some(Rate::from_gbit(1)), receive: Some(Rate::from_gbit(1)) };
-    let parts = RateList::new(Subject::MachineDemands, (0..1000).map(wants).collect()).parts(MAX_DATAGRAM);
+    let parts = RateList::new(RateSubject::MachineDemands, (0..1000).map(wants).collect()).parts(MAX_DATAGRAM);
     // UDP, IPv4, Ethernet with checksum, preamble and gap.
     let wire: usize = parts.iter().map(|part| part.encoded_len() + 8 + 20 + 38).sum();
     let bits_per_second = wire * 8 * 39;
@@ -123,8 +123,8 @@ fn forty_machines_with_a_thousand_services_send_less_than_section_6_2_allows() {
 }
 
 #[test]
-fn errors_say_what_is_wrong() {
-    let bytes = RateList::new(Subject::RackLimits, Vec::new()).encode();
+fn errors_name_the_cause() {
+    let bytes = RateList::new(RateSubject::RackLimits, Vec::new()).encode();
     let changed = |at: usize, value: u8| {
         let mut bytes = bytes.clone();
         bytes[at] = value;
@@ -132,7 +132,7 @@ fn errors_say_what_is_wrong() {
     };
     assert_eq!(changed(0, b'X'), DecodeError::Magic);
     assert_eq!(changed(4, 2), DecodeError::Version(2));
-    assert_eq!(changed(11, 60), DecodeError::Length { said: 60, there: 52 });
+    assert_eq!(changed(11, 60), DecodeError::Length { stated: 60, there: 52 });
     assert_eq!(changed(20, 1), DecodeError::Checksum);
-    assert_eq!(RateList::decode(&[]), Err(DecodeError::Length { said: 52, there: 0 }));
+    assert_eq!(RateList::decode(&[]), Err(DecodeError::Length { stated: 52, there: 0 }));
 }

@@ -29,7 +29,7 @@ fn v6(next: u8, data: &[u8]) -> Vec<u8> {
 const UDP: [u8; 8] = [0, 7, 0, 9, 0, 8, 0, 0];
 
 fn ip(frame: &[u8]) -> Option<(u8, Option<(u16, u16)>)> {
-    let ip = Packet::parse(frame).ok()?.ip?;
+    let ip = ParsedFrame::parse(frame).ok()?.ip?;
     Some((ip.protocol, ip.ports.map(|ports| (ports.source, ports.destination))))
 }
 
@@ -38,10 +38,10 @@ fn five_tuples_of_both_versions() {
     assert_eq!(ip(&ethernet(IPV4, &v4(17, &UDP))), Some((17, Some((7, 9)))));
     assert_eq!(ip(&ethernet(IPV6, &v6(17, &UDP))), Some((17, Some((7, 9)))));
     assert_eq!(ip(&ethernet(IPV4, &v4(1, &UDP))), Some((1, None)));
-    let parsed = Packet::parse(&ethernet(IPV4, &v4(17, &UDP))).unwrap();
+    let parsed = ParsedFrame::parse(&ethernet(IPV4, &v4(17, &UDP))).unwrap();
     assert_eq!(parsed.destination, Mac::new([2, 0, 0, 0, 0, 2]));
     assert_eq!(parsed.ip.unwrap().source, IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)));
-    assert_eq!(Packet::parse(&ethernet(0x0806, &[])).unwrap().ip, None);
+    assert_eq!(ParsedFrame::parse(&ethernet(0x0806, &[])).unwrap().ip, None);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn options_of_ipv4_lie_before_the_ports() {
 fn padding_is_no_part_of_the_packet() {
     let mut frame = ethernet(IPV4, &v4(17, &UDP[..2]));
     frame.extend([0; 40]);
-    assert_eq!(Packet::parse(&frame), Err(ParseError::Malformed), "the ports lie in the padding");
+    assert_eq!(ParsedFrame::parse(&frame), Err(ParseError::Malformed), "the ports lie in the padding");
     let mut frame = ethernet(IPV4, &v4(17, &UDP));
     frame.extend([0; 40]);
     assert_eq!(ip(&frame), Some((17, Some((7, 9)))));
@@ -75,7 +75,7 @@ fn no_fragment_has_ports() {
 }
 
 #[test]
-fn extension_headers_are_walked_through() {
+fn extension_headers_are_skipped() {
     let hop = [60, 0, 0, 0, 0, 0, 0, 0];
     let options = [51, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let authentication = [17, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -90,28 +90,28 @@ fn extension_headers_are_walked_through() {
 fn every_shorter_frame_is_malformed() {
     for frame in [ethernet(IPV4, &v4(17, &UDP)), ethernet(IPV6, &v6(17, &UDP))] {
         for length in 0..frame.len() {
-            assert_eq!(Packet::parse(&frame[..length]), Err(ParseError::Malformed), "{length} B");
+            assert_eq!(ParsedFrame::parse(&frame[..length]), Err(ParseError::Malformed), "{length} B");
         }
     }
 }
 
 #[test]
-fn headers_that_contradict_themselves_are_malformed() {
+fn contradictory_headers_are_malformed() {
     for (byte, value) in [(0, 0x65), (0, 0x44), (3, 19), (3, 29)] {
         let mut packet = v4(17, &UDP);
         packet[byte] = value;
-        assert_eq!(Packet::parse(&ethernet(IPV4, &packet)), Err(ParseError::Malformed), "byte {byte}");
+        assert_eq!(ParsedFrame::parse(&ethernet(IPV4, &packet)), Err(ParseError::Malformed), "byte {byte}");
     }
     for (byte, value) in [(0, 0x40), (5, 9)] {
         let mut packet = v6(17, &UDP);
         packet[byte] = value;
-        assert_eq!(Packet::parse(&ethernet(IPV6, &packet)), Err(ParseError::Malformed), "byte {byte}");
+        assert_eq!(ParsedFrame::parse(&ethernet(IPV6, &packet)), Err(ParseError::Malformed), "byte {byte}");
     }
 }
 
 #[test]
-fn a_tag_is_seen_whatever_lies_below() {
+fn a_tag_is_found_above_any_content() {
     for ether_type in [0x8100, 0x88A8, 0x9100, 0x9200, 0x9300] {
-        assert_eq!(Packet::parse(&ethernet(ether_type, &[])), Err(ParseError::Tagged));
+        assert_eq!(ParsedFrame::parse(&ethernet(ether_type, &[])), Err(ParseError::Tagged));
     }
 }

@@ -1,6 +1,6 @@
 //! The estimator of hidden demand: its table of transitions, and a broker that uses it.
 
-use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation, Shares, Terms, Tree};
+use wayleave_sharing::{DemandEstimator, EstimatorParams, ServiceTerms, Shares, Tree, UsageObservation};
 use wayleave_units::{Rate, Time};
 
 fn mbit(rate: u64) -> Rate {
@@ -14,8 +14,8 @@ fn at(milliseconds: u64) -> Time {
 /// Every row: its demand at 10 s, the time of the observation, the observation, the estimate.
 #[test]
 fn the_table_of_transitions() {
-    let free = |usage| Observation { usage: mbit(usage), limit: None };
-    let limited = |usage, limit| Observation { usage: mbit(usage), limit: Some(mbit(limit)) };
+    let free = |usage| UsageObservation { usage: mbit(usage), limit: None };
+    let limited = |usage, limit| UsageObservation { usage: mbit(usage), limit: Some(mbit(limit)) };
     let table = [
         // Without a limit, usage is demand, at any earlier estimate and after any time.
         (800, 11_000, free(900), mbit(900)),
@@ -51,8 +51,8 @@ fn the_table_of_transitions() {
 fn observations_more_often_than_the_period_decay_no_faster() {
     let fill = |step: u64| {
         let mut service = DemandEstimator::new(EstimatorParams::RACK);
-        service.observe(at(0), Observation { usage: mbit(800), limit: None });
-        let seen = Observation { usage: Rate::ZERO, limit: Some(mbit(400)) };
+        service.observe(at(0), UsageObservation { usage: mbit(800), limit: None });
+        let seen = UsageObservation { usage: Rate::ZERO, limit: Some(mbit(400)) };
         (step..=3_000).step_by(step as usize).map(|now| service.observe(at(now), seen)).last().unwrap()
     };
     assert_eq!(fill(1_000), mbit(50));
@@ -63,9 +63,9 @@ fn observations_more_often_than_the_period_decay_no_faster() {
 
 /// Services that really want these rates, and a broker that sees only their usage.
 #[test]
-fn a_broker_that_sees_usage_alone_reaches_the_shares_of_the_real_demands() {
-    let mut tree = Tree::new(Terms::default()).unwrap();
-    let leaves = [0; 3].map(|_| tree.add(Tree::ROOT, Terms::default()).unwrap());
+fn a_broker_that_sees_only_usage_converges_to_the_shares_of_real_demands() {
+    let mut tree = Tree::new(ServiceTerms::default()).unwrap();
+    let leaves = [0; 3].map(|_| tree.add(Tree::ROOT, ServiceTerms::default()).unwrap());
     let capacity = mbit(9_000);
     let mut shares = Shares::default();
     let mut estimators = [const { DemandEstimator::new(EstimatorParams::RACK) }; 3];
@@ -75,7 +75,7 @@ fn a_broker_that_sees_usage_alone_reaches_the_shares_of_the_real_demands() {
         for (index, leaf) in leaves.into_iter().enumerate() {
             let usage = limits[index].map_or(mbit(real[index]), |limit: Rate| limit.min(mbit(real[index])));
             demands[leaf.index()] =
-                estimators[index].observe(at(now * 1_000), Observation { usage, limit: limits[index] });
+                estimators[index].observe(at(now * 1_000), UsageObservation { usage, limit: limits[index] });
         }
         shares.compute(&tree, capacity, &demands);
         limits = leaves.map(|leaf| shares.limit(leaf));

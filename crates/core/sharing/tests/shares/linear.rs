@@ -3,7 +3,7 @@
 use crate::common::{case, cases};
 use num_traits::{ToPrimitive, Zero};
 use wayleave_calculus::Rational;
-use wayleave_calculus::lp::{Program, maximize};
+use wayleave_calculus::lp::{LinearProgram, maximize};
 use wayleave_calculus::rational::whole;
 use wayleave_sharing::Shares;
 use wayleave_units::Rate;
@@ -19,7 +19,7 @@ impl Vessels {
     /// The largest value of one child's part, or of the level of all that are open, when the open ones have at least `level`
     /// and the closed ones exactly what they have.
     fn most(&self, closed: &[Option<Rational>], level: &Rational, of: Option<usize>) -> Rational {
-        let mut program = Program::default();
+        let mut program = LinearProgram::default();
         let all = whole(i128::from(self.amount));
         // The level cannot pass what the amount is for the smallest weight; weights are at least 1.
         let rising = program.variable(

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::common::{Case, case, cases, node, rate};
 use rand::RngExt;
-use wayleave_sharing::{LiveShares, Shares, Terms, Tree};
+use wayleave_sharing::{LiveShares, ServiceTerms, Shares, Tree};
 use wayleave_units::Rate;
 
 /// Sixty such minima stay below what a tree takes.
@@ -15,7 +15,7 @@ fn compute(case: &Case) -> (Vec<u64>, Vec<Option<Rate>>, Vec<u64>) {
     let mut shares = Shares::default();
     shares.compute(&tree, case.capacity, &case.demands);
     let bits =
-        |of: &dyn Fn(wayleave_sharing::NodeId) -> Rate| tree.nodes().map(|node| of(node).bits_per_second()).collect();
+        |of: &dyn Fn(wayleave_sharing::TreeNode) -> Rate| tree.nodes().map(|node| of(node).bits_per_second()).collect();
     let limits = tree.nodes().map(|node| shares.limit(node)).collect();
     (bits(&|node| shares.share(node)), limits, bits(&|node| shares.demand(node)))
 }
@@ -81,7 +81,7 @@ fn expected(
 }
 
 #[test]
-fn shares_are_those_of_the_textbook_at_every_node() {
+fn shares_equal_those_of_the_textbook_at_every_node() {
     cases(3_000, |random| {
         let case = case(random, 40, LARGEST);
         let (shares, _, demands) = compute(&case);
@@ -102,7 +102,8 @@ fn thousands_of_services_are_filled_as_in_the_textbook() {
         let count = random.random_range(2_500..6_000);
         let (shape, weight) = (random.random_range(0..4), [1, 8, 1_000, u32::MAX][random.random_range(0..4)]);
         let (period, minima) = (random.random_range(1..100), random.random_bool(0.3));
-        case = Case { parents: vec![0, 0], terms: vec![Terms::default(); 2], demands: vec![Rate::ZERO; 2], ..case };
+        case =
+            Case { parents: vec![0, 0], terms: vec![ServiceTerms::default(); 2], demands: vec![Rate::ZERO; 2], ..case };
         // Some are below the first child, so that the root's children are in pieces.
         let below = random.random_bool(0.5);
         while case.parents.len() < count {
@@ -116,7 +117,7 @@ fn thousands_of_services_are_filled_as_in_the_textbook() {
             let min = if minima { random.random_range(0..1 << 30) } else { 0 };
             let weight = NonZeroU32::new(random.random_range(1..=weight)).unwrap();
             case.parents.push(usize::from(below && random.random_bool(0.1)));
-            case.terms.push(Terms { min: rate(min), max: None, weight });
+            case.terms.push(ServiceTerms { min: rate(min), max: None, weight });
             case.demands.push(rate(demand));
         }
         let all: u64 = case.demands.iter().map(|demand| demand.bits_per_second()).sum();
@@ -137,12 +138,12 @@ fn caps_of_all_magnitudes_are_filled_as_in_the_textbook() {
     cases(300, |random| {
         let mut case = case(random, 2, LARGEST);
         let (children, weight) = (random.random_range(100..400), random.random_range(1..1_000_000));
-        let top = Terms { max: None, ..case.terms[0] };
+        let top = ServiceTerms { max: None, ..case.terms[0] };
         case = Case { parents: vec![0; children + 1], terms: vec![top], demands: vec![Rate::ZERO], ..case };
         let ratio: f64 = random.random_range(1.0..1.6);
         for child in 0..children {
             let weight = NonZeroU32::new(random.random_range(1..=weight)).unwrap();
-            case.terms.push(Terms { weight, ..Terms::default() });
+            case.terms.push(ServiceTerms { weight, ..ServiceTerms::default() });
             case.demands.push(rate(ratio.powi(child as i32 % 60) as u64 * random.random_range(1..4)));
         }
         let all: u64 = case.demands.iter().map(|demand| demand.bits_per_second()).sum();
@@ -155,7 +156,7 @@ fn caps_of_all_magnitudes_are_filled_as_in_the_textbook() {
 }
 
 #[test]
-fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
+fn no_capacity_is_allocated_twice_and_almost_none_is_left() {
     cases(3_000, |random| {
         let case = case(random, 60, LARGEST);
         let (shares, limits, demands) = compute(&case);
@@ -188,7 +189,7 @@ fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
 /// Weighted max-min: a child that is not satisfied has at least as much excess for its weight as any other, up to the
 /// rounding.
 #[test]
-fn nobody_has_more_excess_for_its_weight_than_one_who_wants_more() {
+fn a_satisfied_service_has_no_more_excess_per_weight_than_an_unsatisfied_one() {
     cases(3_000, |random| {
         let case = case(random, 30, LARGEST);
         let (shares, _, demands) = compute(&case);
@@ -237,7 +238,7 @@ fn minima_that_do_not_fit_are_all_scaled_by_the_same_part() {
 }
 
 #[test]
-fn no_order_of_services_shows_in_a_share() {
+fn shares_do_not_depend_on_the_order_of_services() {
     cases(1_000, |random| {
         let case = case(random, 60, LARGEST);
         let (shuffled, place) = case.shuffled(random);
@@ -249,7 +250,7 @@ fn no_order_of_services_shows_in_a_share() {
 }
 
 #[test]
-fn a_changed_demand_gives_what_the_whole_computation_gives() {
+fn a_changed_demand_gives_the_result_of_a_full_computation() {
     cases(400, |random| {
         // Some are large enough for several blocks of the index.
         let large = random.random_bool(0.1);
@@ -283,7 +284,7 @@ fn a_changed_demand_gives_what_the_whole_computation_gives() {
 }
 
 #[test]
-fn the_memory_of_another_tree_does_not_show() {
+fn state_of_another_tree_does_not_affect_shares() {
     cases(300, |random| {
         let mut kept = Shares::default();
         for _ in 0..4 {
@@ -301,7 +302,7 @@ fn the_memory_of_another_tree_does_not_show() {
 }
 
 #[test]
-fn terms_that_change_count_from_the_next_computation_on() {
+fn changed_terms_apply_from_the_next_computation() {
     cases(300, |random| {
         let mut one = case(random, 20, LARGEST);
         let other = case(random, 20, LARGEST);

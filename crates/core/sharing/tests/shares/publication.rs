@@ -2,23 +2,23 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_sharing::{MAX_RATE, NodeId, Shares, Terms, Tree, TreeError};
+use wayleave_sharing::{MAX_RATE, ServiceTerms, Shares, Tree, TreeError, TreeNode};
 use wayleave_units::Rate;
 
 fn gbit(rate: u64) -> Rate {
     Rate::from_gbit(rate)
 }
 
-fn at_most(max: Rate) -> Terms {
-    Terms { max: Some(max), ..Terms::default() }
+fn at_most(max: Rate) -> ServiceTerms {
+    ServiceTerms { max: Some(max), ..ServiceTerms::default() }
 }
 
-fn at_least(min: Rate) -> Terms {
-    Terms { min, ..Terms::default() }
+fn at_least(min: Rate) -> ServiceTerms {
+    ServiceTerms { min, ..ServiceTerms::default() }
 }
 
 /// The shares of some nodes, of leaves that want everything or nothing.
-fn shares<const N: usize>(tree: &Tree, capacity: Rate, idle: &[NodeId], asked: [NodeId; N]) -> [Rate; N] {
+fn shares<const N: usize>(tree: &Tree, capacity: Rate, idle: &[TreeNode], asked: [TreeNode; N]) -> [Rate; N] {
     let demand = |node| if idle.contains(&node) { Rate::ZERO } else { MAX_RATE };
     let demands: Vec<Rate> = tree.nodes().map(demand).collect();
     let mut shares = Shares::default();
@@ -29,14 +29,14 @@ fn shares<const N: usize>(tree: &Tree, capacity: Rate, idle: &[NodeId], asked: [
 /// Fig. 1: two machines of 10 Gbit/s under a rack of 10 Gbit/s; VMs at most 1 Gbit/s, DFS at least 6 Gbit/s.
 struct Rack {
     tree: Tree,
-    vms: [NodeId; 2],
-    dfs: [NodeId; 2],
+    vms: [TreeNode; 2],
+    dfs: [TreeNode; 2],
 }
 
 fn rack(dfs_max: Option<Rate>) -> Rack {
-    let mut tree = Tree::new(Terms::default()).unwrap();
+    let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let vm = tree.add(Tree::ROOT, at_most(gbit(1))).unwrap();
-    let dfs = tree.add(Tree::ROOT, Terms { max: dfs_max, ..at_least(gbit(6)) }).unwrap();
+    let dfs = tree.add(Tree::ROOT, ServiceTerms { max: dfs_max, ..at_least(gbit(6)) }).unwrap();
     let mut machines = |service| [0, 1].map(|_| tree.add(service, at_most(gbit(10))).unwrap());
     let (vms, dfs) = (machines(vm), machines(dfs));
     Rack { tree, vms, dfs }
@@ -56,7 +56,7 @@ fn dfs_with_a_maximum_of_8_gbit_gets_4_on_each_machine_and_8_on_one() {
 /// The 9 Gbit/s of section 3.2 are the share of DFS beside active VMs if nothing limits it; beside idle ones it gets
 /// everything.
 #[test]
-fn dfs_without_a_maximum_gets_the_9_gbit_that_the_vms_leave() {
+fn dfs_without_a_maximum_gets_the_9_gbit_left_by_the_vms() {
     let Rack { tree, vms: [vm1, vm2], dfs: [dfs1, dfs2] } = rack(None);
     assert_eq!(shares(&tree, gbit(10), &[dfs2], [dfs1]), [gbit(9)]);
     assert_eq!(shares(&tree, gbit(10), &[vm1, vm2, dfs2], [dfs1]), [gbit(10)]);
@@ -65,7 +65,7 @@ fn dfs_without_a_maximum_gets_the_9_gbit_that_the_vms_leave() {
 /// Section 3.1: "10 MapReduce jobs in a rack, and each job has machine-level policy (weight = 1, max = 1Gb/s)".
 #[test]
 fn ten_jobs_under_5_gbit_send_half_a_gbit_each_and_one_alone_1_gbit() {
-    let mut tree = Tree::new(Terms::default()).unwrap();
+    let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let jobs = tree.add(Tree::ROOT, at_most(gbit(5))).unwrap();
     let jobs = [0; 10].map(|_| tree.add(jobs, at_most(gbit(1))).unwrap());
     assert_eq!(shares(&tree, gbit(80), &[], jobs), [Rate::from_mbit(500); 10]);
@@ -74,7 +74,7 @@ fn ten_jobs_under_5_gbit_send_half_a_gbit_each_and_one_alone_1_gbit() {
 
 /// Section 6.3, Fig. 14.
 #[test]
-fn a_uses_30_gbit_alone_both_30_and_b_alone_60() {
+fn a_alone_uses_30_gbit_both_use_30_and_b_alone_60() {
     let mut tree = Tree::new(at_most(gbit(60))).unwrap();
     let a = tree.add(Tree::ROOT, at_most(gbit(30))).unwrap();
     let b = tree.add(Tree::ROOT, at_least(gbit(30))).unwrap();
@@ -83,15 +83,15 @@ fn a_uses_30_gbit_alone_both_30_and_b_alone_60() {
     // The figure has 30 and 30. By section 3.1's rule B's weight counts above its guarantee, so B gets 30 + 15.
     assert_eq!(shares(&tree, gbit(80), &[], [a, b]), [gbit(15), gbit(45)]);
     // The rates that the text gives for both come out if A is guaranteed its 30 as well, or B limited to them.
-    tree.set_terms(a, Terms { min: gbit(30), ..at_most(gbit(30)) }).unwrap();
+    tree.set_terms(a, ServiceTerms { min: gbit(30), ..at_most(gbit(30)) }).unwrap();
     assert_eq!(shares(&tree, gbit(80), &[], [a, b]), [gbit(30), gbit(30)]);
 }
 
 /// Section 3.1: "excess bandwidth (what remains after all guarantees have been met) is shared" by weight.
 #[test]
 fn weights_share_the_excess_and_not_the_whole() {
-    let mut tree = Tree::new(Terms::default()).unwrap();
-    let weighted = |min, weight| Terms { weight: NonZeroU32::new(weight).unwrap(), ..at_least(gbit(min)) };
+    let mut tree = Tree::new(ServiceTerms::default()).unwrap();
+    let weighted = |min, weight| ServiceTerms { weight: NonZeroU32::new(weight).unwrap(), ..at_least(gbit(min)) };
     let heavy = tree.add(Tree::ROOT, weighted(2, 3)).unwrap();
     let light = tree.add(Tree::ROOT, weighted(4, 1)).unwrap();
     assert_eq!(shares(&tree, gbit(10), &[], [heavy, light]), [gbit(5), gbit(5)]);
@@ -99,20 +99,20 @@ fn weights_share_the_excess_and_not_the_whole() {
 
 /// A link that lost capacity; section 3.1 asks that this be prevented, and does not describe the consequences.
 #[test]
-fn minima_above_the_capacity_are_scaled_and_the_others_get_nothing() {
-    let mut tree = Tree::new(Terms::default()).unwrap();
+fn minima_above_the_capacity_are_scaled_and_the_others_get_zero() {
+    let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let [six, two] = [6, 2].map(|min| tree.add(Tree::ROOT, at_least(gbit(min))).unwrap());
-    let none = tree.add(Tree::ROOT, Terms::default()).unwrap();
+    let none = tree.add(Tree::ROOT, ServiceTerms::default()).unwrap();
     assert_eq!(shares(&tree, gbit(4), &[], [six, two, none]), [gbit(3), gbit(1), gbit(0)]);
     // A minimum without demand has no owner.
     assert_eq!(shares(&tree, gbit(4), &[six], [six, two, none]), [gbit(0), gbit(3), gbit(1)]);
 }
 
 #[test]
-fn terms_that_contradict_themselves_are_refused_and_change_nothing() {
-    let mut tree = Tree::new(Terms::default()).unwrap();
+fn contradictory_terms_are_refused_and_change_nothing() {
+    let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let node = tree.add(Tree::ROOT, at_least(gbit(1))).unwrap();
-    let wrong = Terms { max: Some(gbit(1)), ..at_least(gbit(2)) };
+    let wrong = ServiceTerms { max: Some(gbit(1)), ..at_least(gbit(2)) };
     let refused = TreeError::MaxBelowMin { min: gbit(2), max: gbit(1) };
     assert_eq!(Tree::new(wrong).unwrap_err(), refused);
     assert_eq!(tree.add(node, wrong), Err(refused));
@@ -123,7 +123,7 @@ fn terms_that_contradict_themselves_are_refused_and_change_nothing() {
     tree.set_terms(node, large).unwrap();
     assert_eq!(tree.add(Tree::ROOT, at_least(gbit(1))), Err(TreeError::Minima { parent: Tree::ROOT }));
     assert_eq!(tree.len(), 2);
-    let other = tree.add(node, Terms::default()).unwrap();
-    let small = Tree::new(Terms::default()).unwrap();
-    assert_eq!(small.clone().add(other, Terms::default()), Err(TreeError::UnknownParent(other)));
+    let other = tree.add(node, ServiceTerms::default()).unwrap();
+    let small = Tree::new(ServiceTerms::default()).unwrap();
+    assert_eq!(small.clone().add(other, ServiceTerms::default()), Err(TreeError::UnknownParent(other)));
 }

@@ -13,7 +13,7 @@ mod shared_link;
 
 pub use division::{Class, Classes, ClassesError, MAX_WEIGHT};
 pub use floors::ShortBuffer;
-pub use shared_link::{ClassService, Residual, SharedLink, deficit_ahead};
+pub use shared_link::{ClassService, SharedLink, StrictResidual, deficit_ahead};
 
 use crate::builder::NetworkError;
 use crate::network::{Network, NodeKind};
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn an_invalid_class_setting_is_named() {
         let error = |classes: Classes| classes.validate().err().and_then(|error| error.key());
         let good = Classes::default();
         assert_eq!(error(good), None);

@@ -27,14 +27,14 @@ use super::{Class, Classes};
 
 /// Residual service of a link below its strict queues: `[rate t - debt]+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Residual {
+pub struct StrictResidual {
     /// `R'`.
     pub rate: Rate,
     /// `S'`.
     pub debt: Amount,
 }
 
-impl Residual {
+impl StrictResidual {
     /// Returns the residual below these latency contracts: `own_debt` is the debt of the port itself, `2 Lmax + R
     /// phi`; rates beyond the line leave nothing.
     pub fn below(line: Rate, own_debt: Amount, rates: Rate, bursts: Amount) -> Self {
@@ -94,7 +94,7 @@ pub fn deficit_ahead(own: Bytes, others: &[Bytes], remainder: Bytes) -> Amount {
 const NANO: i128 = 1_000_000_000;
 const PER_CENT: i128 = 100;
 
-/// A link with its classes. Every method with a [`Residual`] returns values that hold below those latency contracts.
+/// A link with its classes. Every method with a [`StrictResidual`] returns values that hold below those latency contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedLink {
     /// The division.
@@ -109,7 +109,7 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// Returns the guaranteed service of a class.
-    pub fn service(&self, class: Class, residual: &Residual) -> ClassService {
+    pub fn service(&self, class: Class, residual: &StrictResidual) -> ClassService {
         ClassService {
             rate: residual.rate,
             debt: residual.debt + self.ahead(class),
@@ -126,14 +126,14 @@ impl SharedLink {
     }
 
     /// `C'`: what hosts may count on for the guaranteed class, `eta g R'`, rounded down.
-    pub fn capacity(&self, residual: &Residual) -> Rate {
+    pub fn capacity(&self, residual: &StrictResidual) -> Rate {
         let sure = bits(residual.rate) * self.target() * self.weight(Class::Guaranteed);
         Rate::from_bits_per_second((sure / (PER_CENT * self.weights())) as u64)
     }
 
     /// `A`: what the guaranteed class can have now, where latency contracts send at `above` and the classes below at `others`:
     /// `min(eta R, max(C', eta (R - above) - min(others, (1 - g) (R - above))))`, rounded down.
-    pub fn available(&self, residual: &Residual, above: Rate, others: Rate) -> Rate {
+    pub fn available(&self, residual: &StrictResidual, above: Rate, others: Rate) -> Rate {
         let left = bits(self.line.saturating_sub(above));
         let theirs = left * (self.weights() - self.weight(Class::Guaranteed)) / self.weights();
         let lent = left * self.target() / PER_CENT - theirs.min(bits(others));
@@ -143,26 +143,26 @@ impl SharedLink {
     }
 
     /// `I`: the most that hosts have in flight on the link in the guaranteed class, if windows rise in steps; rounded up.
-    pub fn in_flight(&self, residual: &Residual) -> Amount {
+    pub fn in_flight(&self, residual: &StrictResidual) -> Amount {
         let per_time = 2 * bits(residual.rate) * self.weight(Class::Guaranteed) + bits(self.line) * self.weights();
         let nanobits = per_time * self.target() * i128::from(self.round_trip.as_nanos());
         Amount::from_nanobits(ceiling(nanobits, PER_CENT * self.weights()))
     }
 
     /// `d`: no packet of the guaranteed class waits longer while no more than [`Self::in_flight`] is in flight; rounded up.
-    pub fn delay(&self, residual: &Residual) -> Option<Time> {
+    pub fn delay(&self, residual: &StrictResidual) -> Option<Time> {
         let (num, den) = self.delay_fraction(residual);
         rounded_up(num, den)
     }
 
     /// Returns `true` if [`Self::delay`] is within a budget, decided without rounding.
-    pub fn keeps(&self, residual: &Residual, budget: Time) -> bool {
+    pub fn keeps(&self, residual: &StrictResidual, budget: Time) -> bool {
         let (num, den) = self.delay_fraction(residual);
         den > 0 && num <= den * i128::from(budget.as_nanos())
     }
 
     /// `(I / g + S' + H_g)` and `R'`, both times `100 w_g`, so that nothing is rounded but `H_g`.
-    fn delay_fraction(&self, residual: &Residual) -> (i128, i128) {
+    fn delay_fraction(&self, residual: &StrictResidual) -> (i128, i128) {
         let (weight, time) = (self.weight(Class::Guaranteed), i128::from(self.round_trip.as_nanos()));
         let in_flight = (2 * bits(residual.rate) * weight + bits(self.line) * self.weights()) * self.target() * time;
         let debt = residual.debt + self.ahead(Class::Guaranteed);
@@ -171,7 +171,7 @@ impl SharedLink {
 
     /// `Theta`: a pair that always has something to send gets its minimum `B (t - Theta)` in any time `t` at this link: the latency
     /// of the class, two round trips until windows have followed, and the time in which tokens are given anew.
-    pub fn theta(&self, residual: &Residual, token_period: Time) -> Option<Time> {
+    pub fn theta(&self, residual: &StrictResidual, token_period: Time) -> Option<Time> {
         let latency = self.service(Class::Guaranteed, residual).latency()?;
         latency.checked_add(self.round_trip)?.checked_add(self.round_trip)?.checked_add(token_period)
     }
@@ -264,7 +264,7 @@ mod tests {
     /// The same class 6 below a burst of 15,140 B at 1 Gbit/s, nothing lower: 5.4 Gbit/s behind 22,427.26 ns.
     #[test]
     fn strict_priority_above_takes_its_rate_and_its_burst() {
-        let residual = Residual::below(
+        let residual = StrictResidual::below(
             Rate::from_gbit(10),
             Amount::from_nanobits(0),
             Rate::from_gbit(1),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     /// 10 Gbit/s, T = 20 us, latency contracts of 4 Gbit/s with 97 kB.
-    fn example() -> (SharedLink, Residual) {
+    fn example() -> (SharedLink, StrictResidual) {
         let link = SharedLink {
             classes: Classes::default(),
             line: Rate::from_gbit(10),
@@ -291,13 +291,13 @@ mod tests {
             round_trip: Time::from_micros(20),
         };
         let own = Amount::from(Bytes::new(2 * 1_562));
-        (link, Residual::below(link.line, own, Rate::from_gbit(4), Amount::from(Bytes::new(97_000))))
+        (link, StrictResidual::below(link.line, own, Rate::from_gbit(4), Amount::from(Bytes::new(97_000))))
     }
 
     /// By hand: R' = 6 Gbit/s, S' = 800,992 bits, V = 133.5 us; C' = 0.95 0.6 6 = 3.42 Gbit/s; I = (6.84 + 9.5) 20 = 326,800
     /// bits; H = (4 + 2 + 4/6) 12,496 = 83,306.7 bits; d = (326,800 / 0.6 + 800,992 + 83,306.7) / 6000 = 238.161 us.
     #[test]
-    fn capacities_in_flight_and_delay_are_those_worked_out_by_hand() {
+    fn capacities_in_flight_and_delay_are_those_computed_by_hand() {
         let (link, residual) = example();
         assert_eq!(residual.latency(), Some(Time::from_nanos(133_499)));
         assert_eq!(link.capacity(&residual), Rate::from_bits_per_second(3_420_000_000));
@@ -314,7 +314,7 @@ mod tests {
     /// eta R is 9.5; no load above and no other class: all 9.5. 4 above: 5.7. 4 above and full neighbours: 5.7 - 2.4
     /// = 3.3, and C' = 3.42 is more. 1 above, 1 beside: 8.55 - 1.
     #[test]
-    fn what_is_available_is_lent_by_those_who_do_not_send() {
+    fn available_capacity_includes_that_of_idle_neighbours() {
         let (link, residual) = example();
         let available = |above, others| {
             link.available(&residual, Rate::from_gbit(above), Rate::from_gbit(others)).bits_per_second()
@@ -328,7 +328,7 @@ mod tests {
 
     /// 85 % of six tenths of 6 Gbit/s are 3.06 Gbit/s.
     #[test]
-    fn promises_are_a_part_of_what_is_sure() {
+    fn promises_are_a_part_of_the_guaranteed_capacity() {
         let (link, _) = example();
         let most = link.promisable(Class::Guaranteed, Rate::from_gbit(6));
         assert_eq!(most, Rate::from_bits_per_second(3_060_000_000));
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_link_that_is_full_promises_nothing() {
         let (link, residual) = example();
-        let none = Residual { rate: Rate::ZERO, ..residual };
+        let none = StrictResidual { rate: Rate::ZERO, ..residual };
         assert_eq!((none.latency(), link.delay(&none), link.theta(&none, Time::ZERO)), (None, None, None));
         assert!(!link.keeps(&none, crate::MAX_BUDGET));
         assert_eq!(link.capacity(&none), Rate::ZERO);

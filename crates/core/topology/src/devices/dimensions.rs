@@ -139,7 +139,7 @@ impl fmt::Display for Case {
 
 /// Packet processing that occurs in a network: a subset of each dimension, and every combination of their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scenario {
+pub struct PacketScenario {
     /// Numbers of entries.
     pub entries: Vec<u32>,
     /// Match types.
@@ -154,7 +154,7 @@ pub struct Scenario {
     pub packets: Vec<Bytes>,
 }
 
-impl Scenario {
+impl PacketScenario {
     /// Everything that is measured: 12,096 combinations.
     pub fn whole() -> Self {
         Self {

@@ -95,11 +95,11 @@ fn fields(match_type: MatchType) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::{PACKETS, Scenario};
+    use crate::devices::{PACKETS, PacketScenario};
 
     #[test]
-    fn the_two_published_measurements_come_out() {
-        let case = Scenario::proof_of_concept().cases().next().unwrap();
+    fn the_two_published_measurements_are_reproduced() {
+        let case = PacketScenario::proof_of_concept().cases().next().unwrap();
         let zodiac = SoftwareSwitch::ZODIAC_FX;
         assert_eq!(zodiac.service(&case), Time::from_nanos(206_800));
         assert_eq!(zodiac.service(&case) + zodiac.latency(), Time::from_micros(462));
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn more_entries_fields_changes_and_bytes_take_longer() {
-        let case = Scenario::proof_of_concept().cases().next().unwrap();
+        let case = PacketScenario::proof_of_concept().cases().next().unwrap();
         let takes = |case: Case| SoftwareSwitch::ZODIAC_FX.service(&case);
         let slower = [
             Case { entries: 33, ..case },

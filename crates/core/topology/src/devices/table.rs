@@ -5,7 +5,7 @@ use std::fmt;
 
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::devices::{Case, Scenario};
+use crate::devices::{Case, PacketScenario};
 
 /// Measurement of one combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct MissingMeasurements {
 impl fmt::Display for MissingMeasurements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.first, self.count) {
-            (None, _) => write!(f, "the scenario has no combination: one value of every dimension is expected"),
+            (None, _) => write!(f, "the scenario has no combination: expected one value of every dimension"),
             (Some(first), 1) => write!(f, "the table has no measurement of {first}, which the scenario needs"),
             (Some(first), count) => {
                 write!(f, "the table lacks {count} combinations that the scenario needs, first {first}")
@@ -80,7 +80,7 @@ impl Table {
     ///
     /// # Errors
     /// Which combinations were not measured. Others may be missing.
-    pub fn worst(&self, scenario: &Scenario) -> Result<WorstMeasurements, MissingMeasurements> {
+    pub fn worst(&self, scenario: &PacketScenario) -> Result<WorstMeasurements, MissingMeasurements> {
         let mut worst: Option<WorstMeasurements> = None;
         let (mut first, mut count) = (None, 0);
         for case in scenario.cases() {

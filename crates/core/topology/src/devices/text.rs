@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Action, MatchType, Priorities, Scenario, UsedEntry};
+use super::{Action, MatchType, PacketScenario, Priorities, UsedEntry};
 
 /// The dimensions, in the order of a table's columns.
 const DIMENSIONS: [&str; 6] = ["entries", "match", "action", "used", "priorities", "packet"];
@@ -11,26 +11,26 @@ const DIMENSIONS: [&str; 6] = ["entries", "match", "action", "used", "priorities
 /// `proof-of-concept`, `whole`, or values of some dimensions; a dimension that is not named has all its values.
 ///
 /// ```
-/// use wayleave_topology::devices::Scenario;
-/// let scenario: Scenario = "entries=17,match=five-tuple+all,packet=306B".parse()?;
+/// use wayleave_topology::devices::PacketScenario;
+/// let scenario: PacketScenario = "entries=17,match=five-tuple+all,packet=306B".parse()?;
 /// assert_eq!(scenario.cases().count(), 2 * 8 * 2 * 2);
-/// assert!("match=five".parse::<Scenario>().unwrap_err().contains("five-tuple"));
+/// assert!("match=five".parse::<PacketScenario>().unwrap_err().contains("five-tuple"));
 /// # Ok::<(), String>(())
 /// ```
-impl FromStr for Scenario {
+impl FromStr for PacketScenario {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "whole" => return Ok(Scenario::whole()),
-            "proof-of-concept" => return Ok(Scenario::proof_of_concept()),
+            "whole" => return Ok(PacketScenario::whole()),
+            "proof-of-concept" => return Ok(PacketScenario::proof_of_concept()),
             _ => {}
         }
-        let mut scenario = Scenario::whole();
+        let mut scenario = PacketScenario::whole();
         for part in text.split(',') {
             let Some((name, values)) = part.split_once('=') else {
                 let expected = "proof-of-concept, whole, or DIMENSION=VALUE+VALUE,... is expected";
-                return Err(format!("{} is no part of a scenario: {expected}", Quoted(part)));
+                return Err(format!("{} is not a key of a scenario: {expected}", Quoted(part)));
             };
             match name {
                 "entries" => {
@@ -43,7 +43,7 @@ impl FromStr for Scenario {
                 "priorities" => scenario.priorities = several(name, values, Priorities::from_word, Priorities::WORDS)?,
                 "packet" => scenario.packets = several(name, values, |text| text.parse().ok(), &["306B"])?,
                 _ => {
-                    return Err(format!("{} is no dimension: {} is expected", Quoted(name), one_of(&DIMENSIONS)));
+                    return Err(format!("{} is not a dimension: expected {}", Quoted(name), one_of(&DIMENSIONS)));
                 }
             }
         }
@@ -54,7 +54,7 @@ impl FromStr for Scenario {
 fn several<T>(name: &str, values: &str, read: impl Fn(&str) -> Option<T>, words: &[&str]) -> Result<Vec<T>, String> {
     let one = |text: &str| {
         let expected = if words.len() == 1 { format!("a value such as {}", words[0]) } else { one_of(words) };
-        read(text).ok_or_else(|| format!("{name} is {}: {expected} is expected", Quoted(text)))
+        read(text).ok_or_else(|| format!("{name} is {}: expected {expected}", Quoted(text)))
     };
     values.split('+').map(one).collect()
 }

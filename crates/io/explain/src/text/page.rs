@@ -3,12 +3,12 @@
 use comfy_table::Table;
 
 use crate::context::Context;
-use crate::table::{Layout, plain_table};
+use crate::table::{TableLayout, plain_table};
 
 /// Subject and layout of an explanation.
 pub(super) struct Page<'a> {
     pub(super) context: &'a Context<'a>,
-    pub(super) layout: Layout,
+    pub(super) layout: TableLayout,
 }
 
 impl Page<'_> {

@@ -1,10 +1,10 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::{Contract, DataPlane, LatencyContract, Order, UnsupportedKey};
+use wayleave_contracts::{Contract, ContractRequest, DataPlane, LatencyContract, UnsupportedKey};
 
 use super::field::{ContractField, FieldSpans};
 use super::written::WrittenContract;
-use crate::location::Location;
+use crate::location::SourceLocation;
 use crate::messages::quoted;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::Source;
@@ -28,7 +28,7 @@ pub type MixedList = ContractItems<Contract>;
 pub type WrittenList = ContractItems<WrittenContract>;
 
 /// The orders of a file: contracts with everything that a controller needs.
-pub type OrderList = ContractItems<Order>;
+pub type OrderList = ContractItems<ContractRequest>;
 
 impl<T> ContractItems<T> {
     pub(crate) fn new(name: String, source: Source, items: Vec<T>, spans: Vec<FieldSpans>) -> Self {
@@ -50,8 +50,8 @@ impl<T> ContractItems<T> {
     ///
     /// # Panics
     /// If there is no contract with this index.
-    pub fn locate(&self, index: usize, field: &str) -> Location {
-        Location::new(self.source.text(), self.spans[index].of(field))
+    pub fn locate(&self, index: usize, field: &str) -> SourceLocation {
+        SourceLocation::new(self.source.text(), self.spans[index].of(field))
     }
 
     fn problem(&self, index: usize, field: &str, message: &str, name: &str) -> Problem {
@@ -134,12 +134,12 @@ impl WrittenList {
 
 impl OrderList {
     /// The orders, in order of the file.
-    pub fn orders(&self) -> &[Order] {
+    pub fn orders(&self) -> &[ContractRequest] {
         &self.items
     }
 
     /// The orders, without their places.
-    pub fn into_orders(self) -> Vec<Order> {
+    pub fn into_orders(self) -> Vec<ContractRequest> {
         self.items
     }
 

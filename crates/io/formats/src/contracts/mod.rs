@@ -31,10 +31,10 @@ pub use written::{WrittenBody, WrittenContract};
 use std::collections::HashMap;
 
 use collector::{Check, Collector, Scope};
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_topology::Network;
 
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
 use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
@@ -78,7 +78,7 @@ pub fn read_contracts(source: &Source, network: &Network) -> Result<ContractList
 ///   contracts:
 ///     - { name: ptp, from: h1, to: h2, rate: 220kbit, burst: 300B, deadline: 2ms, excess: demote }
 ///     - { name: db, tenant: acme, bandwidth: { hose: [h1, h2, h3], min: 200Mbit, within: 3ms } }
-///     - { name: search, objective: { deadline: 20ms, members: [h2, h3], min: 100Mbit } }
+///     - { name: search, objective: { deadline: 20ms, members: [h2, h3], weight: 100Mbit } }
 /// ";
 /// let list = read_contracts_of_all_kinds(&Source::new("mixed.yaml", text), &network)?;
 /// assert_eq!(list.contracts()[1].kind(), ContractKind::Bandwidth);
@@ -107,7 +107,7 @@ pub fn read_orders(
     read_list(source, Addressed { name: None, ..given }, Scope::Tenant, &check)
 }
 
-/// Reads one contract that stands alone, without a document around it, in JSON or YAML.
+/// Reads a single contract without an enclosing document, in JSON or YAML.
 ///
 /// ```
 /// use wayleave_formats::{Addressed, Source, parse_builder, read_order};
@@ -126,7 +126,7 @@ pub fn read_order(
     network: &Network,
     places: &dyn VmLocations,
     given: Addressed<'_>,
-) -> Result<Order, InputErrors> {
+) -> Result<ContractRequest, InputErrors> {
     let mut problems = Problems::new(source);
     let terms = document::read_bare(source.text(), &mut problems)
         .and_then(|node| Terms::from_node(&node, given, &mut problems));
@@ -176,7 +176,7 @@ fn read_document<'a, T>(
     problems: &mut Problems<'_>,
     collector: &mut Collector<'a, '_, T>,
 ) -> Option<String> {
-    let document = document::read(source.text(), Kind::Contracts, problems, |item, problems| {
+    let document = document::read(source.text(), DocumentKind::Contracts, problems, |item, problems| {
         collector.add_node(&item, problems);
     })?;
     let spec = Fields::read(&document.spec, &CONTRACTS_SPEC, problems)?;

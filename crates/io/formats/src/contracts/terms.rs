@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, ContractError, ContractKind, Excess, Labels, LatencyContract, MAX_PROTECTION, Match, Named, Order,
-    OrderError, Priority, check_labels, check_times,
+    Accounting, ContractError, ContractKind, ContractRequest, Excess, Labels, LatencyContract, MAX_PROTECTION, Match,
+    Named, OrderError, Priority, check_labels, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
@@ -200,7 +200,7 @@ impl<'a> Terms<'a> {
         network: &Network,
         places: &dyn VmLocations,
         problems: &mut Problems<'_>,
-    ) -> Option<Order> {
+    ) -> Option<ContractRequest> {
         let named = self.check_names(problems);
         let from = self.end(ContractField::From, network, places, problems);
         let to = self.end(ContractField::To, network, places, problems);
@@ -209,7 +209,8 @@ impl<'a> Terms<'a> {
         let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
         let members = vec![text(ContractField::From), text(ContractField::To)];
         let ExtraTerms { priority, starts, ends, labels, matching } = extra?;
-        let order = Order { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
+        let order =
+            ContractRequest { contract: contract.clone().into(), members, priority, starts, ends, labels, matching };
         if let Err(error) = named.then(|| order.validate())? {
             self.report(&error, problems);
             return None;
@@ -281,12 +282,12 @@ impl<'a> Terms<'a> {
             } else if let Some(given) = given.filter(|given| *given != written.text) {
                 problems.report(ProblemKind::Contradiction, written.span, || {
                     let message = format!(
-                        "the {} is {} here and {} in the request",
+                        "the {} is {} here, but {} in the request",
                         field.key(),
                         quoted(&written.text),
                         quoted(given)
                     );
-                    (message, format!("leave out {} here, or write the same", field.key()))
+                    (message, format!("omit {} here, or give the same value", field.key()))
                 });
             }
         }
@@ -314,7 +315,7 @@ impl<'a> Terms<'a> {
         if priority.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
                 let message =
-                    format!("{} is not a priority: a whole number from 0 to 100 is expected", quoted(&given.text));
+                    format!("{} is not a priority: expected a whole number from 0 to 100", quoted(&given.text));
                 (message, "contracts of higher priority are kept longer when something fails; 50 is the default")
             });
         }
@@ -452,7 +453,7 @@ pub(crate) fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_
     let parts = text.text.rsplit_once(':').and_then(|(link, queue)| Some((link, queue.parse::<u8>().ok()?)));
     let Some((name, queue)) = parts else {
         problems.report(ProblemKind::BadValue, text.span, || {
-            format!("{} is not a hop: LINK:QUEUE is expected, such as h1->s1:0", quoted(&text.text))
+            format!("{} is not a hop: expected LINK:QUEUE, such as h1->s1:0", quoted(&text.text))
         });
         return None;
     };

@@ -10,7 +10,7 @@
 //! | 39 each | an operation: number of its dependencies (4), 1 send, 2 receive or 3 computation (1), peer (4), size or nanoseconds (8), tag (4), processor (1), interface (1); number of operations that wait for its end (4) and their position in the appendix (4); the same two numbers for those that wait for its start |
 //! | 4 each | the appendix: numbers of operations that wait |
 
-use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
+use wayleave_scenarios::{Dependency, JobGraph, JobOperation, MAX_OPERATIONS, MAX_RANKS, OperationAction, WaitUntil};
 use wayleave_units::{Bytes, Time};
 
 use crate::problem::{InputErrors, Problem, ProblemKind};
@@ -29,14 +29,14 @@ const NODE: usize = 39;
 struct Wrong(usize, String);
 
 /// Reads a binary schedule.
-pub(super) fn read(source: &Source, bytes: &[u8]) -> Result<Graph, InputErrors> {
+pub(super) fn read(source: &Source, bytes: &[u8]) -> Result<JobGraph, InputErrors> {
     schedule(bytes).map_err(|Wrong(at, what)| {
         let message = format!("byte {at}: {what}");
         InputErrors::one(Problem::of_file(source, ProblemKind::Impossible, &message))
     })
 }
 
-fn schedule(bytes: &[u8]) -> Result<Graph, Wrong> {
+fn schedule(bytes: &[u8]) -> Result<JobGraph, Wrong> {
     let ranks = u32_at(bytes, ORIGIN)?;
     if !(1..=MAX_RANKS).contains(&ranks) {
         return Err(Wrong(ORIGIN, format!("{ranks} ranks: from 1 to {MAX_RANKS} is accepted")));
@@ -86,7 +86,7 @@ fn schedule(bytes: &[u8]) -> Result<Graph, Wrong> {
             }
         }
     }
-    Graph::new(ranks, operations, &dependencies).map_err(|error| {
+    JobGraph::new(ranks, operations, &dependencies).map_err(|error| {
         let place = error.operation().and_then(|operation| places.get(operation as usize).copied());
         Wrong(place.unwrap_or(0), error.to_string())
     })
@@ -142,7 +142,7 @@ impl<'b> Part<'b> {
     }
 }
 
-fn operation(bytes: &[u8], at: usize, rank: u32) -> Result<Operation, Wrong> {
+fn operation(bytes: &[u8], at: usize, rank: u32) -> Result<JobOperation, Wrong> {
     let (peer, size, tag) = (u32_at(bytes, at + 5)?, u64_at(bytes, at + 9)?, u32_at(bytes, at + 17)?);
     let any = |number: u32| Some(number).filter(|&number| number != ANY);
     let kind = array::<1>(bytes, at + 4)?[0];
@@ -150,9 +150,9 @@ fn operation(bytes: &[u8], at: usize, rank: u32) -> Result<Operation, Wrong> {
         return Err(Wrong(at + 9, format!("a size of {size} bytes: up to {} is accepted", Bytes::MAX)));
     }
     let action = match kind {
-        1 => Action::Send { to: peer, size: Bytes::new(size), tag },
-        2 => Action::Receive { from: any(peer), size: Bytes::new(size), tag: any(tag) },
-        3 => Action::Compute(Time::from_nanos(size.min(Time::MAX.as_nanos()))),
+        1 => OperationAction::Send { to: peer, size: Bytes::new(size), tag },
+        2 => OperationAction::Receive { from: any(peer), size: Bytes::new(size), tag: any(tag) },
+        3 => OperationAction::Compute(Time::from_nanos(size.min(Time::MAX.as_nanos()))),
         other => {
             return Err(Wrong(
                 at + 4,
@@ -161,14 +161,12 @@ fn operation(bytes: &[u8], at: usize, rank: u32) -> Result<Operation, Wrong> {
         }
     };
     let [cpu, nic] = array::<2>(bytes, at + 21)?;
-    Ok(Operation { rank, action, cpu, nic })
+    Ok(JobOperation { rank, action, cpu, nic })
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Wrong> {
     let taken = bytes.get(at..at.saturating_add(N)).and_then(|slice| slice.try_into().ok());
-    taken.ok_or_else(|| {
-        Wrong(bytes.len(), format!("the file or part ends here, and {N} bytes are expected at byte {at}"))
-    })
+    taken.ok_or_else(|| Wrong(bytes.len(), format!("unexpected end at byte {at}: expected {N} bytes")))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Wrong> {
@@ -194,7 +192,7 @@ impl RankOperations {
 }
 
 /// The operations of a graph, rank by rank.
-pub(super) fn by_rank(graph: &Graph) -> Vec<RankOperations> {
+pub(super) fn by_rank(graph: &JobGraph) -> Vec<RankOperations> {
     let mut ranks: Vec<RankOperations> =
         (0..graph.ranks()).map(|number| RankOperations { number, operations: Vec::new() }).collect();
     for (place, operation) in (0..).zip(graph.operations()) {
@@ -215,8 +213,8 @@ pub(super) fn by_rank(graph: &Graph) -> Vec<RankOperations> {
 /// assert_eq!(read_goal(&Source::from_reader("pair.bin", &bytes[..])?)?, graph);
 /// # Ok::<(), wayleave_formats::InputErrors>(())
 /// ```
-pub fn write_goal_binary(graph: &Graph) -> Vec<u8> {
-    let most = |of: fn(&Operation) -> u8| graph.operations().iter().map(of).max().unwrap_or(0);
+pub fn write_goal_binary(graph: &JobGraph) -> Vec<u8> {
+    let most = |of: fn(&JobOperation) -> u8| graph.operations().iter().map(of).max().unwrap_or(0);
     let parts: Vec<Vec<u8>> = by_rank(graph).iter().map(|rank| part(graph, rank)).collect();
     let mut bytes = LOGGOPSIM.to_vec();
     bytes.extend(graph.ranks().to_le_bytes());
@@ -231,7 +229,7 @@ pub fn write_goal_binary(graph: &Graph) -> Vec<u8> {
     bytes
 }
 
-fn part(graph: &Graph, rank: &RankOperations) -> Vec<u8> {
+fn part(graph: &JobGraph, rank: &RankOperations) -> Vec<u8> {
     let count = rank.operations.len();
     let mut waits_for = vec![0_u32; count];
     for &place in &rank.operations {
@@ -247,9 +245,9 @@ fn part(graph: &Graph, rank: &RankOperations) -> Vec<u8> {
         let operation = graph.operations()[place as usize];
         let any = |number: Option<u32>| number.unwrap_or(ANY);
         let (kind, peer, size, tag) = match operation.action {
-            Action::Send { to, size, tag } => (1, to, size.get(), tag),
-            Action::Receive { from, size, tag } => (2, any(from), size.get(), any(tag)),
-            Action::Compute(time) => (3, 0, time.as_nanos(), 0),
+            OperationAction::Send { to, size, tag } => (1, to, size.get(), tag),
+            OperationAction::Receive { from, size, tag } => (2, any(from), size.get(), any(tag)),
+            OperationAction::Compute(time) => (3, 0, time.as_nanos(), 0),
         };
         bytes.extend(waits.to_le_bytes());
         bytes.push(kind);

@@ -9,7 +9,7 @@ mod text;
 pub use binary::write_goal_binary;
 pub use text::write_goal_text;
 
-use wayleave_scenarios::Graph;
+use wayleave_scenarios::JobGraph;
 
 use crate::problem::{InputErrors, Problem, ProblemKind};
 use crate::source::Source;
@@ -27,7 +27,7 @@ use crate::source::Source;
 /// # Errors
 /// Everything that is wrong with the text, in order of place; the first thing that is wrong with the bytes. Cycles, ranks that are not there,
 /// and messages that find no receiver.
-pub fn read_goal(source: &Source) -> Result<Graph, InputErrors> {
+pub fn read_goal(source: &Source) -> Result<JobGraph, InputErrors> {
     match source.bytes() {
         Some(bytes) => binary::read(source, bytes),
         None if source.text().contains('\0') => {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use wayleave_scenarios::{Action, Dependency, Graph, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
+use wayleave_scenarios::{Dependency, JobGraph, JobOperation, MAX_OPERATIONS, MAX_RANKS, OperationAction, WaitUntil};
 use wayleave_units::{Bytes, Time};
 
 use super::binary::ANY;
@@ -14,7 +14,7 @@ use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 
 /// Reads the text of a schedule.
-pub(super) fn read(source: &Source) -> Result<Graph, InputErrors> {
+pub(super) fn read(source: &Source) -> Result<JobGraph, InputErrors> {
     let mut problems = Problems::new(source);
     let text = without_comments(source.text());
     let mut schedule = Schedule::default();
@@ -56,7 +56,7 @@ struct Schedule<'t> {
     open: Option<(u32, Span)>,
     seen: HashMap<u32, Span>,
     labels: HashMap<&'t str, u32>,
-    operations: Vec<Operation>,
+    operations: Vec<JobOperation>,
     /// Position of each operation in the text.
     places: Vec<Span>,
     dependencies: Vec<Dependency>,
@@ -146,7 +146,7 @@ impl<'t> Schedule<'t> {
         self.dependencies.extend(operation.zip(on).map(|(operation, on)| Dependency { operation, on, until }));
     }
 
-    fn finish(self, text: &str, problems: &mut Problems<'_>) -> Option<Graph> {
+    fn finish(self, text: &str, problems: &mut Problems<'_>) -> Option<JobGraph> {
         let end = Span::new(text.trim_end().len()..text.trim_end().len());
         if let Some((rank, span)) = self.open {
             problems.report(ProblemKind::Syntax, span, || {
@@ -159,7 +159,7 @@ impl<'t> Schedule<'t> {
         if problems.mark() > 0 {
             return None;
         }
-        match Graph::new(self.ranks?, self.operations, &self.dependencies) {
+        match JobGraph::new(self.ranks?, self.operations, &self.dependencies) {
             Ok(graph) => Some(graph),
             Err(error) => {
                 let place = error.operation().and_then(|operation| self.places.get(operation as usize).copied());
@@ -185,23 +185,23 @@ fn read_ranks(line: &Line<'_>, problems: &mut Problems<'_>) -> Option<u32> {
 }
 
 /// `send 8b to 1`, `recv 8b from 1` or `calc 100`, and `tag`, `cpu` and `nic` with their numbers.
-fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Problems<'_>) -> Option<Operation> {
+fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Problems<'_>) -> Option<JobOperation> {
     let syntax = |problems: &mut Problems<'_>, span, what: &'static str| {
         problems.report(ProblemKind::Syntax, span, || what);
-        None::<Operation>
+        None::<JobOperation>
     };
     let (mut action, used) = match *words {
         [Word { text: "calc", .. }, time, ..] => {
             let time = time.whole("time in nanoseconds", problems)?;
-            (Action::Compute(Time::from_nanos(time.min(Time::MAX.as_nanos()))), 2)
+            (OperationAction::Compute(Time::from_nanos(time.min(Time::MAX.as_nanos()))), 2)
         }
         [Word { text: "send", .. }, size, Word { text: "to", .. }, to, ..] => {
             let (size, to) = (read_size(size, problems), read_number(to, "rank", problems));
-            (Action::Send { to: to?, size: size?, tag: 0 }, 4)
+            (OperationAction::Send { to: to?, size: size?, tag: 0 }, 4)
         }
         [Word { text: "recv", .. }, size, Word { text: "from", .. }, from, ..] => {
             let (size, from) = (read_size(size, problems), read_any(from, "rank", problems));
-            (Action::Receive { from: from?, size: size?, tag: Some(0) }, 4)
+            (OperationAction::Receive { from: from?, size: size?, tag: Some(0) }, 4)
         }
         [Word { text: "send", .. }, ..] => {
             return syntax(problems, line, "a message is `send SIZEb to RANK`, such as `send 1024b to 1 tag 7`");
@@ -240,8 +240,8 @@ fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Prob
             small
         };
         match (key.text, &mut action) {
-            ("tag", Action::Send { tag, .. }) => *tag = read_number(number, "tag", problems)?,
-            ("tag", Action::Receive { tag, .. }) => *tag = read_any(number, "tag", problems)?,
+            ("tag", OperationAction::Send { tag, .. }) => *tag = read_number(number, "tag", problems)?,
+            ("tag", OperationAction::Receive { tag, .. }) => *tag = read_any(number, "tag", problems)?,
             ("cpu", _) => cpu = small(problems)?,
             ("nic", _) => nic = small(problems)?,
             (other, _) => {
@@ -252,7 +252,7 @@ fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Prob
             }
         }
     }
-    Some(Operation { rank, action, cpu, nic })
+    Some(JobOperation { rank, action, cpu, nic })
 }
 
 /// `1024b`.
@@ -291,7 +291,7 @@ fn read_any(word: Word<'_>, what: &str, problems: &mut Problems<'_>) -> Option<O
 /// assert_eq!(write_goal_text(&read_goal(&Source::new("x.goal", text))?), text);
 /// # Ok::<(), wayleave_formats::InputErrors>(())
 /// ```
-pub fn write_goal_text(graph: &Graph) -> String {
+pub fn write_goal_text(graph: &JobGraph) -> String {
     let mut text = format!("num_ranks {}\n", graph.ranks());
     for rank in super::binary::by_rank(graph) {
         let _ = writeln!(text, "rank {} {{", rank.number);
@@ -300,15 +300,15 @@ pub fn write_goal_text(graph: &Graph) -> String {
             let _ = write!(text, "l{label}: ");
             let any = |number: Option<u32>| number.map_or_else(|| "-1".to_owned(), |number| number.to_string());
             let tag = match operation.action {
-                Action::Compute(time) => {
+                OperationAction::Compute(time) => {
                     let _ = write!(text, "calc {}", time.as_nanos());
                     None
                 }
-                Action::Send { to, size, tag } => {
+                OperationAction::Send { to, size, tag } => {
                     let _ = write!(text, "send {}b to {to}", size.get());
                     Some(tag.to_string())
                 }
-                Action::Receive { from, size, tag } => {
+                OperationAction::Receive { from, size, tag } => {
                     let _ = write!(text, "recv {}b from {}", size.get(), any(from));
                     Some(any(tag))
                 }

@@ -20,7 +20,7 @@ mod write;
 
 pub(crate) use attributes::kind_of_word;
 pub(crate) use model::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode};
-pub use model::{HostRule, ImportOptions, MAX_HOSTS_PER_NODE};
+pub use model::{HostSelector, ImportOptions, MAX_HOSTS_PER_NODE};
 pub use number::{DelayUnit, RateUnit};
 pub use remark::Remark;
 pub(crate) use unused::Unused;

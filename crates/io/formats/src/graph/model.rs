@@ -30,14 +30,14 @@ pub struct ImportOptions {
     /// Unit of a delay without one.
     pub delay_unit: Option<DelayUnit>,
     /// Rule that selects hosts.
-    pub hosts: HostRule,
+    pub hosts: HostSelector,
     /// The rate of the links of attached hosts; without it that of the fastest link of their switch.
     pub host_rate: Option<Rate>,
 }
 
 /// Rule that selects hosts, in addition to those that the file declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HostRule {
+pub enum HostSelector {
     /// As the file declares; one host is attached to every node if the file declares none.
     #[default]
     Auto,

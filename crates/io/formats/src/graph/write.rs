@@ -26,7 +26,7 @@ pub enum GraphFormat {
 /// Returns a network as a graph, and remarks about the data that the graph could not hold.
 ///
 /// Cables whose two links are alike are undirected edges if the network consists only of them; otherwise every link
-/// is a directed edge. Read again with [`HostRule::None`](crate::HostRule::None), it has the same nodes and links.
+/// is a directed edge. Read again with [`HostSelector::None`](crate::HostSelector::None), it has the same nodes and links.
 ///
 /// ```
 /// use wayleave_formats::{GraphFormat, parse_builder, write_graph};
@@ -69,10 +69,10 @@ fn left_out(network: &Network) -> Vec<Remark> {
         network.queues(id) != port.queues
     });
     if ports {
-        left_out.push(Remark::LeftOut("a graph has no place for queues, buffers and delay budgets".to_owned()));
+        left_out.push(Remark::LeftOut("graph formats cannot store queues, buffers and delay budgets".to_owned()));
     }
     if network.nodes().any(|(_, node)| node.processing + node.jitter > Time::ZERO) {
-        left_out.push(Remark::LeftOut("a graph has no place for the processing and jitter of nodes".to_owned()));
+        left_out.push(Remark::LeftOut("graph formats cannot store the processing and jitter of nodes".to_owned()));
     }
     left_out
 }

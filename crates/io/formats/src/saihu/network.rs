@@ -1,8 +1,8 @@
 //! Servers and flows of an output-port network.
 
 use num_traits::{Signed, Zero};
-use wayleave_calculus::network::{Flow, Multiplexing, Options, Packetizer, Server, Shaping};
-use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
+use wayleave_calculus::network::{CurveServer, LineShaping, Multiplexing, Options, Packetizer, ServerFlow};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve};
 
 use super::parts::{Parts, PortNetworkFile};
 use super::units::{Measure, Units};
@@ -56,7 +56,7 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
     let root = match Loader::new(source.text(), ["", ""], &mut |_| {}).load() {
         Ok(Some(root)) => root,
         Ok(None) => {
-            let message = || "nothing is in it: an output-port network (network, servers, flows) is expected";
+            let message = || "the file is empty: expected an output-port network (network, servers, flows)";
             problems.report(ProblemKind::Empty, Span::default(), message);
             return None;
         }
@@ -113,7 +113,7 @@ fn read_options(head: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Options {
     };
     let listed = head.get("analysis_option").and_then(|node| node.expect_list("options", problems));
     let shaped = listed.is_none_or(|options| options.iter().any(|option| option.text() == Some("IS")));
-    let shaping = if shaped { Shaping::On } else { Shaping::Off };
+    let shaping = if shaped { LineShaping::On } else { LineShaping::Off };
     Options { shaping, packetizer, multiplexing }
 }
 
@@ -141,7 +141,7 @@ impl Parts {
             }
         }
         let (name, service) = (name?, service.unwrap_or_else(ServiceCurve::zero));
-        let mut server = Server::new(name, service);
+        let mut server = CurveServer::new(name, service);
         if let Some(rate) = capacity.flatten() {
             server = server.with_line(rate);
         }
@@ -163,7 +163,7 @@ impl Parts {
             problems.explain_since(mark, || format!("flow {}", quoted(name)));
         }
         let max_packet = packet.flatten().unwrap_or_else(|| largest.clone());
-        let flow = Flow { name: name?.to_owned(), arrival: arrival?, max_packet, paths: paths? };
+        let flow = ServerFlow { name: name?.to_owned(), arrival: arrival?, max_packet, paths: paths? };
         self.flows.push((flow, node.span));
         Some(())
     }
@@ -245,7 +245,7 @@ fn read_service(node: &Node<'_>, units: &Units, problems: &mut Problems<'_>) -> 
 
 fn read_arrival(node: &Node<'_>, units: &Units, problems: &mut Problems<'_>) -> Option<ArrivalCurve> {
     let pieces = read_pieces(node, &ARRIVAL, Measure::Data, units, problems)?;
-    ArrivalCurve::from_pieces(pieces.into_iter().map(|(burst, rate)| TokenBucket { rate, burst })).ok()
+    ArrivalCurve::from_pieces(pieces.into_iter().map(|(burst, rate)| BucketCurve { rate, burst })).ok()
 }
 
 /// Two lists of the same length: the first key's, and rates.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_calculus::network::{Flow, NetworkError, Options, PortNetwork, Server};
+use wayleave_calculus::network::{CurveServer, Options, PortNetwork, ServerFlow, ServerNetworkError};
 
 use crate::graph::Remark;
 use crate::location::Span;
@@ -24,19 +24,19 @@ pub struct PortNetworkFile {
 /// Servers and flows with their places.
 #[derive(Default)]
 pub(super) struct Parts {
-    pub(super) servers: Vec<(Server, Span)>,
+    pub(super) servers: Vec<(CurveServer, Span)>,
     pub(super) index: HashMap<String, usize>,
-    pub(super) flows: Vec<(Flow, Span)>,
+    pub(super) flows: Vec<(ServerFlow, Span)>,
 }
 
 impl Parts {
     /// A server, and its place.
-    pub(super) fn add_server(&mut self, server: Server, at: Span) -> usize {
+    pub(super) fn add_server(&mut self, server: CurveServer, at: Span) -> usize {
         self.servers.push((server, at));
         self.servers.len() - 1
     }
 
-    pub(super) fn add_flow(&mut self, flow: Flow, at: Span) {
+    pub(super) fn add_flow(&mut self, flow: ServerFlow, at: Span) {
         self.flows.push((flow, at));
     }
 
@@ -51,14 +51,16 @@ impl Parts {
         let of_server = |name: &String| self.servers.iter().rfind(|(server, _)| server.name == *name).map(|of| of.1);
         let of_flow = |name: &String| self.flows.iter().rfind(|(flow, _)| flow.name == *name).map(|of| of.1);
         let span = match &error {
-            NetworkError::DuplicateServer { server } | NetworkError::NoService { server } => of_server(server),
-            NetworkError::DuplicateFlow { flow }
-            | NetworkError::NoPath { flow }
-            | NetworkError::EmptyPath { flow, .. }
-            | NetworkError::UnknownServer { flow, .. }
-            | NetworkError::RepeatedServer { flow, .. }
-            | NetworkError::RepeatedPath { flow, .. }
-            | NetworkError::NoTree { flow, .. } => of_flow(flow),
+            ServerNetworkError::DuplicateServer { server } | ServerNetworkError::NoService { server } => {
+                of_server(server)
+            }
+            ServerNetworkError::DuplicateFlow { flow }
+            | ServerNetworkError::NoPath { flow }
+            | ServerNetworkError::EmptyPath { flow, .. }
+            | ServerNetworkError::UnknownServer { flow, .. }
+            | ServerNetworkError::RepeatedServer { flow, .. }
+            | ServerNetworkError::RepeatedPath { flow, .. }
+            | ServerNetworkError::NoTree { flow, .. } => of_flow(flow),
         };
         problems.report(ProblemKind::Impossible, span.unwrap_or_default(), || error.to_string());
         None

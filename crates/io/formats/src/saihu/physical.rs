@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use roxmltree::Node;
-use wayleave_calculus::network::{Flow, Multiplexing, Options, Packetizer, Server, Shaping};
-use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
+use wayleave_calculus::network::{CurveServer, LineShaping, Multiplexing, Options, Packetizer, ServerFlow};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve};
 
 use super::parts::{Parts, PortNetworkFile};
 use super::units::{Measure, Units};
@@ -182,7 +182,7 @@ impl<'a, 'i> Physical<'a, 'i> {
         }
         let has = |word| words.contains(&word);
         Options {
-            shaping: if has("IS") { Shaping::On } else { Shaping::Off },
+            shaping: if has("IS") { LineShaping::On } else { LineShaping::Off },
             packetizer: if has("PK") { Packetizer::On } else { Packetizer::Off },
             multiplexing: if has("FIFO") { Multiplexing::Fifo } else { Multiplexing::Arbitrary },
         }
@@ -206,7 +206,7 @@ impl<'a, 'i> Physical<'a, 'i> {
                 let rate_of = value(rate, SERVICE[1], Measure::Rate, problems);
                 let (Some(latency), Some(rate_of)) = (latency, rate_of) else { continue };
                 let Ok(service) = ServiceCurve::from_pieces([RateLatency::new(rate_of, &latency)]) else { continue };
-                let mut server = Server::new(&format!("{node}-{port}"), service);
+                let mut server = CurveServer::new(&format!("{node}-{port}"), service);
                 if let Some(line) = find(CAPACITY).and_then(|at| value(at, CAPACITY, Measure::Rate, problems)) {
                     if line == Rational::default() {
                         let message =
@@ -243,7 +243,7 @@ impl<'a, 'i> Physical<'a, 'i> {
         let largest = [Some(element), self.network].into_iter().flatten().find(|at| at.attribute(LARGEST).is_some());
         let max_packet = largest.map_or(Some(Rational::default()), |at| value(at, LARGEST, Measure::Data, problems));
         let (Some(burst), Some(rate), Some(max_packet)) = (burst, rate, max_packet) else { return };
-        let Ok(arrival) = ArrivalCurve::from_pieces([TokenBucket { rate, burst }]) else { return };
+        let Ok(arrival) = ArrivalCurve::from_pieces([BucketCurve { rate, burst }]) else { return };
         let targets: Vec<Node<'a, 'i>> = element.children().filter(|child| child.has_tag_name("target")).collect();
         if targets.is_empty() {
             problems.report(ProblemKind::MissingKey, head(element), || format!("flow {} has no target", quoted(name)));
@@ -257,7 +257,7 @@ impl<'a, 'i> Physical<'a, 'i> {
                     .map_or_else(|| format!("{name}_p{number}"), |target| format!("{name}_{target}")),
             };
             let (arrival, max_packet) = (arrival.clone(), max_packet.clone());
-            parts.add_flow(Flow { name, arrival, max_packet, paths: vec![path] }, head(element));
+            parts.add_flow(ServerFlow { name, arrival, max_packet, paths: vec![path] }, head(element));
         }
     }
 

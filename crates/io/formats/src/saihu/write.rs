@@ -3,7 +3,9 @@
 use num_traits::ToPrimitive;
 use serde_json::{Value, json};
 use wayleave_calculus::Rational;
-use wayleave_calculus::network::{Flow, Multiplexing, Options, Packetizer, PortNetwork, Server, Shaping};
+use wayleave_calculus::network::{
+    CurveServer, LineShaping, Multiplexing, Options, Packetizer, PortNetwork, ServerFlow,
+};
 use wayleave_calculus::rational::whole;
 
 /// Nanobits.
@@ -38,7 +40,7 @@ pub fn write_port_network(name: &str, network: &PortNetwork, options: &Options) 
         "rate_unit": "bps",
     });
     // Without the key shaping is on, and with it only if `IS` is listed.
-    if options.shaping == Shaping::Off {
+    if options.shaping == LineShaping::Off {
         head["analysis_option"] = json!([]);
     }
     let servers: Vec<Value> = network.servers().iter().map(server).collect();
@@ -46,7 +48,7 @@ pub fn write_port_network(name: &str, network: &PortNetwork, options: &Options) 
     format!("{:#}\n", json!({ "network": head, "servers": servers, "flows": flows }))
 }
 
-fn server(server: &Server) -> Value {
+fn server(server: &CurveServer) -> Value {
     let pieces = server.service.pieces().iter().filter_map(|piece| Some((up(&piece.latency()?), down(&piece.rate))));
     let (latencies, rates): (Vec<Value>, Vec<Value>) = pieces.unzip();
     let mut written = json!({ "name": server.name, "service_curve": { "latencies": latencies, "rates": rates } });
@@ -56,7 +58,7 @@ fn server(server: &Server) -> Value {
     written
 }
 
-fn flow(flow: &Flow, network: &PortNetwork) -> Value {
+fn flow(flow: &ServerFlow, network: &PortNetwork) -> Value {
     let pieces = flow.arrival.pieces().iter().map(|piece| (bits(&piece.burst), up(&piece.rate)));
     let (bursts, rates): (Vec<Value>, Vec<Value>) = pieces.unzip();
     let names = |path: &Vec<usize>| path.iter().map(|&at| network.servers()[at].name.clone()).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use wayleave_calculus::Rational;
-use wayleave_calculus::network::{Multiplexing, Options, Packetizer, PortNetwork, Shaping};
+use wayleave_calculus::network::{LineShaping, Multiplexing, Options, Packetizer, PortNetwork};
 use wayleave_calculus::rational::whole;
 
 /// Nanobits.
@@ -25,7 +25,7 @@ pub struct PhysicalNetwork {
 /// highest, and with the lowest rate is written. Numbers are rounded as in Saihu's JSON.
 pub fn write_physical_network(name: &str, network: &PortNetwork, options: &Options) -> PhysicalNetwork {
     let mut technology = vec![if options.multiplexing == Multiplexing::Fifo { "FIFO" } else { "ARBITRARY" }];
-    technology.extend((options.shaping == Shaping::On).then_some("IS"));
+    technology.extend((options.shaping == LineShaping::On).then_some("IS"));
     technology.extend((options.packetizer == Packetizer::On).then_some("PK"));
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<elements>\n");
     let mut line = |line: String| {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_scenarios::{Endpoint, Vm};
+use wayleave_scenarios::{Endpoint, ScenarioVm};
 use wayleave_topology::{Network, NodeId};
 
 /// The endpoints of a scenario by their names.
@@ -12,8 +12,8 @@ pub(super) struct Names<'n> {
 }
 
 impl<'n> Names<'n> {
-    pub(super) fn new(network: &'n Network, vms: &'n [Vm]) -> Self {
-        let named = |(index, vm): (usize, &'n Vm)| Some((vm.name.as_str(), Endpoint::of_vm(vms, index)?));
+    pub(super) fn new(network: &'n Network, vms: &'n [ScenarioVm]) -> Self {
+        let named = |(index, vm): (usize, &'n ScenarioVm)| Some((vm.name.as_str(), Endpoint::of_vm(vms, index)?));
         Self { network, vms: vms.iter().enumerate().filter_map(named).collect() }
     }
 

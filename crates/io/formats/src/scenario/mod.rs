@@ -32,11 +32,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use wayleave_scenarios::{PortBehaviour, Scenario, ScenarioError, Sharing, Transport};
+use wayleave_scenarios::{PortBehaviour, Scenario, ScenarioError, Sharing, TransportConfig};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
@@ -80,14 +80,14 @@ pub(crate) use {
     outages::{OUTAGE, RECORD},
     ports::{MARKING, PORTS, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
     schemes::shape as scheme_shape,
-    sharing::{ALSO, EVENT, FAULTS, SCHEME, SHARING},
+    sharing::{EVENT, FAULTS, OTHER_SCHEME, SCHEME, SHARING},
     sizes::SIZES,
     sweep::SWEEP,
     tenants::RESERVED,
     traffic::TRAFFIC,
     transport::{CONGESTION, TRANSPORT},
     vms::VM,
-    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, OFFER, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
+    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, ON_OFF, RPC, SEND_SCHEDULE, TOKEN_BUCKET, UNIFORM},
 };
 
 pub use schema::scenario_schema;
@@ -179,7 +179,7 @@ fn read_document(
     context: &mut Context<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<(String, Vec<Run>)> {
-    let document = document::read(source.text(), Kind::Scenario, problems, |_, _| {})?;
+    let document = document::read(source.text(), DocumentKind::Scenario, problems, |_, _| {})?;
     let Some(sweep) = Sweep::read(&document.spec, problems) else {
         // Other problems are visible without the sweep.
         read_spec(&document.name, &document.spec, Vec::new(), context, problems);
@@ -234,7 +234,8 @@ fn read_spec(
     let switches = fields.get("switches").and_then(|node| ports::read(node, problems));
     let hosts = fields.get("hosts").and_then(|node| ports::read(node, problems));
     let routing = fields.get("routing").and_then(|node| ports::read_routing(node, problems));
-    let transport = fields.get("transport").and_then(|node| transport::read(node, &Transport::default(), problems));
+    let transport =
+        fields.get("transport").and_then(|node| transport::read(node, &TransportConfig::default(), problems));
     let transport = transport.unwrap_or_default();
     let record = fields.get("record").and_then(|node| outages::read_record(node, problems)).unwrap_or_default();
     let fast_forward = fields.get("fastForward").and_then(|node| forward::read(node, problems));

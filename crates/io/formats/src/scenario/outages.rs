@@ -1,6 +1,6 @@
 //! Failures, repairs, and records.
 
-use wayleave_scenarios::{Change, Element, Outage, Record};
+use wayleave_scenarios::{Element, ElementChange, Outage, RecordConfig};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -11,7 +11,7 @@ use crate::names::unknown_link;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
-pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair", "silent"] };
+pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair", "undetected"] };
 pub(crate) const RECORD: Shape = Shape { what: "a record", keys: &["series", "trace", "promises"] };
 
 /// Reads outages, and for each the item of the list that it comes from.
@@ -30,14 +30,14 @@ fn read_outage(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) 
     let fields = Fields::read(node, &OUTAGE, problems)?;
     let at = fields.require("at", problems).and_then(|node| node.quantity(problems));
     let (key, elements) = exactly_one(&fields, "an outage", &["fail", "repair"], problems)?;
-    let is_silent = fields.get("silent").map_or(Some(false), |node| flag(node, problems));
+    let is_undetected = fields.get("undetected").map_or(Some(false), |node| flag(node, problems));
     if key == "repair" {
-        refuse_beside(&fields, &["silent"], key, problems);
+        refuse_beside(&fields, &["undetected"], key, problems);
     }
-    let change = match (key, is_silent?) {
-        ("fail", false) => Change::Fails,
-        ("fail", true) => Change::FailsSilently,
-        _ => Change::Works,
+    let change = match (key, is_undetected?) {
+        ("fail", false) => ElementChange::Fails,
+        ("fail", true) => ElementChange::FailsSilently,
+        _ => ElementChange::Works,
     };
     let items = match &elements.value {
         Value::Sequence(items) => &items[..],
@@ -63,12 +63,12 @@ fn read_element(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>)
 }
 
 /// Reads what is recorded.
-pub(super) fn read_record(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Record> {
+pub(super) fn read_record(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<RecordConfig> {
     let fields = Fields::read(node, &RECORD, problems)?;
     let series = fields.get("series").map(|node| node.quantity(problems));
     let trace = fields.get("trace").map(|node| node.count(problems));
     let promises = fields.get("promises").map_or(Some(false), |node| flag(node, problems));
-    Some(Record {
+    Some(RecordConfig {
         promises: promises?,
         series: series.map_or(Some(None), |series| series.map(Some))?,
         trace: trace.map_or(Some(None), |trace| trace.map(Some))?,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use wayleave_scheme_api::{Descriptor, Kind, ParamValues, Parameter, Value as Setting};
+use wayleave_scheme_api::{Descriptor, ParamValues, Parameter, Value as Setting, ValueKind};
 use wayleave_topology::Network;
 
 use super::ends::read_host;
@@ -61,7 +61,7 @@ pub(crate) fn camel(name: &str) -> String {
     key
 }
 
-/// The parameter that may stand for all: the only one, or the only one that has to be given. Its value needs no key of its own.
+/// The parameter whose value may be given without its key: the only one, or the only required one.
 pub(crate) fn short(scheme: &Descriptor) -> Option<&'static Parameter> {
     let mut required = scheme.parameters.iter().filter(|parameter| !parameter.example.is_empty());
     match (scheme.parameters, required.next(), required.next()) {
@@ -140,7 +140,7 @@ fn read_value(
     network: Option<&Network>,
     problems: &mut Problems<'_>,
 ) -> Option<Setting> {
-    if let (Kind::Hundredths { .. }, Some(text)) = (parameter.kind, node.text())
+    if let (ValueKind::Hundredths { .. }, Some(text)) = (parameter.kind, node.text())
         && let Err(message) = parameter.kind.parse(text)
         && message.starts_with(|first: char| first.is_ascii_digit() || first == '-')
     {
@@ -150,14 +150,19 @@ fn read_value(
     read_kind(node, &parameter.kind, network, problems)
 }
 
-fn read_kind(node: &Node<'_>, kind: &Kind, network: Option<&Network>, problems: &mut Problems<'_>) -> Option<Setting> {
+fn read_kind(
+    node: &Node<'_>,
+    kind: &ValueKind,
+    network: Option<&Network>,
+    problems: &mut Problems<'_>,
+) -> Option<Setting> {
     match kind {
-        Kind::List(kind) => {
+        ValueKind::List(kind) => {
             let items = node.expect_list("values", problems)?;
             let items: Vec<_> = items.iter().map(|item| read_kind(item, kind, network, problems)).collect();
             items.into_iter().collect::<Option<_>>().map(Setting::List)
         }
-        Kind::ByService(kind) => {
+        ValueKind::ByService(kind) => {
             let Value::Mapping(entries) = &node.value else {
                 let message = || format!("values by services are expected here, not {}", node.description());
                 problems.report(ProblemKind::WrongType, node.span, message);
@@ -170,9 +175,9 @@ fn read_kind(node: &Node<'_>, kind: &Kind, network: Option<&Network>, problems: 
             }
             values.into_iter().collect::<Option<_>>().map(Setting::ByName)
         }
-        Kind::Host => read_host(node, network?, problems).map(Setting::Node),
-        Kind::Scheme(scheme) => read_parameters(node, scheme, network, problems).map(Setting::Scheme),
-        Kind::Word(words) => {
+        ValueKind::Host => read_host(node, network?, problems).map(Setting::Node),
+        ValueKind::Scheme(scheme) => read_parameters(node, scheme, network, problems).map(Setting::Scheme),
+        ValueKind::Word(words) => {
             let text = node.expect_text(problems)?;
             let known = words.iter().find(|word| word.word == text);
             if known.is_none() {
@@ -184,7 +189,7 @@ fn read_kind(node: &Node<'_>, kind: &Kind, network: Option<&Network>, problems: 
         kind => {
             let read = kind.parse(node.expect_text(problems)?);
             let read = read.and_then(|value| match (kind, &value) {
-                (Kind::Count { most, .. }, Setting::Count(count)) if count > most => {
+                (ValueKind::Count { most, .. }, Setting::Count(count)) if count > most => {
                     Err(format!("{count} is larger than the largest accepted, {most}"))
                 }
                 _ => Ok(value),

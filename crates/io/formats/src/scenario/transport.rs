@@ -1,6 +1,6 @@
 //! Transport of reliable flows.
 
-use wayleave_scenarios::{Congestion, Pacing, Transport};
+use wayleave_scenarios::{Congestion, Pacing, TransportConfig};
 use wayleave_schemes::transports::TRANSPORTS;
 
 use super::scalars::{small, unknown_word};
@@ -19,9 +19,9 @@ pub(crate) const CONGESTION: SchemeChoice =
 const PACING: [&str; 2] = ["off", "window"];
 
 /// Reads a transport: a congestion control, or a mapping; absent keys are as in `usual`.
-pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'_>) -> Option<Transport> {
+pub(super) fn read(node: &Node<'_>, usual: &TransportConfig, problems: &mut Problems<'_>) -> Option<TransportConfig> {
     if node.text().is_some() {
-        return Some(Transport { congestion: read_congestion(node, problems)?, ..usual.clone() });
+        return Some(TransportConfig { congestion: read_congestion(node, problems)?, ..usual.clone() });
     }
     let fields = Fields::read(node, &TRANSPORT, problems)?;
     let congestion =
@@ -32,7 +32,7 @@ pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'
     let first = fields.get("firstTimeout").map_or(Some(usual.first_timeout), |node| node.quantity(problems));
     let most = fields.get("maxWindow").map_or(Some(usual.max_window), |node| small(node, problems));
     let pacing = fields.get("pacing").map_or(Some(usual.pacing), |node| read_pacing(node, problems));
-    Some(Transport {
+    Some(TransportConfig {
         congestion: congestion?,
         mtu: mtu?,
         initial_window: initial?,

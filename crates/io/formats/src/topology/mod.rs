@@ -21,7 +21,7 @@ pub use named::Topology;
 
 use wayleave_topology::Network;
 
-use crate::document::{self, Kind};
+use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
@@ -55,7 +55,7 @@ pub fn read_topology(source: &Source) -> Result<Topology, InputErrors> {
 }
 
 fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<Topology> {
-    let document = document::read(source.text(), Kind::Topology, problems, |_, _| {})?;
+    let document = document::read(source.text(), DocumentKind::Topology, problems, |_, _| {})?;
     let spec = Fields::read(&document.spec, &TOPOLOGY_SPEC, problems)?;
     Some(Topology { name: document.name, network: read_spec(&spec, problems)? })
 }
@@ -77,7 +77,7 @@ pub(crate) fn read_spec(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> O
     classes::divide(network?, spec, problems)
 }
 
-/// Builds a topology from one line: `KIND:KEY=VALUE,...` with the keys of a builder in YAML; `hosts` stands for the
+/// Builds a topology from one line: `KIND:KEY=VALUE,...` with the keys of a builder in YAML; `hosts` means the
 /// hosts under each edge switch, leaf or switch, and `budgets` are joined by `+`. `testbed:NAME` is a testbed.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Contracts as a controller reads them: one alone or a file, with ends that are VMs, priority, times and match.
 
 use crate::common::{assert_problems, contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Match, Order, Priority, Protocol};
+use wayleave_contracts::{ContractRequest, Match, Priority, Protocol};
 use wayleave_formats::ProblemKind::{
     BadValue, Contradiction, DuplicateName, Empty, Impossible, MissingKey, Syntax, UnknownKey, UnknownName, WrongKind,
     WrongType,
@@ -33,11 +33,11 @@ impl VmLocations for Vms {
 
 const ADDRESS: Addressed<'static> = Addressed { tenant: Some("acme"), name: Some("ptp-1") };
 
-fn one(text: &str) -> Result<Order, InputErrors> {
+fn one(text: &str) -> Result<ContractRequest, InputErrors> {
     read_order(&Source::new("body", text), &star(), &Vms, Addressed::default())
 }
 
-fn addressed(text: &str) -> Result<Order, InputErrors> {
+fn addressed(text: &str) -> Result<ContractRequest, InputErrors> {
     read_order(&Source::new("body", text), &star(), &Vms, ADDRESS)
 }
 
@@ -56,7 +56,7 @@ const FULL: &str = r#"{"tenant": "acme", "name": "ptp-1", "from": "web", "to": "
  "destinationPort": 65535}, "protection": 2, "accounting": "frame", "minFrame": "64B", "maxFrame": "1500B"}"#;
 
 #[test]
-fn one_contract_alone_has_everything_that_was_written() {
+fn a_single_contract_has_all_written_values() {
     let order = one(FULL).unwrap_or_else(|errors| panic!("{errors}"));
     let star = star();
     assert_eq!((order.from(), order.to()), ("web", "db"));
@@ -75,14 +75,14 @@ fn one_contract_alone_has_everything_that_was_written() {
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn absent_keys_have_their_defaults() {
     let order = one(&terms("a")).unwrap();
-    assert_eq!(order, Order::plain(order.contract.clone(), &["h1", "h2"]));
+    assert_eq!(order, ContractRequest::plain(order.contract.clone(), &["h1", "h2"]));
     assert_eq!((order.priority.get(), order.tenant()), (50, None));
 }
 
 #[test]
-fn a_vm_comes_before_a_host_of_the_same_name() {
+fn a_vm_has_precedence_over_a_host_with_its_name() {
     let order = one(&terms("a").replace("h2", "h3")).unwrap();
     assert_eq!(order.as_latency().unwrap().to, star().find_node("h9").unwrap());
     // Another tenant has no such VM, and means the host.
@@ -95,7 +95,7 @@ fn a_vm_comes_before_a_host_of_the_same_name() {
 }
 
 #[test]
-fn the_address_of_a_request_says_what_the_text_leaves_out_and_must_not_be_contradicted() {
+fn the_address_of_a_request_supplies_absent_names_and_must_match_the_text() {
     let body = "{ from: web, to: db, rate: 1Mbit, burst: 1500B, deadline: 2ms }";
     let order = addressed(body).unwrap();
     assert_eq!((order.name(), order.tenant()), ("ptp-1", Some("acme")));
@@ -115,7 +115,7 @@ fn the_address_of_a_request_says_what_the_text_leaves_out_and_must_not_be_contra
 }
 
 #[test]
-fn errors_of_one_contract_have_line_column_and_the_word_that_was_meant() {
+fn errors_of_one_contract_have_line_column_and_a_suggestion() {
     let text = "{\n  \"name\": \"a\",\n  \"form\": \"h1\",\n  \"to\": \"h2\",\n  \"rate\": \"10mbps\",\n  \"burst\": \"1500B\",\n  \"deadline\": \"2ms\"\n}";
     assert_problems(
         one(text),
@@ -135,7 +135,7 @@ fn errors_of_one_contract_have_line_column_and_the_word_that_was_meant() {
 }
 
 #[test]
-fn a_text_that_is_no_contract_is_refused_with_what_is_expected() {
+fn a_text_that_is_no_contract_is_refused_with_the_expected_form() {
     assert_problems(one(""), &[(Empty, "1:1", "a contract is expected")]);
     assert_problems(one("null"), &[(Empty, "1:1", "a contract is expected")]);
     assert_problems(one("[1]"), &[(WrongType, "1:1", "a contract is expected here, not a list")]);
@@ -154,7 +154,7 @@ fn names_have_to_fit_into_addresses_for_a_controller_only() {
 }
 
 #[test]
-fn two_vms_on_one_host_are_said_to_be_there() {
+fn two_vms_on_one_host_are_reported() {
     let text = with("tenant: acme").replace("from: h1, to: h2", "from: web, to: mail");
     assert_problems(one(&text), &[(Impossible, "1:27", "web and mail are on the same host")]);
     assert_problems(one(&terms("a").replace("h2", "h1")), &[(Impossible, "1:26", "from and to are both h1")]);
@@ -194,7 +194,7 @@ fn priority_times_and_match_are_checked_by_plan_as_well() {
 }
 
 #[test]
-fn plan_leaves_out_what_only_a_controller_needs() {
+fn plan_ignores_keys_for_the_controller() {
     let plain = contracts(&contracts_yaml(&[&terms("a")])).unwrap();
     let more = with("priority: 7, starts: 2026-11-21T08:00:00Z, match: { protocol: 47 }");
     let list = contracts(&contracts_yaml(&[&more])).unwrap();
@@ -250,7 +250,7 @@ fn orders_are_read_back_as_they_were_written() {
         one(&with("route: [\"h1->s1:0\", \"s1->h2:3\"], match: { sourceAddress: \"fe80::1\" }, priority: 0")
             .replace("name: a", "name: b"))
         .unwrap(),
-        Order {
+        ContractRequest {
             matching: Some(Match { protocol: Some(Protocol::new(47)), ..Match::default() }),
             ..one(&terms("c")).unwrap()
         },
@@ -282,7 +282,7 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     assert_eq!(orders[1].labels.get("tier/1").map(String::as_str), Some("db"));
     let text = write_orders(&orders, &star, "x");
     assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
-    for (labels, said) in [
+    for (labels, messages) in [
         ("[app]", "not a mapping"),
         ("{ 'a b': c }", "`a b` is no key of a label"),
         ("{ a: 'b c' }", "the value of label a is none"),
@@ -290,7 +290,7 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
         ("{ a: [b] }", ""),
     ] {
         let errors = one(&with(&format!("labels: {labels}"))).unwrap_err().to_string();
-        assert!(errors.contains(said), "{labels}: {errors}");
+        assert!(errors.contains(messages), "{labels}: {errors}");
     }
     let many: Vec<String> = (0..17).map(|number| format!("l{number}: a")).collect();
     let errors = one(&with(&format!("labels: {{ {} }}", many.join(", ")))).unwrap_err().to_string();

@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use wayleave_contracts::{Accounting, Excess, LatencyContract};
 use wayleave_formats::{
-    GraphFormat, HostRule, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
+    GraphFormat, HostSelector, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
     write_graph, write_topology,
 };
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
@@ -192,12 +192,12 @@ proptest! {
     }
 
     #[test]
-    fn a_document_with_mistakes_is_read_or_refused_at_a_place_in_it(text in mutated()) {
+    fn a_document_with_errors_is_read_or_refused_at_a_place_in_it(text in mutated()) {
         check_everything(&text, &crate::common::star());
     }
 
     #[test]
-    fn a_document_that_was_cut_off_is_read_or_refused_at_a_place_in_it(text in cut()) {
+    fn a_truncated_document_is_read_or_refused_at_a_place_in_it(text in cut()) {
         check_everything(&text, &crate::common::star());
     }
 
@@ -217,7 +217,7 @@ proptest! {
             (GraphFormat::GraphMl, "x.graphml"),
         ] {
             let (text, _) = write_graph(&network, &called, format);
-            let options = ImportOptions { hosts: HostRule::None, ..ImportOptions::default() };
+            let options = ImportOptions { hosts: HostSelector::None, ..ImportOptions::default() };
             let read = read_network(&Source::new(file, text.clone()), &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
             prop_assert_eq!(&read.topology.name, &called, "{}", text);
             prop_assert_eq!(graph_of(&read.topology.network), graph_of(&network), "{}", text);
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn json_strings_mean_what_json_says(name in plain_text("\\PC{1,20}"), tenant in plain_text("\\PC{0,20}")) {
+    fn json_strings_have_their_json_meaning(name in plain_text("\\PC{1,20}"), tenant in plain_text("\\PC{0,20}")) {
         let contract = serde_json::json!({
             "name": name, "tenant": tenant, "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1kB", "deadline": "1ms",
         });

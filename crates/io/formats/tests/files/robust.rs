@@ -1,7 +1,7 @@
 //! Requirements on every reader for every text: a result, and positions inside the file.
 
 use wayleave_formats::{
-    Addressed, GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Source, kind_of, parse_builder,
+    Addressed, GraphFormat, HostSelector, ImportOptions, InputErrors, MAX_PROBLEMS, Source, kind_of, parse_builder,
     read_contracts, read_events, read_flow_sizes, read_hpcc_flows, read_hpcc_topology, read_htsim_flows,
     read_htsim_topology, read_network, read_order, read_orders, read_policy, read_port_network, read_scenario,
     read_tenants, read_topology, write_contracts, write_graph, write_order, write_orders, write_topology,
@@ -84,7 +84,7 @@ fn check_graphs(text: &str) {
         delay_from_places: true,
         rate_unit: Some(wayleave_formats::RateUnit::Mbit),
         delay_unit: Some(wayleave_formats::DelayUnit::Ms),
-        hosts: HostRule::Leaves,
+        hosts: HostSelector::Leaves,
         ..bare
     };
     for name in ["x", "x.gml", "x.graphml", "x.clab.yml"] {
@@ -102,7 +102,7 @@ fn check_graphs(text: &str) {
                     ];
                     for (format, name) in formats {
                         let again = Source::new(name, write_graph(&network, "again", format).0);
-                        let options = ImportOptions { hosts: HostRule::None, ..ImportOptions::default() };
+                        let options = ImportOptions { hosts: HostSelector::None, ..ImportOptions::default() };
                         // A topology document may have no nodes at all; a graph needs some.
                         if network.nodes().len() > 0 {
                             let read =

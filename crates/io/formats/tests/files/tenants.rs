@@ -5,7 +5,7 @@ use wayleave_contracts::{Quota, VmPlacement};
 use wayleave_formats::ProblemKind::{
     BadValue, DuplicateName, Impossible, MissingKey, UnknownKey, WrongKind, WrongType,
 };
-use wayleave_formats::{InputErrors, Kind, Source, TenantList, kind_of, read_tenants};
+use wayleave_formats::{DocumentKind, InputErrors, Source, TenantList, kind_of, read_tenants};
 use wayleave_units::{Bytes, Rate};
 
 /// A document with this spec, which begins on line 4.
@@ -14,10 +14,10 @@ fn read(spec: &str) -> Result<TenantList, InputErrors> {
 }
 
 #[test]
-fn the_example_means_what_it_says() {
+fn the_example_has_the_documented_values() {
     let path = format!("{}/../../../schemas/examples/tenants.yaml", env!("CARGO_MANIFEST_DIR"));
     let source = Source::read(path).unwrap();
-    assert_eq!(kind_of(&source), Some(Kind::Tenants));
+    assert_eq!(kind_of(&source), Some(DocumentKind::Tenants));
     let list = read_tenants(&source).unwrap_or_else(|errors| panic!("{errors}"));
     let quotas: Vec<Quota> = list.tenants().map(|tenant| tenant.quota).collect();
     let acme = Quota { rate: Some(Rate::from_gbit(10)), burst: Some(Bytes::new(1_000_000)), contracts: Some(1000) };
@@ -46,7 +46,7 @@ fn lists_may_be_absent() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_place() {
+fn errors_are_reported_at_their_place() {
     assert_problems(read("  tenants: [ { name: ACME } ]"), &[(BadValue, "4:22", "[a-z0-9-]")]);
     assert_problems(read("  tenants: [ { quota: {} } ]"), &[(MissingKey, "4:14", "needs the key \"name\"")]);
     assert_problems(read("  tenants: [ { name: a, quota: { rat: 1Gbit } } ]"), &[(UnknownKey, "4:34", "\"rate\"")]);
@@ -78,7 +78,7 @@ fn names_are_unique_among_tenants_and_among_the_vms_of_a_tenant() {
 }
 
 #[test]
-fn a_problem_says_which_tenant_or_vm_it_is_in() {
+fn a_problem_names_its_tenant_or_vm() {
     let errors = read("  vms: [ { name: a, host: h1 }, { name: b } ]").unwrap_err();
     assert_eq!(errors.problems()[0].context(), Some("VM 2"));
 }

@@ -1,8 +1,8 @@
 //! The area between the axes: positions of values, and the shapes drawn there.
 
-use super::{Dot, HEIGHT, Join, LEFT, Line, MARK, Plot, RIGHT, Style, path};
-use crate::markup::Element;
-use crate::svg::{self, Anchor, Area, Point, number};
+use super::{Dot, HEIGHT, Join, LEFT, MARK, Plot, PlotLine, RIGHT, Style, path};
+use crate::markup::MarkupElement;
+use crate::svg::{self, Anchor, Area, Position, number};
 
 /// Maximum distance of marks drawn side by side.
 const MAX_APART: f64 = 16.0;
@@ -29,44 +29,52 @@ impl Frame<'_> {
     }
 
     /// Ranges, behind everything else.
-    pub(super) fn bands(&self) -> Vec<Element> {
+    pub(super) fn bands(&self) -> Vec<MarkupElement> {
         let band = |band: &super::Band| {
             let (low, high) = (self.y(band.low), self.y(band.high));
-            svg::rect(Area { at: Point { x: LEFT, y: high }, width: self.right() - LEFT, height: low - high }, "band")
+            svg::rect(
+                Area { at: Position { x: LEFT, y: high }, width: self.right() - LEFT, height: low - high },
+                "band",
+            )
         };
         self.plot.bands.iter().map(band).collect()
     }
 
     /// Returns the rules with their values, and the name of the axis to the right.
-    pub(super) fn grid(&self) -> Vec<Element> {
+    pub(super) fn grid(&self) -> Vec<MarkupElement> {
         let bottom = self.top + HEIGHT;
         let (left, right) = (LEFT, self.right());
         let mut parts = Vec::new();
         for (&mark, text) in self.plot.y.marks.iter().zip(&self.plot.y_marks) {
             let y = self.y(mark);
-            parts.push(svg::line(Point { x: left, y }, Point { x: right, y }, 1.0, "rule"));
-            parts.push(svg::text(Point { x: left - 8.0, y: y + 4.0 }, Anchor::End, "quiet", text));
+            parts.push(svg::line(Position { x: left, y }, Position { x: right, y }, 1.0, "rule"));
+            parts.push(svg::text(Position { x: left - 8.0, y: y + 4.0 }, Anchor::End, "quiet", text));
         }
         let texts = self.plot.x_texts();
         for (&mark, lines) in self.plot.x.marks.iter().zip(&texts) {
             let x = self.x(mark);
             // The rule separates marks drawn side by side from those at the next place.
             let rule = if self.plot.join == Join::Apart { x + self.plot.place() / 2.0 } else { x };
-            parts.push(svg::line(Point { x: rule, y: self.top }, Point { x: rule, y: bottom + 4.0 }, 1.0, "rule"));
+            parts.push(svg::line(
+                Position { x: rule, y: self.top },
+                Position { x: rule, y: bottom + 4.0 },
+                1.0,
+                "rule",
+            ));
             // A centred last text would exceed the figure.
             let (at, anchor) = if x > right - 12.0 { (self.plot.width, Anchor::End) } else { (x, Anchor::Middle) };
             for (index, text) in lines.iter().enumerate() {
                 let y = bottom + 18.0 + MARK * index as f64;
-                parts.push(svg::text(Point { x: at, y }, anchor, "quiet", text));
+                parts.push(svg::text(Position { x: at, y }, anchor, "quiet", text));
             }
         }
         let below = MARK * texts.iter().map(Vec::len).max().unwrap_or(1).saturating_sub(1) as f64;
-        let middle = Point { x: f64::midpoint(left, right), y: bottom + 38.0 + below };
+        let middle = Position { x: f64::midpoint(left, right), y: bottom + 38.0 + below };
         parts.push(svg::text(middle, Anchor::Middle, "quiet", &self.plot.x_name));
         parts
     }
 
-    pub(super) fn line(&self, index: usize, line: &Line) -> Vec<Element> {
+    pub(super) fn line(&self, index: usize, line: &PlotLine) -> Vec<MarkupElement> {
         let mut parts = Vec::new();
         if !matches!(self.plot.join, Join::Apart | Join::Marks) {
             parts.push(path(&self.path(line), &self.plot.style(index).class("line")));
@@ -77,7 +85,7 @@ impl Frame<'_> {
         parts
     }
 
-    fn path(&self, line: &Line) -> String {
+    fn path(&self, line: &PlotLine) -> String {
         let mut d = String::new();
         for (position, dot) in line.points.iter().enumerate() {
             let (x, y) = (number(self.x(dot.x)), number(self.y(dot.y)));
@@ -101,7 +109,7 @@ impl Frame<'_> {
     }
 
     /// A mark, the bar of its spread, and that of its interval.
-    fn dot(&self, index: usize, dot: &Dot) -> Vec<Element> {
+    fn dot(&self, index: usize, dot: &Dot) -> Vec<MarkupElement> {
         let (x, y) = (self.x(dot.x) + self.aside(index), self.y(dot.y));
         let style = self.plot.style(index);
         let mut parts = Vec::new();
@@ -115,14 +123,14 @@ impl Frame<'_> {
             let d = format!("M{} {} V{}", number(x), number(self.y(low)), number(self.y(high)));
             parts.push(path(&d, &style.class("interval")));
         }
-        parts.push(mark(style, Point { x, y }));
+        parts.push(mark(style, Position { x, y }));
         parts
     }
 }
 
 /// Returns the mark of a line: another shape for each, for readers who see no colours.
-pub(super) fn mark(style: Style, at: Point) -> Element {
-    let Point { x, y } = at;
+pub(super) fn mark(style: Style, at: Position) -> MarkupElement {
+    let Position { x, y } = at;
     let polygon = |corners: &[(f64, f64)]| {
         let corners = corners.iter().map(|(dx, dy)| format!("{} {}", number(x + dx), number(y + dy)));
         format!("M{} Z", corners.collect::<Vec<_>>().join(" L"))

@@ -12,8 +12,8 @@ mod frame;
 
 use axis::Axis;
 
-use crate::markup::Element;
-use crate::svg::Point;
+use crate::markup::MarkupElement;
+use crate::svg::Position;
 
 /// A figure's usual width; narrow enough to be read on a phone, where it is scaled down a little.
 pub const WIDTH: f64 = 460.0;
@@ -62,7 +62,7 @@ pub enum Join {
 
 /// One line.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct PlotLine {
     /// In the legend.
     pub name: String,
     /// From left to right.
@@ -128,7 +128,7 @@ pub struct Plot {
     /// Form of the lines.
     pub join: Join,
     /// [`MAX_LINES`] at most are drawn.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
     /// The colour, dashes and mark of each line, by number; empty: as they come.
     pub styles: Vec<usize>,
 }
@@ -157,10 +157,10 @@ impl Plot {
     }
 
     /// Returns the position of a legend entry: in one column, or in two if there are many short entries.
-    fn legend_at(&self, index: usize) -> Point {
+    fn legend_at(&self, index: usize) -> Position {
         let rows = self.legend_rows();
         let column = (index / rows) as f64;
-        Point { x: column * self.width / 2.0, y: self.legend_top() + LEGEND * (index % rows) as f64 }
+        Position { x: column * self.width / 2.0, y: self.legend_top() + LEGEND * (index % rows) as f64 }
     }
 
     fn legend_rows(&self) -> usize {
@@ -194,7 +194,7 @@ impl Plot {
         (self.width - LEFT - RIGHT) / self.x_marks.len().max(1) as f64
     }
 
-    fn drawn(&self) -> &[Line] {
+    fn drawn(&self) -> &[PlotLine] {
         &self.lines[..self.lines.len().min(MAX_LINES)]
     }
 }
@@ -237,8 +237,8 @@ fn in_lines(text: &str, behind: char, most: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn path(d: &str, class: &str) -> Element {
-    Element::new("path").class(class).with("d", d)
+fn path(d: &str, class: &str) -> MarkupElement {
+    MarkupElement::new("path").class(class).with("d", d)
 }
 
 /// Cuts a text to at most `most` characters.
@@ -255,7 +255,8 @@ mod tests {
     use crate::svg::number;
 
     fn plot(title: &str, lines: usize, marks: &[&str]) -> Plot {
-        let line = |at: usize| Line { name: format!("line {at}"), points: vec![Dot::at(0.0, 1.0), Dot::at(1.0, 2.0)] };
+        let line =
+            |at: usize| PlotLine { name: format!("line {at}"), points: vec![Dot::at(0.0, 1.0), Dot::at(1.0, 2.0)] };
         let places: Vec<f64> = (0..marks.len()).map(|at| at as f64).collect();
         Plot {
             id: "p".to_owned(),
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_title_has_several_lines_and_none_is_wider_than_the_figure() {
+    fn a_long_title_is_wrapped_to_the_width_of_the_figure() {
         let title = "What tenants get under PicNIC'+WCC+Clove, gap 200 us, first seed";
         let plots = [plot("Short", 1, &["a"]), plot(title, 1, &["a"])];
         assert_eq!(plots[1].titles().join(" "), title);
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn names_below_the_axis_are_parted_before_they_are_cut() {
+    fn names_below_the_axis_are_wrapped_before_they_are_cut() {
         let marks =
             ["without MongoDB", "PicNIC'+WCC+Clove", "uFAB", "a", "ElasticSwitch+Clove", "unbreakable-as-it-is"];
         let plot = plot("t", 1, &marks);

@@ -1,10 +1,10 @@
 //! Figures of a run of the simulator.
 
-use crate::markup::Element;
+use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
 use crate::plot::bars::bars;
-use crate::plot::{Dot, Join, Line, MAX_LINES, Plot, WIDTH};
-use crate::scale::Share;
+use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, WIDTH};
+use crate::scale::ShareOfWhole;
 use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, TrafficResult};
 use crate::sim::summary::{SHORTFALLS, busiest};
 use crate::sim::text;
@@ -15,7 +15,7 @@ const SHOWN_RANGE: f64 = 1e5;
 const LINKS: usize = 12;
 
 /// Distributions of times, one line each.
-fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distribution)>) -> Option<Element> {
+fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distribution)>) -> Option<MarkupElement> {
     let known: Vec<_> = named.into_iter().filter(|(_, of)| !of.cdf.is_empty() && of.max > 0).collect();
     let lowest =
         known.iter().flat_map(|(_, of)| of.cdf.iter().map(|point| point.0)).filter(|&value| value > 0).min()?;
@@ -25,13 +25,13 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
     let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE).max(1e3);
     let x = Axis::logarithmic(lowest, highest as f64);
     let y = Axis::linear(1.0);
-    let says = |(name, of): &(String, &Distribution)| {
+    let describe = |(name, of): &(String, &Distribution)| {
         format!("{name}: median {}, p99 {}, maximum {}.", text::time(of.p50), text::time(of.p99), text::time(of.max))
     };
     let plot = Plot {
         id: id.to_owned(),
         title: title.to_owned(),
-        description: known.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
@@ -40,7 +40,7 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
         width: WIDTH,
         styles: Vec::new(),
         join: Join::Steps,
-        lines: known.into_iter().take(MAX_LINES).map(|(name, of)| Line { name, points: points(of) }).collect(),
+        lines: known.into_iter().take(MAX_LINES).map(|(name, of)| PlotLine { name, points: points(of) }).collect(),
         x,
         y,
     };
@@ -52,19 +52,19 @@ fn points(of: &Distribution) -> Vec<Dot> {
 }
 
 /// Packet delays by traffic.
-pub fn delays(run: &RunResult) -> Option<Element> {
+pub fn delays(run: &RunResult) -> Option<MarkupElement> {
     let named = run.traffic.iter().filter_map(|traffic| Some((traffic.name.clone(), traffic.delay_ps.as_ref()?)));
     distributions("delays", "Packet delay", "from release to reception of the last bit", named.collect())
 }
 
 /// Completion times by traffic.
-pub fn completions(run: &RunResult) -> Option<Element> {
+pub fn completions(run: &RunResult) -> Option<MarkupElement> {
     let named = run.traffic.iter().filter_map(|traffic| Some((traffic.name.clone(), traffic.completion_ps.as_ref()?)));
     distributions("completions", "Flow completion time", "from the first to the last byte", named.collect())
 }
 
 /// Waits in the queues with the longest ones.
-pub fn waits(run: &RunResult) -> Option<Element> {
+pub fn waits(run: &RunResult) -> Option<MarkupElement> {
     let mut queues: Vec<(&QueueResult, &Distribution)> = run
         .queues
         .iter()
@@ -77,30 +77,30 @@ pub fn waits(run: &RunResult) -> Option<Element> {
 }
 
 /// The slowdown by decade of size, of each traffic.
-pub fn slowdowns(run: &RunResult) -> Vec<Element> {
+pub fn slowdowns(run: &RunResult) -> Vec<MarkupElement> {
     let finite = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
     finite.take(MAX_LINES).enumerate().filter_map(|(index, traffic)| slowdown(index, traffic)).collect()
 }
 
-fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
+fn slowdown(index: usize, traffic: &TrafficResult) -> Option<MarkupElement> {
     let known: Vec<(String, &Distribution)> = traffic
         .sizes
         .iter()
         .filter_map(|size| Some((text::size(size.most_bytes), size.slowdown_thousandths.as_ref()?)))
         .collect();
     let highest = known.iter().map(|(_, of)| of.p99).max()?;
-    let line = |name: &str, value: fn(&Distribution) -> f64| Line {
+    let line = |name: &str, value: fn(&Distribution) -> f64| PlotLine {
         name: name.to_owned(),
         points: known.iter().enumerate().map(|(at, (_, of))| Dot::at(at as f64, value(of) / 1e3)).collect(),
     };
     let y = Axis::logarithmic(1.0, highest as f64 / 1e3);
-    let says = |(size, of): &(String, &Distribution)| {
+    let describe = |(size, of): &(String, &Distribution)| {
         format!("Up to {size}: mean {}, p99 {}.", text::slowdown(of.mean), text::slowdown(of.p99 as f64))
     };
     let plot = Plot {
         id: format!("slowdown-{index}"),
         title: format!("Slowdown by size: {}", traffic.name),
-        description: known.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
         x: Axis::exactly(0.0, known.len() as f64 - 1.0, (0..known.len()).map(|at| at as f64).collect()),
         x_marks: known.iter().map(|(size, _)| size.clone()).collect(),
         x_name: "flow size, up to".to_owned(),
@@ -117,7 +117,7 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
 }
 
 /// Throughput over time, where it is recorded.
-pub fn throughput(run: &RunResult) -> Option<Element> {
+pub fn throughput(run: &RunResult) -> Option<MarkupElement> {
     let known: Vec<_> =
         run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.throughput.as_ref()?))).collect();
     let of = |interval_ps: u64, bytes: &[u64]| {
@@ -130,9 +130,9 @@ pub fn throughput(run: &RunResult) -> Option<Element> {
         };
         bytes.iter().enumerate().map(rate).collect::<Vec<_>>()
     };
-    let lines: Vec<Line> = known
+    let lines: Vec<PlotLine> = known
         .iter()
-        .map(|(name, series)| Line {
+        .map(|(name, series)| PlotLine {
             name: (*name).clone(),
             points: of(series.interval_ps, &series.bytes)
                 .into_iter()
@@ -145,7 +145,7 @@ pub fn throughput(run: &RunResult) -> Option<Element> {
 }
 
 /// Round trips over time, where they are recorded.
-pub fn round_trips(run: &RunResult) -> Option<Element> {
+pub fn round_trips(run: &RunResult) -> Option<MarkupElement> {
     let known: Vec<_> =
         run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.round_trips.as_ref()?))).collect();
     let points = |times: &TimesResult| {
@@ -154,20 +154,20 @@ pub fn round_trips(run: &RunResult) -> Option<Element> {
         let came = times.p99_ps.iter().zip(&times.count).enumerate().filter(|(_, (_, count))| **count > 0);
         came.map(|(at, (&time, _))| Dot::at(middle(at), time as f64)).collect()
     };
-    let lines = known.iter().map(|(name, times)| Line { name: (*name).clone(), points: points(times) }).collect();
+    let lines = known.iter().map(|(name, times)| PlotLine { name: (*name).clone(), points: points(times) }).collect();
     let interval = text::time(known.first()?.1.interval_ps);
     let x_name = format!("time; p99 of each {interval}");
     over_time(run, ("round-trips", "Round-trip time"), &x_name, lines, text::mean_time)
 }
 
 /// Returns the shortfall of guarantees over time, if it is recorded: of each service, at all machines together.
-pub fn missed(run: &RunResult) -> Option<Element> {
+pub fn missed(run: &RunResult) -> Option<MarkupElement> {
     let services = run.sharing.iter().flat_map(|sharing| &sharing.services);
     let mut interval = None;
     let mut lines = Vec::new();
-    for (service, (way, of)) in
-        services.flat_map(|service| ["sending", "receiving"].into_iter().zip(SHORTFALLS).map(move |way| (service, way)))
-    {
+    for (service, (direction, of)) in services.flat_map(|service| {
+        ["sending", "receiving"].into_iter().zip(SHORTFALLS).map(move |direction| (service, direction))
+    }) {
         let mut sum: Vec<u64> = Vec::new();
         for series in service.machines.iter().filter_map(|share| of(share)).map(|shortfall| &shortfall.missed) {
             interval = Some(series.interval_ps);
@@ -178,7 +178,7 @@ pub fn missed(run: &RunResult) -> Option<Element> {
         let dot = |(at, &bytes): (usize, &u64)| Dot::at((at as f64 + 0.5) * length, bytes as f64 * 8e12 / length);
         if sum.iter().any(|&bytes| bytes > 0) {
             let points = sum.iter().enumerate().map(dot).collect();
-            lines.push(Line { name: format!("{}, {way}", service.name), points });
+            lines.push(PlotLine { name: format!("{}, {direction}", service.name), points });
         }
     }
     lines.truncate(MAX_LINES);
@@ -187,7 +187,7 @@ pub fn missed(run: &RunResult) -> Option<Element> {
 }
 
 /// Returns the backlog of the links with the longest queues, if it is recorded.
-pub fn backlogs(run: &RunResult) -> Option<Element> {
+pub fn backlogs(run: &RunResult) -> Option<MarkupElement> {
     let most = |levels: &crate::sim::result::LevelsResult| levels.most_bytes.iter().copied().max().unwrap_or(0);
     let mut known: Vec<_> = run.links.iter().filter_map(|link| Some((&link.link, link.backlog.as_ref()?))).collect();
     known.sort_by_key(|(_, levels)| std::cmp::Reverse(most(levels)));
@@ -196,7 +196,7 @@ pub fn backlogs(run: &RunResult) -> Option<Element> {
         let middle = |at: usize| (at as f64 + 0.5) * levels.interval_ps as f64;
         levels.most_bytes.iter().enumerate().map(|(at, &bytes)| Dot::at(middle(at), bytes as f64)).collect()
     };
-    let lines = known.iter().map(|(name, levels)| Line { name: (*name).clone(), points: points(levels) }).collect();
+    let lines = known.iter().map(|(name, levels)| PlotLine { name: (*name).clone(), points: points(levels) }).collect();
     let interval = text::time(known.first()?.1.interval_ps);
     let x_name = format!("time; maximum in each {interval}");
     over_time(run, ("backlogs", "Queue depth"), &x_name, lines, |bytes| text::size(bytes as u64))
@@ -206,9 +206,9 @@ fn over_time(
     run: &RunResult,
     (id, title): (&str, &str),
     x_name: &str,
-    lines: Vec<Line>,
+    lines: Vec<PlotLine>,
     show: fn(f64) -> String,
-) -> Option<Element> {
+) -> Option<MarkupElement> {
     let values = || lines.iter().flat_map(|line| line.points.iter().map(|dot| dot.y));
     let highest = values().reduce(f64::max).filter(|&highest| highest > 0.0)?;
     let (x, y) = (Axis::between(0.0, run.simulated_ns as f64 * 1e3), Axis::linear(highest));
@@ -232,12 +232,12 @@ fn over_time(
 }
 
 /// The busiest links.
-pub fn links(run: &RunResult) -> Option<Element> {
+pub fn links(run: &RunResult) -> Option<MarkupElement> {
     let rows: Vec<_> = busiest(run, LINKS)
         .into_iter()
-        .map(|link| (link.link.clone(), Share::of(link.utilisation, 1.0), text::share(link.utilisation)))
+        .map(|link| (link.link.clone(), ShareOfWhole::of(link.utilisation, 1.0), text::share(link.utilisation)))
         .collect();
-    let says = |(name, _, share): &(String, Share, String)| format!("{name}: {share}.");
-    let description = rows.iter().map(says).collect::<Vec<_>>().join(" ");
+    let describe = |(name, _, share): &(String, ShareOfWhole, String)| format!("{name}: {share}.");
+    let description = rows.iter().map(describe).collect::<Vec<_>>().join(" ");
     (!rows.is_empty()).then(|| bars("links", "Busiest links", &description, &rows))
 }

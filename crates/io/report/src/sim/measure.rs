@@ -1,6 +1,6 @@
 //! Main figures of a traffic, and their spread over the seeds of a sweep.
 
-use super::result::{Parameter, RunResult, TrafficResult};
+use super::result::{RunResult, SweepParameter, TrafficResult};
 use super::text;
 
 /// One main figure.
@@ -46,7 +46,7 @@ impl Measure {
             Self::TailTime if has_completions => "p99 completion time",
             Self::TailTime => "p99 packet delay",
             Self::TailSlowdown => "p99 slowdown",
-            Self::TailRoundTrip => "p99 round trip",
+            Self::TailRoundTrip => "p99 round-trip time",
             Self::Goodput => "goodput",
             Self::Lost => "packets lost",
         }
@@ -65,7 +65,7 @@ impl Measure {
 
 /// A figure over several seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct SeedSpread {
     /// Over the seeds.
     pub mean: f64,
     /// Of any seed.
@@ -74,7 +74,7 @@ pub struct Spread {
     pub highest: f64,
 }
 
-impl Spread {
+impl SeedSpread {
     /// `None` without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let sum: f64 = values.iter().sum();
@@ -88,7 +88,7 @@ impl Spread {
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
     /// Parameters that the sweep gave to all of them.
-    pub parameters: &'a [Parameter],
+    pub parameters: &'a [SweepParameter],
     /// The complete ones.
     pub runs: Vec<&'a RunResult>,
 }
@@ -107,11 +107,11 @@ impl<'a> Group<'a> {
     }
 
     /// A figure of the traffic of a name.
-    pub fn spread(&self, traffic: &str, measure: Measure) -> Option<Spread> {
+    pub fn spread(&self, traffic: &str, measure: Measure) -> Option<SeedSpread> {
         let find = |run: &&RunResult| {
             run.traffic.iter().find(|known| known.name == traffic).and_then(|known| measure.of(known))
         };
-        Spread::of(&self.runs.iter().filter_map(find).collect::<Vec<_>>())
+        SeedSpread::of(&self.runs.iter().filter_map(find).collect::<Vec<_>>())
     }
 }
 
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_holds_mean_and_ends() {
-        assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Some(Spread { mean: 2.0, lowest: 1.0, highest: 3.0 }));
-        assert_eq!(Spread::of(&[]), None);
+    fn a_spread_has_mean_minimum_and_maximum() {
+        assert_eq!(SeedSpread::of(&[3.0, 1.0, 2.0]), Some(SeedSpread { mean: 2.0, lowest: 1.0, highest: 3.0 }));
+        assert_eq!(SeedSpread::of(&[]), None);
     }
 }

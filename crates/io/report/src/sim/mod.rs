@@ -19,7 +19,7 @@ pub mod sweep;
 pub mod tables;
 pub mod text;
 
-use crate::markup::Element;
+use crate::markup::MarkupElement;
 use crate::{palette, svg};
 use result::RunResult;
 
@@ -35,11 +35,11 @@ impl RunResult {
 }
 
 /// Returns a figure outside of a page, with its colours, as the text of an SVG file.
-pub fn alone(figure: Element) -> String {
-    let ground = format!(
+pub fn alone(figure: MarkupElement) -> String {
+    let background = format!(
         "svg.figure {{ background: {}; }}\n@media screen and (prefers-color-scheme: dark) {{ svg.figure {{ background: {}; }} }}\n",
         palette::PAPER.light,
         palette::PAPER.dark
     );
-    svg::file(&figure.child(Element::new("style").text(palette::stylesheet() + &ground)))
+    svg::file(&figure.child(MarkupElement::new("style").text(palette::stylesheet() + &background)))
 }

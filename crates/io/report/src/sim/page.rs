@@ -1,7 +1,7 @@
 //! `report.html`: one file with everything in it, for light and dark screens, for phones and for paper.
 
 use super::{figures, sweep, tables};
-use crate::markup::Element;
+use crate::markup::MarkupElement;
 use crate::palette;
 use crate::sim::measure::Measure;
 use crate::sim::result::RunResult;
@@ -11,15 +11,15 @@ use crate::sim::text;
 /// A scenario that is longer is not a text that anybody reads in a report.
 const MAX_SOURCE: usize = 200_000;
 
-fn new(name: &'static str) -> Element {
-    Element::new(name)
+fn new(name: &'static str) -> MarkupElement {
+    MarkupElement::new(name)
 }
 
-fn section(title: &str, children: impl IntoIterator<Item = Element>) -> Element {
+fn section(title: &str, children: impl IntoIterator<Item = MarkupElement>) -> MarkupElement {
     new("section").child(new("h2").text(title)).children(children)
 }
 
-fn paragraph(text: impl Into<String>) -> Element {
+fn paragraph(text: impl Into<String>) -> MarkupElement {
     new("p").text(text)
 }
 
@@ -61,17 +61,17 @@ pub fn render(batch: &Runs<'_>, results: &[RunResult], command: &str) -> String 
     format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
 }
 
-fn headlines(tiles: impl IntoIterator<Item = (String, String)>) -> Element {
+fn headlines(tiles: impl IntoIterator<Item = (String, String)>) -> MarkupElement {
     let tile =
         |(figure, text): (String, String)| new("div").child(new("strong").text(figure)).child(new("span").text(text));
     new("div").class("headlines").children(tiles.into_iter().map(tile))
 }
 
-fn partial(text: impl Into<String>) -> Element {
+fn partial(text: impl Into<String>) -> MarkupElement {
     paragraph(text).class("partial")
 }
 
-fn run_opening(run: &RunResult) -> Vec<Element> {
+fn run_opening(run: &RunResult) -> Vec<MarkupElement> {
     let mut parts = vec![paragraph(format!("{}.", about(run)))];
     if !run.is_complete() {
         parts.push(partial(
@@ -100,12 +100,12 @@ fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
     tiles
 }
 
-fn plots(figures: impl IntoIterator<Item = Element>) -> Option<Element> {
-    let figures: Vec<Element> = figures.into_iter().map(|figure| new("figure").child(figure)).collect();
+fn plots(figures: impl IntoIterator<Item = MarkupElement>) -> Option<MarkupElement> {
+    let figures: Vec<MarkupElement> = figures.into_iter().map(|figure| new("figure").child(figure)).collect();
     (!figures.is_empty()).then(|| new("div").class("plots").children(figures))
 }
 
-fn run_sections(run: &RunResult) -> Vec<Element> {
+fn run_sections(run: &RunResult) -> Vec<MarkupElement> {
     let how_exact = "Means, minima and maxima are exact. Percentiles are rounded up, by less than 6.25 %.";
     let mut sections = vec![section(
         "Traffic and delays",
@@ -135,7 +135,7 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
     sections
 }
 
-fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<Element> {
+fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<MarkupElement> {
     let complete = results.iter().filter(|run| run.is_complete()).count();
     let what = if batch.parameters.is_empty() { "the seed".to_owned() } else { batch.parameters.join(", ") };
     let all = batch.planned;
@@ -157,7 +157,7 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<Element> {
     parts
 }
 
-fn sweep_sections(results: &[RunResult]) -> Vec<Element> {
+fn sweep_sections(results: &[RunResult]) -> Vec<MarkupElement> {
     let mut sections = Vec::new();
     let left_out = sweep::lines_left_out(results);
     let note = (left_out > 0).then(|| paragraph(format!("{left_out} more lines are not drawn; the table lists all.")));
@@ -174,7 +174,7 @@ fn sweep_sections(results: &[RunResult]) -> Vec<Element> {
 }
 
 /// The file that was run, folded.
-fn input(batch: &Runs<'_>) -> Element {
+fn input(batch: &Runs<'_>) -> MarkupElement {
     let fold = |name: &str, text: &str| {
         let code = match text.len() <= MAX_SOURCE {
             true => new("pre").child(new("code").text(text)),
@@ -186,9 +186,9 @@ fn input(batch: &Runs<'_>) -> Element {
 }
 
 /// Returns the version, the inputs and the command that produced the page.
-fn provenance(batch: &Runs<'_>, results: &[RunResult], command: &str) -> Element {
+fn provenance(batch: &Runs<'_>, results: &[RunResult], command: &str) -> MarkupElement {
     let mut list = new("dl");
-    let mut add = |name: &str, value: Element| {
+    let mut add = |name: &str, value: MarkupElement| {
         let parts = [new("dt").text(name), new("dd").child(value)];
         list = std::mem::replace(&mut list, new("dl")).children(parts);
     };

@@ -17,7 +17,7 @@ pub struct RunResult {
     /// The name of its scenario.
     pub scenario: String,
     /// Parameters that the sweep gave to the run.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<SweepParameter>,
     /// Of its random numbers.
     pub seed: u64,
     /// FNV-1a of the scenario file and of every file that it names, in hexadecimal digits.
@@ -25,7 +25,7 @@ pub struct RunResult {
     /// The command that runs it again.
     pub replay: String,
     /// End of the run: complete or not.
-    pub ending: RunEnd,
+    pub ending: ReportedEnd,
     /// Requested simulated time.
     pub duration_ns: u64,
     /// Simulated time that was reached.
@@ -185,7 +185,7 @@ pub struct ShortfallResult {
 
 /// A parameter of a sweep, and its value in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct SweepParameter {
     /// The path into `spec`.
     pub path: String,
     /// As it is written.
@@ -195,7 +195,7 @@ pub struct Parameter {
 /// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum RunEnd {
+pub enum ReportedEnd {
     /// Its time was over.
     Complete,
     /// The run was stopped: its figures cover the time until then.
@@ -443,7 +443,7 @@ pub struct Distribution {
 impl RunResult {
     /// Returns `true` if the run is complete.
     pub fn is_complete(&self) -> bool {
-        self.ending == RunEnd::Complete
+        self.ending == ReportedEnd::Complete
     }
 
     /// Returns the parts that a table of many runs needs; the rest stays in the run's file.

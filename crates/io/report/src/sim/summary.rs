@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, Table};
 use wayleave_explain::human::count;
-use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::table::{TableLayout, plain_table, write_table};
 
-use super::measure::{Group, Measure, Spread, traffic_names};
+use super::measure::{Group, Measure, SeedSpread, traffic_names};
 use super::result::{
-    Distribution, DivisionResult, ForwardResult, RunEnd, RunResult, ServiceResult, ShareResult, SharingResult,
+    Distribution, DivisionResult, ForwardResult, ReportedEnd, RunResult, ServiceResult, ShareResult, SharingResult,
     ShortfallResult, SizeResult, TrafficKind, TrafficResult,
 };
 use super::text;
@@ -24,7 +24,7 @@ pub const SHORTFALLS: [fn(&ShareResult) -> Option<&ShortfallResult>; 2] =
 const MAX_NAME: usize = 28;
 
 /// Prints a single run.
-pub fn write_run(out: &mut impl Write, run: &RunResult, layout: Layout) -> io::Result<()> {
+pub fn write_run(out: &mut impl Write, run: &RunResult, layout: TableLayout) -> io::Result<()> {
     writeln!(out, "{}: {}", run.scenario, about(run))?;
     if let Some(forward) = &run.forward {
         writeln!(out, "{}", forwarded(forward))?;
@@ -85,7 +85,7 @@ fn forwarded(forward: &ForwardResult) -> String {
 }
 
 /// Flows by decade of their size, where there is more than one.
-fn write_sizes(out: &mut impl Write, layout: Layout, flows: &[&TrafficResult]) -> io::Result<()> {
+fn write_sizes(out: &mut impl Write, layout: TableLayout, flows: &[&TrafficResult]) -> io::Result<()> {
     let several: Vec<_> = flows.iter().filter(|traffic| traffic.sizes.len() > 1).collect();
     if several.is_empty() {
         return Ok(());
@@ -132,7 +132,12 @@ pub fn missed_cell(missed: Option<(u64, u64)>) -> String {
 }
 
 /// Writes the bandwidth of services: at all machines together, and at the racks' links to other switches.
-fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing: &SharingResult) -> io::Result<()> {
+fn write_sharing(
+    out: &mut impl Write,
+    layout: TableLayout,
+    run: &RunResult,
+    sharing: &SharingResult,
+) -> io::Result<()> {
     let seconds = run.counted_ns as f64 / 1e9;
     let rate = |bytes: u64| text::rate(if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 });
     let sum = |shares: &[ShareResult], of: fn(&ShareResult) -> u64| shares.iter().map(of).sum::<u64>();
@@ -213,9 +218,9 @@ pub fn about(run: &RunResult) -> String {
     let time = |nanos: u64| text::time(nanos.saturating_mul(1_000));
     let mut text = format!("{} simulated", time(run.simulated_ns));
     match run.ending {
-        RunEnd::Complete => {}
-        RunEnd::Stopped => text += &format!(" of {}, then stopped", time(run.duration_ns)),
-        RunEnd::TooManyFlows => text += &format!(" of {}: too many flows", time(run.duration_ns)),
+        ReportedEnd::Complete => {}
+        ReportedEnd::Stopped => text += &format!(" of {}, then stopped", time(run.duration_ns)),
+        ReportedEnd::TooManyFlows => text += &format!(" of {}: too many flows", time(run.duration_ns)),
     }
     let warmup = run.simulated_ns.saturating_sub(run.counted_ns);
     if warmup > 0 {
@@ -309,7 +314,7 @@ pub fn longest(run: &RunResult, most: usize) -> Vec<&super::result::QueueResult>
 }
 
 /// Prints a sweep: each traffic for each choice of parameters, over its seeds.
-pub fn write_sweep(out: &mut impl Write, name: &str, results: &[RunResult], layout: Layout) -> io::Result<()> {
+pub fn write_sweep(out: &mut impl Write, name: &str, results: &[RunResult], layout: TableLayout) -> io::Result<()> {
     let groups = Group::all(results);
     let seeds = groups.iter().map(|group| group.runs.len()).max().unwrap_or(0);
     let complete = results.iter().filter(|run| run.is_complete()).count();
@@ -360,14 +365,14 @@ fn sweep_rows(groups: &[Group<'_>], results: &[RunResult]) -> (Vec<String>, Vec<
 }
 
 /// `1.2ms to 1.4ms`.
-pub fn ends(measure: Measure, spread: Spread) -> String {
+pub fn ends(measure: Measure, spread: SeedSpread) -> String {
     format!("{} to {}", measure.show(spread.lowest), measure.show(spread.highest))
 }
 
 /// A table whose first column is text and whose others are numbers.
 fn write_rows(
     out: &mut impl Write,
-    layout: Layout,
+    layout: TableLayout,
     heads: &[&str],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> io::Result<()> {

@@ -1,10 +1,10 @@
 //! Figures and tables of a sweep: the main figures against what varies, with the spread over seeds.
 
-use crate::markup::Element;
+use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Join, Line, MAX_LINES, Plot, WIDTH};
+use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, WIDTH};
 use crate::sim::measure::{Group, Measure, traffic_names};
-use crate::sim::result::{Parameter, RunEnd, RunResult, TrafficResult};
+use crate::sim::result::{ReportedEnd, RunResult, SweepParameter, TrafficResult};
 use crate::sim::summary::ends;
 use crate::tables::Column::{Number, Text};
 use crate::tables::{boxed, table};
@@ -13,7 +13,7 @@ use crate::tables::{boxed, table};
 const TRAFFIC: usize = 4;
 
 /// The figures, by traffic.
-pub fn figures(results: &[RunResult]) -> Vec<(String, Vec<Element>)> {
+pub fn figures(results: &[RunResult]) -> Vec<(String, Vec<MarkupElement>)> {
     let groups = Group::all(results);
     let Some(varied) = varied(&groups) else { return Vec::new() };
     let mut figures = Vec::new();
@@ -73,7 +73,7 @@ impl Varied {
 }
 
 /// Returns the other parameters, as the name of a line.
-fn name_of(parameters: &[Parameter], varied: &Varied) -> String {
+fn name_of(parameters: &[SweepParameter], varied: &Varied) -> String {
     let others = parameters.iter().filter(|parameter| parameter.path != varied.path);
     let named: Vec<String> =
         others.map(|parameter| format!("{} = {}", last_step(&parameter.path), parameter.value)).collect();
@@ -91,15 +91,15 @@ fn figure(
     varied: &Varied,
     traffic: &TrafficResult,
     measure: Measure,
-) -> Option<Element> {
-    let mut lines: Vec<Line> = Vec::new();
+) -> Option<MarkupElement> {
+    let mut lines: Vec<PlotLine> = Vec::new();
     for group in groups {
         let Some((place, spread)) = varied.place(group).zip(group.spread(&traffic.name, measure)) else { continue };
         let dot = Dot { x: place, y: spread.mean, spread: Some((spread.lowest, spread.highest)), interval: None };
         let name = name_of(group.parameters, varied);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(dot),
-            None => lines.push(Line { name, points: vec![dot] }),
+            None => lines.push(PlotLine { name, points: vec![dot] }),
         }
     }
     let highest = lines.iter().flat_map(|line| &line.points).filter_map(|dot| dot.spread).map(|spread| spread.1);
@@ -107,14 +107,14 @@ fn figure(
     lines.iter_mut().for_each(|line| line.points.sort_by(|one, other| one.x.total_cmp(&other.x)));
     let (x, x_marks) = varied.axis();
     let y = Axis::linear(highest);
-    let says = |line: &Line| {
+    let describe = |line: &PlotLine| {
         let values: Vec<String> = line.points.iter().map(|dot| measure.show(dot.y)).collect();
         format!("{}: {}.", line.name, values.join(", "))
     };
     let plot = Plot {
         id: id.to_owned(),
         title: sentence(measure.name(traffic)),
-        description: lines.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: lines.iter().map(describe).collect::<Vec<_>>().join(" "),
         x,
         x_marks,
         x_name: varied.path.clone(),
@@ -145,7 +145,7 @@ pub fn lines_left_out(results: &[RunResult]) -> usize {
 }
 
 /// Over the seeds: each traffic for each choice of parameters.
-pub fn choices(results: &[RunResult]) -> Element {
+pub fn choices(results: &[RunResult]) -> MarkupElement {
     let groups = Group::all(results);
     let traffic = traffic_names(results);
     let paths: Vec<&str> = results
@@ -153,7 +153,7 @@ pub fn choices(results: &[RunResult]) -> Element {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("traffic", Text), ("seeds", Number)]);
-    for head in ["time, mean", "time, 99 %", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
+    for head in ["mean time", "p99 time", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     let row = |group: &Group<'_>, known: &TrafficResult| {
@@ -173,14 +173,14 @@ pub fn choices(results: &[RunResult]) -> Element {
 }
 
 /// Every run.
-pub fn runs(results: &[RunResult]) -> Element {
+pub fn runs(results: &[RunResult]) -> MarkupElement {
     let traffic = traffic_names(results);
     let paths: Vec<&str> = results
         .first()
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("seed", Number), ("traffic", Text)]);
-    for head in ["time, mean", "time, 99 %", "p99 slowdown", "goodput", "lost"] {
+    for head in ["mean time", "p99 time", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     heads.push(("ended", Text));
@@ -194,9 +194,9 @@ pub fn runs(results: &[RunResult]) -> Element {
             },
         ));
         let ended = match run.ending {
-            RunEnd::Complete => "complete",
-            RunEnd::Stopped => "stopped",
-            RunEnd::TooManyFlows => "too many flows",
+            ReportedEnd::Complete => "complete",
+            ReportedEnd::Stopped => "stopped",
+            ReportedEnd::TooManyFlows => "too many flows",
         };
         row.push(ended.to_owned());
         row

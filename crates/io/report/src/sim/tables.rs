@@ -1,6 +1,6 @@
 //! The tables of a run.
 
-use crate::markup::Element;
+use crate::markup::MarkupElement;
 use crate::sim::result::{Distribution, RunResult, ServiceResult, SizeResult, Tier, TrafficKind, TrafficResult};
 use crate::sim::summary::{
     DIVISIONS, SHORTFALLS, division_row, longest, mean_of, missed, missed_cell, of, slowdown_cells, wire_rate,
@@ -13,7 +13,7 @@ use crate::tables::{boxed, table};
 const QUEUES: usize = 40;
 
 /// Flows by traffic, if there are any.
-pub fn flows(run: &RunResult) -> Option<Element> {
+pub fn flows(run: &RunResult) -> Option<MarkupElement> {
     let flows: Vec<&TrafficResult> = run.traffic.iter().filter(|traffic| traffic.kind == TrafficKind::Flows).collect();
     let has_deadlines = flows.iter().any(|traffic| traffic.deadlines_met + traffic.deadlines_missed > 0);
     let mut heads = vec![("traffic", Text), ("begun", Number), ("finished", Number)];
@@ -43,7 +43,7 @@ pub fn flows(run: &RunResult) -> Option<Element> {
 }
 
 /// Flows by decade of their size, where there is more than one.
-pub fn sizes(run: &RunResult) -> Option<Element> {
+pub fn sizes(run: &RunResult) -> Option<MarkupElement> {
     let mut heads = vec![("traffic", Text), ("up to", Number), ("finished", Number)];
     heads.extend(times());
     heads.extend(["mean slowdown", "p50 slowdown", "p99 slowdown"].map(|head| (head, Number)));
@@ -60,7 +60,7 @@ pub fn sizes(run: &RunResult) -> Option<Element> {
 }
 
 /// Round trips by traffic, where they are recorded.
-pub fn round_trips(run: &RunResult) -> Option<Element> {
+pub fn round_trips(run: &RunResult) -> Option<MarkupElement> {
     let mut heads = vec![("traffic", Text), ("acknowledgements", Number)];
     heads.extend(times());
     let row = |traffic: &TrafficResult| {
@@ -75,7 +75,7 @@ pub fn round_trips(run: &RunResult) -> Option<Element> {
 }
 
 /// Tasks that follow others, by traffic.
-pub fn chains(run: &RunResult) -> Option<Element> {
+pub fn chains(run: &RunResult) -> Option<MarkupElement> {
     let mut heads = vec![("traffic", Text), ("tasks", Number)];
     heads.extend(times());
     let row = |traffic: &TrafficResult| {
@@ -90,7 +90,7 @@ pub fn chains(run: &RunResult) -> Option<Element> {
 }
 
 /// Returns the table of shortfalls of services' guarantees, if they are recorded.
-pub fn guarantees(run: &RunResult) -> Option<Element> {
+pub fn guarantees(run: &RunResult) -> Option<MarkupElement> {
     let heads = [
         ("service", Text),
         ("owed (sending)", Number),
@@ -118,7 +118,7 @@ pub fn guarantees(run: &RunResult) -> Option<Element> {
 }
 
 /// Returns the table of divisions with their bandwidth and the results for their objectives, if there are any.
-pub fn divisions(run: &RunResult) -> Option<Element> {
+pub fn divisions(run: &RunResult) -> Option<MarkupElement> {
     let heads = DIVISIONS.map(|head| (head, if matches!(head, "divisions" | "objective") { Text } else { Number }));
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.divisions).map(division_row).collect();
     let caption = "Divisions: rate due by share and demand, rate received, and the objective's metric: packet delays for latency, completion times and missed deadlines for the others";
@@ -126,7 +126,7 @@ pub fn divisions(run: &RunResult) -> Option<Element> {
 }
 
 /// Packets by traffic.
-pub fn packets(run: &RunResult) -> Element {
+pub fn packets(run: &RunResult) -> MarkupElement {
     let mut heads = vec![("traffic", Text), ("sent", Number), ("received", Number)];
     heads.extend(times());
     heads.extend(["rate", "lost", "loss rate", "marked", "retransmits", "timeouts"].map(|head| (head, Number)));
@@ -157,7 +157,7 @@ fn time_cells(times: Option<&Distribution>) -> Vec<String> {
 }
 
 /// The longest queues.
-pub fn queues(run: &RunResult) -> Element {
+pub fn queues(run: &RunResult) -> MarkupElement {
     let heads = [
         ("port and queue", Text),
         ("peak depth", Number),
@@ -193,7 +193,7 @@ pub fn queues(run: &RunResult) -> Element {
 }
 
 /// Links by tier.
-pub fn tiers(run: &RunResult) -> Element {
+pub fn tiers(run: &RunResult) -> MarkupElement {
     let heads = [("links", Text), ("number", Number), ("mean usage", Number), ("maximum usage", Number)];
     let rows = Tier::ALL.into_iter().filter_map(|tier| {
         let used: Vec<f64> = run.links.iter().filter(|link| link.tier == tier).map(|link| link.utilisation).collect();

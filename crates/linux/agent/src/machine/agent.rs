@@ -42,7 +42,7 @@ impl Default for PollInterval {
 
 /// A request of an agent to its controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct AgentCall {
     /// Number that is unique among the agent's requests; the answer repeats it.
     pub number: u64,
     /// Kind of the request.
@@ -106,7 +106,7 @@ pub struct Agent<D> {
     /// Time of the next request, and the wait before the last one.
     ask_at: Time,
     waited: Time,
-    requests: Vec<Request>,
+    requests: Vec<AgentCall>,
 }
 
 /// State of the session.
@@ -170,7 +170,7 @@ impl<D: Driver> Agent<D> {
     }
 
     /// Takes the requests to be sent to the controller.
-    pub fn take_requests(&mut self) -> Vec<Request> {
+    pub fn take_requests(&mut self) -> Vec<AgentCall> {
         std::mem::take(&mut self.requests)
     }
 
@@ -258,7 +258,7 @@ impl<D: Driver> Agent<D> {
 
     fn request(&mut self, ask: AgentRequest) -> u64 {
         self.number += 1;
-        self.requests.push(Request { number: self.number, ask });
+        self.requests.push(AgentCall { number: self.number, ask });
         self.number
     }
 

@@ -19,6 +19,6 @@ mod driver;
 mod recorder;
 pub mod suite;
 
-pub use agent::{Agent, AgentReply, AgentRequest, PollInterval, Request};
+pub use agent::{Agent, AgentCall, AgentReply, AgentRequest, PollInterval};
 pub use driver::{Driver, DriverError};
 pub use recorder::{DriverCall, InjectedFault, RecordedCall, Recorder};

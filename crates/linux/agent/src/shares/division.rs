@@ -11,7 +11,7 @@
 //!   member. EyeQ lets a new pair send as fast as it can. The sure parts of all pairs together do not exceed what was
 //!   admitted, so promises to others hold even where agents do not reach each other. A member that sends to all
 //!   others has its minimum then, one that sends to a few has their parts.
-//! - *A rack broker limits tenants* ([`Division::allow`]), and EyeQ's classes are contracts. A tenant's limit is
+//! - *A rack broker limits tenants* ([`HostDivision::allow`]), and EyeQ's classes are contracts. A tenant's limit is
 //!   divided among its contracts here by their traffic, and is never less than their minima together, even if the
 //!   broker's limit is lower. A contract that was idle and begins has its minimum at once, so the tenant may exceed
 //!   its limit by that amount for one interval.
@@ -23,11 +23,11 @@ use std::num::NonZeroU32;
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
-    PathIndex, Peer, Share,
+    Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing,
+    PairSpec, PathIndex, Peer, Share,
 };
-use wayleave_schemes::host::eyeq::{Eyeq, Feedback, Line, MeterParams, Params, Timer};
-use wayleave_sharing::{Shares, Terms as Entitled, Tree};
+use wayleave_schemes::host::eyeq::{Eyeq, Feedback, LineParams, MeterParams, Params, Timer};
+use wayleave_sharing::{ServiceTerms as Entitled, Shares, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -51,7 +51,7 @@ const MAX_BURST: Bytes = Bytes::new(64_000);
 
 /// A contract as its member on this host takes part in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct MemberTerms {
     /// The contract.
     pub serial: u64,
     /// Tenant of the contract.
@@ -88,10 +88,10 @@ pub struct PairCounters {
 
 /// The division of one host.
 #[derive(Debug)]
-pub struct Division {
+pub struct HostDivision {
     eyeq: Eyeq,
-    line: Line,
-    terms: BTreeMap<u64, Terms>,
+    line: LineParams,
+    terms: BTreeMap<u64, MemberTerms>,
     classes: BTreeMap<u64, ClassId>,
     roots: BTreeMap<ClassId, Rate>,
     sending: BTreeMap<PairKey, Sending>,
@@ -107,7 +107,7 @@ pub struct Division {
     /// Time of the last reading of the counters.
     counted: Option<Time>,
     /// Time of the last message from each host.
-    heard: BTreeMap<NodeId, Time>,
+    last_message: BTreeMap<NodeId, Time>,
     /// By tenant.
     allowed: BTreeMap<String, TenantAllowance>,
     moved: TenantBytes,
@@ -138,12 +138,12 @@ struct Receiving {
     fresh: u64,
 }
 
-impl Division {
+impl HostDivision {
     /// Of a host without contracts.
     ///
     /// # Errors
     /// If the scheme cannot divide such a line.
-    pub fn new(line: Line) -> Result<Self, String> {
+    pub fn new(line: LineParams) -> Result<Self, String> {
         let params = Params {
             meter: MeterParams { alpha_percent: ALPHA_PERCENT, floor: FLOOR, ..MeterParams::default() },
             interval: INTERVAL,
@@ -169,19 +169,19 @@ impl Division {
             next_timer: 0,
             outbox: BTreeMap::new(),
             counted: None,
-            heard: BTreeMap::new(),
+            last_message: BTreeMap::new(),
             allowed: BTreeMap::new(),
             moved: TenantBytes::new(),
         })
     }
 
     /// Replaces the contracts that share this line. The state of those that stay is kept.
-    pub fn set(&mut self, now: Time, line: Line, all: Vec<Terms>) {
+    pub fn set(&mut self, now: Time, line: LineParams, all: Vec<MemberTerms>) {
         if line != self.line {
             self.line = line;
             self.eyeq.set_line(line);
         }
-        let wanted: BTreeMap<u64, Terms> = all.into_iter().map(|terms| (terms.serial, terms)).collect();
+        let wanted: BTreeMap<u64, MemberTerms> = all.into_iter().map(|terms| (terms.serial, terms)).collect();
         let gone: Vec<u64> = self.terms.keys().filter(|serial| !wanted.contains_key(serial)).copied().collect();
         for serial in gone {
             self.terms.remove(&serial);
@@ -223,7 +223,7 @@ impl Division {
         }
     }
 
-    fn open_pairs(&mut self, now: Time, class: ClassId, terms: &Terms) {
+    fn open_pairs(&mut self, now: Time, class: ClassId, terms: &MemberTerms) {
         let spec = |peer: NodeId| PairSpec { class, peer_class: class, peer, key: 0, paths: 1, round_trip: INTERVAL };
         for &host in &terms.to {
             let key = (terms.serial, host);
@@ -323,7 +323,7 @@ impl Division {
             let sum = &mut wants.entry(*serial).or_default()[1];
             *sum = sum.saturating_add(u64::try_from(fresh).unwrap_or(u64::MAX));
         }
-        let mut tenants: BTreeMap<&str, Vec<&Terms>> = BTreeMap::new();
+        let mut tenants: BTreeMap<&str, Vec<&MemberTerms>> = BTreeMap::new();
         for terms in self.terms.values() {
             tenants.entry(&terms.tenant).or_default().push(terms);
         }
@@ -349,17 +349,17 @@ impl Division {
         }
         for (serial, direction, limit) in limits {
             let Some(&class) = self.classes.get(&serial) else { continue };
-            let mut deeds = Vec::new();
-            self.eyeq.set_capacity(class, direction, limit, &mut |action| deeds.extend(Deed::of(action)));
-            deeds.into_iter().for_each(|deed| self.apply_action(deed));
+            let mut actions = Vec::new();
+            self.eyeq.set_capacity(class, direction, limit, &mut |action| actions.extend(ShaperAction::of(action)));
+            actions.into_iter().for_each(|action| self.apply_action(action));
         }
         self.fire(now);
     }
 
     /// Handles a message from the agent of another host.
-    pub fn on_peer_message(&mut self, now: Time, from: NodeId, said: &PeerMessage) {
-        self.heard.insert(from, now);
-        for &(serial, bytes) in &said.sent {
+    pub fn on_peer_message(&mut self, now: Time, from: NodeId, message: &PeerMessage) {
+        self.last_message.insert(from, now);
+        for &(serial, bytes) in &message.sent {
             let Some(receiving) = self.receiving.get_mut(&(serial, from)) else { continue };
             // The first count has no known beginning.
             let new = receiving.bytes.map_or(0, |before| if bytes < before { bytes } else { bytes - before });
@@ -375,11 +375,11 @@ impl Division {
                 self.handle_input(now, HostInput::Received { pair, arrivals });
             }
         }
-        for &(serial, rate) in &said.rates {
+        for &(serial, rate) in &message.rates {
             let Some(sending) = self.sending.get_mut(&(serial, from)) else { continue };
             sending.is_answered = true;
             let (pair, rate) = (sending.number, Rate::from_bits_per_second(rate).min(Rate::MAX));
-            let from = Origin::Receiver(pair);
+            let from = MessageOrigin::Receiver(pair);
             self.handle_input(now, HostInput::Message { from, message: Feedback { rate } });
         }
     }
@@ -408,9 +408,9 @@ impl Division {
     }
 
     /// Returns the rate that the receiver of a pair allows, or the pair's sure rate.
-    fn limit(&self, now: Time, terms: &Terms, host: NodeId, pair: &Sending) -> u64 {
-        let is_heard = self.heard.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
-        let limit = if is_heard && pair.is_answered { pair.limit } else { terms.sure };
+    fn limit(&self, now: Time, terms: &MemberTerms, host: NodeId, pair: &Sending) -> u64 {
+        let is_active = self.last_message.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
+        let limit = if is_active && pair.is_answered { pair.limit } else { terms.sure };
         limit.unwrap_or(self.line.transmit).bits_per_second()
     }
 
@@ -429,29 +429,29 @@ impl Division {
 
     /// Something happens to the shaper; what it wants done is done.
     fn handle_input(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>) {
-        let mut deeds = Vec::new();
-        self.eyeq.on(now, input, &mut |action| deeds.extend(Deed::of(action)));
-        deeds.into_iter().for_each(|deed| self.apply_action(deed));
+        let mut actions = Vec::new();
+        self.eyeq.on(now, input, &mut |action| actions.extend(ShaperAction::of(action)));
+        actions.into_iter().for_each(|action| self.apply_action(action));
     }
 
-    fn apply_action(&mut self, deed: Deed) {
-        match deed {
-            Deed::Limit(Limiter::Pair(pair), limit) => {
+    fn apply_action(&mut self, action: ShaperAction) {
+        match action {
+            ShaperAction::Limit(Limiter::Pair(pair), limit) => {
                 let key = self.outgoing.get(&pair);
                 if let Some(sending) = key.and_then(|key| self.sending.get_mut(key)) {
                     sending.limit = limit;
                 }
             }
-            Deed::Limit(Limiter::Class(class), Some(limit)) => drop(self.roots.insert(class, limit)),
-            Deed::Limit(Limiter::Class(class), None) => drop(self.roots.remove(&class)),
-            Deed::Allow(pair, rate) => {
+            ShaperAction::Limit(Limiter::Class(class), Some(limit)) => drop(self.roots.insert(class, limit)),
+            ShaperAction::Limit(Limiter::Class(class), None) => drop(self.roots.remove(&class)),
+            ShaperAction::Allow(pair, rate) => {
                 if let Some(&(serial, host)) = self.incoming.get(&pair) {
                     let rates = &mut self.outbox.entry(host).or_default().rates;
                     rates.retain(|&(of, _)| of != serial);
                     rates.push((serial, rate.bits_per_second()));
                 }
             }
-            Deed::Arm(at, timer) => {
+            ShaperAction::Arm(at, timer) => {
                 self.next_timer += 1;
                 self.timers.insert((at, self.next_timer));
                 self.armed.insert(self.next_timer, timer);
@@ -461,13 +461,13 @@ impl Division {
 }
 
 /// Actions of the shaper.
-enum Deed {
+enum ShaperAction {
     Limit(Limiter, Option<Rate>),
     Allow(Incoming, Rate),
     Arm(Time, Timer),
 }
 
-impl Deed {
+impl ShaperAction {
     fn of(action: HostAction<Feedback, Timer>) -> Option<Self> {
         match action {
             HostAction::SetBucket { limiter, bucket } => Some(Self::Limit(limiter, bucket.map(|one| one.rate))),
@@ -517,7 +517,7 @@ fn every(intervals: u64) -> Time {
 fn bucket(rate: Rate) -> Bucket {
     let bytes = u128::from(rate.bits_per_second()) * u128::from(BURST.as_nanos()) / 8_000_000_000;
     let bytes = Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX));
-    Bucket { rate, burst: bytes.clamp(MIN_BURST, MAX_BURST), excess: wayleave_scheme_api::Excess::Waits }
+    Bucket { rate, burst: bytes.clamp(MIN_BURST, MAX_BURST), excess: wayleave_scheme_api::ExcessAction::Waits }
 }
 
 /// The rate that every pair of a class may have at most, so that what they want together is the limit of the class: who is held back

@@ -7,14 +7,14 @@ use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters};
 use wayleave_dataplane::host::HostRule;
 use wayleave_protocol::agent::{ShareRule, Shares, Traffic};
 use wayleave_scheme_api::Bucket;
-use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::broker;
-use super::division::{Division, PairCounters, PairKey};
+use super::division::{HostDivision, PairCounters, PairKey};
 use super::message::PeerMessage;
-use super::peers::{Exchange, Peers};
+use super::peers::{PeerExchange, Peers};
 use super::rules::{self, contract_of, rule_number};
 use crate::best_effort::Routes;
 use crate::environment::Environment;
@@ -39,11 +39,11 @@ pub struct Scope<'a> {
 pub struct HostShares {
     host: NodeId,
     peers: Peers,
-    division: Option<Division>,
+    division: Option<HostDivision>,
     contracts: BTreeMap<u64, ShareRule>,
     /// `true` once the controller has named the contracts: before, rules of an earlier agent may be in force.
     knows_contracts: bool,
-    line: Line,
+    line: LineParams,
     /// Rules of pairs that are to be there, by their numbers.
     pairs: BTreeMap<u64, Pair>,
     /// Rules of pairs that an agent before this one has left, until it is known which are to be there.
@@ -56,7 +56,7 @@ pub struct HostShares {
     /// Time of the latest event.
     now: Time,
     /// Reason for which the contracts cannot be divided.
-    trouble: Option<String>,
+    problem: Option<String>,
     /// Latest limits of the rack broker, and the time of their arrival.
     limits: Option<(Time, LimitsLine)>,
 }
@@ -89,20 +89,20 @@ impl HostShares {
             division: None,
             contracts: BTreeMap::new(),
             knows_contracts: false,
-            line: Line::both(Rate::ZERO),
+            line: LineParams::both(Rate::ZERO),
             pairs: BTreeMap::new(),
             left: left.into_iter().filter(|&rule| contract_of(rule).is_some()).collect(),
             dropped: BTreeMap::new(),
             version: 0,
             settled: None,
             now: Time::ZERO,
-            trouble: None,
+            problem: None,
             limits: None,
         }
     }
 
     /// Sets the exchange for messages between agents.
-    pub fn set_exchange(&mut self, exchange: Arc<Exchange>) {
+    pub fn set_exchange(&mut self, exchange: Arc<PeerExchange>) {
         self.peers.set_exchange(exchange);
     }
 
@@ -136,7 +136,7 @@ impl HostShares {
                 problems.entry(pair.key.0).or_insert_with(|| why.clone());
             }
         }
-        if let Some(why) = self.trouble.as_ref().filter(|_| self.division.is_none()) {
+        if let Some(why) = self.problem.as_ref().filter(|_| self.division.is_none()) {
             let all = self.contracts.values().filter(|rule| rules::class_of(rule).is_some());
             problems.extend(all.map(|rule| (rule.serial, why.clone())));
         }
@@ -145,14 +145,14 @@ impl HostShares {
 
     /// Returns the current faults, one sentence each.
     pub fn own_problem(&self) -> impl Iterator<Item = String> {
-        self.trouble.clone().into_iter()
+        self.problem.clone().into_iter()
     }
 
     /// Sets the contracts that the controller has sent.
     pub fn set<P: HostDataplane>(&mut self, now: Time, shares: Shares, plane: &mut P, scope: Scope<'_>) {
         let network = scope.environment.network();
         let rate = |bps: u64| Rate::from_bits_per_second(bps).min(Rate::MAX);
-        self.line = Line { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
+        self.line = LineParams { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
         let address = |(host, at): (&String, &String)| Some((network.find_node(host)?, at.parse().ok()?));
         self.peers.set(shares.peers.iter().filter_map(address).collect(), &shares.secret);
         self.contracts = shares.contracts.into_iter().map(|rule| (rule.serial, rule)).collect();
@@ -171,14 +171,14 @@ impl HostShares {
         if terms.is_empty() {
             self.division = None;
         } else if self.division.is_none() {
-            match Division::new(line) {
+            match HostDivision::new(line) {
                 Ok(mut division) => {
                     if let Some((_, limits)) = &self.limits {
                         division.allow(broker::allowed(limits));
                     }
                     self.division = Some(division);
                 }
-                Err(why) => self.trouble = Some(format!("cannot share this host's uplinks among contracts: {why}")),
+                Err(why) => self.problem = Some(format!("cannot share this host's uplinks among contracts: {why}")),
             }
         }
         if let Some(division) = &mut self.division {
@@ -228,7 +228,7 @@ impl HostShares {
         let buckets = division.buckets(self.now);
         let mut is_settled = true;
         let routes = Routes::from(scope.environment, self.host);
-        self.trouble = None;
+        self.problem = None;
         for (&number, pair) in &mut self.pairs {
             let Some(contract) = self.contracts.get(&pair.key.0) else { continue };
             pair.is_sender = rules::sends(contract, routes.network(), self.host, pair.member);
@@ -260,7 +260,7 @@ impl HostShares {
                 Err(why) => {
                     is_settled = false;
                     pair.problem = Some(why.clone());
-                    self.trouble = Some(format!("contract {}: {why}", contract.id));
+                    self.problem = Some(format!("contract {}: {why}", contract.id));
                 }
             }
         }
@@ -321,17 +321,17 @@ impl HostShares {
     }
 
     /// Handles a message from the agent of another host.
-    pub fn on_peer_message<P: HostDataplane>(&mut self, now: Time, from: NodeId, said: &PeerMessage, plane: &mut P) {
+    pub fn on_peer_message<P: HostDataplane>(&mut self, now: Time, from: NodeId, message: &PeerMessage, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
-        division.on_peer_message(now, from, said);
+        division.on_peer_message(now, from, message);
         self.send_and_apply(now, plane);
     }
 
     fn send_and_apply<P: HostDataplane>(&mut self, now: Time, plane: &mut P) {
         self.now = now;
         let Some(division) = &mut self.division else { return };
-        for (to, said) in division.take_messages() {
-            self.peers.send(to, &said);
+        for (to, message) in division.take_messages() {
+            self.peers.send(to, &message);
         }
         let buckets = division.buckets(now);
         self.set_rates(plane, &buckets);
@@ -350,7 +350,7 @@ impl HostShares {
             self.version += 1;
             match plane.install(number, self.version, &rule) {
                 Ok(()) => *old = rule,
-                Err(why) => self.trouble = Some(format!("cannot set the rate of a pair: {why}")),
+                Err(why) => self.problem = Some(format!("cannot set the rate of a pair: {why}")),
             }
         }
     }

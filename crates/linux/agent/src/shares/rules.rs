@@ -4,11 +4,11 @@ use wayleave_dataplane::switch::queue_of;
 use wayleave_protocol::agent::{Rule, ShareRule};
 use wayleave_protocol::contract::{Hop, Kind};
 use wayleave_scheme_api::Share;
-use wayleave_schemes::host::eyeq::{Line, Params};
+use wayleave_schemes::host::eyeq::{LineParams, Params};
 use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::Rate;
 
-use super::division::Terms;
+use super::division::MemberTerms;
 use crate::best_effort::Routes;
 
 /// Numbers of rules that belong to pairs: those of contracts never have this bit, so latency contracts come first where both match.
@@ -40,7 +40,7 @@ pub fn class_of(rule: &ShareRule) -> Option<Class> {
 }
 
 /// Returns the terms of a contract's member on a host; `None` if no member is there, or there is nothing to divide.
-pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Terms> {
+pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<MemberTerms> {
     class_of(rule)?;
     let hosts: Vec<Option<NodeId>> = rule.members.iter().map(|member| network.find_node(&member.host)).collect();
     let place = hosts.iter().position(|&one| one == Some(host))?;
@@ -57,7 +57,7 @@ pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Terms>
     let pairs = rule.members.len().saturating_sub(1).max(1) as u64;
     let sure = Rate::from_bits_per_second(rule.min_bps / pairs).min(Rate::MAX);
     let tenant = rule.id.split(':').next().unwrap_or_default().to_owned();
-    Some(Terms { serial: rule.serial, tenant, transmit: share, receive: share, sure: Some(sure), to, from })
+    Some(MemberTerms { serial: rule.serial, tenant, transmit: share, receive: share, sure: Some(sure), to, from })
 }
 
 /// Returns `true` if a host sends to the member at this index: of a pair only the first member sends, and no member
@@ -109,11 +109,11 @@ pub fn rule(
 
 /// Returns the line to divide, such that hosts fill no more of their links than the target of the topology's classes:
 /// EyeQ shares out [`Params::receive_percent`] of a host's receive rate.
-pub fn filled(line: Line, network: &Network) -> Line {
+pub fn filled(line: LineParams, network: &Network) -> LineParams {
     let most = u64::from(Params::default().receive_percent);
     let target = network.classes().map_or(most, |classes| u64::from(classes.target).min(most));
     let receive = u128::from(line.receive.bits_per_second()) * u128::from(target) / u128::from(most.max(1));
-    Line { receive: Rate::from_bits_per_second(u64::try_from(receive).unwrap_or(u64::MAX)), ..line }
+    LineParams { receive: Rate::from_bits_per_second(u64::try_from(receive).unwrap_or(u64::MAX)), ..line }
 }
 
 #[cfg(test)]
@@ -123,8 +123,8 @@ mod tests {
     use wayleave_topology::builders::{Cabling, build};
 
     #[test]
-    fn a_target_below_nine_tenths_leaves_so_much_of_what_a_host_receives() {
-        let line = Line::both(Rate::from_gbit(1));
+    fn a_target_below_nine_tenths_limits_the_receive_rate() {
+        let line = LineParams::both(Rate::from_gbit(1));
         let network = |target, promise| {
             build::star(2, Cabling::default()).unwrap().with_classes(Classes { target, promise, ..Classes::default() })
         };

@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use wayleave_agent::Node;
+use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::{AgentReply, AgentRequest, Driver, DriverError};
-use wayleave_agent::worker::{Cables, CarrierState, ControllerNotice, Event, Worker};
+use wayleave_agent::worker::{Cables, CarrierState, ControllerNotice, Worker, WorkerEvent};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
@@ -34,7 +34,7 @@ impl Driver for Idle {
     }
 }
 
-impl Node for Idle {
+impl NodeDriver for Idle {
     fn repair(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -49,12 +49,12 @@ impl Node for Idle {
 }
 
 /// Returns the next report on cables; begins sessions until then.
-fn sight(told: &Receiver<ControllerNotice>, events: &Sender<Event>, epoch: u64) -> CarrierState {
+fn sight(neighbours: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch: u64) -> CarrierState {
     loop {
-        match told.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
+        match neighbours.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
             ControllerNotice::See(sight) => return sight,
             ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Begin { .. }) => {
-                events.send(Event::Answered(request.number, AgentReply::Begun { epoch })).unwrap();
+                events.send(WorkerEvent::Answered(request.number, AgentReply::Begun { epoch })).unwrap();
             }
             ControllerNotice::Request(_) | ControllerNotice::Report(..) => {}
         }
@@ -62,9 +62,9 @@ fn sight(told: &Receiver<ControllerNotice>, events: &Sender<Event>, epoch: u64) 
 }
 
 #[test]
-fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
-    let (events, heard) = channel();
-    let (notifier, told) = channel();
+fn carrier_changes_are_reported_until_acknowledged() {
+    let (events, received) = channel();
+    let (notifier, neighbours) = channel();
     let (poller, _asked) = sync_channel(1);
     let bright: BTreeSet<String> = ["up1", "up2"].map(str::to_owned).into();
     let there = Arc::new(Mutex::new(Some(bright.clone())));
@@ -74,28 +74,28 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     let cables = Cables { interfaces, with_carrier: Box::new(move || looked.lock().unwrap().clone()) };
     let network = Arc::new(wayleave_topology::builders::build::star(2, Default::default()).unwrap());
     let worker = Worker::new(Idle, network, cables, poller, notifier);
-    let runs = std::thread::spawn(move || worker.run(&heard).is_none());
+    let runs = std::thread::spawn(move || worker.run(&received).is_none());
     let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
 
     // In a new session the agent reports at once that all carriers are up.
-    let first = sight(&told, &events, 1);
+    let first = sight(&neighbours, &events, 1);
     assert_eq!(first, CarrierState { epoch: 1, without_carrier: links(&[]) });
-    events.send(Event::Seen(first)).unwrap();
+    events.send(WorkerEvent::Seen(first)).unwrap();
     // A lost carrier is reported at once, and again until the controller has it.
     there.lock().unwrap().as_mut().unwrap().remove("up2");
-    events.send(Event::Interfaces).unwrap();
+    events.send(WorkerEvent::Interfaces).unwrap();
     let gone = CarrierState { epoch: 1, without_carrier: links(&["s1->h1"]) };
-    assert_eq!(sight(&told, &events, 1), gone);
-    assert_eq!(sight(&told, &events, 1), gone);
-    events.send(Event::Seen(gone)).unwrap();
+    assert_eq!(sight(&neighbours, &events, 1), gone);
+    assert_eq!(sight(&neighbours, &events, 1), gone);
+    events.send(WorkerEvent::Seen(gone)).unwrap();
     // That it cannot be found out is no news.
     *there.lock().unwrap() = None;
-    events.send(Event::Interfaces).unwrap();
+    events.send(WorkerEvent::Interfaces).unwrap();
     // A carrier that is back is reported once it stays.
     *there.lock().unwrap() = Some(bright);
-    events.send(Event::Interfaces).unwrap();
-    let back = sight(&told, &events, 1);
+    events.send(WorkerEvent::Interfaces).unwrap();
+    let back = sight(&neighbours, &events, 1);
     assert_eq!(back, CarrierState { epoch: 1, without_carrier: links(&[]) });
-    events.send(Event::End).unwrap();
+    events.send(WorkerEvent::End).unwrap();
     assert!(runs.join().unwrap());
 }

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_agent::shares::INTERVAL;
-use wayleave_agent::shares::division::{Division, PairCounters, PairKey, Terms};
+use wayleave_agent::shares::division::{HostDivision, MemberTerms, PairCounters, PairKey};
 use wayleave_agent::shares::message::PeerMessage;
 use wayleave_scheme_api::Share;
-use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
@@ -18,18 +18,18 @@ const ROUNDS: usize = 100;
 struct World {
     now: Time,
     rounds: u64,
-    hosts: BTreeMap<NodeId, Division>,
+    hosts: BTreeMap<NodeId, HostDivision>,
     sent: BTreeMap<(NodeId, PairKey), u64>,
     /// Pairs that have nothing to send.
     quiet: BTreeSet<(NodeId, PairKey)>,
     /// `true` if messages between agents arrive.
-    are_heard: bool,
+    are_delivered: bool,
 }
 
 impl World {
     fn new(hosts: u32) -> Self {
-        let hosts = (0..hosts).map(|host| (NodeId(host), Division::new(Line::both(LINE)).unwrap())).collect();
-        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_heard: true }
+        let hosts = (0..hosts).map(|host| (NodeId(host), HostDivision::new(LineParams::both(LINE)).unwrap())).collect();
+        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_delivered: true }
     }
 
     /// Runs one interval; returns the bit/s that arrived at each host for each contract.
@@ -53,7 +53,7 @@ impl World {
             division.count(self.now, &counted);
             messages.extend(division.take_messages().into_iter().map(|(to, said)| (host, to, said)));
         }
-        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_heard) {
+        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_delivered) {
             let Some(division) = self.hosts.get_mut(&to) else { continue };
             division.on_peer_message(self.now, from, &said);
             messages.extend(division.take_messages().into_iter().map(|(next, said)| (to, next, said)));
@@ -76,10 +76,10 @@ impl World {
 }
 
 /// A hose among hosts, as its member on one of them takes part in it.
-fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> Terms {
+fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> MemberTerms {
     let others: BTreeSet<NodeId> = members.iter().filter(|&&one| one != at).map(|&one| NodeId(one)).collect();
     let sure = Rate::from_bits_per_second(share.min.bits_per_second() / others.len() as u64);
-    Terms {
+    MemberTerms {
         serial,
         tenant: format!("tenant{serial}"),
         transmit: share,
@@ -99,7 +99,7 @@ fn all_to_one(world: &mut World, members: &[u32], contracts: &[(u64, Share)]) {
     let last = NodeId(*members.last().unwrap());
     for &host in members {
         let terms = contracts.iter().map(|&(serial, share)| hose(serial, members, host, share)).collect();
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, LineParams::both(LINE), terms);
         for &(serial, _) in contracts {
             let others = members.iter().filter(|&&one| one != host && (host == last.0 || NodeId(one) != last));
             world.quiet.extend(others.map(|&one| (NodeId(host), (serial, NodeId(one)))));
@@ -108,7 +108,7 @@ fn all_to_one(world: &mut World, members: &[u32], contracts: &[(u64, Share)]) {
 }
 
 #[test]
-fn who_falls_silent_is_forgotten_without_an_end_of_timers() {
+fn silent_senders_are_forgotten_without_endless_timers() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(5, None, 1))]);
     world.run();
@@ -135,7 +135,7 @@ fn two_tenants_share_the_line_of_a_receiver_by_minima_and_weights() {
 }
 
 #[test]
-fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
+fn a_lone_sender_gets_the_unused_capacity_up_to_its_maximum() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(5, None, 1)), (2, share(2, Some(3), 3))]);
     let of = |world: &World, serial| -> Vec<_> {
@@ -159,27 +159,27 @@ fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
 }
 
 #[test]
-fn agents_that_do_not_hear_one_another_let_pairs_have_what_is_sure_and_no_more() {
+fn agents_without_messages_give_pairs_only_the_guaranteed_rate() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(6, None, 1)), (2, share(3, None, 3))]);
-    world.are_heard = false;
+    world.are_delivered = false;
     let arrived = world.run();
     let [first, second] = [1, 2].map(|serial| arrived[&(serial, NodeId(3))]);
     // Three pairs, of three that a member has.
     assert!(near(first, 6.0, 0.1) && near(second, 3.0, 0.1), "{first} and {second} bit/s");
-    world.are_heard = true;
+    world.are_delivered = true;
     world.run();
-    world.are_heard = false;
+    world.are_delivered = false;
     let arrived = world.run();
     assert!(near(arrived[&(1, NodeId(3))], 6.0, 0.1), "after 5 s of silence again: {arrived:?}");
 }
 
 #[test]
-fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
+fn the_send_rate_of_a_host_is_divided_among_the_pairs_of_a_contract() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     for &host in &members {
         let terms = vec![hose(1, &members, host, share(2, Some(4), 1))];
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, LineParams::both(LINE), terms);
         if host > 0 {
             world.quiet.extend(members.iter().map(|&to| (NodeId(host), (1, NodeId(to)))));
         }
@@ -191,14 +191,14 @@ fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
 }
 
 #[test]
-fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
+fn an_ended_contract_leaves_no_state_and_others_keep_their_rates() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     let (first, second) = ((1, share(5, None, 1)), (2, share(2, None, 3)));
     all_to_one(&mut world, &members, &[first, second]);
     world.run();
     for &host in &members {
         let terms = vec![hose(1, &members, host, first.1)];
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(world.now, Line::both(LINE), terms);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(world.now, LineParams::both(LINE), terms);
     }
     let buckets = world.hosts[&NodeId(0)].buckets(world.now);
     assert!(buckets.keys().all(|(serial, _)| *serial == 1), "{buckets:?}");
@@ -207,7 +207,7 @@ fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
 }
 
 #[test]
-fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum() {
+fn a_rack_broker_limits_all_contracts_of_a_tenant_and_respects_minima() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     let contracts = [(1, share(1, None, 1)), (2, share(1, None, 3)), (3, share(2, None, 1))];
     all_to_one(&mut world, &members, &contracts);
@@ -215,8 +215,8 @@ fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum(
         let tenant = |serial: u64| if serial == 3 { "web" } else { "acme" }.to_owned();
         let terms = contracts.iter();
         let terms =
-            terms.map(|&(serial, share)| Terms { tenant: tenant(serial), ..hose(serial, &members, host, share) });
-        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, Line::both(LINE), terms.collect());
+            terms.map(|&(serial, share)| MemberTerms { tenant: tenant(serial), ..hose(serial, &members, host, share) });
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, LineParams::both(LINE), terms.collect());
     }
     let allow = |world: &mut World, host: u32, limit: [Option<u64>; 2]| {
         let limit = limit.map(|mbit| mbit.map(Rate::from_mbit));

@@ -10,15 +10,15 @@ use wayleave_contracts::Policy;
 use wayleave_schemes::services::Policies;
 
 use super::lines::{LimitsLine, OTHER, ReportLine, ServiceLimit};
-use super::{Stop, TURN};
+use super::{StopSignal, TURN};
 
 /// Mapping of tenants to services: all contracts of a tenant belong to one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tenants {
+pub struct TenantServices {
     services: BTreeMap<String, String>,
 }
 
-impl Tenants {
+impl TenantServices {
     /// By these policies: the first service that names the tenant, or one that is called so.
     pub fn of(policies: Policies<'_>) -> Self {
         let services = || policies.iter().flat_map(Policy::services);
@@ -70,15 +70,15 @@ impl Tenants {
 
 /// The agent's socket; a connection that is lost is made again.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct AgentSocket {
     path: PathBuf,
-    stop: Stop,
+    stop: StopSignal,
     stream: Arc<Mutex<Option<UnixStream>>>,
 }
 
-impl Agent {
+impl AgentSocket {
     /// The agent that listens here.
-    pub fn at(path: PathBuf, stop: Stop) -> Self {
+    pub fn at(path: PathBuf, stop: StopSignal) -> Self {
         Self { path, stop, stream: Arc::default() }
     }
 
@@ -89,7 +89,7 @@ impl Agent {
 
     /// Waits until the agent can be reached; `None` if the broker is stopped before.
     fn connect(&self) -> Option<UnixStream> {
-        let mut is_told = false;
+        let mut is_reported = false;
         while !self.stop.is_stopped() {
             let connected = UnixStream::connect(&self.path).and_then(|stream| Ok((stream.try_clone()?, stream)));
             match connected {
@@ -98,8 +98,8 @@ impl Agent {
                     *self.stream.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
                     return Some(reader);
                 }
-                Err(error) if !is_told => {
-                    is_told = true;
+                Err(error) if !is_reported => {
+                    is_reported = true;
                     tracing::warn!("cannot reach the agent at {}: {error}; retrying", self.path.display());
                 }
                 Err(_) => {}
@@ -110,7 +110,7 @@ impl Agent {
     }
 }
 
-impl Write for Agent {
+impl Write for AgentSocket {
     /// Sends limits. Limits are lost while the agent is not connected: the agent lifts all limits after a time-out
     /// without a message.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -127,7 +127,7 @@ impl Write for Agent {
 }
 
 struct Lines {
-    agent: Agent,
+    agent: AgentSocket,
     open: Option<UnixStream>,
 }
 

@@ -16,10 +16,10 @@ use super::seal::{Key, Seal};
 use super::stream::{Messages, ReadError};
 use super::timers::Timers;
 use super::{
-    Clock, DiscardedInputs, Stop, TURN, begin, first_serial, is_worth_a_line, no_address, today, warn_without_key,
-    wrong,
+    Clock, DiscardedInputs, StopSignal, TURN, begin, first_serial, is_worth_a_line, no_address, today,
+    warn_without_key, wrong,
 };
-use crate::Setup;
+use crate::BrokerConfig;
 
 /// At once. Section 5.3 of Parley speaks of 10000 racks, each with a leader that keeps its connection.
 const CONNECTIONS: usize = 16_384;
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(20);
 /// Options of a fabric broker.
 pub struct FabricOptions {
     /// Setup on which all brokers agree.
-    pub setup: Arc<Setup>,
+    pub setup: Arc<BrokerConfig>,
     /// Address at which it listens.
     pub listen: SocketAddr,
     /// With which messages are sealed; without one they are not.
@@ -38,11 +38,11 @@ pub struct FabricOptions {
 }
 
 struct Shared {
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     seal: Option<Seal>,
     broker: Mutex<Working>,
     clock: Clock,
-    stop: Stop,
+    stop: StopSignal,
     thrown: AtomicU64,
     connections: AtomicUsize,
     /// Over which connection each broker spoke last.
@@ -61,7 +61,11 @@ struct Working {
 ///
 /// # Errors
 /// If it cannot listen, or the scheme has no broker for the fabric or cannot construct it.
-pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<DiscardedInputs> {
+pub fn run_fabric(
+    options: &FabricOptions,
+    stop: &StopSignal,
+    ready: impl FnOnce(SocketAddr),
+) -> io::Result<DiscardedInputs> {
     let setup = Arc::clone(&options.setup);
     let mut changes = setup.changes(today());
     let number =
@@ -81,8 +85,8 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         setup,
     });
     ready(listener.local_addr()?);
-    let seat = shared.setup.broker_specs().seats[number.index()];
-    begin(&shared.setup, seat).into_iter().for_each(|input| shared.handle_input(input));
+    let spec = shared.setup.broker_specs().specs[number.index()];
+    begin(&shared.setup, spec).into_iter().for_each(|input| shared.handle_input(input));
     let mut members: Vec<NodeId> = Vec::new();
     while !stop.is_stopped() {
         match listener.accept() {
@@ -99,8 +103,8 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         }
     }
     let ignored = lock(&shared.broker).broker.ignored();
-    let IgnoredParam { epoch, serial, stranger } = ignored;
-    tracing::info!(epoch, serial, stranger, "messages ignored");
+    let IgnoredParam { epoch, serial, unknown_sender } = ignored;
+    tracing::info!(epoch, serial, unknown_sender, "messages ignored");
     Ok(DiscardedInputs { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
@@ -113,15 +117,15 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     /// Something happens at the broker; what follows is done before this returns.
     fn handle_input(&self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
-        let mut said = Vec::new();
+        let mut outbox = Vec::new();
         {
             let Working { broker, timers } = &mut *lock(&self.broker);
             broker.on(self.clock.now(), input, &mut |action| match action {
-                BrokerAction::Send { to, message } => said.push((to, message)),
+                BrokerAction::Send { to, message } => outbox.push((to, message)),
                 BrokerAction::Arm { at, timer } => timers.arm(at, timer),
             });
         }
-        for (to, message) in said {
+        for (to, message) in outbox {
             // This broker belongs to no machine, so its messages go to brokers only.
             let Member::Broker(to) = to else { continue };
             let connection = lock(&self.speakers).get(&to).cloned();
@@ -193,10 +197,10 @@ fn serve(shared: &Shared, stream: TcpStream) -> Result<(), String> {
 /// Reads messages from a connection until it ends.
 fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result<(), String> {
     // A connection without a message for this long is closed.
-    let patience = Duration::from_nanos(shared.setup.times().connection.as_nanos());
+    let timeout = Duration::from_nanos(shared.setup.times().connection.as_nanos());
     let mut messages = Messages::new(stream, shared.setup.scheme(), shared.seal.as_ref(), &shared.stop);
     loop {
-        let (sealer, message) = match messages.next(Some(Instant::now() + patience)) {
+        let (sealer, message) = match messages.next(Some(Instant::now() + timeout)) {
             Ok(message) => message,
             Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => return Ok(()),
             Err(ReadError::Wrong(error)) => return Err(error),

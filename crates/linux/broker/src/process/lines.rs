@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wayleave_scheme_api::ClassId;
 use wayleave_schemes::services::Services;
-use wayleave_schemes::usage_report::{Limited, MeteredUsage, Usage, UsageReport};
+use wayleave_schemes::usage_report::{Limited, MeteredUsage, ServiceUsageReport, UsageReport};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// Name of the traffic that belongs to no service.
@@ -117,7 +117,7 @@ impl ReportLine {
             let uplink =
                 [0, 1].map(|side| outside[side].map_or(total[side], |outside| Bytes::new(outside).min(total[side])));
             let metered = MeteredUsage { intervals: counters.metered, held: counters.held.min(counters.metered) };
-            Ok(Usage { class: class(services, name)?, total, uplink, metered })
+            Ok(ServiceUsageReport { class: class(services, name)?, total, uplink, metered })
         });
         let limits = line.limits.as_ref().map(|limits| {
             let limits = limits.iter().map(|(name, limit)| {

@@ -25,12 +25,12 @@ use wayleave_schemes::brokers::BrokerSpec;
 use wayleave_schemes::hosts::{AnyBrokerTimer, AnyMessage};
 use wayleave_units::{Time, WallTime};
 
-use crate::Setup;
+use crate::BrokerConfig;
 
-pub use agent::{Agent, Tenants};
+pub use agent::{AgentSocket, TenantServices};
 pub use fabric::{FabricOptions, run_fabric};
 pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
-pub use rack::{Peer, RackOptions, Uplinks, run_rack};
+pub use rack::{MachineBroker, RackOptions, Uplinks, run_rack};
 pub use seal::{Key, Seal, SealError};
 
 /// Maximum time for which a thread waits before it checks whether it has to end.
@@ -38,9 +38,9 @@ const TURN: Duration = Duration::from_millis(100);
 
 /// Signal that ends a broker; every thread polls it.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopSignal(Arc<AtomicBool>);
 
-impl Stop {
+impl StopSignal {
     /// The broker ends within a moment.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -93,12 +93,12 @@ fn first_serial() -> u64 {
 
 /// Returns the first inputs of a broker: that it begins, whether it leads, and the capacity of the links that it
 /// divides.
-fn begin(setup: &Setup, seat: BrokerSpec) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
+fn begin(setup: &BrokerConfig, spec: BrokerSpec) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
     let mut inputs = vec![BrokerInput::Started];
-    if seat.leadership == Leadership::Leader {
-        inputs.push(BrokerInput::Elected(seat.leadership));
+    if spec.leadership == Leadership::Leader {
+        inputs.push(BrokerInput::Elected(spec.leadership));
     }
-    if let Some(point) = seat.point {
+    if let Some(point) = spec.point {
         let [transmit, receive] = Direction::ALL.map(|direction| point.capacity(setup.network(), direction));
         inputs.push(BrokerInput::Capacity { transmit, receive });
     }

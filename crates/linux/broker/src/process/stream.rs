@@ -7,7 +7,7 @@ use wayleave_scheme_api::BrokerId;
 use wayleave_schemes::hosts::{AnyMessage, HostSchemeConfig};
 
 use super::seal::{HEAD, Seal, TAG};
-use super::{Stop, today};
+use super::{StopSignal, today};
 
 /// Reason for which there is no message.
 #[derive(Debug)]
@@ -27,13 +27,13 @@ pub(super) struct Messages<'a, R> {
     stream: R,
     scheme: &'a HostSchemeConfig,
     seal: Option<&'a Seal>,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
     /// Received bytes that are not yet a whole message.
     bytes: Vec<u8>,
 }
 
 impl<'a, R: Read> Messages<'a, R> {
-    pub(super) fn new(stream: R, scheme: &'a HostSchemeConfig, seal: Option<&'a Seal>, stop: &'a Stop) -> Self {
+    pub(super) fn new(stream: R, scheme: &'a HostSchemeConfig, seal: Option<&'a Seal>, stop: &'a StopSignal) -> Self {
         Self { stream, scheme, seal, stop, bytes: Vec::new() }
     }
 

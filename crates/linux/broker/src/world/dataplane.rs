@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyLevel};
 use wayleave_schemes::brokers::BrokerError;
-use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
+use wayleave_sharing::{ServiceTerms, Shares, Tree, TreeNode as Node};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
 use super::machine::Machine;
-use crate::Setup;
+use crate::BrokerConfig;
 
 /// Lines of machines and uplinks of racks.
 pub(super) struct SimulatedDataplane {
@@ -26,7 +26,7 @@ struct Line {
 }
 
 impl SimulatedDataplane {
-    pub(super) fn new(setup: &Setup) -> Result<Self, BrokerError> {
+    pub(super) fn new(setup: &BrokerConfig) -> Result<Self, BrokerError> {
         let network = setup.network();
         let empty = Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, Vec::new())
             .map_err(|errors| BrokerError(errors.iter().map(|error| error.fault.to_string()).collect()))?;
@@ -49,7 +49,7 @@ impl SimulatedDataplane {
     }
 
     /// Returns the current capacity of the links of a contention point.
-    pub(super) fn capacity(&self, setup: &Setup, point: ContentionPoint) -> [Rate; 2] {
+    pub(super) fn capacity(&self, setup: &BrokerConfig, point: ContentionPoint) -> [Rate; 2] {
         let known = if let ContentionPoint::Rack(rack) = point { self.uplinks.get(&rack).copied() } else { None };
         known.unwrap_or_else(|| Direction::ALL.map(|direction| point.capacity(setup.network(), direction)))
     }
@@ -80,7 +80,7 @@ impl SimulatedDataplane {
 }
 
 impl Line {
-    fn new(setup: &Setup, policy: &Policy, host: NodeId, direction: Direction) -> Result<Self, BrokerError> {
+    fn new(setup: &BrokerConfig, policy: &Policy, host: NodeId, direction: Direction) -> Result<Self, BrokerError> {
         let point = ContentionPoint::Machine(host);
         let tree = policy.point_tree(setup.network(), point, direction, None, None);
         let mut points = tree.map_err(BrokerError::because)?;
@@ -90,7 +90,7 @@ impl Line {
             let here = |service| points.leaves.iter().find(|leaf| leaf.service == service).map(|leaf| leaf.node);
             let below = here(place).or(here(None)).unwrap_or(Tree::ROOT);
             // Classes that are one service at the machine share its leaf.
-            leaves.push(points.tree.add(below, Terms::default()).map_err(BrokerError::because)?);
+            leaves.push(points.tree.add(below, ServiceTerms::default()).map_err(BrokerError::because)?);
         }
         Ok(Self { points, leaves })
     }
@@ -104,11 +104,11 @@ fn squeeze(shares: &mut Shares, machines: &mut [Machine], rack: NodeId, directio
     if sum <= u128::from(capacity.bits_per_second()) {
         return;
     }
-    let Ok(mut tree) = Tree::new(Terms::default()) else { return };
+    let Ok(mut tree) = Tree::new(ServiceTerms::default()) else { return };
     let mut demands = vec![Rate::ZERO];
     let mut nodes = Vec::new();
     for rate in used {
-        let Ok(node) = tree.add(Tree::ROOT, Terms::default()) else { return };
+        let Ok(node) = tree.add(Tree::ROOT, ServiceTerms::default()) else { return };
         nodes.push(node);
         demands.push(rate);
     }

@@ -8,7 +8,7 @@ mod vswitchd;
 use std::fmt;
 
 pub use probes::examine;
-pub use vswitchd::Scheduling;
+pub use vswitchd::ProcessScheduling;
 
 /// Importance of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Need {
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum CheckFinding {
     /// The feature exists, with details.
     Present(String),
     /// The feature is missing, with the output of the machine.
@@ -42,17 +42,17 @@ pub struct Check {
     /// Remedy if it is missing.
     pub remedy: &'static str,
     /// Result of the check.
-    pub finding: Finding,
+    pub finding: CheckFinding,
 }
 
 impl Check {
     /// Returns `true` if the feature exists.
     pub const fn is_present(&self) -> bool {
-        matches!(self.finding, Finding::Present(_))
+        matches!(self.finding, CheckFinding::Present(_))
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CheckFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Present(detail) | Self::Missing(detail) => f.write_str(detail),

@@ -7,10 +7,10 @@ use std::process::Command;
 use nix::unistd::geteuid;
 
 use super::throwaway::{NEAR, Pins, Throwaway};
-use super::{Check, Finding, Need};
+use super::{Check, CheckFinding, Need};
 use crate::error::Error;
 use crate::host::{Host, LONGEST_WAIT, Settings};
-use crate::net::{Batch, Capture, Hook, Injector, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
+use crate::net::{Capture, Hook, Injector, NetError, PortQdisc, ToolBatch, attach_ingress, attach_pass, pin_pass};
 use crate::programs::SwitchProgram;
 use wayleave_units::{Bytes, Rate};
 
@@ -47,10 +47,10 @@ fn present(checks: &[Check], name: &str) -> bool {
     checks.iter().any(|check| check.name == name && check.is_present())
 }
 
-fn found(result: Result<(), impl ToString>) -> Finding {
+fn found(result: Result<(), impl ToString>) -> CheckFinding {
     match result {
-        Ok(()) => Finding::Present("works".to_owned()),
-        Err(error) => Finding::Missing(error.to_string()),
+        Ok(()) => CheckFinding::Present("works".to_owned()),
+        Err(error) => CheckFinding::Missing(error.to_string()),
     }
 }
 
@@ -67,9 +67,9 @@ fn rights() -> Check {
     let missing: Vec<&str> =
         CAPABILITIES.iter().filter(|(bit, _)| bits >> bit & 1 == 0).map(|&(_, name)| name).collect();
     let finding = match (geteuid().is_root(), missing.is_empty()) {
-        (true, true) => Finding::Present("root, with all required capabilities".to_owned()),
-        (true, false) => Finding::Missing(format!("root without {}", missing.join(", "))),
-        (false, _) => Finding::Missing(format!("user {} is not root", geteuid())),
+        (true, true) => CheckFinding::Present("root, with all required capabilities".to_owned()),
+        (true, false) => CheckFinding::Missing(format!("root without {}", missing.join(", "))),
+        (false, _) => CheckFinding::Missing(format!("user {} is not root", geteuid())),
     };
     Check {
         name: "root",
@@ -122,15 +122,17 @@ const TOOLS: &[Tool] = &[
 
 impl Tool {
     fn check(&self) -> Check {
-        let said = Command::new(self.name).arg(self.version).output();
-        let finding = match said {
+        let printed = Command::new(self.name).arg(self.version).output();
+        let finding = match printed {
             Ok(output) => {
                 let text = [output.stdout, output.stderr].concat();
                 let text = String::from_utf8_lossy(&text);
-                Finding::Present(text.lines().next().unwrap_or("installed").trim().to_owned())
+                CheckFinding::Present(text.lines().next().unwrap_or("installed").trim().to_owned())
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Finding::Missing("not installed".to_owned()),
-            Err(error) => Finding::Missing(error.to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                CheckFinding::Missing("not installed".to_owned())
+            }
+            Err(error) => CheckFinding::Missing(error.to_string()),
         };
         let Self { name, need, purpose, remedy, .. } = *self;
         Check { name, need, purpose, remedy, finding }
@@ -143,7 +145,7 @@ fn namespaces(place: Option<&Result<Throwaway, String>>) -> Check {
         need: Need::Required,
         purpose: "the hosts, switches and endpoints of a lab",
         remedy: "a kernel with CONFIG_NET_NS; in a container CAP_SYS_ADMIN and a /run that can be mounted on",
-        finding: place.map_or(Finding::Untried("root and ip"), |place| found(place.as_ref().map(drop))),
+        finding: place.map_or(CheckFinding::Untried("root and ip"), |place| found(place.as_ref().map(drop))),
     }
 }
 
@@ -153,16 +155,16 @@ fn links(place: Option<&Throwaway>) -> Check {
         need: Need::Required,
         purpose: "the cables of a lab, the interfaces of containers",
         remedy: "load the module veth, or a kernel with CONFIG_VETH",
-        finding: place.map_or(Finding::Untried("network namespaces"), |place| found(place.add_link())),
+        finding: place.map_or(CheckFinding::Untried("network namespaces"), |place| found(place.add_link())),
     }
 }
 
 fn jit() -> Check {
     let path = "/proc/sys/net/core/bpf_jit_enable";
     let finding = match fs::read_to_string(path).map(|text| text.trim().to_owned()) {
-        Ok(value) if value == "0" => Finding::Missing(format!("{path} is 0")),
-        Ok(value) => Finding::Present(format!("{path} is {value}")),
-        Err(error) => Finding::Missing(format!("{path}: {error}")),
+        Ok(value) if value == "0" => CheckFinding::Missing(format!("{path} is 0")),
+        Ok(value) => CheckFinding::Present(format!("{path} is {value}")),
+        Err(error) => CheckFinding::Missing(format!("{path}: {error}")),
     };
     Check {
         name: "BPF JIT",
@@ -179,7 +181,7 @@ fn bpffs(pins: Option<&Result<Pins, String>>) -> Check {
         need: Need::Required,
         purpose: "keeps programs and rules when an agent stops, and finds them again",
         remedy: "a kernel with CONFIG_BPF_SYSCALL; in a container CAP_SYS_ADMIN, for the mount",
-        finding: pins.map_or(Finding::Untried("root"), |pins| found(pins.as_ref().map(drop))),
+        finding: pins.map_or(CheckFinding::Untried("root"), |pins| found(pins.as_ref().map(drop))),
     }
 }
 
@@ -194,7 +196,7 @@ fn programs(pins: Option<&Pins>) -> Check {
         need: Need::Required,
         purpose: "Wayleave's programs classify, shape, tag and forward packets; loaded and verified here",
         remedy: "Linux 5.12 or newer with CONFIG_BPF_SYSCALL; root, or CAP_BPF with CAP_NET_ADMIN and CAP_PERFMON",
-        finding: pins.map_or(Finding::Untried("bpffs"), |pins| found(load(pins))),
+        finding: pins.map_or(CheckFinding::Untried("bpffs"), |pins| found(load(pins))),
     }
 }
 
@@ -208,28 +210,28 @@ fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
         need: Need::Required,
         purpose: "programs see every packet of an interface, and stay when an agent stops",
         remedy: "see clsact and cls_bpf; iproute2 has to be built with libbpf",
-        finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(attach(place))),
+        finding: place.map_or(CheckFinding::Untried("bpffs, veth and tc"), |place| found(attach(place))),
     }
 }
 
 fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
     let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
         let program = pin_pass(pins.path(), 1500).map_err(|error| error.to_string())?;
-        Batch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(error_text)
+        ToolBatch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(error_text)
     };
     Check {
         name: "XDP on veth",
         need: Need::Required,
         purpose: "virtual links use NAPI, which keeps packets in order",
         remedy: "Linux 4.19 or newer; iproute2 has to be built with libbpf",
-        finding: place.map_or(Finding::Untried("bpffs and veth"), |place| found(attach(place))),
+        finding: place.map_or(CheckFinding::Untried("bpffs and veth"), |place| found(attach(place))),
     }
 }
 
 /// Returns the output of a tool; the name of the check shows its command.
 fn error_text(error: NetError) -> String {
     match error {
-        NetError::Tool { said, .. } => said,
+        NetError::Tool { output, .. } => output,
         other => other.to_string(),
     }
 }
@@ -316,7 +318,7 @@ impl Kind {
             self.lines.iter().map(|(before, after)| format!("{before} dev {NEAR} {after}")).collect();
         let Self { name, need, purpose, remedy, .. } = *self;
         let finding =
-            place.map_or(Finding::Untried("veth and tc"), |place| found(place.try_tc(&lines).map_err(error_text)));
+            place.map_or(CheckFinding::Untried("veth and tc"), |place| found(place.try_tc(&lines).map_err(error_text)));
         Check { name, need, purpose, remedy, finding }
     }
 }
@@ -335,7 +337,7 @@ fn port(place: Option<&Throwaway>) -> Check {
         need: Need::Required,
         purpose: "a port with a rate and eight queues, as on switches and hosts",
         remedy: "see tbf, htb and bfifo",
-        finding: place.map_or(Finding::Untried("veth and tc"), |place| {
+        finding: place.map_or(CheckFinding::Untried("veth and tc"), |place| {
             found(port.lines(NEAR).and_then(|lines| place.try_tc(&lines)))
         }),
     }
@@ -354,7 +356,7 @@ fn waiting(place: Option<(&Pins, &Throwaway)>) -> Check {
         need: Need::Useful,
         purpose: "queues packets that exceed their contract, and segments super-frames; without it both are dropped",
         remedy: "load the modules macvlan, sch_htb and sch_tbf, or a kernel with CONFIG_MACVLAN",
-        finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(hold(place))),
+        finding: place.map_or(CheckFinding::Untried("bpffs, veth and tc"), |place| found(hold(place))),
     }
 }
 
@@ -365,7 +367,7 @@ fn seen(place: Option<&Throwaway>) -> Check {
         need: Need::Useful,
         purpose: "let `wayleave capture` and `wayleave probe` see frames",
         remedy: "CONFIG_PACKET in the kernel; in a container give it CAP_NET_RAW",
-        finding: place.map_or(Finding::Untried("veth"), |place| found(Capture::open(&place.namespace).map(drop))),
+        finding: place.map_or(CheckFinding::Untried("veth"), |place| found(Capture::open(&place.namespace).map(drop))),
     }
 }
 
@@ -380,7 +382,7 @@ fn sent(place: Option<&Throwaway>) -> Check {
         need: Need::Useful,
         purpose: "lets `wayleave probe` inject frames as if an endpoint had sent them",
         remedy: "load the modules cls_u32 and act_mirred, and see packet sockets",
-        finding: place.map_or(Finding::Untried("veth and tc"), |place| found(inject(place))),
+        finding: place.map_or(CheckFinding::Untried("veth and tc"), |place| found(inject(place))),
     }
 }
 
@@ -389,9 +391,9 @@ fn mounted() -> Check {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let is_bpf = |line: &str| line.split(' ').nth(1) == Some(PINS) && line.split(' ').nth(2) == Some("bpf");
     let finding = if mounts.lines().any(is_bpf) {
-        Finding::Present(format!("mounted at {PINS}"))
+        CheckFinding::Present(format!("mounted at {PINS}"))
     } else {
-        Finding::Missing(format!("nothing is mounted at {PINS}"))
+        CheckFinding::Missing(format!("nothing is mounted at {PINS}"))
     };
     Check {
         name: "mounted bpffs",
@@ -405,10 +407,10 @@ fn mounted() -> Check {
 fn realtime() -> Check {
     let path = Path::new("/proc/sys/kernel/sched_rt_runtime_us");
     let finding = match fs::read_to_string(path).map(|text| text.trim().to_owned()) {
-        Ok(value) if value == "-1" => Finding::Present("no limit".to_owned()),
-        Ok(value) => Finding::Missing(format!("limited to {value} us of each second")),
+        Ok(value) if value == "-1" => CheckFinding::Present("no limit".to_owned()),
+        Ok(value) => CheckFinding::Missing(format!("limited to {value} us of each second")),
         // A kernel without groups of real-time tasks has no limit.
-        Err(_) => Finding::Present("no limit".to_owned()),
+        Err(_) => CheckFinding::Present("no limit".to_owned()),
     };
     Check {
         name: "real-time scheduling",
@@ -425,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_check_says_what_it_is_for_and_what_to_do() {
+    fn every_check_has_its_purpose_and_advice() {
         let checks = examine();
         for check in &checks {
             assert!(
@@ -439,19 +441,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_useful_does_not_stop_the_data_plane() {
+    fn missing_optional_features_do_not_stop_the_data_plane() {
         let mut checks = examine();
-        checks.iter_mut().for_each(|check| check.finding = Finding::Present(String::new()));
+        checks.iter_mut().for_each(|check| check.finding = CheckFinding::Present(String::new()));
         assert!(can_run(&checks));
         for index in 0..checks.len() {
             let mut checks = checks.clone();
-            checks[index].finding = Finding::Missing(String::new());
+            checks[index].finding = CheckFinding::Missing(String::new());
             assert_eq!(can_run(&checks), checks[index].need == Need::Useful, "{}", checks[index].name);
         }
     }
 
     #[test]
-    fn a_qdisc_that_no_kernel_has_is_missing_and_one_that_works_leaves_nothing() {
+    fn a_qdisc_unknown_to_the_kernel_is_missing_and_a_working_one_leaves_nothing() {
         let Ok(place) = Throwaway::new() else {
             wayleave_repo_checks::left_out("root", "probes of queues need root");
             return;
@@ -462,6 +464,6 @@ mod tests {
         for _ in 0..2 {
             assert!(port(Some(&place)).is_present());
         }
-        assert_eq!(KINDS[2].check(None).finding, Finding::Untried("veth and tc"));
+        assert_eq!(KINDS[2].check(None).finding, CheckFinding::Untried("veth and tc"));
     }
 }

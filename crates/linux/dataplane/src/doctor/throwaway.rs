@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use crate::net::{Batch, Namespace, NetError, VethEnd, create_veth};
+use crate::net::{Namespace, NetError, ToolBatch, VethEnd, create_veth};
 
 /// Makes names different in one process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -44,16 +44,16 @@ impl Throwaway {
             mac: None,
             mtu: 1528,
         };
-        Batch::ip().line(create_veth(&end(NEAR, 101), &end(FAR, 102))?).run(&Namespace::current())?;
+        ToolBatch::ip().line(create_veth(&end(NEAR, 101), &end(FAR, 102))?).run(&Namespace::current())?;
         self.namespace.set_up([NEAR, FAR])
     }
 
     /// Carries out lines of `tc`, and takes away what they have made.
     pub(super) fn try_tc(&self, lines: &[String]) -> Result<(), NetError> {
-        let made = Batch::tc().extend(lines.iter().cloned()).run(&self.namespace);
+        let made = ToolBatch::tc().extend(lines.iter().cloned()).run(&self.namespace);
         for which in ["root", "clsact"] {
             // Of the two there is at most one.
-            let _ = Batch::tc().line(format_args!("qdisc del dev {NEAR} {which}")).run(&self.namespace);
+            let _ = ToolBatch::tc().line(format_args!("qdisc del dev {NEAR} {which}")).run(&self.namespace);
         }
         made
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Check, Finding, Need};
+use super::{Check, CheckFinding, Need};
 
 /// The program.
 const DAEMON: &str = "ovs-vswitchd";
@@ -14,14 +14,14 @@ const REAL_TIME: [u32; 3] = [1, 2, 6];
 
 /// Scheduling of a process by the kernel (sched(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduling {
+pub enum ProcessScheduling {
     /// As any other program.
     Ordinary,
     /// Before ordinary programs, with this priority.
     RealTime(u32),
 }
 
-impl Scheduling {
+impl ProcessScheduling {
     /// Returns how the main thread of a process is scheduled; `None` if there is no such process.
     pub fn of(pid: i32) -> Option<Self> {
         Self::read(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
@@ -46,7 +46,7 @@ fn daemons() -> Vec<i32> {
 }
 
 pub(super) fn check() -> Check {
-    let known = daemons().into_iter().filter_map(|pid| Some((pid, Scheduling::of(pid)?))).collect::<Vec<_>>();
+    let known = daemons().into_iter().filter_map(|pid| Some((pid, ProcessScheduling::of(pid)?))).collect::<Vec<_>>();
     Check {
         name: "priority of ovs-vswitchd",
         need: Need::Useful,
@@ -56,19 +56,19 @@ pub(super) fn check() -> Check {
     }
 }
 
-fn finding(daemons: &[(i32, Scheduling)]) -> Finding {
+fn finding(daemons: &[(i32, ProcessScheduling)]) -> CheckFinding {
     let list = |pids: Vec<i32>| pids.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
     let of = |is_ordinary: bool| {
-        let wanted = daemons.iter().filter(|(_, how)| (*how == Scheduling::Ordinary) == is_ordinary);
+        let wanted = daemons.iter().filter(|(_, how)| (*how == ProcessScheduling::Ordinary) == is_ordinary);
         list(wanted.map(|&(pid, _)| pid).collect())
     };
     match (daemons, of(true)) {
-        ([], _) => Finding::Present("not running".to_owned()),
-        (_, ordinary) if !ordinary.is_empty() => Finding::Missing(format!(
+        ([], _) => CheckFinding::Present("not running".to_owned()),
+        (_, ordinary) if !ordinary.is_empty() => CheckFinding::Missing(format!(
             "ordinary priority (process {ordinary}): on a busy machine packets took 26 to 52 ms where the bound was 15 ms; 3.6 ms with real-time \
              priority"
         )),
-        _ => Finding::Present(format!("real-time priority (process {})", of(false))),
+        _ => CheckFinding::Present(format!("real-time priority (process {})", of(false))),
     }
 }
 
@@ -89,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn real_time_and_ordinary_programs_are_told_apart() {
-        let own = Scheduling::of(std::process::id() as i32);
+    fn real_time_and_ordinary_programs_are_distinguished() {
+        let own = ProcessScheduling::of(std::process::id() as i32);
         let Ok(child) = Command::new("chrt").args(["-f", "10", "cat"]).stdin(std::process::Stdio::piped()).spawn()
         else {
             wayleave_repo_checks::left_out("root", "real-time priority needs chrt");
@@ -107,14 +107,14 @@ mod tests {
             }
             std::thread::yield_now();
         }
-        assert_eq!(Scheduling::of(pid), Some(Scheduling::RealTime(10)));
-        assert!(own.is_some() && own != Scheduling::of(pid), "{own:?}");
-        assert_eq!(Scheduling::of(-1), None);
+        assert_eq!(ProcessScheduling::of(pid), Some(ProcessScheduling::RealTime(10)));
+        assert!(own.is_some() && own != ProcessScheduling::of(pid), "{own:?}");
+        assert_eq!(ProcessScheduling::of(-1), None);
     }
 
     #[test]
-    fn a_daemon_with_ordinary_priority_is_named_with_what_it_costs() {
-        let [ordinary, real] = [Scheduling::Ordinary, Scheduling::RealTime(10)];
+    fn a_daemon_with_ordinary_priority_is_named_with_its_cost() {
+        let [ordinary, real] = [ProcessScheduling::Ordinary, ProcessScheduling::RealTime(10)];
         for (daemons, is_present, expected) in [
             (&[][..], true, "not running"),
             (&[(7, real), (9, real)][..], true, "real-time priority (process 7, 9)"),
@@ -125,7 +125,7 @@ mod tests {
             ),
         ] {
             let finding = finding(daemons);
-            assert_eq!(matches!(finding, Finding::Present(_)), is_present, "{finding}");
+            assert_eq!(matches!(finding, CheckFinding::Present(_)), is_present, "{finding}");
             assert!(finding.to_string().starts_with(expected), "{finding}");
         }
     }

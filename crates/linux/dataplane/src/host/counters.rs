@@ -7,14 +7,14 @@ use aya::maps::{Array, Map, MapData, PerCpuArray};
 use wayleave_units::{Bytes, Time};
 
 use super::Host;
-use super::reason::Reason;
+use super::reason::PacketOutcome;
 use crate::error::Error;
 use crate::layout::{BUCKET, RULE, WAITS, rule_name, u32_at, u64_at};
 use crate::programs::Pins;
 
 /// Packets of a contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Contract {
+pub struct ContractPackets {
     /// Sent; of copies one is counted.
     pub packets: u64,
     /// Wire bytes of them, as the bucket was charged.
@@ -46,14 +46,14 @@ pub struct QueueDelays {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets, by outcome.
-    pub reasons: BTreeMap<Reason, u64>,
+    pub reasons: BTreeMap<PacketOutcome, u64>,
     /// By contract, since it was installed.
-    pub contracts: BTreeMap<u64, Contract>,
+    pub contracts: BTreeMap<u64, ContractPackets>,
 }
 
 impl Counters {
     /// Returns the number of packets with an outcome.
-    pub fn of(&self, reason: Reason) -> u64 {
+    pub fn of(&self, reason: PacketOutcome) -> u64 {
         self.reasons.get(&reason).copied().unwrap_or(0)
     }
 }
@@ -94,14 +94,14 @@ impl Counters {
 
 /// `slots` has the serials of contracts with the places of their buckets.
 fn read(
-    counters: &PerCpuArray<MapData, [u64; Reason::ALL.len()]>,
+    counters: &PerCpuArray<MapData, [u64; PacketOutcome::ALL.len()]>,
     buckets: &Array<MapData, [u8; BUCKET]>,
     slots: impl IntoIterator<Item = (u64, u32)>,
 ) -> Result<Counters, Error> {
     let failed = |error| Error::failed("reading the counters", error);
     let values = counters.get(&0, 0).map_err(failed)?;
     let sum = |at: usize| values.iter().map(|counts| counts[at]).sum();
-    let reasons = Reason::ALL.iter().enumerate().map(|(at, &reason)| (reason, sum(at))).collect();
+    let reasons = PacketOutcome::ALL.iter().enumerate().map(|(at, &reason)| (reason, sum(at))).collect();
     let contract = |slot: u32| buckets.get(&slot, 0).map(|bytes| contract(&bytes)).map_err(failed);
     let contracts = slots.into_iter().map(|(serial, slot)| Ok((serial, contract(slot)?)));
     Ok(Counters { reasons, contracts: contracts.collect::<Result<_, Error>>()? })
@@ -131,11 +131,11 @@ impl Host {
 }
 
 /// `struct bucket` of bpf/maps.h.
-fn contract(bytes: &[u8; BUCKET]) -> Contract {
+fn contract(bytes: &[u8; BUCKET]) -> ContractPackets {
     let [tokens, packets, wire, shaped, oversized] = [0, 16, 24, 32, 40].map(|at| u64_at(bytes, at));
     let counts = std::array::from_fn(|class| u64_at(bytes, 80 + 8 * class));
     let sum = Time::from_nanos(u64_at(bytes, 72).saturating_mul(1_000));
-    Contract {
+    ContractPackets {
         packets,
         bytes: Bytes::new(wire),
         shaped,

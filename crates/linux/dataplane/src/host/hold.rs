@@ -31,8 +31,8 @@ use super::waiting::{Holder, Shape};
 use super::{Host, HostProgram};
 use crate::error::Error;
 use crate::net::{
-    Attached, Batch, HtbClass, HtbClasses, Interface, Namespace, NetError, QdiscParams, attach_egress, disable_ipv6,
-    interfaces, is_about,
+    Attached, HtbClass, HtbClasses, Interface, Namespace, NetError, QdiscParams, ToolBatch, attach_egress,
+    disable_ipv6, interfaces, is_about,
 };
 
 /// The interface below, its unused peer, and the two above.
@@ -96,7 +96,7 @@ impl Host {
             make_interfaces(&here).map_err(failed)?;
         }
         enable(&here).map_err(failed)?;
-        let mut batch = Batch::tc();
+        let mut batch = ToolBatch::tc();
         batch.extend(attach_egress(LOWER, &self.pinned(HostProgram::Held)));
         batch.line(splitting());
         if !has_root(&here)? {
@@ -282,7 +282,7 @@ fn has_root(here: &Namespace) -> Result<bool, Error> {
 }
 
 fn make_interfaces(here: &Namespace) -> Result<(), NetError> {
-    let mut batch = Batch::ip();
+    let mut batch = ToolBatch::ip();
     batch.line(format_args!("link add {LOWER} mtu {MTU} arp off type veth peer name {PEER} mtu {MTU} arp off"));
     for above in [SHAPER, SPLITTER] {
         batch.line(format_args!(
@@ -298,7 +298,7 @@ fn make_interfaces(here: &Namespace) -> Result<(), NetError> {
 
 /// They take every frame.
 fn enable(here: &Namespace) -> Result<(), NetError> {
-    let mut batch = Batch::ip();
+    let mut batch = ToolBatch::ip();
     for interface in [LOWER, PEER] {
         batch.line(format_args!("link set dev {interface} mtu {MTU} up"));
     }
@@ -312,7 +312,7 @@ fn enable(here: &Namespace) -> Result<(), NetError> {
 fn remove_interfaces(here: &Namespace) -> Result<(), Error> {
     for interface in [SHAPER, SPLITTER, LOWER] {
         if index(interface).is_some() {
-            Batch::ip().extend([format!("link del dev {interface}")]).run(here).map_err(failed)?;
+            ToolBatch::ip().extend([format!("link del dev {interface}")]).run(here).map_err(failed)?;
         }
     }
     Ok(())

@@ -44,11 +44,11 @@ use crate::programs::{self, Pins};
 use crate::sys;
 use crate::table::Table;
 
-pub use counters::{Contract, Counters, Measured, QueueDelays};
+pub use counters::{ContractPackets, Counters, Measured, QueueDelays};
 
-pub use crate::samples::{Sample, Sent};
+pub use crate::samples::{PacketSample, Sent};
 pub use neighbours::{SpoofKind, SpoofReport};
-pub use reason::Reason;
+pub use reason::PacketOutcome;
 pub use rule::{HostPath, HostRule, Sender};
 pub use wayleave_packet_format::{LONGEST_WAIT, QueueLimit};
 
@@ -115,14 +115,14 @@ pub struct Host {
     endpoints: Table<u32, [u8; ENDPOINT]>,
     local: Table<[u8; layout::MAC], [u8; layout::TARGET]>,
     groups: Table<u32, [u8; layout::GROUP]>,
-    strangers: HashMap<MapData, [u8; layout::STRANGER], u64>,
+    spoofed: HashMap<MapData, [u8; layout::SPOOFED], u64>,
     classes: Table<[u8; layout::CLASS], [u8; CONTRACTS]>,
     classes6: Table<[u8; layout::CLASS6], [u8; CONTRACTS]>,
     rules: Array<MapData, [u8; RULE]>,
     buckets: Array<MapData, [u8; BUCKET]>,
     best_effort: Table<[u8; layout::MAC], [u8; ROUTES]>,
     settings: Array<MapData, [u8; layout::SETTINGS]>,
-    counters: PerCpuArray<MapData, [u64; Reason::ALL.len()]>,
+    counters: PerCpuArray<MapData, [u64; PacketOutcome::ALL.len()]>,
     measured: HashMap<MapData, u64, [u8; MEASURED]>,
     samples: RingBuf<MapData>,
     /// Slot and version of every rule, by serial.

@@ -2,7 +2,7 @@
 
 /// Outcome of a packet; `enum reason` of bpf/maps.h, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum PacketOutcome {
     /// Sent within its contract.
     Guaranteed,
     /// Sent without a contract, in the lowest class.
@@ -54,7 +54,7 @@ pub enum Reason {
     Unsampled,
 }
 
-impl Reason {
+impl PacketOutcome {
     /// All, in order.
     pub const ALL: [Self; 24] = [
         Self::Guaranteed,

@@ -1,6 +1,6 @@
 //! Rules: which packets, how much, and over which routes. They change between one packet and the next.
 
-use wayleave_packet_format::{Demand, MAX_TAGS, Selector, Tag, TokenBucket, wire_bytes};
+use wayleave_packet_format::{BucketDemand, MAX_TAGS, PacketSelector, Tag, TokenBucket, wire_bytes};
 use wayleave_units::{Bytes, Time};
 
 use super::{Host, QueueLimit};
@@ -23,7 +23,7 @@ pub struct Sender {
     /// The host's end of the endpoint's interface.
     pub ifindex: u32,
     /// Selection of its packets.
-    pub selector: Selector,
+    pub selector: PacketSelector,
 }
 
 /// A route through the network.
@@ -45,7 +45,7 @@ pub struct HostRule {
     /// Senders of the packets; all share one bucket.
     pub senders: Vec<Sender>,
     /// Arrival curve of the packets on the wire.
-    pub demand: Demand,
+    pub demand: BucketDemand,
     /// Each packet takes all of these; none for a receiver on this host. At most four.
     pub paths: Vec<HostPath>,
     /// No packet takes longer.
@@ -74,9 +74,9 @@ fn largest(path: &HostPath) -> u32 {
 
 impl HostRule {
     fn bucket(&self) -> Result<TokenBucket, Error> {
-        let Demand { rate, burst, .. } = self.demand;
+        let BucketDemand { rate, burst, .. } = self.demand;
         TokenBucket::full(rate, burst, Time::ZERO).ok_or_else(|| {
-            Error::Refused(format!("burst {burst} is larger than the largest bucket, {}", TokenBucket::MAX))
+            Error::Refused(format!("burst {burst:#} is larger than the largest bucket, {:#}", TokenBucket::MAX))
         })
     }
 

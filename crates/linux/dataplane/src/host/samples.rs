@@ -2,12 +2,12 @@
 
 use super::Host;
 use crate::error::Error;
-use crate::samples::{self, Sample};
+use crate::samples::{self, PacketSample};
 
 impl Host {
     /// Returns the samples since the last call, in order. Samples that do not fit into the buffer are counted
-    /// ([`super::Reason::Unsampled`]).
-    pub fn samples(&mut self) -> Vec<Sample> {
+    /// ([`super::PacketOutcome::Unsampled`]).
+    pub fn samples(&mut self) -> Vec<PacketSample> {
         samples::read(&mut self.samples)
     }
 

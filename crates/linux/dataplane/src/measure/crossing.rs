@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, sendto, socket};
-use wayleave_packet_format::Selector;
+use wayleave_packet_format::PacketSelector;
 use wayleave_units::{Bytes, Rate};
 
 use super::{RECEIVER, apart, frame, mac, rule, selector};
 use crate::error::Error;
 use crate::host::{Host, HostProgram, Sender, Settings};
-use crate::net::{Batch, Namespace, NetError, PortQdisc, attach_ingress};
+use crate::net::{Namespace, NetError, PortQdisc, ToolBatch, attach_ingress};
 use crate::sandbox::Apart;
 
 /// Nanoseconds a packet on each host.
@@ -82,7 +82,7 @@ fn failed(why: String) -> Error {
 }
 
 fn tc(lines: &[String]) -> Result<(), Error> {
-    let run = Batch::tc().extend(lines.iter().cloned()).run(&Namespace::current());
+    let run = ToolBatch::tc().extend(lines.iter().cloned()).run(&Namespace::current());
     run.map_err(|error: NetError| failed(error.to_string()))
 }
 
@@ -129,7 +129,7 @@ fn dividing(apart: &Apart, (tap, net, index): (&str, &str, u32)) -> Result<Host,
     host.add_endpoint(index, mac(1))?;
     for pair in 0..PAIRS {
         let destination = if pair == 0 { RECEIVER } else { mac(1 + pair) };
-        let selector = Selector { destination: Some(destination), ..Selector::default() };
+        let selector = PacketSelector { destination: Some(destination), ..PacketSelector::default() };
         let mut rule = rule(Sender { ifindex: index, selector }, FAST, Bytes::new(1_000_000_000), 2)?;
         rule.paths.iter_mut().for_each(|path| (path.uplink, path.queue) = (index + 2, LATENCY_QUEUES));
         host.install(1 + u64::from(pair), 1, &rule)?;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wayleave_packet_format::{Demand, Mac, Selector, Tag};
+use wayleave_packet_format::{BucketDemand, Mac, PacketSelector, Tag};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::error::Error;
@@ -20,7 +20,7 @@ use crate::host::{Host, HostPath, HostRule, Sender, Settings};
 use crate::sandbox::Apart;
 
 pub use crossing::{HostCrossingTime, cross};
-pub use shaping::{Shaping, ShapingError, TABLE_4, shape};
+pub use shaping::{ShapingError, ShapingScenario, TABLE_4, shape};
 pub use tagging::{Tagging, tag};
 
 /// The loopback: the one interface that is always there. Nothing is sent by it; redirection is only a verdict here.
@@ -95,8 +95,8 @@ fn ipv4(last: u8) -> Ipv4Addr {
 }
 
 /// A five-tuple and the receiver's address: everything that can be asked for.
-fn selector(endpoint: u8, flow: u16) -> Selector {
-    Selector {
+fn selector(endpoint: u8, flow: u16) -> PacketSelector {
+    PacketSelector {
         destination: Some(RECEIVER),
         protocol: Some(17),
         source_address: Some(IpAddr::V4(ipv4(endpoint))),
@@ -111,7 +111,7 @@ fn rule(sender: Sender, rate: Rate, burst: Bytes, tags: u16) -> Result<HostRule,
     let tags = tags.map_err(|error| Error::Refused(error.to_string()))?;
     Ok(HostRule {
         senders: vec![sender],
-        demand: Demand { rate, burst, max_frame: None },
+        demand: BucketDemand { rate, burst, max_frame: None },
         paths: vec![HostPath { uplink: LOOPBACK, queue: 1, tags, mtu: Bytes::new(9_000) }],
         bound: Time::from_millis(10),
     })

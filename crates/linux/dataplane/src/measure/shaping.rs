@@ -12,14 +12,14 @@ use super::{LOOPBACK, apart, frame, mac, rule, selector};
 use crate::error::Error;
 use crate::host::{Host, HostProgram, Sender, Settings};
 use crate::sandbox::Apart;
-use crate::test_run::{Input, run};
+use crate::test_run::{TestPacket, run};
 
 /// Tags of every packet (section 5.3.2).
 const TAGS: u16 = 6;
 
 /// Offered traffic: a scenario of Table 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shaping {
+pub struct ShapingScenario {
     /// Endpoints.
     pub vms: u8,
     /// Flows of each, every one with its own bucket.
@@ -32,12 +32,12 @@ pub struct Shaping {
     pub burst: u64,
 }
 
-const fn scenario(vms: u8, flows: u16, packet: usize, rate: u64, burst: u64) -> Shaping {
-    Shaping { vms, flows, packet, rate, burst }
+const fn scenario(vms: u8, flows: u16, packet: usize, rate: u64, burst: u64) -> ShapingScenario {
+    ShapingScenario { vms, flows, packet, rate, burst }
 }
 
 /// Table 4 of the paper, row by row.
-pub const TABLE_4: [Shaping; 17] = [
+pub const TABLE_4: [ShapingScenario; 17] = [
     scenario(10, 3, 78, 100_000, 100_000),
     scenario(10, 1, 800, 10_000_000, 10_000),
     scenario(10, 1, 800, 10_000_000, 100_000),
@@ -76,12 +76,12 @@ pub struct ShapingError {
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn shape(what: Shaping, rounds: usize) -> Result<ShapingError, Error> {
+pub fn shape(what: ShapingScenario, rounds: usize) -> Result<ShapingError, Error> {
     // A machine that has other work may need more looks.
     (0..9).find_map(|_| measure(what, rounds).ok()).map_or_else(|| measure(what, rounds), Ok)
 }
 
-fn measure(what: Shaping, rounds: usize) -> Result<ShapingError, Error> {
+fn measure(what: ShapingScenario, rounds: usize) -> Result<ShapingError, Error> {
     let allowed = Allowed::of(what);
     let rounds: Vec<Vec<Flow>> = apart(|apart| {
         let mut host = Host::open(&apart.pins().join("host"), &Settings::default())?;
@@ -120,7 +120,7 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn of(what: Shaping) -> Self {
+    fn of(what: ShapingScenario) -> Self {
         let cost = wire_bytes(what.packet, usize::from(TAGS)).get();
         let grown = |bits: u64| (bits * cost).div_ceil(what.packet as u64);
         let burst = Bytes::new(grown(what.burst).div_ceil(8));
@@ -200,7 +200,7 @@ fn endpoint(apart: &Apart, vm: u8) -> Result<u32, Error> {
 }
 
 /// Measures all flows once: their bursts, and then as many packets as the rate allows.
-fn round(host: &mut Host, what: Shaping, allowed: Allowed, interfaces: &[u32]) -> Result<Vec<Flow>, Error> {
+fn round(host: &mut Host, what: ShapingScenario, allowed: Allowed, interfaces: &[u32]) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
     for (vm, &ifindex) in (0..).zip(interfaces) {
         for flow in 0..what.flows {
@@ -261,7 +261,7 @@ fn offer(
             continue;
         }
         let (then, began) = (host.bucket(flow.serial)?, now()?);
-        run(program, Input { ifindex: flow.ifindex, frame: &flow.frame, gso_size: 0 }, OFFERS)?;
+        run(program, TestPacket { ifindex: flow.ifindex, frame: &flow.frame, gso_size: 0 }, OFFERS)?;
         let after = host.bucket(flow.serial)?;
         if after.packets > then.packets {
             let was_refused = then.last > flow.passed.last().map_or(u64::MAX, |last| last.at);

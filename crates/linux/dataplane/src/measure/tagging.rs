@@ -6,7 +6,7 @@ use wayleave_units::{Bytes, Rate};
 use super::{LOOPBACK, apart, frame, mac, rule, selector};
 use crate::error::Error;
 use crate::host::{Host, Sender};
-use crate::test_run::{Input, REDIRECTED, run};
+use crate::test_run::{REDIRECTED, TestPacket, run};
 
 /// Offered traffic: a row of Table 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn tag(what: Tagging, trials: u32) -> Result<f64, Error> {
 }
 
 fn once(program: &SchedClassifier, frame: &[u8], repeat: u32, expected: u32) -> Result<u32, Error> {
-    let out = run(program, Input { ifindex: LOOPBACK, frame, gso_size: 0 }, repeat)?;
+    let out = run(program, TestPacket { ifindex: LOOPBACK, frame, gso_size: 0 }, repeat)?;
     if out.verdict != expected {
         let why = format!("a packet was not sent: verdict {}, expected {expected}", out.verdict);
         return Err(Error::Failed { doing: "measuring".to_owned(), why });

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Deserialize;
 
-use super::batch::{Batch, output};
+use super::batch::{ToolBatch, output};
 use super::disciplines::{Discipline, Interface, classes, disciplines};
 use super::error::NetError;
 use super::filters;
@@ -136,7 +136,7 @@ fn programs(namespace: &Namespace, places: &[(&str, Hook)]) -> Result<Vec<Option
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let mut batch = Batch::tc();
+    let mut batch = ToolBatch::tc();
     for (interface, hook) in places {
         let hook = if *hook == Hook::Ingress { "ingress" } else { "egress" };
         batch.line(format_args!("filter show dev {interface} {hook}"));
@@ -217,7 +217,7 @@ mod tests {
         []"#;
 
     #[test]
-    fn programs_come_in_the_order_in_which_they_were_asked_for() {
+    fn programs_are_listed_in_the_order_of_the_request() {
         assert_eq!(read(PRINTED, 2).unwrap(), [Some(7198), None]);
         assert!(read(PRINTED, 3).is_err(), "an interface has gone meanwhile");
     }

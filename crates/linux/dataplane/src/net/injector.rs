@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, sendto, socket};
 
-use super::batch::Batch;
+use super::batch::ToolBatch;
 use super::error::NetError;
 use super::link::{check_interface, disable_ipv6};
 use super::namespace::Namespace;
@@ -37,7 +37,7 @@ impl Injector {
         check_interface(interface)?;
         let here = Namespace::current();
         remove(&here);
-        let mut ip = Batch::ip();
+        let mut ip = ToolBatch::ip();
         ip.line(format_args!("link add {FROM} mtu {MTU} arp off type veth peer name {PEER} mtu {MTU} arp off"));
         ip.run(&here)?;
         Self::begin(&here, interface).inspect_err(|_| remove(&here))
@@ -47,13 +47,13 @@ impl Injector {
         for end in [FROM, PEER] {
             disable_ipv6(here, end)?;
         }
-        let mut tc = Batch::tc();
+        let mut tc = ToolBatch::tc();
         tc.line(format_args!("qdisc add dev {FROM} clsact"));
         tc.line(format_args!(
             "filter add dev {FROM} egress pref 1 protocol all u32 match u32 0 0 action mirred ingress redirect dev {interface}"
         ));
         tc.run(here)?;
-        let mut ip = Batch::ip();
+        let mut ip = ToolBatch::ip();
         ip.extend([PEER, FROM].map(|end| format!("link set dev {end} up")));
         ip.run(here)?;
         let failed = |error: nix::Error| NetError::io(format!("cannot inject frames into {interface}"), error);
@@ -89,6 +89,6 @@ impl Drop for Injector {
 fn remove(here: &Namespace) {
     if nix::net::if_::if_nametoindex(FROM).is_ok() {
         // If this fails, the next injector removes the pair.
-        let _ = Batch::ip().extend([format!("link del dev {FROM}")]).run(here);
+        let _ = ToolBatch::ip().extend([format!("link del dev {FROM}")]).run(here);
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wayleave_units::Bytes;
 
-use super::batch::{Batch, output};
+use super::batch::{ToolBatch, output};
 use super::error::NetError;
 use super::namespace::Namespace;
 
@@ -146,7 +146,7 @@ impl Namespace {
     /// # Errors
     /// If there is no such interface.
     pub fn set_up<'a>(&self, interfaces: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
-        let mut batch = Batch::ip();
+        let mut batch = ToolBatch::ip();
         for interface in interfaces {
             check_interface(interface)?;
             batch.line(format_args!("link set dev {interface} up"));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_made_in_both_namespaces_at_once() {
+    fn a_link_is_created_in_both_namespaces_at_once() {
         let line = create_veth(&end("p1"), &VethEnd { mac: None, ..end("p2") }).unwrap();
         let queues = "numtxqueues 1 numrxqueues 1 netns ns";
         let expected = format!(
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_more_than_one_word_is_refused() {
+    fn a_name_with_more_than_one_word_is_refused() {
         for name in ["", "a b", "p1\nlink", "a/b", "x\"", "-K", "sixteen-letters!", "."] {
             assert!(create_veth(&end("p1"), &end(name)).is_err(), "{name:?}");
         }

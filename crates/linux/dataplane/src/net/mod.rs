@@ -25,7 +25,7 @@ mod service;
 
 pub(crate) use attached::interfaces;
 pub use attached::{Attached, Hook};
-pub use batch::{Batch, output};
+pub use batch::{ToolBatch, output};
 pub use capture::{Capture, Captured};
 pub use carrier::{LinkWatch, with_carrier};
 pub use counters::{QueueCounters, queue_counters};
@@ -40,4 +40,4 @@ pub use link::{
 pub use namespace::Namespace;
 pub use pass::pin_pass;
 pub use qdisc::{MAX_CLASSES, PortQdisc};
-pub use service::{Service, ServicePort};
+pub use service::{ServicePort, SharedPortService};

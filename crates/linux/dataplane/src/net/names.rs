@@ -1,6 +1,6 @@
 //! Making namespaces with names, and deleting them.
 
-use super::batch::Batch;
+use super::batch::ToolBatch;
 use super::error::NetError;
 use super::namespace::{Namespace, check_name};
 
@@ -10,7 +10,7 @@ impl Namespace {
     /// # Errors
     /// If one exists already, or root is missing; those before it stay.
     pub fn create<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
-        let mut batch = Batch::ip();
+        let mut batch = ToolBatch::ip();
         for name in names {
             check_name(name)?;
             batch.line(format_args!("netns add {name}"));
@@ -23,7 +23,7 @@ impl Namespace {
     /// # Errors
     /// If one exists and cannot be deleted.
     pub fn delete<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
-        let mut batch = Batch::ip();
+        let mut batch = ToolBatch::ip();
         for name in names.into_iter().filter(|name| Self::exists(name)) {
             batch.line(format_args!("netns del {name}"));
         }

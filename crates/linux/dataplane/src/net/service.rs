@@ -9,7 +9,7 @@ use std::path::Path;
 
 use wayleave_units::{Bytes, Rate};
 
-use super::batch::Batch;
+use super::batch::ToolBatch;
 use super::error::NetError;
 use super::link::{attach_ingress, check_interface};
 use super::namespace::Namespace;
@@ -25,7 +25,7 @@ const SERVED: &str = "served";
 
 /// Service that all ports of a switch share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Service {
+pub struct SharedPortService {
     /// Rate at which frames are served, in wire bytes: with their tags and 24 B around them.
     pub rate: Rate,
     /// Bytes of frames that wait.
@@ -41,7 +41,7 @@ pub struct ServicePort<'a> {
     pub back: &'a str,
 }
 
-impl Service {
+impl SharedPortService {
     /// Begins to serve in a namespace in which the interfaces of all ports are, and up. `mtu` is that of the ports; programs are pinned in a folder of a bpf file
     /// system.
     ///
@@ -49,13 +49,13 @@ impl Service {
     /// If the kernel refuses.
     pub fn begin(self, at: &Namespace, ports: &[ServicePort<'_>], mtu: u32, pins: &Path) -> Result<(), Error> {
         let pins = Pins::open(pins, SERVICE, |_| ())?;
-        let mut ip = Batch::ip();
+        let mut ip = ToolBatch::ip();
         ip.line(format_args!(
             "link add {QUEUE} mtu {mtu} numtxqueues 1 numrxqueues 1 type veth peer name {SERVED} mtu {mtu} numtxqueues 1 numrxqueues 1"
         ));
         ip.extend([QUEUE, SERVED].map(|end| format!("link set dev {end} up")));
         ip.run(at).map_err(refused)?;
-        let mut tc = Batch::tc();
+        let mut tc = ToolBatch::tc();
         let (rate, burst) = (self.rate.bits_per_second(), PortQdisc::burst_at(self.rate, Bytes::new(u64::from(mtu))));
         let (buffer, overhead) = (self.buffer.get(), PortQdisc::overhead(true));
         tc.line(format_args!(

@@ -10,7 +10,7 @@
 
 use std::net::Ipv4Addr;
 
-use wayleave_openflow::{Action as Do, FlowMod, Instruction, Match, Oxm};
+use wayleave_openflow::{FlowAction as Do, FlowMatch, FlowMod, Instruction, Oxm};
 use wayleave_topology::devices::{Action, Case, MatchType, Priorities, UsedEntry};
 
 use super::bridge::{OvsBridge, OvsError};
@@ -128,10 +128,10 @@ fn unmatched_flow(index: u16) -> CaseFlow {
     }
 }
 
-fn fields(match_type: MatchType, flow: &CaseFlow, in_port: u32) -> Match {
+fn fields(match_type: MatchType, flow: &CaseFlow, in_port: u32) -> FlowMatch {
     let [from, to] = flow.addresses.map(|address| address.octets());
     let [source, destination] = flow.ports.map(u16::to_be_bytes);
-    let ip = Match { eth_type: Some(IPV4), ..Match::default() };
+    let ip = FlowMatch { eth_type: Some(IPV4), ..FlowMatch::default() };
     let protocol = || oxm(field::IP_PROTO, &[UDP]);
     let five = || {
         vec![
@@ -143,27 +143,27 @@ fn fields(match_type: MatchType, flow: &CaseFlow, in_port: u32) -> Match {
         ]
     };
     match match_type {
-        MatchType::Port => Match { in_port: Some(in_port), ..Match::default() },
-        MatchType::TpDst => Match { others: vec![protocol(), oxm(field::UDP_DST, &destination)], ..ip },
-        MatchType::DlDst => Match { others: vec![oxm(field::ETH_DST, &flow.macs[1])], ..Match::default() },
+        MatchType::Port => FlowMatch { in_port: Some(in_port), ..FlowMatch::default() },
+        MatchType::TpDst => FlowMatch { others: vec![protocol(), oxm(field::UDP_DST, &destination)], ..ip },
+        MatchType::DlDst => FlowMatch { others: vec![oxm(field::ETH_DST, &flow.macs[1])], ..FlowMatch::default() },
         MatchType::MaskedNwDst => {
             let mask = [255, 255, 255, 0];
             let network: Vec<u8> = to.iter().zip(mask).map(|(byte, mask)| byte & mask).chain(mask).collect();
             let masked = Oxm { head: [0x80, 0, field::IPV4_DST << 1 | 1], body: network };
-            Match { others: vec![masked], ..ip }
+            FlowMatch { others: vec![masked], ..ip }
         }
-        MatchType::FiveTuple => Match { others: five(), ..ip },
+        MatchType::FiveTuple => FlowMatch { others: five(), ..ip },
         MatchType::All => {
             let mut others = vec![oxm(field::ETH_DST, &flow.macs[1]), oxm(field::ETH_SRC, &flow.macs[0])];
             others.extend(five());
             let (vlan, pcp) = (flow.tag & IDENTIFIER, (flow.tag >> 13) as u8);
-            Match { in_port: Some(in_port), vlan: Some(vlan), pcp: Some(pcp), others, ..ip }
+            FlowMatch { in_port: Some(in_port), vlan: Some(vlan), pcp: Some(pcp), others, ..ip }
         }
     }
 }
 
 /// Adds the fields to a match that an action needs in a packet (section 7.2.3.8).
-fn needed(action: Action, flow: &CaseFlow, mut fields: Match) -> Match {
+fn needed(action: Action, flow: &CaseFlow, mut fields: FlowMatch) -> FlowMatch {
     match action {
         Action::Output | Action::SetDlSrc => {}
         Action::SetVlanId | Action::SetVlanPcp | Action::StripVlan => fields.vlan = Some(flow.tag & IDENTIFIER),
@@ -209,8 +209,8 @@ fn send(action: Action, flow: &CaseFlow, port: u32) -> Vec<Instruction> {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_openflow::Message;
-    use wayleave_topology::devices::Scenario;
+    use wayleave_openflow::OpenFlowMessage;
+    use wayleave_topology::devices::PacketScenario;
 
     use super::*;
 
@@ -225,10 +225,11 @@ mod tests {
     }
 
     #[test]
-    fn the_used_entry_is_where_the_case_says_with_the_priority_that_it_says() {
+    fn the_used_entry_has_the_position_and_priority_of_the_case() {
         let flow = flow();
         let place = |used, priorities| {
-            let case = Case { entries: 5, used, priorities, ..Scenario::proof_of_concept().cases().next().unwrap() };
+            let case =
+                Case { entries: 5, used, priorities, ..PacketScenario::proof_of_concept().cases().next().unwrap() };
             let rules = rules(&case, &[(&flow, [1, 2])]);
             assert_eq!(rules.len(), 5);
             let at = rules.iter().position(|rule| !rule.instructions.is_empty()).unwrap();
@@ -243,13 +244,13 @@ mod tests {
     #[test]
     fn every_case_is_a_table_of_different_rules_that_can_be_sent() {
         let flow = flow();
-        for case in (Scenario { entries: vec![1, 128], ..Scenario::whole() }).cases() {
+        for case in (PacketScenario { entries: vec![1, 128], ..PacketScenario::whole() }).cases() {
             let mut seen = Vec::new();
             for rule in rules(&case, &[(&flow, [1, 2])]) {
                 assert!(!seen.contains(&rule.fields), "{case}");
                 seen.push(rule.fields.clone());
-                let bytes = Message::FlowMod(rule.clone()).encode(1).unwrap();
-                assert_eq!(Message::decode(&bytes).unwrap().1, Message::FlowMod(rule), "{case}");
+                let bytes = OpenFlowMessage::FlowMod(rule.clone()).encode(1).unwrap();
+                assert_eq!(OpenFlowMessage::decode(&bytes).unwrap().1, OpenFlowMessage::FlowMod(rule), "{case}");
             }
             assert_eq!(seen.len(), case.entries as usize);
         }

@@ -6,11 +6,11 @@ use std::path::Path;
 use super::{Forward, PortCounters, PortPlan, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
 use crate::net::{
-    Attached, Batch, Hook, Namespace, NetError, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, plain_packets,
+    Attached, Hook, Namespace, NetError, PortQdisc, ToolBatch, VLAN_ROOM, attach_egress, attach_ingress, plain_packets,
     queue_counters,
 };
-use crate::programs::{self, Port, SwitchProgram};
-use crate::samples::Sample;
+use crate::programs::{self, SwitchProgram, TaggedPort};
+use crate::samples::PacketSample;
 
 /// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
 pub struct LinuxSwitch {
@@ -163,7 +163,9 @@ impl LinuxSwitch {
 
     fn undo(&self, undo: &Undo) -> Result<(), NetError> {
         match undo {
-            Undo::Mtu(name, mtu) => Batch::ip().extend([format!("link set dev {name} mtu {mtu}")]).run(&self.namespace),
+            Undo::Mtu(name, mtu) => {
+                ToolBatch::ip().extend([format!("link set dev {name} mtu {mtu}")]).run(&self.namespace)
+            }
             Undo::Merging(name) => plain_packets(&self.namespace, name),
         }
     }
@@ -178,14 +180,14 @@ impl LinuxSwitch {
 
     fn problems_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
         let id = programs::id(&self.program.program(self.hook)?)?;
-        let mut troubles = Vec::new();
+        let mut active_problems = Vec::new();
         for (port, program) in plan.ports.iter().zip(&there.programs) {
             if *program != Some(id) {
-                troubles.push(format!("the program of {} was missing", port.interface));
+                active_problems.push(format!("the program of {} was missing", port.interface));
             }
             let is_other = |egress: &&PortQdisc| !there.has_queues(&port.interface, egress);
             if port.egress.as_ref().is_some_and(|egress| is_other(&egress)) {
-                troubles.push(format!("the queues of {} had been changed", port.interface));
+                active_problems.push(format!("the queues of {} had been changed", port.interface));
             }
         }
         let set: BTreeSet<_> =
@@ -195,26 +197,26 @@ impl LinuxSwitch {
         let wanted: BTreeSet<_> = wanted.collect();
         let missing = wanted.difference(&set).count();
         if missing > 0 {
-            troubles.push(format!("{missing} entries of the table were missing"));
+            active_problems.push(format!("{missing} entries of the table were missing"));
         }
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
         let keys: BTreeSet<_> = wanted.iter().map(|&(at, tci, ..)| (at, tci)).collect();
         let foreign = set.iter().filter(|&&(at, tci, ..)| ports.contains(&at) && !keys.contains(&(at, tci))).count();
         if foreign > 0 {
-            troubles.push(format!("{foreign} entries of the table were foreign"));
+            active_problems.push(format!("{foreign} entries of the table were foreign"));
         }
-        Ok(troubles)
+        Ok(active_problems)
     }
 
     /// Makes the table that of the plan. Existing entries are not touched, so packets are forwarded all the time.
     fn fill(&mut self, plan: &SwitchPlan) -> Result<(), Error> {
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
-        let wanted: BTreeMap<(u32, u16), Port> = self
+        let wanted: BTreeMap<(u32, u16), TaggedPort> = self
             .table(plan)
             .into_iter()
-            .map(|line| ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority }))
+            .map(|line| ((line.ingress, line.tag.tci()), TaggedPort { ifindex: line.egress, priority: line.priority }))
             .collect();
-        let mut there: BTreeMap<(u32, u16), Port> =
+        let mut there: BTreeMap<(u32, u16), TaggedPort> =
             self.program.table()?.into_iter().map(|(ingress, tci, port)| ((ingress, tci), port)).collect();
         there.retain(|(ingress, _), _| ports.contains(ingress));
         let stale: BTreeSet<u32> =
@@ -223,7 +225,8 @@ impl LinuxSwitch {
             self.program.forget(ingress)?;
         }
         for line in self.table(plan) {
-            let (key, port) = ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority });
+            let (key, port) =
+                ((line.ingress, line.tag.tci()), TaggedPort { ifindex: line.egress, priority: line.priority });
             if stale.contains(&line.ingress) || there.get(&key) != Some(&port) {
                 self.program.set(line.ingress, line.tag, port)?;
             }
@@ -258,7 +261,7 @@ impl SwitchDriver for LinuxSwitch {
         }
         // The table first: what comes before it is complete would be dropped.
         self.fill(plan)?;
-        Batch::tc().extend(lines).run(&self.namespace)?;
+        ToolBatch::tc().extend(lines).run(&self.namespace)?;
         self.ports = plan.ports.iter().map(|port| port.ifindex).collect();
         self.settle(plan, &there)
     }
@@ -271,26 +274,26 @@ impl SwitchDriver for LinuxSwitch {
         }
         let changed = self.changed(plan, &there);
         changed.iter().try_for_each(|(_, undo)| self.undo(undo))?;
-        let mut troubles = self.problems_of(plan, &there)?;
-        if !troubles.is_empty() {
+        let mut active_problems = self.problems_of(plan, &there)?;
+        if !active_problems.is_empty() {
             self.configure(plan)?;
         }
         let names = || plan.ports.iter().map(|port| port.interface.as_str());
         let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.conflicting_filters(name)).unzip();
-        Batch::tc().extend(lines).run(&self.namespace)?;
-        troubles.extend(told);
+        ToolBatch::tc().extend(lines).run(&self.namespace)?;
+        active_problems.extend(told);
         self.beside = self.namespace.run(|| names().flat_map(|name| there.beside(name)).collect())?;
         if let Some(level) = self.level
             && self.program.level()? != Some(level)
         {
             self.program.sample(Some(level))?;
-            troubles.push("the selection of traced packets had been changed".to_owned());
+            active_problems.push("the selection of traced packets had been changed".to_owned());
         }
-        troubles.extend(changed.into_iter().map(|(what, _)| what));
+        active_problems.extend(changed.into_iter().map(|(what, _)| what));
         if pins > 0 {
-            troubles.push(format!("{pins} pins were missing"));
+            active_problems.push(format!("{pins} pins were missing"));
         }
-        Ok(troubles)
+        Ok(active_problems)
     }
 
     fn problems(&self) -> Vec<String> {
@@ -303,7 +306,7 @@ impl SwitchDriver for LinuxSwitch {
         Ok(true)
     }
 
-    fn samples(&mut self) -> Result<(Vec<Sample>, u64), LinuxSwitchError> {
+    fn samples(&mut self) -> Result<(Vec<PacketSample>, u64), LinuxSwitchError> {
         Ok(self.program.samples()?)
     }
 

@@ -22,7 +22,7 @@ pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of, queue_of};
 pub use registers::{ProbeFor, ProbeRequest, QueueReply, RegisterSettings, Registers};
 
 use crate::net::QueueCounters;
-use crate::samples::Sample;
+use crate::samples::PacketSample;
 
 /// Packets that a port has sent and dropped, queue by queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub trait SwitchDriver {
     ///
     /// # Errors
     /// If it cannot be reached.
-    fn samples(&mut self) -> Result<(Vec<Sample>, u64), Self::Error> {
+    fn samples(&mut self) -> Result<(Vec<PacketSample>, u64), Self::Error> {
         Ok((Vec::new(), 0))
     }
 

@@ -16,7 +16,7 @@ use wayleave_units::{Bytes, Rate};
 use super::bridge::{Disorder, LOW, OvsBridge, OvsError};
 use super::linux::LinuxSwitch;
 use super::{PortPlan, SwitchDriver, SwitchPlan};
-use crate::net::{Batch, Capture, Namespace, NetError, PortQdisc, VLAN_ROOM, disable_ipv6, output};
+use crate::net::{Capture, Namespace, NetError, PortQdisc, ToolBatch, VLAN_ROOM, disable_ipv6, output};
 
 /// Names of both ends of the pair. One that a killed program has left is replaced.
 const NEAR: &str = "wl-order";
@@ -147,7 +147,7 @@ impl<'a> Port<'a> {
         let port = Self { bridge, namespace };
         port.remove()?;
         let mtu = LENGTH as u32 + VLAN_ROOM;
-        let mut ip = Batch::ip();
+        let mut ip = ToolBatch::ip();
         ip.line(format_args!("link add {NEAR} mtu {mtu} arp off type veth peer name {FAR} mtu {mtu} arp off"));
         ip.run(namespace)?;
         for end in [NEAR, FAR] {
@@ -167,7 +167,7 @@ impl<'a> Port<'a> {
     fn remove(&self) -> Result<(), NetError> {
         self.run_vsctl(&["--if-exists", "del-port", &self.bridge.name, NEAR])?;
         if index(self.namespace, NEAR).is_ok() {
-            Batch::ip().extend([format!("link del dev {NEAR}")]).run(self.namespace)?;
+            ToolBatch::ip().extend([format!("link del dev {NEAR}")]).run(self.namespace)?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_high_packet_that_comes_as_it_was_sent_is_no_order() {
+    fn high_packets_that_arrive_as_sent_do_not_prove_priority() {
         let with = |place: usize| {
             let mut all = vec![1; LOW];
             all.insert(place - 1, 0);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use wayleave_openflow::{Action, Changes, Client, ClientError, FlowMod, Instruction, Match};
+use wayleave_openflow::{Changes, Client, ClientError, FlowAction, FlowMatch, FlowMod, Instruction};
 use wayleave_packet_format::Tag;
 
 use super::bridge::{COOKIE, OvsBridge, OvsError};
@@ -23,7 +23,7 @@ use super::linux::LinuxSwitch;
 use super::order::check;
 use super::{SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::net::Namespace;
-use crate::samples::Sample;
+use crate::samples::PacketSample;
 
 /// Priority that Open vSwitch gives rules without an explicit one.
 const PRIORITY: u16 = 0x8000;
@@ -67,8 +67,8 @@ impl OvsSwitch {
                 rules.push(FlowMod {
                     cookie: COOKIE,
                     priority: PRIORITY,
-                    fields: Match { vlan: Some(tag.tci() & IDENTIFIER), ..Match::default() },
-                    instructions: vec![Instruction::Apply(vec![Action::Output(*number)])],
+                    fields: FlowMatch { vlan: Some(tag.tci() & IDENTIFIER), ..FlowMatch::default() },
+                    instructions: vec![Instruction::Apply(vec![FlowAction::Output(*number)])],
                     ..FlowMod::default()
                 });
             }
@@ -122,7 +122,7 @@ impl SwitchDriver for OvsSwitch {
     }
 
     fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, OvsError> {
-        let mut said = self.ports.repair(plan)?;
+        let mut output = self.ports.repair(plan)?;
         let changes = self.changes(plan)?;
         if !changes.is_empty() {
             self.ask(|client| client.make(&changes))?;
@@ -130,12 +130,12 @@ impl SwitchDriver for OvsSwitch {
         let (missing, foreign) = (changes.additions.len(), changes.removals.len());
         let name = &self.bridge.name;
         if missing > 0 {
-            said.push(format!("rules of bridge {name} were missing or changed: {missing}"));
+            output.push(format!("rules of bridge {name} were missing or changed: {missing}"));
         }
         if foreign > 0 {
-            said.push(format!("foreign rules in bridge {name}: {foreign}"));
+            output.push(format!("foreign rules in bridge {name}: {foreign}"));
         }
-        Ok(said)
+        Ok(output)
     }
 
     fn is_watched(&self) -> bool {
@@ -151,7 +151,7 @@ impl SwitchDriver for OvsSwitch {
         Ok(self.ports.sample(level)?)
     }
 
-    fn samples(&mut self) -> Result<(Vec<Sample>, u64), OvsError> {
+    fn samples(&mut self) -> Result<(Vec<PacketSample>, u64), OvsError> {
         Ok(self.ports.samples()?)
     }
 

@@ -18,10 +18,10 @@ use std::time::Instant;
 
 use crate::world::{World, mac};
 use wayleave_dataplane::class::priority;
-use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings};
+use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, PacketOutcome, Sender, Settings};
 use wayleave_dataplane::net::{Hook, attach_ingress};
-use wayleave_dataplane::programs::{Port, SwitchCounts, SwitchProgram};
-use wayleave_packet_format::{Demand, Selector, Tag, wire_bytes};
+use wayleave_dataplane::programs::{SwitchCounts, SwitchProgram, TaggedPort};
+use wayleave_packet_format::{BucketDemand, PacketSelector, Tag, wire_bytes};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// Pairs of interfaces; what is sent by one with such a number arrives at the next number.
@@ -54,10 +54,10 @@ const BESIDE: &[u16] = &[21];
 
 /// The rule of packets to a UDP port, by a route. The longer it is, the smaller is the bucket.
 fn rule(udp: u16, ports: &[u16]) -> HostRule {
-    let selector = Selector { destination_port: Some(udp), protocol: Some(17), ..Selector::default() };
+    let selector = PacketSelector { destination_port: Some(udp), protocol: Some(17), ..PacketSelector::default() };
     HostRule {
         senders: vec![Sender { ifindex: TAP, selector }],
-        demand: Demand { rate: RATE, burst: Bytes::new(2 * BURST / ports.len().max(2) as u64), max_frame: None },
+        demand: BucketDemand { rate: RATE, burst: Bytes::new(2 * BURST / ports.len().max(2) as u64), max_frame: None },
         paths: vec![HostPath {
             uplink: UPLINK,
             queue: 1,
@@ -85,7 +85,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         };
         attach_ingress(&at, &program).iter().for_each(|line| tool("tc", line));
     }
-    let ways = [
+    let host_paths = [
         (UPLINK, 1, SECOND),
         (SECOND, 2, END),
         (UPLINK, 11, SECOND_LONG),
@@ -93,8 +93,8 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         (THIRD_LONG, 13, END),
         (UPLINK, 21, END),
     ];
-    for (from, port, to) in ways {
-        switch.set(from + 1, tag(port), Port { ifindex: to, priority: priority(1) }).unwrap();
+    for (from, port, to) in host_paths {
+        switch.set(from + 1, tag(port), TaggedPort { ifindex: to, priority: priority(1) }).unwrap();
     }
     tool("ip", &format!("link set tapp address {}", mac(1)));
     tool("ip", "addr add 10.0.0.1/24 dev tapp");
@@ -141,7 +141,7 @@ fn change(host: &mut Host, switch: &SwitchProgram) {
     }
 }
 
-pub(crate) fn a_rule_that_changes_under_traffic_is_a_whole_rule_and_fills_no_bucket() {
+pub(crate) fn a_rule_changed_under_traffic_is_consistent_and_refills_no_bucket() {
     let world = World::new();
     let mut host = Host::open(&world.pins, &Settings::default()).unwrap();
     let mut switch = SwitchProgram::open(&world.pins.with_file_name("switch")).unwrap();
@@ -165,7 +165,7 @@ pub(crate) fn a_rule_that_changes_under_traffic_is_a_whole_rule_and_fills_no_buc
     let counters = host.counters().unwrap();
     assert!(counters.contracts[&SERIAL].shaped > 0, "more was sent than the bucket allows: {counters:?}");
     // Only the contract beside it is without a rule at times, and then its packets have no route.
-    assert_eq!(counters.of(Reason::BestEffort) + counters.of(Reason::Failed), 0, "{counters:?}");
+    assert_eq!(counters.of(PacketOutcome::BestEffort) + counters.of(PacketOutcome::Failed), 0, "{counters:?}");
 
     let bits = u128::from(RATE.bits_per_second()) * began.elapsed().as_nanos() / 1_000_000_000;
     let allowed = u128::from(BURST) + bits / 8;

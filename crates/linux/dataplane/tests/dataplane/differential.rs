@@ -21,8 +21,8 @@ use crate::world::{World, frames, mac};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_dataplane::Error;
-use wayleave_dataplane::host::{Host, HostProgram, Reason, Settings, Unmatched};
-use wayleave_dataplane::test_run::{Input, REDIRECTED, run};
+use wayleave_dataplane::host::{Host, HostProgram, PacketOutcome, Settings, Unmatched};
+use wayleave_dataplane::test_run::{REDIRECTED, TestPacket, run};
 use wayleave_packet_format::Mac;
 use wayleave_units::Time;
 
@@ -101,7 +101,7 @@ impl Pair {
     }
 }
 
-pub(crate) fn endpoints_do_what_the_models_say() {
+pub(crate) fn programs_of_endpoints_equal_the_models() {
     let mut pair = Pair::new();
     let program = pair.host.program(HostProgram::Endpoint).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
@@ -120,24 +120,30 @@ pub(crate) fn endpoints_do_what_the_models_say() {
             continue;
         }
         let gso_size = if rng.random_range(0..100) == 0 { 100 } else { 0 };
-        let out = run(&program, Input { ifindex: ENDPOINTS[at], frame: &frame, gso_size }, 1).unwrap();
+        let out = run(&program, TestPacket { ifindex: ENDPOINTS[at], frame: &frame, gso_size }, 1).unwrap();
         let expected = pair.model.sent(Time::from_nanos(now), ENDPOINTS[at], &frame, gso_size);
         compare(&out, &expected, &format!("packet {packet}: {frame:02x?}"));
         pair.check_counters();
     }
-    let rare =
-        [Reason::NoEndpoint, Reason::Failed, Reason::Delivered, Reason::Duplicate, Reason::Tagged, Reason::ToHost];
-    let waiting = [Reason::Delayed, Reason::QueueFull, Reason::Withdrawn, Reason::Split];
+    let rare = [
+        PacketOutcome::NoEndpoint,
+        PacketOutcome::Failed,
+        PacketOutcome::Delivered,
+        PacketOutcome::Duplicate,
+        PacketOutcome::Tagged,
+        PacketOutcome::ToHost,
+    ];
+    let waiting = [PacketOutcome::Delayed, PacketOutcome::QueueFull, PacketOutcome::Withdrawn, PacketOutcome::Split];
     // There are no groups here, so no broadcast is carried. No packets are followed.
     for (reason, count) in &pair.model.counts {
         let is_here = !rare.contains(reason)
             && !waiting.contains(reason)
-            && ![Reason::Unfiltered, Reason::Carried, Reason::Unsampled].contains(reason);
+            && ![PacketOutcome::Unfiltered, PacketOutcome::Carried, PacketOutcome::Unsampled].contains(reason);
         assert!(!is_here || *count > 20, "{reason:?} was seen {count} times: these packets say little of it");
     }
 }
 
-fn compare(out: &wayleave_dataplane::test_run::Output, expected: &Expected, what: &str) {
+fn compare(out: &wayleave_dataplane::test_run::TestVerdict, expected: &Expected, what: &str) {
     assert_eq!(out.verdict, expected.verdict, "verdict of {what}");
     if let Some((frame, ifindex, priority)) = &expected.leaves {
         assert_eq!(out.verdict, REDIRECTED);
@@ -170,14 +176,14 @@ pub(crate) fn no_malformed_frame_reaches_a_guaranteed_queue() {
         if !frames::can_run(&frame) {
             continue;
         }
-        let out = run(&program, Input { ifindex: ENDPOINTS[at], frame: &frame, gso_size: 0 }, 1).unwrap();
+        let out = run(&program, TestPacket { ifindex: ENDPOINTS[at], frame: &frame, gso_size: 0 }, 1).unwrap();
         let expected = pair.model.sent(now, ENDPOINTS[at], &frame, 0);
         compare(&out, &expected, &format!("packet {packet} of seed {seed}: {frame:02x?}"));
     }
     pair.check_counters();
 }
 
-pub(crate) fn uplinks_do_what_the_models_say() {
+pub(crate) fn programs_of_uplinks_equal_the_models() {
     for (window, reset_ms) in [(2, 1000), (8, 1), (100, 50), (1 << 15, 1000)] {
         let mut pair = Pair::new();
         pair.settings.window = window;
@@ -220,14 +226,14 @@ fn deliver(pair: &mut Pair, packets: u64) {
             continue;
         }
         let ifindex = UPLINKS[rng.random_range(0..2)];
-        let out = run(&program, Input { ifindex, frame: &frame, gso_size: 0 }, 1).unwrap();
+        let out = run(&program, TestPacket { ifindex, frame: &frame, gso_size: 0 }, 1).unwrap();
         let expected = pair.model.delivered(Time::from_nanos(now), &frame);
         compare(&out, &expected, &format!("packet {packet}, number {number}: {frame:02x?}"));
         assert_eq!(pair.host.counters().unwrap().reasons, pair.model.counts, "packet {packet}, number {number}");
     }
 }
 
-pub(crate) fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
+pub(crate) fn skipped_numbers_of_the_second_round_are_not_mistaken_for_earlier_ones() {
     let mut pair = Pair::new();
     let program = pair.host.program(HostProgram::Uplink).unwrap();
     let frame = crate::world::udp(2, 1, (7, 9), 60);
@@ -237,7 +243,7 @@ pub(crate) fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_tho
     for number in rounds {
         let [high, low] = number.to_be_bytes();
         let frame = [&frame[..12], &[0x88, 0xA8, high, low], &frame[12..]].concat();
-        let out = run(&program, Input { ifindex: UPLINKS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
+        let out = run(&program, TestPacket { ifindex: UPLINKS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
         compare(&out, &pair.model.delivered(Time::from_nanos(1), &frame), &format!("number {number}"));
     }
 }

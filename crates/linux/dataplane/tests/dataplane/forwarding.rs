@@ -8,8 +8,8 @@ use rand::{RngExt, SeedableRng};
 use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{Host, HostProgram, Settings};
 use wayleave_dataplane::net::Hook;
-use wayleave_dataplane::programs::{Port, SwitchCounts, SwitchProgram};
-use wayleave_dataplane::test_run::{DROPPED, Input, REDIRECTED, run};
+use wayleave_dataplane::programs::{SwitchCounts, SwitchProgram, TaggedPort};
+use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TestPacket, run};
 use wayleave_packet_format::{Stack, Tag};
 
 const PORTS: [u32; 3] = [1101, 1111, 1121];
@@ -26,7 +26,7 @@ pub(crate) fn frames_follow_their_outer_tag_and_lose_it() {
         let (ingress, out) = (PORTS[rng.random_range(0..3)], PORTS[rng.random_range(0..3)]);
         let queue = rng.random_range(0..8);
         let tag = Tag::new(rng.random_range(0..8), queue).unwrap();
-        let port = Port { ifindex: out, priority: priority(queue) };
+        let port = TaggedPort { ifindex: out, priority: priority(queue) };
         switch.set(ingress, tag, port).unwrap();
         table.insert((ingress, tag.tci()), port);
     }
@@ -41,7 +41,7 @@ pub(crate) fn frames_follow_their_outer_tag_and_lose_it() {
         if !frames::can_run(&frame) {
             continue;
         }
-        let out = run(&program, Input { ifindex: ingress, frame: &frame, gso_size: 0 }, 1).unwrap();
+        let out = run(&program, TestPacket { ifindex: ingress, frame: &frame, gso_size: 0 }, 1).unwrap();
         let counted = counts.entry(ingress).or_default();
         let what = format!("packet {packet}: {:02x?}", &frame[..frame.len().min(40)]);
         let tci = match *frame.get(12..16).unwrap_or_default() {
@@ -103,7 +103,7 @@ fn tagged(rng: &mut ChaCha8Rng) -> Vec<u8> {
     frame
 }
 
-pub(crate) fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have() {
+pub(crate) fn a_switch_samples_the_packets_that_hosts_sample_with_any_tags() {
     let world = World::new();
     world.veth("tap", 1201);
     world.veth("p0", PORTS[0]);
@@ -119,12 +119,12 @@ pub(crate) fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have
     for number in 0..100_u16 {
         let mut frame = udp(1, 2, (7, 9), 60 + usize::from(number));
         frame[18..20].copy_from_slice(&number.to_be_bytes());
-        run(&uplink, Input { ifindex: PORTS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
+        run(&uplink, TestPacket { ifindex: PORTS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
         let of_host: Vec<u64> = host.samples().iter().map(|sample| sample.number).collect();
         let tags = stacks[usize::from(number) % 2].iter().map(|&(port, queue)| Tag::new(port, queue).unwrap());
         for sequence in [None, Some(number)] {
             let tagged = Stack { tags: tags.clone().collect(), number: sequence }.push(&frame);
-            run(&program, Input { ifindex: PORTS[0], frame: &tagged, gso_size: 0 }, 1).unwrap();
+            run(&program, TestPacket { ifindex: PORTS[0], frame: &tagged, gso_size: 0 }, 1).unwrap();
             let (noted, missed) = switch.samples().unwrap();
             let noted: Vec<u64> = noted.iter().map(|sample| sample.number).collect();
             assert_eq!((noted, missed), (of_host.clone(), 0), "packet {number}");
@@ -132,6 +132,6 @@ pub(crate) fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have
     }
     switch.sample(None).unwrap();
     let frame = Stack { tags: vec![Tag::new(4, 0).unwrap()], number: None }.push(&udp(1, 2, (7, 9), 64));
-    run(&program, Input { ifindex: PORTS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
+    run(&program, TestPacket { ifindex: PORTS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
     assert_eq!(switch.samples().unwrap().0, []);
 }

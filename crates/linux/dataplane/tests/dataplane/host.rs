@@ -4,10 +4,10 @@ use crate::world::{World, mac, udp};
 use wayleave_dataplane::Error;
 use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{
-    Host, HostPath, HostProgram, HostRule, Measured, Reason, Sample, Sender, Sent, Settings,
+    Host, HostPath, HostProgram, HostRule, Measured, PacketOutcome, PacketSample, Sender, Sent, Settings,
 };
-use wayleave_dataplane::test_run::{DROPPED, Input, Output, REDIRECTED, run};
-use wayleave_packet_format::{Demand, Selector, Stack, Tag, wire_bytes};
+use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TestPacket, TestVerdict, run};
+use wayleave_packet_format::{BucketDemand, PacketSelector, Stack, Tag, wire_bytes};
 use wayleave_units::{Bytes, Rate, Time};
 
 const ENDPOINT: u32 = 1001;
@@ -21,9 +21,9 @@ fn rule(rate: u64, burst: u64) -> HostRule {
     HostRule {
         senders: vec![Sender {
             ifindex: ENDPOINT,
-            selector: Selector { destination: Some(mac(2)), ..Selector::default() },
+            selector: PacketSelector { destination: Some(mac(2)), ..PacketSelector::default() },
         }],
-        demand: Demand { rate: Rate::from_bits_per_second(rate), burst: Bytes::new(burst), max_frame: None },
+        demand: BucketDemand { rate: Rate::from_bits_per_second(rate), burst: Bytes::new(burst), max_frame: None },
         paths: vec![HostPath { uplink: UPLINK, queue: 1, tags: tags(), mtu: Bytes::new(1500) }],
         bound: Time::from_millis(10),
     }
@@ -41,9 +41,9 @@ fn opened(world: &World) -> Host {
     host
 }
 
-fn sent(host: &Host, frame: &[u8]) -> Output {
+fn sent(host: &Host, frame: &[u8]) -> TestVerdict {
     let program = host.program(HostProgram::Endpoint).unwrap();
-    run(&program, Input { ifindex: ENDPOINT, frame, gso_size: 0 }, 1).unwrap()
+    run(&program, TestPacket { ifindex: ENDPOINT, frame, gso_size: 0 }, 1).unwrap()
 }
 
 pub(crate) fn a_packet_of_a_contract_is_tagged_charged_and_sent_to_its_uplink() {
@@ -55,13 +55,13 @@ pub(crate) fn a_packet_of_a_contract_is_tagged_charged_and_sent_to_its_uplink() 
     assert_eq!((out.verdict, out.out, out.priority), (REDIRECTED, UPLINK, priority(1)));
     assert_eq!(out.frame, Stack { tags: tags(), number: None }.push(&frame));
     let counters = host.counters().unwrap();
-    assert_eq!(counters.of(Reason::Guaranteed), 1);
+    assert_eq!(counters.of(PacketOutcome::Guaranteed), 1);
     let contract = counters.contracts[&5];
     assert_eq!((contract.packets, contract.bytes), (1, wire_bytes(100, 3)));
     assert_eq!(contract.tokens, (1000 - 136) * 8_000_000_000);
 }
 
-pub(crate) fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
+pub(crate) fn installed_rules_are_found_again_and_buckets_keep_their_level() {
     let world = World::new();
     let mut host = opened(&world);
     host.install(5, 3, &rule(8_000, 1000)).unwrap();
@@ -84,7 +84,7 @@ pub(crate) fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() 
 }
 
 /// Each host loads its own: what the verifier does, 16 hosts of a lab wait for. Kernels differ, so the limit is generous.
-pub(crate) fn the_verifier_is_done_with_the_programs_after_few_steps() {
+pub(crate) fn the_verifier_accepts_the_programs_within_few_steps() {
     let world = World::new();
     let host = opened(&world);
     for program in [HostProgram::Endpoint, HostProgram::Uplink] {
@@ -94,7 +94,7 @@ pub(crate) fn the_verifier_is_done_with_the_programs_after_few_steps() {
     }
 }
 
-pub(crate) fn a_second_owner_is_refused_until_the_first_is_gone() {
+pub(crate) fn a_second_owner_is_refused_until_the_first_has_left() {
     let world = World::new();
     let host = opened(&world);
     assert_eq!(Host::open(&world.pins, &at(1)).err(), Some(Error::Busy(world.pins.clone())));
@@ -102,7 +102,7 @@ pub(crate) fn a_second_owner_is_refused_until_the_first_is_gone() {
     assert!(Host::open(&world.pins, &at(1)).is_ok());
 }
 
-pub(crate) fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle() {
+pub(crate) fn tear_down_leaves_nothing_and_incomplete_pins_are_no_obstacle() {
     let world = World::new();
     // A process that died while it was loading.
     std::fs::create_dir_all(world.pins.join("unfinished")).unwrap();
@@ -112,7 +112,7 @@ pub(crate) fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle
     assert!(!world.pins.exists());
 }
 
-pub(crate) fn pins_of_another_version_are_left_alone_until_they_are_removed() {
+pub(crate) fn pins_of_another_version_are_not_used_until_they_are_removed() {
     let world = World::new();
     let old = world.pins.join("v-000000000000");
     std::fs::create_dir_all(&old).unwrap();
@@ -122,7 +122,7 @@ pub(crate) fn pins_of_another_version_are_left_alone_until_they_are_removed() {
     assert!(!old.exists() && host.older().is_empty());
 }
 
-pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
+pub(crate) fn impossible_changes_are_refused_without_effect() {
     let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
@@ -132,7 +132,7 @@ pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
         tags: vec![Tag::new(0, 0).unwrap(); tags],
         mtu: Bytes::new(1500),
     };
-    let elsewhere = Sender { ifindex: 4, selector: Selector::default() };
+    let elsewhere = Sender { ifindex: 4, selector: PacketSelector::default() };
     let wrong = [
         (HostRule { paths: vec![path(13)], ..rule(1, 100) }, "route with 13 switches: the limit is 12"),
         (HostRule { paths: vec![path(1); 5], ..rule(1, 100) }, "5 routes for each packet: the limit is 4"),
@@ -151,7 +151,7 @@ pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).out, UPLINK);
 }
 
-pub(crate) fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_follows() {
+pub(crate) fn of_contracts_for_equal_packets_the_oldest_applies_and_the_next_succeeds_it() {
     let world = World::new();
     let mut host = opened(&world);
     for serial in [9, 4, 7, 8] {
@@ -165,23 +165,23 @@ pub(crate) fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_f
         host.remove(serial).unwrap();
     }
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).verdict, DROPPED);
-    assert_eq!(host.counters().unwrap().of(Reason::NoRoute), 1);
+    assert_eq!(host.counters().unwrap().of(PacketOutcome::NoRoute), 1);
 }
 
-pub(crate) fn an_endpoint_that_goes_takes_its_address_along() {
+pub(crate) fn a_removed_endpoint_releases_its_address() {
     let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
     host.remove_endpoint(ENDPOINT).unwrap();
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).verdict, DROPPED);
-    assert_eq!(host.counters().unwrap().of(Reason::NoEndpoint), 1);
+    assert_eq!(host.counters().unwrap().of(PacketOutcome::NoEndpoint), 1);
     // It comes back with another address; its contract is still there.
     host.add_endpoint(ENDPOINT, mac(4)).unwrap();
     assert_eq!(sent(&host, &udp(4, 2, (7, 9), 100)).verdict, REDIRECTED);
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).verdict, DROPPED);
 }
 
-pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
+pub(crate) fn delays_are_measured_if_both_ends_share_a_kernel() {
     let world = World::new();
     world.veth("tap", ENDPOINT);
     world.veth("net", UPLINK);
@@ -197,7 +197,7 @@ pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
         let frame = udp(1, 2, (7, 9), length);
         assert_eq!(sent(&sender, &frame).verdict, REDIRECTED);
         receiver.set(&settings(arrives)).unwrap();
-        let input = Input { ifindex: UPLINK, frame: &frame, gso_size: 0 };
+        let input = TestPacket { ifindex: UPLINK, frame: &frame, gso_size: 0 };
         assert_eq!(run(&uplink, input, 1).unwrap().verdict, REDIRECTED);
         // A repeated frame was not sent a second time.
         assert_eq!(run(&uplink, input, 1).unwrap().verdict, REDIRECTED);
@@ -207,7 +207,7 @@ pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
     assert_eq!(sender.measured().unwrap(), []);
 }
 
-pub(crate) fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way() {
+pub(crate) fn both_ends_sample_equal_packets_despite_changes_on_the_route() {
     let world = World::new();
     world.veth("tap", ENDPOINT);
     world.veth("net", UPLINK);
@@ -228,10 +228,10 @@ pub(crate) fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way()
         frame[24..26].copy_from_slice(&[0xab, 0xcd]);
         frame[40..42].copy_from_slice(&[0x12, 0x34]);
         frame.resize(frame.len().max(60), 0);
-        run(&uplink, Input { ifindex: UPLINK, frame: &frame, gso_size: 0 }, 1).unwrap();
+        run(&uplink, TestPacket { ifindex: UPLINK, frame: &frame, gso_size: 0 }, 1).unwrap();
         let (there, here) = (sender.samples(), receiver.samples());
-        let expected: Vec<Sample> =
-            there.iter().map(|one| Sample { at: Time::from_nanos(7_000), sent: None, ..*one }).collect();
+        let expected: Vec<PacketSample> =
+            there.iter().map(|one| PacketSample { at: Time::from_nanos(7_000), sent: None, ..*one }).collect();
         assert_eq!(here, expected, "packet {number}");
         let bound = Time::from_millis(10);
         assert!(there.iter().all(|one| one.number % 4 == 0 && one.sent == Some(Sent { serial: 5, bound })));
@@ -244,7 +244,7 @@ pub(crate) fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way()
     assert_eq!(sender.samples(), []);
 }
 
-pub(crate) fn what_nobody_reads_is_not_sampled_and_counted() {
+pub(crate) fn unread_samples_are_dropped_and_counted() {
     let world = World::new();
     let mut host = opened(&world);
     host.sample(Some(0)).unwrap();
@@ -253,8 +253,8 @@ pub(crate) fn what_nobody_reads_is_not_sampled_and_counted() {
     for number in 0..7_000_u16 {
         let mut frame = udp(1, 2, (7, 9), 60);
         frame[18..20].copy_from_slice(&number.to_be_bytes());
-        run(&program, Input { ifindex: ENDPOINT, frame: &frame, gso_size: 0 }, 1).unwrap();
+        run(&program, TestPacket { ifindex: ENDPOINT, frame: &frame, gso_size: 0 }, 1).unwrap();
     }
-    let (noted, missed) = (host.samples().len() as u64, host.counters().unwrap().of(Reason::Unsampled));
+    let (noted, missed) = (host.samples().len() as u64, host.counters().unwrap().of(PacketOutcome::Unsampled));
     assert!(noted > 6_000 && missed > 0 && noted + missed == 7_000, "{noted} and {missed}");
 }

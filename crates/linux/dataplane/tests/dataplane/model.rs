@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use wayleave_dataplane::class::priority;
-use wayleave_dataplane::host::{Contract, HostPath, HostRule, Reason, Unmatched};
+use wayleave_dataplane::host::{ContractPackets, HostPath, HostRule, PacketOutcome, Unmatched};
 use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TO_STACK};
 use wayleave_packet_format::{
-    Classifier, Mac, Packet, ParseError, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
+    Classifier, Mac, ParseError, ParsedFrame, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
 };
 use wayleave_schemes::duplicates::{DuplicateCheck, Filter};
 use wayleave_units::{Bytes, Time};
@@ -17,7 +17,7 @@ pub(crate) struct Model {
     pub(crate) rules: BTreeMap<u64, Rule>,
     pub(crate) best_effort: BTreeMap<Mac, Vec<HostPath>>,
     pub(crate) unmatched: Unmatched,
-    pub(crate) counts: BTreeMap<Reason, u64>,
+    pub(crate) counts: BTreeMap<PacketOutcome, u64>,
     pub(crate) window: u16,
     pub(crate) reset: Time,
     numbers: BTreeMap<(Mac, Mac), u16>,
@@ -28,7 +28,7 @@ pub(crate) struct Rule {
     pub(crate) version: u64,
     rule: HostRule,
     bucket: TokenBucket,
-    counted: Contract,
+    counted: ContractPackets,
 }
 
 /// Expected outcome of a packet: the verdict, and if it leaves, the frame, the interface and the class of the last
@@ -50,7 +50,7 @@ impl Model {
             rules: BTreeMap::new(),
             best_effort: BTreeMap::new(),
             unmatched: Unmatched::BestEffort,
-            counts: Reason::ALL.map(|reason| (reason, 0)).into(),
+            counts: PacketOutcome::ALL.map(|reason| (reason, 0)).into(),
             window: 1 << 15,
             reset: Time::from_millis(1000),
             numbers: BTreeMap::new(),
@@ -64,28 +64,31 @@ impl Model {
                 bucket.change(rule.demand.rate, rule.demand.burst).unwrap();
                 (bucket, counted)
             }
-            None => (TokenBucket::full(rule.demand.rate, rule.demand.burst, Time::ZERO).unwrap(), Contract::default()),
+            None => (
+                TokenBucket::full(rule.demand.rate, rule.demand.burst, Time::ZERO).unwrap(),
+                ContractPackets::default(),
+            ),
         };
         let (bucket, counted) = bucket;
         self.rules.insert(serial, Rule { version, rule: rule.clone(), bucket, counted });
     }
 
     /// Counters of the contracts, tokens among them. A bucket that has become smaller shows that with its next packet.
-    pub(crate) fn contracts(&self) -> BTreeMap<u64, Contract> {
-        let counted = |rule: &Rule| Contract { tokens: rule.bucket.tokens(), ..rule.counted };
+    pub(crate) fn contracts(&self) -> BTreeMap<u64, ContractPackets> {
+        let counted = |rule: &Rule| ContractPackets { tokens: rule.bucket.tokens(), ..rule.counted };
         self.rules.iter().map(|(&serial, rule)| (serial, counted(rule))).collect()
     }
 
-    fn count(&mut self, reason: Reason) {
+    fn count(&mut self, reason: PacketOutcome) {
         *self.counts.entry(reason).or_default() += 1;
     }
 
-    fn drop(&mut self, reason: Reason) -> Expected {
+    fn drop(&mut self, reason: PacketOutcome) -> Expected {
         self.count(reason);
         DROP
     }
 
-    fn leave(&mut self, reason: Reason, frame: Vec<u8>, out: u32, priority: u32) -> Expected {
+    fn leave(&mut self, reason: PacketOutcome, frame: Vec<u8>, out: u32, priority: u32) -> Expected {
         self.count(reason);
         Expected { verdict: REDIRECTED, leaves: Some((frame, out, priority)), copies: Vec::new() }
     }
@@ -96,21 +99,21 @@ impl Model {
 
     /// An endpoint sends a frame.
     pub(crate) fn sent(&mut self, now: Time, ifindex: u32, frame: &[u8], gso_size: u32) -> Expected {
-        let Some(&mac) = self.endpoints.get(&ifindex) else { return self.drop(Reason::NoEndpoint) };
+        let Some(&mac) = self.endpoints.get(&ifindex) else { return self.drop(PacketOutcome::NoEndpoint) };
         // Here is nothing that cuts super-frames.
         if gso_size > 0 {
-            return self.drop(Reason::Oversized);
+            return self.drop(PacketOutcome::Oversized);
         }
-        let packet = match Packet::parse(frame) {
+        let packet = match ParsedFrame::parse(frame) {
             Ok(packet) => packet,
-            Err(ParseError::Tagged) => return self.drop(Reason::Forged),
-            Err(ParseError::Malformed) => return self.drop(Reason::Malformed),
+            Err(ParseError::Tagged) => return self.drop(PacketOutcome::Forged),
+            Err(ParseError::Malformed) => return self.drop(PacketOutcome::Malformed),
         };
         if packet.source != mac {
-            return self.drop(Reason::Spoofed);
+            return self.drop(PacketOutcome::Spoofed);
         }
         if packet.destination.is_multicast() {
-            return self.drop(Reason::Multicast);
+            return self.drop(PacketOutcome::Multicast);
         }
         let mut classifier = Classifier::default();
         for (&serial, rule) in &self.rules {
@@ -123,7 +126,7 @@ impl Model {
         }
     }
 
-    fn guaranteed(&mut self, now: Time, serial: u64, frame: &[u8], packet: &Packet) -> Expected {
+    fn guaranteed(&mut self, now: Time, serial: u64, frame: &[u8], packet: &ParsedFrame) -> Expected {
         let rule = self.rules.get_mut(&serial).unwrap();
         let mut paths = rule.rule.paths.clone();
         paths.sort_by_key(|path| path.tags.len());
@@ -131,18 +134,18 @@ impl Model {
         let bytes = wire_bytes(frame.len(), depth);
         if bytes > rule.rule.max_frame() {
             rule.counted.oversized += 1;
-            return self.drop(Reason::Oversized);
+            return self.drop(PacketOutcome::Oversized);
         }
         if !rule.bucket.take(now, bytes) {
             rule.counted.shaped += 1;
-            return self.drop(Reason::Shaped);
+            return self.drop(PacketOutcome::Shaped);
         }
         rule.counted.packets += 1;
         rule.counted.bytes = Bytes::new(rule.counted.bytes.get() + bytes.get());
         let Some(last) = paths.last().cloned() else {
             return match self.local(packet.destination) {
-                Some(out) => self.leave(Reason::Local, frame.to_vec(), out, 0),
-                None => self.drop(Reason::NoRoute),
+                Some(out) => self.leave(PacketOutcome::Local, frame.to_vec(), out, 0),
+                None => self.drop(PacketOutcome::NoRoute),
             };
         };
         let number = (paths.len() > 1).then(|| {
@@ -154,27 +157,27 @@ impl Model {
         let mut pushed = paths.iter().map(|path| Stack { tags: path.tags.clone(), number }.push(frame));
         let frame = pushed.next_back().unwrap();
         let copies = pushed.collect();
-        Expected { copies, ..self.leave(Reason::Guaranteed, frame, last.uplink, priority(last.queue)) }
+        Expected { copies, ..self.leave(PacketOutcome::Guaranteed, frame, last.uplink, priority(last.queue)) }
     }
 
-    fn without_contract(&mut self, frame: &[u8], packet: &Packet) -> Expected {
+    fn without_contract(&mut self, frame: &[u8], packet: &ParsedFrame) -> Expected {
         if self.unmatched == Unmatched::Dropped {
-            return self.drop(Reason::Unmatched);
+            return self.drop(PacketOutcome::Unmatched);
         }
         if let Some(out) = self.local(packet.destination) {
-            return self.leave(Reason::Local, frame.to_vec(), out, 0);
+            return self.leave(PacketOutcome::Local, frame.to_vec(), out, 0);
         }
         let mut paths = self.best_effort.get(&packet.destination).cloned().unwrap_or_default();
         if paths.is_empty() {
-            return self.drop(Reason::NoRoute);
+            return self.drop(PacketOutcome::NoRoute);
         }
         paths.sort_by_key(|path| path.tags.len());
         let path = paths[packet.flow_hash() as usize % paths.len()].clone();
         if frame.len() as u64 > path.mtu.get() + 14 {
-            return self.drop(Reason::Oversized);
+            return self.drop(PacketOutcome::Oversized);
         }
         let frame = Stack { tags: path.tags.clone(), number: None }.push(frame);
-        self.leave(Reason::BestEffort, frame, path.uplink, priority(path.queue))
+        self.leave(PacketOutcome::BestEffort, frame, path.uplink, priority(path.queue))
     }
 
     /// The network delivers a frame.
@@ -184,27 +187,29 @@ impl Model {
         let (destination, source) = (mac(0), mac(6));
         let mut number = None;
         if type_at(12) == Some(SEQUENCE_TYPE) {
-            let (Some(value), Some(below)) = (type_at(14), type_at(16)) else { return self.drop(Reason::Malformed) };
+            let (Some(value), Some(below)) = (type_at(14), type_at(16)) else {
+                return self.drop(PacketOutcome::Malformed);
+            };
             if is_tag_type(below) {
-                return self.drop(Reason::Tagged);
+                return self.drop(PacketOutcome::Tagged);
             }
             number = Some(value);
         } else if type_at(12).is_some_and(is_tag_type) {
-            return self.drop(Reason::Tagged);
+            return self.drop(PacketOutcome::Tagged);
         }
         let Some(out) = self.local(destination) else {
             if number.is_some() {
-                return self.drop(Reason::Tagged);
+                return self.drop(PacketOutcome::Tagged);
             }
-            self.count(Reason::ToHost);
+            self.count(PacketOutcome::ToHost);
             return Expected { verdict: TO_STACK, ..DROP };
         };
-        let Some(number) = number else { return self.leave(Reason::Delivered, frame.to_vec(), out, 0) };
+        let Some(number) = number else { return self.leave(PacketOutcome::Delivered, frame.to_vec(), out, 0) };
         let (window, reset) = (self.window, self.reset);
         let filter = self.filters.entry((source, destination)).or_insert_with(|| Filter::new(window, reset));
         if filter.on_packet(now, number) == DuplicateCheck::Discard {
-            return self.drop(Reason::Duplicate);
+            return self.drop(PacketOutcome::Duplicate);
         }
-        self.leave(Reason::Delivered, [&frame[..12], &frame[16..]].concat(), out, 0)
+        self.leave(PacketOutcome::Delivered, [&frame[..12], &frame[16..]].concat(), out, 0)
     }
 }

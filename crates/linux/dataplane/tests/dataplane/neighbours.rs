@@ -13,11 +13,11 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeVal;
 use wayleave_dataplane::host::{
-    Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings, SpoofKind, SpoofReport, Unmatched,
+    Host, HostPath, HostProgram, HostRule, PacketOutcome, Sender, Settings, SpoofKind, SpoofReport, Unmatched,
 };
 use wayleave_dataplane::net::attach_ingress;
-use wayleave_dataplane::test_run::{DROPPED, Input, REDIRECTED, run};
-use wayleave_packet_format::{Demand, Mac, Selector};
+use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TestPacket, run};
+use wayleave_packet_format::{BucketDemand, Mac, PacketSelector};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::world::party::{Party, tool};
@@ -67,7 +67,7 @@ fn arrives(tenant: &Party, receiver: &Party, bound: SocketAddr, to: SocketAddr) 
     false
 }
 
-pub(crate) fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_all() {
+pub(crate) fn hosts_find_each_other_and_their_servers_and_other_broadcasts_are_dropped() {
     let world = World::new();
     let mut host = host(&world, Settings::default());
     attach(&host);
@@ -88,7 +88,7 @@ pub(crate) fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_a
     assert!(arrives(&tenant, &receiver, six(2), six(2)), "neighbours of IPv6: {:?}", host.counters());
 
     let before = host.counters().unwrap();
-    assert!(before.of(Reason::Carried) >= 3, "{before:?}");
+    assert!(before.of(PacketOutcome::Carried) >= 3, "{before:?}");
     let inbox = receiver.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 9)).unwrap());
     inbox.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     tenant.run(move || {
@@ -97,7 +97,7 @@ pub(crate) fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_a
         socket.send_to(b"to all", four(255, 9)).unwrap();
     });
     assert!(inbox.recv(&mut [0; 64]).is_err(), "what is for all in general is not carried");
-    assert!(host.counters().unwrap().of(Reason::Multicast) > before.of(Reason::Multicast));
+    assert!(host.counters().unwrap().of(PacketOutcome::Multicast) > before.of(PacketOutcome::Multicast));
 }
 
 /// An ARP request.
@@ -108,7 +108,7 @@ fn arp() -> Vec<u8> {
     frame
 }
 
-pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
+pub(crate) fn broadcasts_are_limited_and_need_best_effort() {
     let world = World::new();
     let at = |nanos| Settings { now: Some(Time::from_nanos(nanos)), ..Settings::default() };
     let mut host = host(&world, at(1));
@@ -116,12 +116,14 @@ pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
     let frame = arp();
     let ask = |host: &Host| {
         let program = host.program(HostProgram::Endpoint).unwrap();
-        run(&program, Input { ifindex: TAP, frame: &frame, gso_size: 0 }, 1).unwrap().verdict
+        run(&program, TestPacket { ifindex: TAP, frame: &frame, gso_size: 0 }, 1).unwrap().verdict
     };
     for _ in 0..100 {
         assert_eq!(ask(&host), DROPPED, "copies go, and the frame itself ends here");
     }
-    let counted = |host: &Host| [Reason::Carried, Reason::BestEffort].map(|reason| host.counters().unwrap().of(reason));
+    let counted = |host: &Host| {
+        [PacketOutcome::Carried, PacketOutcome::BestEffort].map(|reason| host.counters().unwrap().of(reason))
+    };
     assert_eq!(counted(&host), [33, 33], "a third of a second's worth at once");
     host.set(&at(100_000_001)).unwrap();
     (0..100).for_each(|_| assert_eq!(ask(&host), DROPPED));
@@ -131,7 +133,7 @@ pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
     assert_eq!(counted(&host), [43, 43]);
 }
 
-pub(crate) fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
+pub(crate) fn copies_reach_local_endpoints_and_routes_of_any_length() {
     let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
@@ -158,7 +160,10 @@ pub(crate) fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
     }
     assert_eq!(next(&local), with(4, 0));
     let counters = host.counters().unwrap();
-    assert_eq!([Reason::Carried, Reason::BestEffort, Reason::Local].map(|reason| counters.of(reason)), [1, 3, 1]);
+    assert_eq!(
+        [PacketOutcome::Carried, PacketOutcome::BestEffort, PacketOutcome::Local].map(|reason| counters.of(reason)),
+        [1, 3, 1]
+    );
 }
 
 fn sniff() -> std::os::fd::OwnedFd {
@@ -200,7 +205,7 @@ fn tagged(vlan: u16, frame: &[u8]) -> Vec<u8> {
     with
 }
 
-pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
+pub(crate) fn the_vlan_tag_of_a_guest_never_enters_the_network() {
     let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
@@ -223,24 +228,28 @@ pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_s
     send("tapp", &tagged(100, &here));
     assert_eq!(next(&guest), tagged(200, &here));
     let counters = host.counters().unwrap();
-    assert_eq!((counters.of(Reason::Forged), counters.of(Reason::BestEffort), counters.of(Reason::Local)), (3, 1, 1));
+    assert_eq!(
+        (counters.of(PacketOutcome::Forged), counters.of(PacketOutcome::BestEffort), counters.of(PacketOutcome::Local)),
+        (3, 1, 1)
+    );
     assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("not a VLAN ID"));
 }
 
-pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {
+pub(crate) fn packets_with_undeclared_addresses_are_reported() {
     let world = World::new();
     let mut host = host(&world, Settings { now: Some(Time::from_nanos(1)), ..Settings::default() });
-    let selector = Selector { destination: Some(mac(2)), source_address: Some(ipv4(1)), ..Selector::default() };
+    let selector =
+        PacketSelector { destination: Some(mac(2)), source_address: Some(ipv4(1)), ..PacketSelector::default() };
     let rule = HostRule {
         senders: vec![Sender { ifindex: TAP, selector }],
-        demand: Demand { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), max_frame: None },
+        demand: BucketDemand { rate: Rate::from_mbit(1), burst: Bytes::new(3_000), max_frame: None },
         paths: vec![HostPath { uplink: NET, queue: 1, tags: Vec::new(), mtu: Bytes::new(1500) }],
         bound: Time::from_millis(10),
     };
     host.install(5, 1, &rule).unwrap();
     let verdict = |host: &Host, frame: &[u8]| {
         let program = host.program(HostProgram::Endpoint).unwrap();
-        run(&program, Input { ifindex: TAP, frame, gso_size: 0 }, 1).unwrap().verdict
+        run(&program, TestPacket { ifindex: TAP, frame, gso_size: 0 }, 1).unwrap().verdict
     };
     let other_mac = udp(3, 2, (7, 9), 100);
     let other_source = {
@@ -253,14 +262,15 @@ pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {
     assert_eq!(verdict(&host, &other_source), REDIRECTED);
     let counters = host.counters().unwrap();
     assert_eq!(
-        [Reason::Guaranteed, Reason::Spoofed, Reason::BestEffort].map(|reason| counters.of(reason)),
+        [PacketOutcome::Guaranteed, PacketOutcome::Spoofed, PacketOutcome::BestEffort]
+            .map(|reason| counters.of(reason)),
         [1, 2, 1],
         "a packet from another source address is not the contract's"
     );
-    let stranger =
+    let unknown =
         |why, mac: Mac, source, packets| SpoofReport { ifindex: TAP, why, mac, source: Some(source), packets };
     assert_eq!(
         host.spoof_reports().unwrap(),
-        [stranger(SpoofKind::Address, mac(3), ipv4(3), 2), stranger(SpoofKind::Source, mac(1), ipv4(3), 1)]
+        [unknown(SpoofKind::Address, mac(3), ipv4(3), 2), unknown(SpoofKind::Source, mac(1), ipv4(3), 1)]
     );
 }

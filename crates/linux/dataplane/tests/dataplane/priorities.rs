@@ -15,7 +15,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::class;
 use wayleave_dataplane::doctor::examine;
 use wayleave_dataplane::net::{
-    Batch, Namespace, PortQdisc, QueueCounters, VethEnd, create_veth, plain_packets, queue_counters,
+    Namespace, PortQdisc, QueueCounters, ToolBatch, VethEnd, create_veth, plain_packets, queue_counters,
 };
 use wayleave_units::{Bytes, Rate};
 
@@ -58,14 +58,14 @@ impl Bottleneck {
             mac: Some([2, 0, 0, 0, 0, ifindex as u8]),
             mtu: 1528,
         };
-        Batch::ip().line(create_veth(&end(0, 101), &end(1, 102)).unwrap()).run(&Namespace::current()).unwrap();
+        ToolBatch::ip().line(create_veth(&end(0, 101), &end(1, 102)).unwrap()).run(&Namespace::current()).unwrap();
         let open = |index: usize| Namespace::open(names.get(index)).unwrap();
         let (from, to) = (open(0), open(1));
         for (namespace, me, other) in [(&from, 1, 2), (&to, 2, 1)] {
             namespace.silence().unwrap();
             plain_packets(namespace, "p1").unwrap();
             namespace.set_up(["p1"]).unwrap();
-            let mut batch = Batch::ip();
+            let mut batch = ToolBatch::ip();
             batch.line(format_args!("addr add 10.0.0.{me}/24 dev p1"));
             batch.line(format_args!("neigh add 10.0.0.{other} lladdr 02:00:00:00:00:{:02x} dev p1", 100 + other));
             batch.run(namespace).unwrap();
@@ -73,7 +73,7 @@ impl Bottleneck {
         let queues = queues.iter().map(|&bytes| Bytes::new(bytes)).collect();
         let (rate, weights) = (Rate::from_mbit(10), weights.to_vec());
         let port = PortQdisc { rate, queues, weights, overhead: PortQdisc::overhead(false), mtu: Bytes::new(1_500) };
-        Batch::tc().extend(port.lines("p1").unwrap()).run(&from).unwrap();
+        ToolBatch::tc().extend(port.lines("p1").unwrap()).run(&from).unwrap();
         Self { names, from, to }
     }
 
@@ -176,7 +176,7 @@ impl Drop for Bottleneck {
     }
 }
 
-pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
+pub(crate) fn the_highest_queue_is_fast_and_lossless_while_the_lowest_overflows() {
     require_ethtool();
     let port = Bottleneck::new(&[90_000, 90_000, LOW_BUFFER]);
     let seen = port.measure(&[1, 2]);
@@ -196,7 +196,7 @@ pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
     }
 }
 
-pub(crate) fn without_priorities_the_same_port_delays_everything() {
+pub(crate) fn without_priorities_the_port_delays_everything() {
     require_ethtool();
     // Some are lost, too.
     let seen = Bottleneck::new(&[LOW_BUFFER]).measure(&[0]);
@@ -209,7 +209,7 @@ pub(crate) fn without_priorities_the_same_port_delays_everything() {
 
 /// Frames of the largest size in every queue but the first, always more than the link carries. Judged by the counters of the queues: what each has
 /// sent while all of them were full.
-pub(crate) fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
+pub(crate) fn queues_below_strict_ones_share_the_remaining_rate_by_weight() {
     require_ethtool();
     let port = Bottleneck::sharing(&[90_000; 4], &[6, 3, 1]);
     let target = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 7000);

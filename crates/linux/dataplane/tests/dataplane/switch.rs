@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::names::{Names, require_namespaces};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use wayleave_dataplane::net::{Batch, Namespace, VethEnd, create_veth, output};
+use wayleave_dataplane::net::{Namespace, ToolBatch, VethEnd, create_veth, output};
 use wayleave_dataplane::programs::SwitchProgram;
 use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver, SwitchPlan};
 use wayleave_topology::Network;
@@ -26,7 +26,7 @@ impl Site {
         let pins = std::env::temp_dir().join(names.get(0));
         fs::create_dir_all(&pins).unwrap();
         mount(Some("bpf"), &pins, Some("bpf"), MsFlags::empty(), None::<&str>).unwrap();
-        let mut links = Batch::ip();
+        let mut links = ToolBatch::ip();
         for port in 0..3 {
             let end = |index, ifindex| VethEnd {
                 namespace: names.get(index).to_owned(),
@@ -79,18 +79,18 @@ fn plan(network: &Network) -> SwitchPlan {
 
 /// A packet larger than an interface's MTU would be lost there, in spite of its contract: the switch is refused, and
 /// no part is set up.
-pub(crate) fn a_port_that_takes_no_packet_of_its_link_is_refused() {
+pub(crate) fn a_port_that_cannot_carry_packets_of_its_link_is_refused() {
     require_namespaces();
     let place = Site::new();
-    Batch::ip().line("link set dev p1 mtu 1499").run(&place.namespace()).unwrap();
+    ToolBatch::ip().line("link set dev p1 mtu 1499").run(&place.namespace()).unwrap();
     let error = place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap_err().to_string();
     assert!(error.contains("the MTU of p1 is 1499 B") && error.contains("`ip link set dev p1 mtu 1528`"), "{error}");
     assert_eq!((place.table().len(), place.qdiscs().matches("bfifo").count()), (0, 0));
-    Batch::ip().line("link set dev p1 mtu 1500").run(&place.namespace()).unwrap();
+    ToolBatch::ip().line("link set dev p1 mtu 1500").run(&place.namespace()).unwrap();
     place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap();
 }
 
-pub(crate) fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
+pub(crate) fn a_reconfigured_switch_keeps_its_queues_and_adds_new_ones() {
     require_namespaces();
     let place = Site::new();
     let mut slow = plan(&star(Rate::from_mbit(10)));
@@ -100,7 +100,7 @@ pub(crate) fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_
 
     // Something that only a port that is left alone keeps.
     let mark = "filter add dev p1 parent 2: protocol all pref 99 u32 match u32 0 0 classid 2:99";
-    Batch::tc().line(mark).run(&place.namespace()).unwrap();
+    ToolBatch::tc().line(mark).run(&place.namespace()).unwrap();
     let marks = || {
         output(&place.namespace(), "tc", &["filter", "show", "dev", "p1", "parent", "2:"])
             .unwrap()

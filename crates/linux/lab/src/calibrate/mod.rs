@@ -27,7 +27,7 @@ use crate::error::LabError;
 use crate::hosts::{Hosts, best_effort};
 use crate::plan::{EndpointPlan, NodePlan};
 use crate::sentinel::Sentinel;
-use crate::stop::Stop;
+use crate::stop::StopRequest;
 use crate::traffic::{ProbeResult, Prober, SMALLEST_PROBE};
 use crate::up::Lab;
 use figures::{arrivals, held, lag, lasting, rate, slowest};
@@ -185,7 +185,7 @@ fn attached(lab: &Lab, switch: NodeId) -> Vec<&EndpointPlan> {
 type Run = Vec<Vec<ProbeResult>>;
 
 struct Bench<'a> {
-    stop: &'a Stop,
+    stop: &'a StopRequest,
     /// Of the slowest port.
     line: Rate,
     prober: Prober,
@@ -307,7 +307,7 @@ impl Bench<'_> {
 
     fn too_fast(&self) -> LabError {
         LabError::Calibrate(format!(
-            "the switch forwards at the rate of its ports, {}: there is no shared service to measure. Use faster ports (`lab up --scale-rate`), or give the switch a service (`lab up --service`)",
+            "the switch forwards at the rate of its ports, {}: it has no shared service to measure. Use faster ports (`lab up --scale-rate`), or give the switch a service (`lab up --service`)",
             self.line
         ))
     }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{ContractKind, Demand, LONGEST_WAIT, QueueLimit, WireOverhead};
+use wayleave_contracts::{BucketDemand, ContractKind, LONGEST_WAIT, QueueLimit, WireOverhead};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::operator::ReportedContract;
 use super::options::RunOptions;
 use crate::error::LabError;
 use crate::plan::{EndpointPlan, LabPlan};
-use crate::traffic::{FlowSpec, HEADERS, Load, PAYLOAD};
+use crate::traffic::{HEADERS, LabFlow, LabLoad, PAYLOAD};
 
 /// Wire bytes around a frame with the longest stack of tags: no route has more, so no sender exceeds its bucket.
 const OVERHEAD: WireOverhead = WireOverhead::Counted { tags: 6 };
@@ -28,7 +28,7 @@ pub struct OfferedContract {
     /// The endpoint that receives.
     pub to: String,
     /// The token bucket in wire bytes.
-    pub demand: Demand,
+    pub demand: BucketDemand,
     /// Deadline of a packet.
     pub deadline: Time,
     /// The receiver's port.
@@ -77,7 +77,7 @@ pub enum SenderLoad {
 
 /// Flows of a run, in order.
 pub(super) struct Flows {
-    pub(super) specs: Vec<FlowSpec>,
+    pub(super) specs: Vec<LabFlow>,
     /// The contract of each; none for floods.
     pub(super) contracts: Vec<Option<ReportedContract>>,
     /// Contracts whose bucket is too small for a packet that carries its time of sending.
@@ -106,11 +106,11 @@ impl Flows {
                 Some((name, rate)) if *name == one.id => {
                     let longest = QueueLimit::of(one.demand.rate, largest(&one.demand), LONGEST_WAIT).longest;
                     flows.waits = Some((name.clone(), longest));
-                    Load::Constant { rate: *rate }
+                    LabLoad::Constant { rate: *rate }
                 }
                 _ => flows.load(one, options.period)?,
             };
-            flows.specs.push(FlowSpec {
+            flows.specs.push(LabFlow {
                 name: one.id.clone(),
                 from: endpoint(plan, &one.id, &one.from)?,
                 to: endpoint(plan, &one.id, &one.to)?,
@@ -140,12 +140,12 @@ impl Flows {
     }
 
     /// Returns the load of a contract's sender.
-    fn load(&self, one: &OfferedContract, period: Time) -> Result<Load, LabError> {
-        let Demand { rate, burst, .. } = one.demand;
+    fn load(&self, one: &OfferedContract, period: Time) -> Result<LabLoad, LabError> {
+        let BucketDemand { rate, burst, .. } = one.demand;
         Ok(match &one.sends {
-            SenderLoad::Everything => Load::Bursts { rate, burst, period },
-            SenderLoad::Trains => Load::Trains { rate, burst },
-            SenderLoad::Requests { every } => Load::Requests { every: *every },
+            SenderLoad::Everything => LabLoad::Bursts { rate, burst, period },
+            SenderLoad::Trains => LabLoad::Trains { rate, burst },
+            SenderLoad::Requests { every } => LabLoad::Requests { every: *every },
             SenderLoad::Answers { to } => {
                 let asked = self.specs.iter().position(|spec| spec.name == *to);
                 let missing = || {
@@ -154,7 +154,7 @@ impl Flows {
                         one.id
                     ))
                 };
-                Load::Answers { to: asked.ok_or_else(missing)? }
+                LabLoad::Answers { to: asked.ok_or_else(missing)? }
             }
         })
     }
@@ -165,7 +165,7 @@ impl Flows {
         let hosts: Vec<&EndpointPlan> = plan.endpoints.iter().filter(|one| one.id.starts_with("host:")).collect();
         for (index, from) in hosts.iter().enumerate() {
             let to = hosts[(index + hosts.len() / 2) % hosts.len()];
-            self.specs.push(FlowSpec {
+            self.specs.push(LabFlow {
                 name: format!("flood of {}", from.id),
                 from: (*from).clone(),
                 to: to.clone(),
@@ -173,7 +173,7 @@ impl Flows {
                 source_port: None,
                 payload: FLOOD_PAYLOAD,
                 overhead: OVERHEAD.per_frame().get(),
-                load: Load::Constant { rate },
+                load: LabLoad::Constant { rate },
                 bound: None,
             });
             self.contracts.push(None);
@@ -182,7 +182,7 @@ impl Flows {
 }
 
 /// Bytes behind the header of UDP, so that whole packets fill the bucket; `None` if not even the smallest packet fits.
-fn payload(demand: &Demand) -> Option<usize> {
+fn payload(demand: &BucketDemand) -> Option<usize> {
     let around = HEADERS + OVERHEAD.per_frame().get();
     let largest = largest(demand);
     let packets = demand.burst.get().div_ceil(largest.get()).max(1);
@@ -191,7 +191,7 @@ fn payload(demand: &Demand) -> Option<usize> {
 }
 
 /// Its largest frame, in bytes of the wire.
-fn largest(demand: &Demand) -> Bytes {
+fn largest(demand: &BucketDemand) -> Bytes {
     demand.max_frame.unwrap_or(Bytes::new(1_500 + 14 + OVERHEAD.per_frame().get()))
 }
 
@@ -208,8 +208,8 @@ fn endpoint(plan: &LabPlan, contract: &str, id: &str) -> Result<EndpointPlan, La
 mod tests {
     use super::*;
 
-    fn demand(burst: u64, max_frame: Option<u64>) -> Demand {
-        Demand { rate: Rate::from_mbit(1), burst: Bytes::new(burst), max_frame: max_frame.map(Bytes::new) }
+    fn demand(burst: u64, max_frame: Option<u64>) -> BucketDemand {
+        BucketDemand { rate: Rate::from_mbit(1), burst: Bytes::new(burst), max_frame: max_frame.map(Bytes::new) }
     }
 
     #[test]

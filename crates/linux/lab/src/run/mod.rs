@@ -22,15 +22,15 @@ use wayleave_units::Rate;
 use crate::clock;
 use crate::error::LabError;
 use crate::sentinel::Sentinel;
-use crate::traffic::Traffic;
+use crate::traffic::RunningTraffic;
 use crate::up::Lab;
 
 pub use flows::{OfferedContract, SenderLoad};
 pub use operator::{DEFAULT_TENANT, Operator, ReportedContract};
-pub use options::{Cut, RunOptions};
+pub use options::{CutLink, RunOptions};
 pub use orders::{FIRST_PORT, matched};
-pub use planned::{Planned, PlannedContract};
-pub use report::{Action, ContractReport, Losses, NetworkAction, RunReport};
+pub use planned::{PlannedContract, PlannedContracts};
+pub use report::{ActionResult, ContractReport, Losses, NetworkAction, RunReport};
 pub use shares::{PairReport, ShareReport, SharedPromise};
 
 use flows::Flows;
@@ -46,7 +46,7 @@ pub fn run(
     operator: &mut dyn Operator,
     promised: &[OfferedContract],
     options: &RunOptions,
-    on_action: &mut dyn FnMut(&Action),
+    on_action: &mut dyn FnMut(&ActionResult),
 ) -> Result<RunReport, LabError> {
     let stop = lab.stop();
     script::join_left(lab, operator)?;
@@ -56,7 +56,7 @@ pub fn run(
     let sentinel = Sentinel::start()?;
     let line = lab.network().links().map(|(_, link)| link.rate).min().unwrap_or(Rate::ZERO);
     let shares = shares::flows(lab.plan(), &options.shared, line)?;
-    let traffic = Traffic::start(flows.specs.iter().chain(&shares).cloned().collect())?;
+    let traffic = RunningTraffic::start(flows.specs.iter().chain(&shares).cloned().collect())?;
     let (start, mut script) = (Instant::now(), Script::new(lab, options));
     let (arrived, ends, half) = (traffic.arrived(), stop.clone(), start + options.lasts / 2);
     let at_half = spawn(move || {
@@ -69,7 +69,7 @@ pub fn run(
             break;
         }
         // A failed action is recorded, and the earlier measurements are kept.
-        let action = script.act(lab, operator).unwrap_or_else(Action::failed);
+        let action = script.act(lab, operator).unwrap_or_else(ActionResult::failed);
         on_action(&action);
         actions.push(action);
     }

@@ -8,7 +8,7 @@ use wayleave_contracts::ContractKind as Kind;
 use wayleave_units::Time;
 
 use crate::error::LabError;
-use crate::stop::Stop;
+use crate::stop::StopRequest;
 
 /// Tenant of contracts that name none.
 pub const DEFAULT_TENANT: &str = "default";
@@ -86,7 +86,7 @@ pub trait Operator {
 }
 
 /// Waits until no operation is pending; returns the contracts then.
-pub(super) fn settled(operator: &mut dyn Operator, stop: &Stop) -> Result<Vec<ReportedContract>, LabError> {
+pub(super) fn settled(operator: &mut dyn Operator, stop: &StopRequest) -> Result<Vec<ReportedContract>, LabError> {
     settling(operator, &mut BTreeSet::new(), stop)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn settled(operator: &mut dyn Operator, stop: &Stop) -> Result<Vec<Re
 pub(super) fn settling(
     operator: &mut dyn Operator,
     stopped: &mut BTreeSet<String>,
-    stop: &Stop,
+    stop: &StopRequest,
 ) -> Result<Vec<ReportedContract>, LabError> {
     let start = Instant::now();
     loop {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contracts_of_agents_that_may_still_speak_are_not_settled() {
+    fn contracts_are_not_settled_while_agents_may_still_report() {
         let contract = |state: &str, reason: Option<&str>| ReportedContract {
             id: "default:a".to_owned(),
             serial: 1,

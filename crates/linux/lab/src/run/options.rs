@@ -16,7 +16,7 @@ pub struct RunOptions {
     /// Number of contracts that are given another route while they send.
     pub reroutings: usize,
     /// A cable between switches that is really cut, if any: this one, or the one that most contracts use.
-    pub cut: Option<Cut>,
+    pub cut: Option<CutLink>,
     /// Rate of best-effort traffic that every host sends to another one.
     pub flood: Option<Rate>,
     /// A contract whose sender ignores its bucket, and the rate that it sends.
@@ -38,7 +38,7 @@ impl RunOptions {
 
 /// Choice of the cable that is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum CutLink {
     /// The one that most contracts use.
     Busiest,
     /// The one of this link.

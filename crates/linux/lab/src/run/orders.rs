@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
+use wayleave_contracts::{ContractRequest, Match, Protocol, WireOverhead};
 
 use super::flows::{OfferedContract, SenderLoad};
 use super::operator::DEFAULT_TENANT;
@@ -16,7 +16,7 @@ pub const FIRST_PORT: u16 = 20_000;
 ///
 /// # Errors
 /// If it is for another protocol: a lab sends nothing but UDP.
-pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
+pub fn matched(mut order: ContractRequest, port: u16) -> Result<ContractRequest, LabError> {
     let wanted = order.matching.unwrap_or_default();
     if wanted.protocol.is_some_and(|protocol| protocol != Protocol::UDP) {
         let name = order.name();
@@ -29,7 +29,7 @@ pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
 
 impl OfferedContract {
     /// Of an order of a latency contract that names its packets by a port of UDP ([`matched`]); `None` of another.
-    pub fn of(plan: &LabPlan, order: &Order) -> Option<Self> {
+    pub fn of(plan: &LabPlan, order: &ContractRequest) -> Option<Self> {
         let terms = order.as_latency()?;
         let tenant = order.tenant().unwrap_or(DEFAULT_TENANT);
         let end = |name: &str| {

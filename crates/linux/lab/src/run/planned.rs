@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{ContractKind, Demand};
+use wayleave_contracts::{BucketDemand, ContractKind};
 use wayleave_dataplane::host::{HostRule, Sender};
-use wayleave_packet_format::{Mac, Selector};
+use wayleave_packet_format::{Mac, PacketSelector};
 use wayleave_topology::Route;
 use wayleave_units::Time;
 
@@ -24,7 +24,7 @@ pub struct PlannedContract<'a> {
     /// The contract.
     pub promised: &'a OfferedContract,
     /// Arrival curve that its host enforces, in wire bytes.
-    pub demand: Demand,
+    pub demand: BucketDemand,
     /// Route of every packet.
     pub route: &'a Route,
     /// No packet takes longer.
@@ -32,12 +32,12 @@ pub struct PlannedContract<'a> {
 }
 
 /// Contracts that were decided beforehand. They are never moved, and carriers are not monitored.
-pub struct Planned {
+pub struct PlannedContracts {
     hosts: Hosts,
     contracts: Vec<ReportedContract>,
 }
 
-impl Planned {
+impl PlannedContracts {
     /// Configures the hosts of a lab that has no controller.
     ///
     /// # Errors
@@ -57,12 +57,12 @@ impl Planned {
                 return Err(refused("has endpoints that the lab does not have"));
             };
             let path = host_path(lab, &route.hops).ok_or_else(|| refused("has a route that tags cannot encode"))?;
-            let selector = Selector {
+            let selector = PacketSelector {
                 destination: Some(Mac::new(to.mac)),
                 protocol: Some(UDP),
                 destination_port: Some(promised.port),
                 source_port: promised.source_port,
-                ..Selector::default()
+                ..PacketSelector::default()
             };
             let senders = vec![Sender { ifindex: from.outside.ifindex, selector }];
             let rule = HostRule { senders, demand: *demand, paths: vec![path], bound: *bound };
@@ -82,7 +82,7 @@ impl Planned {
     }
 }
 
-impl Operator for Planned {
+impl Operator for PlannedContracts {
     fn contracts(&mut self) -> Result<Vec<ReportedContract>, String> {
         Ok(self.contracts.clone())
     }

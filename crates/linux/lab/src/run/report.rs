@@ -26,9 +26,9 @@ pub enum NetworkAction {
 
 /// An action and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Action {
+pub struct ActionResult {
     /// Kind of the action.
-    pub deed: NetworkAction,
+    pub kind: NetworkAction,
     /// The contract, or one of the links of the cable.
     pub what: String,
     /// Contracts that got other routes, with their bounds there.
@@ -45,7 +45,7 @@ pub struct Action {
     pub failed: Option<String>,
 }
 
-impl Action {
+impl ActionResult {
     /// Returns `true` if a contract had no promise when a packet was sent: its route was broken, or it had to stop.
     fn breaks(&self, contract: &str, sent: u64) -> bool {
         (self.began()..=self.ended).contains(&sent) && self.interrupts(contract)
@@ -53,7 +53,7 @@ impl Action {
 
     /// Returns `true` if a contract had no promise for some time.
     fn interrupts(&self, contract: &str) -> bool {
-        let is_cut = self.deed == NetworkAction::Cut && self.promised(contract).is_some();
+        let is_cut = self.kind == NetworkAction::Cut && self.promised(contract).is_some();
         is_cut || self.stopped.contains(contract)
     }
 
@@ -69,7 +69,7 @@ impl Action {
 
     pub(super) fn failed(why: String) -> Self {
         Self {
-            deed: NetworkAction::Nothing,
+            kind: NetworkAction::Nothing,
             what: String::new(),
             ended: 0,
             moved: Vec::new(),
@@ -137,7 +137,7 @@ pub struct RunReport {
     /// Best effort.
     pub floods: Vec<FlowReport>,
     /// Actions of the run.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionResult>,
     /// Stalls of processors.
     pub stalls: Stalls,
 }
@@ -173,7 +173,7 @@ pub(super) fn of(
     stalls: &Stalls,
     after: &[ReportedContract],
     shaped: &BTreeMap<u64, u64>,
-    actions: Vec<Action>,
+    actions: Vec<ActionResult>,
 ) -> RunReport {
     let (mut contracts, mut floods) = (Vec::new(), Vec::new());
     for (contract, mut flow) in flows.contracts.iter().zip(reports) {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use wayleave_dataplane::net::{Batch, Namespace};
+use wayleave_dataplane::net::{Namespace, ToolBatch};
 use wayleave_topology::{LinkId, Network};
 
 use super::operator::{Operator, ReportedContract, TIMEOUT, settling};
-use super::options::{Cut, RunOptions};
-use super::report::{Action, NetworkAction};
+use super::options::{CutLink, RunOptions};
+use super::report::{ActionResult, NetworkAction};
 use super::rerouting;
 use wayleave_units::Time;
 
@@ -35,7 +35,7 @@ pub(super) struct Script {
 enum Step {
     Reroute,
     Free,
-    Cut(Cut),
+    Cut(CutLink),
 }
 
 impl Script {
@@ -60,12 +60,12 @@ impl Script {
     }
 
     /// Does it.
-    pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<Action, String> {
+    pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<ActionResult, String> {
         let Some((_, step)) = self.next.take() else { return Err("nothing to do".to_owned()) };
         self.next = self.steps.next();
         let before = operator.contracts()?;
         let start = Instant::now();
-        let (deed, what) = match step {
+        let (kind, what) = match step {
             Step::Reroute => (NetworkAction::Reroute, self.reroute(lab.network(), operator, &before)?),
             Step::Free => self.unpin(operator).map(|()| (NetworkAction::Free, String::new()))?,
             Step::Cut(cut) => (NetworkAction::Cut, self.cut(lab, operator, &before, &cut)?),
@@ -74,7 +74,7 @@ impl Script {
         let after = settling(operator, &mut stopped, lab.stop()).map_err(|error| error.to_string())?;
         let degraded = after.iter().filter(|contract| contract.state == "degraded").count();
         let moved = moved(&before, &after);
-        Ok(Action { deed, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
+        Ok(ActionResult { kind, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
     }
 
     /// Gives the contract that was moved least another route.
@@ -107,12 +107,12 @@ impl Script {
         lab: &Lab,
         operator: &mut dyn Operator,
         contracts: &[ReportedContract],
-        cut: &Cut,
+        cut: &CutLink,
     ) -> Result<String, String> {
         let network = lab.network();
         let link = match cut {
-            Cut::Link(name) => network.find_link(name).ok_or_else(|| format!("the lab has no link {name}"))?,
-            Cut::Busiest => busiest(network, contracts).ok_or("no contract uses a cable between switches")?,
+            CutLink::Link(name) => network.find_link(name).ok_or_else(|| format!("the lab has no link {name}"))?,
+            CutLink::Busiest => busiest(network, contracts).ok_or("no contract uses a cable between switches")?,
         };
         let name = network.link(link).name.clone();
         // Before it is cut: who is killed leaves a note.
@@ -205,7 +205,7 @@ fn set(lab: &Lab, link: LinkId, state: &str) -> Result<(), String> {
     let node = plan.nodes.get(from.index()).ok_or("the lab has no such node")?;
     let port = node.ports.ports.iter().find(|port| port.link == Some(link)).ok_or("the lab has no such port")?;
     let namespace = Namespace::open(&node.namespace).map_err(|error| error.to_string())?;
-    let mut batch = Batch::ip();
+    let mut batch = ToolBatch::ip();
     batch.line(format_args!("link set dev {} {state}", port.interface));
     batch.run(&namespace).map_err(|error| error.to_string())
 }

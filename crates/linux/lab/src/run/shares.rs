@@ -7,13 +7,13 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::{Contract, ContractKind, Endpoints, Order};
+use wayleave_contracts::{Contract, ContractKind, ContractRequest, Endpoints};
 use wayleave_units::{Bytes, Rate};
 
 use super::operator::DEFAULT_TENANT;
 use crate::error::LabError;
 use crate::plan::LabPlan;
-use crate::traffic::{FlowSpec, Load};
+use crate::traffic::{LabFlow, LabLoad};
 
 /// The first port at which members receive: contracts about latency have those from 20,000 on.
 const FIRST_PORT: u16 = 40_000;
@@ -40,7 +40,7 @@ pub struct SharedPromise {
 
 impl SharedPromise {
     /// Of an order.
-    pub fn of(plan: &LabPlan, order: &Order) -> Self {
+    pub fn of(plan: &LabPlan, order: &ContractRequest) -> Self {
         let tenant = order.contract.tenant().unwrap_or(DEFAULT_TENANT);
         let end = |name: &String| {
             let vm = format!("{tenant}:{name}");
@@ -103,7 +103,7 @@ impl ShareReport {
 }
 
 /// The flows of these contracts, in the order of their pairs.
-pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> Result<Vec<FlowSpec>, LabError> {
+pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> Result<Vec<LabFlow>, LabError> {
     let mut flows = Vec::new();
     for promise in promises {
         for (from, to) in &promise.pairs {
@@ -117,7 +117,7 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
             };
             let port = u16::try_from(flows.len()).ok().and_then(|at| FIRST_PORT.checked_add(at));
             let many = || LabError::Controller("the contracts have more members than there are UDP ports".to_owned());
-            flows.push(FlowSpec {
+            flows.push(LabFlow {
                 name: promise.id.clone(),
                 from: find(from)?,
                 to: find(to)?,
@@ -125,7 +125,7 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
                 source_port: None,
                 payload: PAYLOAD,
                 overhead: OVERHEAD,
-                load: Load::Constant { rate: line },
+                load: LabLoad::Constant { rate: line },
                 bound: None,
             });
         }
@@ -137,13 +137,13 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
 /// the end of the measurement.
 pub(super) fn reports(
     promises: &[SharedPromise],
-    specs: &[FlowSpec],
+    specs: &[LabFlow],
     (before, after): (&[u64], &[u64]),
     lasted: Duration,
     stalled: Duration,
     is_admitted: impl Fn(&str) -> bool,
 ) -> Vec<ShareReport> {
-    let arrived = |(spec, (before, after)): (&FlowSpec, (&u64, &u64))| {
+    let arrived = |(spec, (before, after)): (&LabFlow, (&u64, &u64))| {
         Bytes::new(after.saturating_sub(*before) * spec.wire_bytes())
     };
     let mut flows = specs.iter().zip(before.iter().zip(after)).map(arrived);
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minimum_is_short_by_what_arrived_while_the_machine_ran() {
+    fn a_minimum_is_judged_by_arrivals_while_the_machine_was_running() {
         let pair = |arrived| PairReport { from: "a".to_owned(), to: "b".to_owned(), arrived: Bytes::new(arrived) };
         let promise = SharedPromise {
             id: "acme:db".to_owned(),

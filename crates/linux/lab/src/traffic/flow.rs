@@ -15,7 +15,7 @@ pub(super) const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 
 /// Load of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum LabLoad {
     /// The most that a token bucket lets pass: the whole burst at instants that all flows share, and the rate until the bucket has to
     /// fill for the next one.
     Bursts {
@@ -50,7 +50,7 @@ pub enum Load {
     },
 }
 
-impl Load {
+impl LabLoad {
     /// Returns `true` if every packet is kept in the report.
     pub(super) const fn is_exchange(self) -> bool {
         matches!(self, Self::Requests { .. } | Self::Answers { .. })
@@ -59,7 +59,7 @@ impl Load {
 
 /// One flow.
 #[derive(Clone, Debug)]
-pub struct FlowSpec {
+pub struct LabFlow {
     /// Name of the flow.
     pub name: String,
     /// The sender.
@@ -75,12 +75,12 @@ pub struct FlowSpec {
     /// Bytes that each packet occupies on the wire beyond its frame: 24 B, and 4 B for each tag.
     pub overhead: u64,
     /// Offered load.
-    pub load: Load,
+    pub load: LabLoad,
     /// Promised delay bound, if there is one.
     pub bound: Option<Time>,
 }
 
-impl FlowSpec {
+impl LabFlow {
     /// Returns the bytes that a packet occupies on the wire.
     pub const fn wire_bytes(&self) -> u64 {
         self.payload as u64 + HEADERS + self.overhead

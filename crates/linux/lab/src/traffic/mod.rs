@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use crate::clock;
 use crate::error::LabError;
 
-pub use flow::{FlowSpec, HEADERS, Load};
+pub use flow::{HEADERS, LabFlow, LabLoad};
 pub use probe::{ProbeResult, Prober, SMALLEST_PROBE};
 pub use report::{Arrival, Bounds, FlowReport};
 
@@ -46,8 +46,8 @@ pub const PAYLOAD: usize = HEADER;
 
 /// Flows that send.
 #[derive(Debug)]
-pub struct Traffic {
-    specs: Vec<FlowSpec>,
+pub struct RunningTraffic {
+    specs: Vec<LabFlow>,
     counts: Arc<[Counts]>,
     begins: u64,
     senders_end: Arc<AtomicBool>,
@@ -67,12 +67,12 @@ impl ArrivalCounts {
     }
 }
 
-impl Traffic {
+impl RunningTraffic {
     /// Opens all sockets and begins to send.
     ///
     /// # Errors
     /// If a namespace or a port cannot be used.
-    pub fn start(specs: Vec<FlowSpec>) -> Result<Self, LabError> {
+    pub fn start(specs: Vec<LabFlow>) -> Result<Self, LabError> {
         if let Some(small) = specs.iter().find(|spec| spec.payload < HEADER) {
             let why = "a packet needs 24 B for its sequence number and timestamp";
             return Err(LabError::Endpoint { endpoint: small.name.clone(), why });
@@ -85,7 +85,7 @@ impl Traffic {
         for (index, spec) in specs.iter().enumerate() {
             let outbox = Outbox::open(index, spec)?;
             match spec.load {
-                Load::Answers { to } => {
+                LabLoad::Answers { to } => {
                     let asked = inboxes.get_mut(to).filter(|_| to != index);
                     let why = "it replies to an unknown flow, or to itself";
                     let missing = || LabError::Endpoint { endpoint: spec.name.clone(), why };

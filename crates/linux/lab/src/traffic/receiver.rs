@@ -11,7 +11,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, socko
 use nix::sys::time::TimeSpec;
 use wayleave_dataplane::net::Namespace;
 
-use super::flow::{ANY, Counts, FlowSpec};
+use super::flow::{ANY, Counts, LabFlow};
 use super::packet::Header;
 use super::report::{Arrival, Bounds, FlowReport};
 use super::sender::{Outbox, PRIORITY};
@@ -35,7 +35,7 @@ pub(super) struct Inbox {
     highest: Option<u64>,
     reordered: u64,
     duplicates: u64,
-    strangers: u64,
+    foreign: u64,
     /// In nanoseconds.
     delays: Vec<u64>,
     arrivals: Vec<Arrival>,
@@ -46,7 +46,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    pub(super) fn open(index: usize, spec: &FlowSpec) -> Result<Self, LabError> {
+    pub(super) fn open(index: usize, spec: &LabFlow) -> Result<Self, LabError> {
         let namespace = Namespace::open(&spec.to.inside.namespace)?;
         let failed = |error: std::io::Error| {
             LabError::io(format!("{} cannot receive at port {} of {}", spec.name, spec.port, spec.to.id), error)
@@ -55,9 +55,9 @@ impl Inbox {
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|error| failed(error.into()))?;
         setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).map_err(|error| failed(error.into()))?;
         let (seen, delays, arrivals, answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (highest, reordered, duplicates, strangers) = (None, 0, 0, 0);
+        let (highest, reordered, duplicates, foreign) = (None, 0, 0, 0);
         let keeps = spec.bound.is_some() || spec.load.is_exchange();
-        Ok(Self { index, socket, seen, highest, reordered, duplicates, strangers, delays, arrivals, keeps, answers })
+        Ok(Self { index, socket, seen, highest, reordered, duplicates, foreign, delays, arrivals, keeps, answers })
     }
 
     /// From now on every packet is answered.
@@ -88,14 +88,14 @@ impl Inbox {
         true
     }
 
-    pub(super) fn report(mut self, spec: &FlowSpec, sent: u64) -> FlowReport {
+    pub(super) fn report(mut self, spec: &LabFlow, sent: u64) -> FlowReport {
         self.delays.sort_unstable();
         FlowReport {
             name: spec.name.clone(),
             sent,
             reordered: self.reordered,
             duplicates: self.duplicates,
-            strangers: self.strangers,
+            foreign: self.foreign,
             bounds: spec.bound.map(Bounds::of),
             delays: self.delays,
             arrivals: self.arrivals,
@@ -132,7 +132,7 @@ pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBo
                         }
                     }
                     Some(_) => {}
-                    None => inbox.strangers += 1,
+                    None => inbox.foreign += 1,
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::net::Namespace;
 
-use super::flow::{ANY, Counts, FlowSpec};
+use super::flow::{ANY, Counts, LabFlow};
 use super::packet::Header;
 use super::source::Source;
 use crate::clock::{hurry, sleep_until, stamp};
@@ -26,11 +26,11 @@ pub(super) struct Outbox {
     socket: UdpSocket,
     target: SocketAddrV4,
     packet: Vec<u8>,
-    spec: FlowSpec,
+    spec: LabFlow,
 }
 
 impl Outbox {
-    pub(super) fn open(index: usize, spec: &FlowSpec) -> Result<Self, LabError> {
+    pub(super) fn open(index: usize, spec: &LabFlow) -> Result<Self, LabError> {
         let namespace = Namespace::open(&spec.from.inside.namespace)?;
         let port = spec.source_port.unwrap_or(0);
         let socket = namespace

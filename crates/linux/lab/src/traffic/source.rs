@@ -1,6 +1,6 @@
 //! Send times of a flow. Pure: time is an argument.
 
-use super::flow::{FlowSpec, Load};
+use super::flow::{LabFlow, LabLoad};
 
 /// Nanobits of a bit.
 const NANO: u128 = 1_000_000_000;
@@ -39,22 +39,22 @@ pub(super) struct Bucket {
 }
 
 impl Source {
-    pub(super) fn new(spec: &FlowSpec, begins: u64) -> Self {
+    pub(super) fn new(spec: &LabFlow, begins: u64) -> Self {
         let cost = u128::from(spec.wire_bytes() * 8) * NANO;
         let time = |amount: u128, rate: u128| u64::try_from(amount.div_ceil(rate)).unwrap_or(u64::MAX);
         match spec.load {
-            Load::Constant { rate } => {
+            LabLoad::Constant { rate } => {
                 let interval = time(cost, u128::from(rate.bits_per_second()).max(1));
                 Self::Steady { due: begins, interval, memory: MEMORY_NS }
             }
-            Load::Requests { every } => Self::Steady { due: begins, interval: every.as_nanos().max(1), memory: 0 },
-            Load::Answers { .. } => Self::Silent,
-            Load::Trains { rate, burst } => {
+            LabLoad::Requests { every } => Self::Steady { due: begins, interval: every.as_nanos().max(1), memory: 0 },
+            LabLoad::Answers { .. } => Self::Silent,
+            LabLoad::Trains { rate, burst } => {
                 let (rate, burst) = (u128::from(rate.bits_per_second()).max(1), u128::from(burst.bits()) * NANO);
                 let packets = u64::try_from(burst / cost).unwrap_or(u64::MAX);
                 Self::Trains { due: begins, left: packets, packets, fill: time(burst, rate) }
             }
-            Load::Bursts { rate, burst, period } => {
+            LabLoad::Bursts { rate, burst, period } => {
                 let (rate, burst) = (u128::from(rate.bits_per_second()).max(1), u128::from(burst.bits()) * NANO);
                 let fill = time(burst, rate);
                 let period = period.as_nanos().max(fill.saturating_mul(2)).max(1);
@@ -128,7 +128,7 @@ pub(super) mod tests {
 
     const MS: u64 = 1_000_000;
 
-    pub(crate) fn spec(load: Load) -> FlowSpec {
+    pub(crate) fn spec(load: LabLoad) -> LabFlow {
         let end = VethEnd { namespace: String::new(), interface: String::new(), ifindex: 1, mac: None, mtu: 1500 };
         let endpoint = EndpointPlan {
             id: "a:b".to_owned(),
@@ -139,7 +139,7 @@ pub(super) mod tests {
             mac: [0; 6],
         };
         // 1000 B on the wire.
-        FlowSpec {
+        LabFlow {
             name: "f".to_owned(),
             from: endpoint.clone(),
             to: endpoint,
@@ -153,7 +153,7 @@ pub(super) mod tests {
     }
 
     /// Returns the times of packets before `until`, if the kernel takes `busy` for each.
-    fn times(load: Load, until: u64, busy: u64) -> Vec<u64> {
+    fn times(load: LabLoad, until: u64, busy: u64) -> Vec<u64> {
         let mut source = Source::new(&spec(load), 0);
         let (mut times, mut now) = (Vec::new(), 0);
         while let Some(at) = source.next(now).filter(|&at| at < until) {
@@ -164,20 +164,20 @@ pub(super) mod tests {
         times
     }
 
-    fn bursts(burst: u64, period_ms: u64) -> Load {
+    fn bursts(burst: u64, period_ms: u64) -> LabLoad {
         // 1 Mbit/s: a packet of 1000 B every 8 ms.
-        Load::Bursts { rate: Rate::from_mbit(1), burst: Bytes::new(burst), period: Time::from_millis(period_ms) }
+        LabLoad::Bursts { rate: Rate::from_mbit(1), burst: Bytes::new(burst), period: Time::from_millis(period_ms) }
     }
 
     #[test]
-    fn a_burst_comes_at_each_instant_then_the_rate_then_silence_until_the_bucket_is_full() {
+    fn bursts_are_followed_by_the_rate_and_silence_until_the_bucket_is_full() {
         let times = times(bursts(3000, 80), 160 * MS, 0);
         let expected = [0, 0, 0, 8, 16, 24, 32, 40, 48, 56, 80, 80, 80, 88, 96, 104, 112, 120, 128, 136];
         assert_eq!(times, expected.map(|ms| ms * MS));
     }
 
     #[test]
-    fn whatever_the_kernel_takes_the_shaper_never_has_too_little() {
+    fn the_shaper_never_lacks_tokens_for_any_kernel_delay() {
         for busy in [0, 7_000, 900_000, 20 * MS] {
             let times = times(bursts(5000, 100), 2_000 * MS, busy);
             // Packets arrive at the shaper at the end of their calls at the latest, at the start at the earliest.
@@ -197,35 +197,35 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_the_bucket_never_goes() {
+    fn a_packet_larger_than_the_bucket_is_never_sent() {
         assert_eq!(times(bursts(999, 80), u64::MAX, 0), [0; 0]);
     }
 
     #[test]
-    fn a_train_goes_at_once_and_the_next_one_when_its_bucket_is_full() {
-        let load = Load::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(3999) };
+    fn a_train_is_sent_at_once_and_the_next_when_its_bucket_is_full() {
+        let load = LabLoad::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(3999) };
         // Three packets of 1000 B; a bucket of 3999 B fills in 32 ms, less 8 us.
         let fill = 31_992_000;
         assert_eq!(times(load, 2 * fill, 0), [0, 0, 0, fill, fill, fill]);
         let expected =
             [0, 1, 2, 3 + 32, 4 + 32, 5 + 32].map(|ms: u64| (ms * MS).saturating_sub(if ms > 30 { 8_000 } else { 0 }));
         assert_eq!(times(load, 40 * MS, MS), expected, "it fills from the end of the last packet on");
-        assert_eq!(times(Load::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(999) }, u64::MAX, 0), [0; 0]);
+        assert_eq!(times(LabLoad::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(999) }, u64::MAX, 0), [0; 0]);
     }
 
     #[test]
-    fn a_request_that_was_missed_is_not_made_up_for_and_answers_wait() {
-        let load = Load::Requests { every: Time::from_millis(47) };
+    fn a_missed_request_is_not_made_up_for_and_answers_wait() {
+        let load = LabLoad::Requests { every: Time::from_millis(47) };
         assert_eq!(times(load, 100 * MS, 0), [0, 47 * MS, 94 * MS]);
         let mut source = Source::new(&spec(load), 0);
         source.sent(200 * MS, 200 * MS);
         assert_eq!(source.next(200 * MS), Some(247 * MS));
-        assert_eq!(times(Load::Answers { to: 0 }, u64::MAX, 0), [0; 0]);
+        assert_eq!(times(LabLoad::Answers { to: 0 }, u64::MAX, 0), [0; 0]);
     }
 
     #[test]
-    fn a_constant_rate_makes_up_for_what_it_missed() {
-        let load = Load::Constant { rate: Rate::from_mbit(1) };
+    fn a_constant_rate_makes_up_for_missed_packets() {
+        let load = LabLoad::Constant { rate: Rate::from_mbit(1) };
         assert_eq!(times(load, 24 * MS, 0), [0, 8 * MS, 16 * MS]);
         let mut source = Source::new(&spec(load), 0);
         source.sent(100 * MS, 100 * MS);

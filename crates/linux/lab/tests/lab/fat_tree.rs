@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Down, alone, in_time, labs, name};
 use crate::hosts::{CONTRACT_PORT, promise, shaped};
-use wayleave_lab::traffic::{FlowSpec, HEADERS, Load, Traffic};
+use wayleave_lab::traffic::{HEADERS, LabFlow, LabLoad, RunningTraffic};
 use wayleave_lab::{Hosts, Sentinel, UpOptions, scaled};
 use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
+pub(crate) fn contracts_across_a_fat_tree_keep_bounds_and_order_during_floods() {
     let _alone = alone();
     let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();
@@ -36,8 +36,8 @@ pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_flo
         let (rate, burst) = (Rate::from_bits_per_second(800_000), Bytes::new(2 * (1000 + HEADERS + overhead)));
         let bound = Time::from_millis(60);
         promise(&mut hosts, &lab, [&ends[0], &ends[1]], host, (rate, burst, bound));
-        let load = Load::Bursts { rate, burst, period: Time::from_millis(100) };
-        let flow = |name: String, port, load, bound| FlowSpec {
+        let load = LabLoad::Bursts { rate, burst, period: Time::from_millis(100) };
+        let flow = |name: String, port, load, bound| LabFlow {
             name,
             from: from.clone(),
             to: to.clone(),
@@ -50,7 +50,7 @@ pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_flo
         };
         specs.push(flow(format!("contract {host}"), CONTRACT_PORT, load, Some(bound)));
         if host % 4 == 0 {
-            let load = Load::Constant { rate: Rate::from_mbit(12) };
+            let load = LabLoad::Constant { rate: Rate::from_mbit(12) };
             specs.push(flow(format!("flood {host}"), 9000, load, None));
         }
     }
@@ -58,7 +58,7 @@ pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_flo
         let dropped = || (1..=16).map(|serial| shaped(&hosts, serial)).collect();
         let before: Vec<u64> = dropped();
         let sentinel = Sentinel::start().unwrap();
-        let traffic = Traffic::start(specs.clone()).unwrap();
+        let traffic = RunningTraffic::start(specs.clone()).unwrap();
         let start = Instant::now();
         sleep(Duration::from_secs(6));
         while traffic.least_sent() < 300 && start.elapsed() < Duration::from_secs(30) {
@@ -71,7 +71,7 @@ pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_flo
         let wrong = contracts.zip(before.iter().zip(after)).flat_map(|(report, (before, after))| {
             let (name, shaped) = (&report.name, after - before);
             let (_, broken) = report.late_by_stalls(&stalls);
-            assert_eq!((report.duplicates, report.strangers), (0, 0), "{name}");
+            assert_eq!((report.duplicates, report.foreign), (0, 0), "{name}");
             assert!(report.lost() >= shaped, "{name}: {shaped} were shaped, and {} are missing", report.lost());
             [
                 unless(broken.is_empty(), || format!("{name} was late: {broken:?}")),

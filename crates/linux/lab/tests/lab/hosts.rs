@@ -2,7 +2,7 @@
 
 use wayleave_dataplane::host::{HostRule, Sender};
 use wayleave_lab::{Hosts, Lab, host_path, shortest};
-use wayleave_packet_format::{Demand, Mac, Selector};
+use wayleave_packet_format::{BucketDemand, Mac, PacketSelector};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// Port at which the receivers of contracts listen.
@@ -25,11 +25,15 @@ pub(crate) fn promise(
 ) {
     let [from, to] = ends.map(|id| lab.plan().endpoint(id).unwrap());
     let destination = Some(Mac::new(to.mac));
-    let selector =
-        Selector { destination, protocol: Some(17), destination_port: Some(CONTRACT_PORT), ..Selector::default() };
+    let selector = PacketSelector {
+        destination,
+        protocol: Some(17),
+        destination_port: Some(CONTRACT_PORT),
+        ..PacketSelector::default()
+    };
     let rule = HostRule {
         senders: vec![Sender { ifindex: from.outside.ifindex, selector }],
-        demand: Demand { rate, burst, max_frame: None },
+        demand: BucketDemand { rate, burst, max_frame: None },
         paths: vec![host_path(lab, &shortest(lab, from.host, to.host).unwrap()).unwrap()],
         bound,
     };

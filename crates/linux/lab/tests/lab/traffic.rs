@@ -8,7 +8,7 @@ use crate::common::{Down, alone, among_others, in_time, labs, name};
 use crate::hosts::{CONTRACT_PORT, promise};
 use wayleave_dataplane::net::Namespace;
 use wayleave_formats::{Source, read_topology};
-use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
+use wayleave_lab::traffic::{FlowReport, HEADERS, LabFlow, LabLoad, RunningTraffic};
 use wayleave_lab::{Hosts, Lab, Sentinel, UpOptions, scaled};
 use wayleave_repo_checks::{leave_out, unless};
 use wayleave_topology::builders::{Cabling, build};
@@ -38,24 +38,24 @@ fn star_of(hosts: u64, ovs: BTreeSet<String>) -> (Lab, Down) {
     )
 }
 
-fn flow(lab: &Lab, [from, to]: [&str; 2], port: u16, load: Load) -> FlowSpec {
+fn flow(lab: &Lab, [from, to]: [&str; 2], port: u16, load: LabLoad) -> LabFlow {
     let endpoint = |id| lab.plan().endpoint(id).unwrap().clone();
     let (from, to) = (endpoint(from), endpoint(to));
     let name = format!("{} to {}", from.id, to.id);
     let bound = Some(Time::from_millis(25));
-    FlowSpec { name, from, to, port, source_port: None, payload: 1000, overhead: 28, load, bound }
+    LabFlow { name, from, to, port, source_port: None, payload: 1000, overhead: 28, load, bound }
 }
 
 /// 2 Mbit/s in bursts of three packets.
-const CONTRACT: Load = Load::Bursts {
+const CONTRACT: LabLoad = LabLoad::Bursts {
     rate: Rate::from_mbit(2),
     burst: Bytes::new(3 * (1000 + HEADERS + 28)),
     period: Time::from_millis(50),
 };
 
 /// Runs for two seconds, and longer on a machine that stalls: until every flow has sent this many packets.
-fn run(specs: Vec<FlowSpec>, packets: u64) -> Vec<FlowReport> {
-    let traffic = Traffic::start(specs).unwrap();
+fn run(specs: Vec<LabFlow>, packets: u64) -> Vec<FlowReport> {
+    let traffic = RunningTraffic::start(specs).unwrap();
     let start = Instant::now();
     sleep(Duration::from_secs(2));
     while traffic.least_sent() < packets && start.elapsed() < Duration::from_secs(30) {
@@ -64,7 +64,7 @@ fn run(specs: Vec<FlowSpec>, packets: u64) -> Vec<FlowReport> {
     traffic.stop()
 }
 
-pub(crate) fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
+pub(crate) fn a_contract_keeps_its_bound_during_a_flood_and_needs_its_queue() {
     let _alone = alone();
     let (lab, _down) = star(3);
     assert_keeps_its_bound(&lab);
@@ -98,13 +98,13 @@ spec:
         assert_eq!(has, Bytes::new(mtu), "{node} {interface}");
     }
     let _hosts = Hosts::start(&lab).unwrap();
-    let load = Load::Constant { rate: Rate::from_mbit(5) };
-    let large = FlowSpec { payload: 8900, ..flow(&lab, ["host:h1", "host:h2"], 9000, load) };
+    let load = LabLoad::Constant { rate: Rate::from_mbit(5) };
+    let large = LabFlow { payload: 8900, ..flow(&lab, ["host:h1", "host:h2"], 9000, load) };
     let report = &run(vec![large], 20)[0];
     assert!(report.sent >= 20 && report.lost() == 0, "{} of {} were lost", report.lost(), report.sent);
 }
 
-pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
+pub(crate) fn a_contract_keeps_its_bound_with_open_vswitch() {
     if wayleave_dataplane::net::output(&Namespace::current(), "ovs-vsctl", &["--version"]).is_err() {
         leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
     }
@@ -115,7 +115,7 @@ pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
 
 fn assert_keeps_its_bound(lab: &Lab) {
     let mut hosts = Hosts::start(lab).unwrap();
-    let flood = Load::Constant { rate: Rate::from_mbit(15) };
+    let flood = LabLoad::Constant { rate: Rate::from_mbit(15) };
     let specs = vec![
         flow(lab, ["host:h1", "host:h3"], CONTRACT_PORT, CONTRACT),
         flow(lab, ["host:h2", "host:h3"], 9000, flood),
@@ -139,7 +139,7 @@ fn assert_keeps_its_bound(lab: &Lab) {
         let (packets, shaped) = (after.packets - before.packets, after.shaped - before.shaped);
         let with = &reports[0];
         assert_eq!(packets + shaped, with.sent, "every packet passes its shaper or is dropped there");
-        assert_eq!((with.duplicates, with.strangers), (0, 0));
+        assert_eq!((with.duplicates, with.foreign), (0, 0));
         assert!(with.lost() >= shaped, "{shaped} were shaped, and {} are missing", with.lost());
         let (_, broken) = with.late_by_stalls(&stalls);
         let wrong = [
@@ -157,10 +157,10 @@ pub(crate) fn every_message_of_an_exchange_is_answered_by_its_number() {
     let _alone = alone();
     let (lab, _down) = star(2);
     let _hosts = Hosts::start(&lab).unwrap();
-    let asked = Load::Requests { every: Time::from_millis(10) };
+    let asked = LabLoad::Requests { every: Time::from_millis(10) };
     let specs = vec![
         flow(&lab, ["host:h1", "host:h2"], 9000, asked),
-        flow(&lab, ["host:h2", "host:h1"], 9001, Load::Answers { to: 0 }),
+        flow(&lab, ["host:h2", "host:h1"], 9001, LabLoad::Answers { to: 0 }),
     ];
     let reports = run(specs, 60);
     let [messages, answers] = [&reports[0], &reports[1]].map(|report| &report.arrivals);

@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
+use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_lab::Stalls;
 use wayleave_lab::run::{OfferedContract, RunOptions, RunReport, SenderLoad};
 use wayleave_lab::traffic::Arrival;
@@ -123,7 +123,7 @@ impl Company {
 }
 
 /// Message, answer, and the bursts.
-struct Orders([Order; 4]);
+struct Orders([ContractRequest; 4]);
 
 impl Orders {
     fn of(network: &Network, frames: u64) -> Result<Self, Failed> {
@@ -299,7 +299,7 @@ fn over_time(cases: &[Case]) -> Panel {
         name: "time".to_owned(),
         title: format!("Error of the estimated offset, the first {DRAWN:.0} s"),
         x: Axis::linear("time", "s"),
-        y: Axis::logarithmic("error without its sign", "us"),
+        y: Axis::logarithmic("absolute error", "us"),
         form: Form::Scattered,
         centre: Centre::Median,
         is_timing: true,
@@ -317,8 +317,8 @@ fn distribution(cases: &[Case]) -> Panel {
     };
     Panel {
         name: "distribution".to_owned(),
-        title: "Exchanges with at most this error".to_owned(),
-        x: Axis::logarithmic("error without its sign", "us"),
+        title: "Distribution of the absolute error".to_owned(),
+        x: Axis::logarithmic("absolute error", "us"),
         y: Axis::linear("share of exchanges", "%"),
         form: Form::Steps,
         centre: Centre::Median,
@@ -334,8 +334,8 @@ fn table(cases: &[Case]) -> Table {
         "exchanges",
         "left out",
         "median",
-        "90 %",
-        "99 %",
+        "p90",
+        "p99",
         "largest",
         "late",
         "late in stalls",
@@ -361,7 +361,7 @@ fn table(cases: &[Case]) -> Table {
     };
     Table {
         name: "error".to_owned(),
-        title: "Error of the estimated offset; packets later than promised, and lost".to_owned(),
+        title: "Error of the estimated offset; late and lost packets".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: cases.iter().map(row).collect(),
     }
@@ -369,7 +369,7 @@ fn table(cases: &[Case]) -> Table {
 
 /// Returns the queues of admitted contracts, and the results of their packets.
 fn queues(cases: &[Case]) -> Table {
-    let columns = ["case", "contract", "queues from host to host", "bound", "99 %", "longest delay"];
+    let columns = ["case", "contract", "queues from host to host", "bound", "p99", "maximum delay"];
     let with_contracts = cases.iter().filter(|case| case.company.has_contracts());
     let rows = with_contracts.flat_map(|case| case.seen.contracts.iter().map(|one| (case.company, one))).map(
         |(company, one)| {

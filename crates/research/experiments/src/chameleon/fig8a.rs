@@ -190,10 +190,10 @@ fn panels(data: &Data) -> Vec<Panel> {
         panel("accepted", "Flows admitted", all(&MAIN)),
         panel("baselines", "Readings of the baselines", all(&BASELINES)),
         Panel {
-            y: Axis::logarithmic("Chameleon without rerouting, times the other", "x"),
+            y: Axis::logarithmic("Chameleon without rerouting / other scheme", "x"),
             centre: Centre::Median,
             bands: vec![Band { low: 2.0, high: 10.0, label: "the text: 2x to 10x".to_owned() }],
-            ..panel("ratio", "How many times as many", BASELINES.iter().filter(compared).map(ratio).collect())
+            ..panel("ratio", "Ratio of admitted flows", BASELINES.iter().filter(compared).map(ratio).collect())
         },
         sweep("silo-delay", "Footnote 2: Silo's delay", "delay of every link, ms", silo_series(data)),
         sweep("qjump-n", "Footnote 3: QJump's n", "n", qjump_series(data)),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use wayleave_contracts::{Category, JavaMix, LatencyContract, Mix};
+use wayleave_contracts::{Category, JavaMix, LatencyContract, RequestMix};
 use wayleave_scheme_api::Admission;
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
@@ -111,7 +111,7 @@ fn network(case: &Case) -> Result<Network, Failed> {
 
 fn fill(case: &Case) -> Result<FillResult, Failed> {
     let network = Arc::new(network(case)?);
-    fill_with(case, &network, Mix::new(&network, case.scenario, case.seed))
+    fill_with(case, &network, RequestMix::new(&network, case.scenario, case.seed))
 }
 
 /// Fills the network of a case with the requests of the Java program that ran the published controller.

@@ -10,7 +10,7 @@ use wayleave_schemes::admission::silo;
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::reservations;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, LinkSpec, Network, NetworkBuilder, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -184,7 +184,7 @@ fn silo_delays() -> Result<Vec<Statement>, Failed> {
         is_refused,
         if is_refused { "refused" } else { "admitted" },
     );
-    let query = Query::of(&request(&network, "h1", "h16", generous)?);
+    let query = RouteQuery::of(&request(&network, "h1", "h16", generous)?);
     let total = reservations::paths(silo.placement(), &query, 10).total;
     let paths = Statement::claim(
         "2.1.2",
@@ -248,7 +248,7 @@ fn embed(scheme: &mut Scheme, network: &Network, path: &[&str], size: Size) -> R
     let link = |pair: &[&str]| network.find_link(&pair.join("->"));
     let links: Vec<_> = path.windows(2).map(link).collect::<Option<_>>().ok_or_else(no_path)?;
     let placement = scheme.queues().ok_or_else(no_path)?;
-    let survey = reservations::paths(placement, &Query::of(&wanted), 100);
+    let survey = reservations::paths(placement, &RouteQuery::of(&wanted), 100);
     let tried = survey.paths.into_iter().find(|tried| tried.links == links).ok_or_else(no_path)?;
     let reservations::PathOutcome::Open { route, .. } = tried.outcome else { return Err(no_path()) };
     Ok(scheme.admit(&Request { route: Some(route), ..wanted }).map_err(refused)?.flow)

@@ -4,7 +4,7 @@
 //! 100, and budgets and deadlines are multiplied by 100. Bursts and buffers are bytes and stay as they are; so a request needs the
 //! same share of each link and queue as before.
 
-use wayleave_contracts::{Accounting, LatencyContract, MAX_DEADLINE, Order};
+use wayleave_contracts::{Accounting, ContractRequest, LatencyContract, MAX_DEADLINE};
 use wayleave_lab::run::{FIRST_PORT, matched};
 use wayleave_lab::scaled;
 use wayleave_schemes::admission::chameleon::Allocation;
@@ -90,10 +90,10 @@ pub(super) fn at_lab_rate(contract: LatencyContract) -> LatencyContract {
 }
 
 /// Returns the order of a contract between hosts for the lab's controller, distinguished by a UDP port.
-pub(super) fn order(network: &Network, contract: LatencyContract, index: u16) -> Result<Order, Failed> {
+pub(super) fn order(network: &Network, contract: LatencyContract, index: u16) -> Result<ContractRequest, Failed> {
     let name = |node| network.node(node).name.clone();
     let (from, to) = (name(contract.from), name(contract.to));
-    matched(Order::plain(contract, &[&from, &to]), FIRST_PORT + index).map_err(Failed::broken)
+    matched(ContractRequest::plain(contract, &[&from, &to]), FIRST_PORT + index).map_err(Failed::broken)
 }
 
 /// Returns a note on the scale of both figures' measurements.
@@ -107,7 +107,7 @@ pub(super) fn scale() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wayleave_contracts::{Mix, WireOverhead};
+    use wayleave_contracts::{RequestMix, WireOverhead};
 
     #[test]
     fn the_left_pod_has_four_switches_four_servers_and_nothing_else() {
@@ -134,7 +134,7 @@ mod tests {
     fn a_request_keeps_its_bytes_and_asks_for_a_hundredth_in_a_hundred_times_the_time() {
         let network = Part::Whole.network().unwrap();
         let largest = WireOverhead::Counted { tags: 6 }.largest_frame(Bytes::new(1500));
-        for before in Mix::weighted(&network, [31, 31, 31, 11], 3).take(500) {
+        for before in RequestMix::weighted(&network, [31, 31, 31, 11], 3).take(500) {
             let after = at_lab_rate(before.clone());
             assert!(after.validate(&network).is_ok(), "{after:?}");
             assert_eq!((after.burst, after.from, after.to), (before.burst, before.from, before.to));

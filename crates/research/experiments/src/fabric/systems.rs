@@ -9,14 +9,14 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, FlowEndpoints, FlowSizes, HostSchemeConfig,
-    Outage, PacketKind, Parley, Period, Phase, PortEcn, Reliable, Routing, Scenario, Schedule, SchemeOf, Sharing,
-    StaticLimits, Traffic, Transport, Workload,
+    Buffering, Congestion, Discipline, Ecn, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes,
+    HostSchemeConfig, Outage, PacketKind, Parley, Period, PortEcn, Reliable, Routing, Scenario, Schedule, SchemeOf,
+    Sharing, StartPhase, StaticLimits, Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
 use wayleave_schemes::path::presto;
-use wayleave_topology::{Class, Classes, NodeId, Residual};
+use wayleave_topology::{Class, Classes, NodeId, StrictResidual};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::tenants::{Admitted, BEST_EFFORT, BUFFER, DIVISIONS, HOSES, LATENCY, LINE, Objectives, Size, Stage, policy};
@@ -119,7 +119,7 @@ pub(super) struct Set {
     pub(super) stage: Stage,
     pub(super) scenario: Scenario,
     pub(super) admitted: Vec<Admitted>,
-    pub(super) residuals: Vec<Residual>,
+    pub(super) residuals: Vec<StrictResidual>,
     pub(super) hose: Rate,
     /// By traffic, the latency contract that it belongs to.
     pub(super) contract_of: Vec<Option<usize>>,
@@ -153,13 +153,13 @@ pub(super) fn set(case: Case, seed: u64) -> Result<Set, Failed> {
     contract_of.resize(scenario.traffic.len(), None);
     ports(case.system, &mut scenario);
     if case.system == System::OneFabric {
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, silence: Some(SILENCE) });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, path_timeout: Some(SILENCE) });
     }
     share(case.system, &stage, hose, &residuals, &mut scenario)?;
     // A core switch dies, without a notification.
     if let Some(core) = stage.network.find_node(DEAD).filter(|_| case.fails) {
         let at = case.dies_at();
-        scenario.outages.push(Outage { at, what: Element::Switch(core), change: Change::FailsSilently });
+        scenario.outages.push(Outage { at, what: Element::Switch(core), change: ElementChange::FailsSilently });
     }
     Ok(Set { stage, scenario, admitted, residuals, hose, contract_of })
 }
@@ -171,7 +171,7 @@ fn contract(system: System, admitted: &Admitted, round: u64) -> Traffic {
     let kind = PacketKind::TokenBucket {
         rate: Rate::from_bits_per_second(contract.rate.bits_per_second() * times),
         burst: Bytes::new(contract.burst.get() * times),
-        phase: Phase::Together,
+        phase: StartPhase::Together,
     };
     let ends = FlowEndpoints::Pairs(vec![(contract.from, contract.to)]);
     let mut traffic = Traffic::packets(
@@ -194,8 +194,8 @@ fn tenants(stage: &Stage, case: Case, seed: u64, all: &mut Vec<Traffic>) {
     let hosts = &stage.hosts;
     let add = |name: &str, service: &str, queue: Class, pairs: Vec<(NodeId, NodeId)>, sizes: Option<FlowSizes>| {
         let arrivals = match sizes {
-            Some(_) => Arrivals::Every(Time::from_millis(1)),
-            None => Arrivals::Once,
+            Some(_) => FlowArrivals::Every(Time::from_millis(1)),
+            None => FlowArrivals::Once,
         };
         let mut reliable = Reliable::new(arrivals, sizes);
         reliable.transport = Some(transport(case.system, queue));
@@ -248,16 +248,16 @@ fn queue(system: System, class: Class) -> u8 {
     }
 }
 
-fn transport(system: System, class: Class) -> Transport {
+fn transport(system: System, class: Class) -> TransportConfig {
     // uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
     const PACKETS: u32 = 10_000;
-    let windows = || Transport {
+    let windows = || TransportConfig {
         congestion: Congestion::fixed_window(PACKETS),
         initial_window: PACKETS,
         max_window: PACKETS,
-        ..Transport::default()
+        ..TransportConfig::default()
     };
-    let congestion = |congestion| Transport { congestion, ..Transport::default() };
+    let congestion = |congestion| TransportConfig { congestion, ..TransportConfig::default() };
     match (system, class) {
         (System::OneFabric, Class::Guaranteed) | (System::Ufab, _) => windows(),
         (System::Cubic, _) => congestion(Congestion::cubic()),
@@ -297,7 +297,7 @@ fn share(
     system: System,
     stage: &Stage,
     hose: Rate,
-    residuals: &[Residual],
+    residuals: &[StrictResidual],
     scenario: &mut Scenario,
 ) -> Result<(), Failed> {
     let unlimited = || HostSchemeConfig::StaticLimits(StaticLimits::default());
@@ -307,13 +307,13 @@ fn share(
     let machine = |objectives, latency| policy(stage, PolicyLevel::Machine, hose, objectives, latency);
     let sharing = match system {
         System::OneFabric => {
-            let line = |residual: &Residual| LINE.saturating_sub(residual.rate);
+            let line = |residual: &StrictResidual| LINE.saturating_sub(residual.rate);
             scenario.reserved = residuals.iter().map(line).collect();
             let params = scc::Params::below_classes(Time::from_micros(100));
             let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), machine(Objectives::Divisions, None)?);
             let settings = ufab::Settings::beside_other_classes();
-            sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services: named(&HOSES) });
-            sharing.also.push(SchemeOf { scheme: unlimited(), services: named(&[LATENCY, BEST_EFFORT]) });
+            sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services: named(&HOSES) });
+            sharing.other_schemes.push(SchemeOf { scheme: unlimited(), services: named(&[LATENCY, BEST_EFFORT]) });
             sharing
         }
         System::Ufab => {

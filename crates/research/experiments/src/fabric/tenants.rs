@@ -7,15 +7,15 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{
-    Accounting, Bandwidth, Division, Excess, LatencyContract, Match, Objective, PerDirection, Policy, PolicyLevel,
-    Protocol, Service,
+    Accounting, Bandwidth, Division, Excess, FlowObjective, LatencyContract, Match, PerDirection, Policy, PolicyLevel,
+    Protocol, ServiceSpec,
 };
 use wayleave_ledger::Model;
 use wayleave_scheme_api::Admission;
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params};
 use wayleave_schemes::admission::qjump::{self, Qjump};
 use wayleave_topology::builders::{Cabling, FatTree, build};
-use wayleave_topology::{Class, Classes, Network, NodeId, PortSpec, Residual, Route, SharedLink};
+use wayleave_topology::{Class, Classes, Network, NodeId, PortSpec, Route, SharedLink, StrictResidual};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::failed::Failed;
@@ -31,8 +31,8 @@ pub(super) const BUFFER: Bytes = Bytes::new(500_000);
 /// Hoses: three tenants have one at every host.
 pub(super) const HOSES: [&str; 3] = ["g1", "g2", "g3"];
 /// Divisions with their weights, and the objective of each at a host.
-pub(super) const DIVISIONS: [(&str, u64, Objective); 3] =
-    [("ds", 3, Objective::Deadline), ("cs", 2, Objective::Completion), ("ls", 1, Objective::Latency)];
+pub(super) const DIVISIONS: [(&str, u64, FlowObjective); 3] =
+    [("ds", 3, FlowObjective::Deadline), ("cs", 2, FlowObjective::Completion), ("ls", 1, FlowObjective::Latency)];
 /// Of all divisions at a host.
 const OBJECTIVES: Rate = Rate::from_gbit(2);
 /// Latency contracts and best effort, where a system has services.
@@ -107,7 +107,7 @@ impl Stage {
 
     /// Returns the latency contracts that fit into the queues of switches, and their reservations on each link. The
     /// others are refused.
-    pub(super) fn chameleon(&self, classes: Option<Classes>) -> Result<(Vec<Admitted>, Vec<Residual>), Failed> {
+    pub(super) fn chameleon(&self, classes: Option<Classes>) -> Result<(Vec<Admitted>, Vec<StrictResidual>), Failed> {
         let network = match classes {
             Some(classes) => Arc::new((*self.network).clone().with_classes(classes).map_err(Failed::broken)?),
             None => self.network.clone(),
@@ -133,7 +133,7 @@ impl Stage {
         let own = Amount::from(Bytes::new(2 * FRAME.get()));
         let ledger = scheme.placement().ledger();
         let below = |(id, link): (wayleave_topology::LinkId, &wayleave_topology::Link)| {
-            Residual::below(link.rate, own, ledger.reserved(id), bursts[id.index()])
+            StrictResidual::below(link.rate, own, ledger.reserved(id), bursts[id.index()])
         };
         let residuals = network.links().map(below).collect();
         Ok((admitted, residuals))
@@ -167,7 +167,7 @@ impl Stage {
     }
 
     /// Returns the promise to each hose at each host: a third of the promisable rate on the fullest link, in Mbit/s.
-    pub(super) fn hose(&self, link: &SharedLink, residuals: &[Residual]) -> Rate {
+    pub(super) fn hose(&self, link: &SharedLink, residuals: &[StrictResidual]) -> Rate {
         let least = residuals.iter().map(|residual| residual.rate).min().unwrap_or(Rate::ZERO);
         let most = link.promisable(Class::Guaranteed, least).bits_per_second();
         Rate::from_mbit(most / 1_000_000 / HOSES.len() as u64)
@@ -196,12 +196,12 @@ pub(super) fn policy(
         let port = NonZeroU16::new(services.len() as u16 + 1);
         let filter = Match { protocol: Some(Protocol::TCP), destination_port: port, ..Match::default() };
         let bandwidth = Bandwidth { min, ..Bandwidth::default() };
-        services.push(Service {
+        services.push(ServiceSpec {
             name: name.to_owned(),
             filter: Some(filter),
             bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
             division,
-            ..Service::default()
+            ..ServiceSpec::default()
         });
     };
     HOSES.iter().for_each(|name| add(name, Some(hose), None));

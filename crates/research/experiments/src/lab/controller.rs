@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use wayleave_client::{Address, Error, Method, RequestError, Service, Text, encode, read_token, word};
-use wayleave_contracts::{ContractKind, Order};
+use wayleave_contracts::{ContractKind, ContractRequest};
 use wayleave_dataplane::host::Counters;
 use wayleave_formats::write_orders;
 use wayleave_lab::Lab;
@@ -69,7 +69,7 @@ impl LabController {
     ///
     /// # Errors
     /// If it does not answer.
-    pub fn offer(&self, orders: &[Order]) -> Result<Vec<Applied>, ControlError> {
+    pub fn offer(&self, orders: &[ContractRequest]) -> Result<Vec<Applied>, ControlError> {
         let text = write_orders(orders, self.lab.network(), "lab run");
         let told = Text { media: "application/yaml", text };
         let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
@@ -86,8 +86,8 @@ fn kind(kind: Kind) -> ContractKind {
     }
 }
 
-fn words(trouble: RequestError) -> String {
-    Error::from(trouble).to_string()
+fn words(error: RequestError) -> String {
+    Error::from(error).to_string()
 }
 
 impl Operator for LabController {

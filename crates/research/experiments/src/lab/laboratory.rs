@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wayleave_contracts::Order;
-use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
-use wayleave_lab::run::{Action, OfferedContract, Operator, RunOptions, RunReport, run};
+use wayleave_contracts::ContractRequest;
+use wayleave_dataplane::doctor::{Check, CheckFinding, Need, can_run, examine};
+use wayleave_lab::run::{ActionResult, OfferedContract, Operator, RunOptions, RunReport, run};
 use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
 use wayleave_topology::Network;
 
@@ -27,7 +27,7 @@ impl Laboratory for Namespaces {
         let checks = examine();
         if !can_run(&checks) {
             let is_missing =
-                |check: &&Check| matches!((check.need, &check.finding), (Need::Required, Finding::Missing(_)));
+                |check: &&Check| matches!((check.need, &check.finding), (Need::Required, CheckFinding::Missing(_)));
             let missing: Vec<&str> = checks.iter().filter(is_missing).map(|check| check.name).collect();
             let missing = missing.join(", ");
             return Err(Failed::LeftOut(format!(
@@ -91,13 +91,13 @@ impl Testbed for RunningLab {
         &mut self.controller
     }
 
-    fn offer(&mut self, order: &Order) -> Result<bool, Failed> {
+    fn offer(&mut self, order: &ContractRequest) -> Result<bool, Failed> {
         let refused = self.controller.offer(std::slice::from_ref(order)).map_err(Failed::broken)?;
         Ok(refused.is_empty())
     }
 
     fn run(&mut self, promised: &[OfferedContract], options: &RunOptions) -> Result<RunReport, Failed> {
-        let mut unseen = |_: &Action| {};
+        let mut unseen = |_: &ActionResult| {};
         run(&self.lab, &mut self.controller, promised, options, &mut unseen)
             .map_err(|error: LabError| Failed::broken(error))
     }

@@ -1,8 +1,8 @@
 //! Utilisation of networks: the rate and the burst in use at the fullest switch.
 
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Allocation, Model, Share, SwitchAccounting};
-use wayleave_topology::devices::{Scenario, SoftwareSwitch};
+use wayleave_schemes::admission::loko::{AcceptedRate, Allocation, ServiceModel, SwitchAccounting};
+use wayleave_topology::devices::{PacketScenario, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{SWITCHES, panel, settings};
@@ -49,7 +49,7 @@ const PARTS: [Part; 2] = [
     },
     Part {
         name: "increased-buffer",
-        title: "Artificially increased buffer, a hundred times",
+        title: "Buffer increased 100 times",
         buffer: 100,
         rate: [97.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0],
         burst: [15.0, 25.0, 34.0, 44.0, 53.0, 64.0, 76.0],
@@ -82,10 +82,10 @@ struct Data {
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 3);
-    let scenario = Scenario::proof_of_concept();
+    let scenario = PacketScenario::proof_of_concept();
     let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
-    let model = Model::of(&table, &scenario).map_err(Failed::broken)?;
-    let allocation = Allocation::new(&model, Share::FullRate).map_err(Failed::broken)?;
+    let model = ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
+    let allocation = Allocation::new(&model, AcceptedRate::FullRate).map_err(Failed::broken)?;
     let bursts = bursts(allocation.burst);
     let part = |part: &Part| -> Result<Measured, Failed> {
         let by_length = run.map(&seeds, |&seed| {
@@ -125,7 +125,8 @@ fn bursts(most: Bytes) -> [Bytes; 7] {
 /// Rate and burst in use in thousandths, and flows, where every flow has this burst.
 fn of_burst(burst: Bytes, seed: u64, buffer: u64) -> Result<(u64, u64, usize), Failed> {
     let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut loko = loko(&network, Share::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
+    let mut loko =
+        loko(&network, AcceptedRate::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
     let list =
         requests(&network, PATIENT, seed, 2_000).into_iter().map(|request| Request { rate: FLOW, burst, ..request });
     let admitted = list.filter(|request| loko.admit(request).is_ok()).count();
@@ -158,7 +159,7 @@ fn panels(data: &Data, bursts: &[Bytes; 7]) -> Vec<Panel> {
     };
     let used = |name: String, title: String, x: Axis, at: &[f64; 7], columns: &Columns| {
         let both = vec![series("rate", at, &columns.rate), series("burst", at, &columns.burst)];
-        panel(&name, &title, (x, Axis::linear("in use at the fullest switch", "%")), Form::Joined, both)
+        panel(&name, &title, (x, Axis::linear("usage of the fullest switch", "%")), Form::Joined, both)
     };
     let length = || Axis::linear("switches in the line", "");
     let mut panels = Vec::new();

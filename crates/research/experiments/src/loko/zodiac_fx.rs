@@ -1,8 +1,8 @@
 //! Steps 1 and 2 on a simulated Zodiac FX: what a benchmark measures, and the two allocations that follow.
 
-use wayleave_schemes::admission::loko::{Allocation, Model, Share};
+use wayleave_schemes::admission::loko::{AcceptedRate, Allocation, ServiceModel};
 use wayleave_topology::devices::{
-    Action, Case, ENTRIES, MatchType, PACKETS, Priorities, Scenario, SoftwareSwitch, UsedEntry,
+    Action, Case, ENTRIES, MatchType, PACKETS, PacketScenario, Priorities, SoftwareSwitch, UsedEntry,
 };
 
 use super::panel;
@@ -16,11 +16,11 @@ const SLIDE: &str = "slide \"Proof-of-Concept\"";
 
 /// Measures it: nothing here is random, so it needs no seeds.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
-    let scenario = Scenario::proof_of_concept();
+    let scenario = PacketScenario::proof_of_concept();
     let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
-    let model = Model::of(&table, &scenario).map_err(Failed::broken)?;
+    let model = ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
     let allocation = |share| Allocation::new(&model, share).map_err(Failed::broken);
-    let (full, fifth) = (allocation(Share::FullRate)?, allocation(Share::FifthRate)?);
+    let (full, fifth) = (allocation(AcceptedRate::FullRate)?, allocation(AcceptedRate::FifthRate)?);
     let case = scenario.cases().next().ok_or_else(|| Failed::broken("the scenario has no combination"))?;
     let [delays, rates] = by_entries(run, case)?;
     let data = Data { model, full, fifth, dimensions: dimensions(run, case)? };
@@ -54,7 +54,7 @@ fn mbit(rate: wayleave_units::Rate) -> f64 {
 /// Measurements.
 #[derive(Clone, Debug)]
 struct Data {
-    model: Model,
+    model: ServiceModel,
     full: Allocation,
     fifth: Allocation,
     dimensions: Vec<Dimension>,
@@ -227,7 +227,7 @@ fn allocations(Data { model, full, fifth, .. }: &Data) -> Table {
     };
     Table {
         name: "allocations".to_owned(),
-        title: format!("Allocations with R = {}, T = {}, buffer {}", model.rate, model.processing, model.buffer),
+        title: format!("Allocations with R = {:#}, T = {:#}, buffer {}", model.rate, model.processing, model.buffer),
         columns: ["allocation", "max. rate", "max. burst", "max. delay"].map(str::to_owned).to_vec(),
         rows: [("full rate", full), ("fifth rate", fifth)].into_iter().map(row).collect(),
     }
@@ -259,10 +259,11 @@ pub(crate) mod tests {
 
     fn data() -> Data {
         let run = Run::new(Effort::Quick);
-        let scenario = Scenario::proof_of_concept();
+        let scenario = PacketScenario::proof_of_concept();
         let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).unwrap();
-        let model = Model::of(&table, &scenario).unwrap();
-        let [full, fifth] = [Share::FullRate, Share::FifthRate].map(|share| Allocation::new(&model, share).unwrap());
+        let model = ServiceModel::of(&table, &scenario).unwrap();
+        let [full, fifth] =
+            [AcceptedRate::FullRate, AcceptedRate::FifthRate].map(|share| Allocation::new(&model, share).unwrap());
         Data { model, full, fifth, dimensions: dimensions(&run, scenario.cases().next().unwrap()).unwrap() }
     }
 
@@ -279,7 +280,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_built_in_can_only_be_contradicted() {
+    fn a_built_in_result_can_only_be_contradicted() {
         let verdicts = |data: &Data| statements(data)[3..5].iter().map(|one| one.verdict).collect::<Vec<_>>();
         assert_eq!(verdicts(&data()), [Verdict::NotCompared; 2]);
         let mut other = data();

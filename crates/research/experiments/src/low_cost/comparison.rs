@@ -17,15 +17,15 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave::switch_benchmark::{BenchError, benchmark};
 use wayleave_ledger::Model;
-use wayleave_scenarios::Phase;
+use wayleave_scenarios::StartPhase;
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{self, Loko, LokoError, Services, Share, SwitchAccounting};
+use wayleave_schemes::admission::loko::{self, AcceptedRate, Loko, LokoError, Services, SwitchAccounting};
 use wayleave_schemes::admission::qjump::{self, Qjump};
 use wayleave_schemes::admission::silo::{self, Silo};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::builders::{Cabling, Chain, build};
-use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch};
+use wayleave_topology::devices::{Case, PacketScenario, SoftwareSwitch};
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -140,14 +140,14 @@ pub fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> V
 /// If the modelled switch cannot be measured or allocated.
 pub fn loko(
     network: &Arc<Network>,
-    share: Share,
+    share: AcceptedRate,
     counting: SwitchAccounting,
     buffer: u64,
 ) -> Result<Loko, ComparisonError> {
-    let scenario = Scenario::proof_of_concept();
+    let scenario = PacketScenario::proof_of_concept();
     let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(ComparisonError::Bench)?;
-    let measured = loko::Model::of(&table, &scenario).map_err(other)?;
-    let model = loko::Model { buffer: measured.buffer * buffer, ..measured };
+    let measured = loko::ServiceModel::of(&table, &scenario).map_err(other)?;
+    let model = loko::ServiceModel { buffer: measured.buffer * buffer, ..measured };
     let params = loko::Params { model, share, services: Services::PerSwitch, counting };
     Loko::new(network.clone(), params).map_err(ComparisonError::Loko)
 }
@@ -165,7 +165,7 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResul
         .map_err(other)?;
     let params = qjump::Params { applications: 100, packet: Bytes::new(306), ..qjump::Params::default() };
     let qjump = Qjump::new(network.clone(), Model::PUBLISHED, params);
-    let loko = loko(&network, Share::FullRate, SwitchAccounting::Sound, 1)?;
+    let loko = loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1)?;
     let schemes: [Scheme; 3] = [silo.into(), qjump.into(), loko.into()];
     let fared = schemes.into_iter().map(|mut scheme| {
         let admitted = list.iter().filter(|request| scheme.admit(request).is_ok()).count();
@@ -181,7 +181,7 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResul
 /// If something cannot be built or simulated.
 pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketCounts)>, ComparisonError> {
     let network = line(switches)?;
-    let mut loko = loko(&network, Share::FullRate, SwitchAccounting::Sound, 1)?;
+    let mut loko = loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1)?;
     for request in requests(&network, FlowSize::MEDIUM, seed, 400) {
         let _ = loko.admit(&request);
     }
@@ -205,7 +205,7 @@ pub fn scalability(
 ) -> Result<Vec<LokoFill>, ComparisonError> {
     let one = |&switches: &u64| {
         let network = line(switches)?;
-        let mut loko = loko(&network, Share::FullRate, counting, buffer)?;
+        let mut loko = loko(&network, AcceptedRate::FullRate, counting, buffer)?;
         let list = requests(&network, size, seed, 2_000);
         let admitted = list.iter().filter(|request| loko.admit(request).is_ok()).count();
         let (rate, burst) = loko.fullest();
@@ -215,13 +215,13 @@ pub fn scalability(
 }
 
 fn trial(scheme: &impl AdmittedSet, packets: u64, burst_multiplier: u64, seed: u64) -> Result<Trial, ComparisonError> {
-    let case: Case = Scenario::proof_of_concept().cases().next().ok_or_else(|| other("no case"))?;
+    let case: Case = PacketScenario::proof_of_concept().cases().next().ok_or_else(|| other("no case"))?;
     let held = scheme.flows().into_iter().filter_map(|flow| Some(scheme.held(flow)?.demand.rate));
     let rate: u64 = held.map(Rate::bits_per_second).sum();
     let nanos = u128::from(packets) * u128::from(case.packet.bits()) * 1_000_000_000 / u128::from(rate.max(1));
     let duration = Time::from_nanos(u64::try_from(nanos).map_or(u64::MAX, |nanos| nanos.min(86_400_000_000_000)));
     let device = SoftwareSwitch::ZODIAC_FX;
-    Ok(Trial { device, case, burst_multiplier, phase: Phase::Together, duration, seed })
+    Ok(Trial { device, case, burst_multiplier, phase: StartPhase::Together, duration, seed })
 }
 
 #[cfg(test)]
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_above_the_contract_break_what_holds_within_it() {
+    fn bursts_above_the_contract_break_guarantees_that_hold_within_it() {
         let all = burst(4, 1, 20_000).unwrap();
         all.iter().for_each(|(multiplier, counted)| println!("{multiplier}: {counted}, {}", counted.longest_share));
         assert_eq!((all[0].1.late, all[0].1.lost), (0, 0));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave::switch_benchmark::device;
-use wayleave_scenarios::{FlowEndpoints, PacketKind, Phase, Scenario, ScenarioError, Traffic};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, ScenarioError, StartPhase, Traffic};
 use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
@@ -21,7 +21,7 @@ pub struct Trial {
     /// Multiple of their burst that flows send at once (slides, "burst multiplier").
     pub burst_multiplier: u64,
     /// All bursts at once, or each at random.
-    pub phase: Phase,
+    pub phase: StartPhase,
     /// Duration of sending.
     pub duration: Time,
     /// Of the random phases.

@@ -15,7 +15,7 @@ pub(crate) struct Headline {
     /// The claim in a few words.
     pub(crate) claim: &'static str,
     /// The number of the paper.
-    pub(crate) paper_says: &'static str,
+    pub(crate) paper_value: &'static str,
     /// The unit of the number; `words` for a measurement in words.
     pub(crate) unit: &'static str,
     /// A cause that was not tested with numbers, or the next experiment; empty if there is none.
@@ -27,10 +27,10 @@ const fn headline(
     paper: &'static Paper,
     [figure, section]: [&'static str; 2],
     says: &'static str,
-    [claim, paper_says, unit]: [&'static str; 3],
+    [claim, paper_value, unit]: [&'static str; 3],
     open: &'static str,
 ) -> Headline {
-    Headline { paper, figure, says, section, claim, paper_says, unit, open }
+    Headline { paper, figure, says, section, claim, paper_value, unit, open }
 }
 
 /// The headline claims, by paper.
@@ -200,7 +200,7 @@ pub(crate) const HEADLINES: &[Headline] = &[
         &UFAB,
         ["ufab-fig11", "5.2"],
         "uFAB guarantees the minimum of all 12 tenants",
-        ["minima kept", "12 of 12", "of 12"],
+        ["minima met", "12 of 12", "of 12"],
         "",
     ),
     headline(

@@ -70,7 +70,7 @@ fn cells(headline: &Headline, results: &Results) -> Vec<String> {
         Some(claim) => (here(claim, headline), claim.verdict().name(), closes(claim, headline)),
     };
     let text = format!("{} ({})", headline.claim, headline.section);
-    [&text, headline.paper_says, &here, verdict, &closes, headline.figure].map(escaped).to_vec()
+    [&text, headline.paper_value, &here, verdict, &closes, headline.figure].map(escaped).to_vec()
 }
 
 /// Returns the reason why a claim has no measurement.

@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
 
 /// `WAYLEAVE_UPDATE=1` writes them.
 #[test]
-fn the_committed_pages_are_those_of_the_committed_data() {
+fn the_committed_pages_match_the_committed_data() {
     let results = Results::read(&fs::read_to_string(folder().join(RESULTS)).unwrap()).unwrap();
     if std::env::var_os("WAYLEAVE_UPDATE").is_some() {
         return write_pages(&results, &folder()).unwrap();

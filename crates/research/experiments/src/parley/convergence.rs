@@ -18,7 +18,7 @@ const LINE: f64 = 10e9;
 const CAPACITY: f64 = 9e9;
 /// "Regardless of the number of flows"; at most as many as R's floor of 1 Mbit/s allows with room below it.
 const SENDERS: [u32; 7] = [1, 3, 10, 30, 100, 300, 1_000];
-/// Within 0.01 % of the ideal, as the text says, and within 1 %.
+/// Within 0.01 % of the ideal, as in the text, and within 1 %.
 const WITHIN: [f64; 2] = [1e-4, 1e-2];
 /// Buffer of a port in all other figures.
 const BUFFER: f64 = 4.5e6;
@@ -142,7 +142,7 @@ fn table(rows: &[Row]) -> Table {
     let columns = ["path".to_owned(), "within".to_owned()];
     Table {
         name: "iterations".to_owned(),
-        title: "Iterations until R stays so near to the ideal, by the number of senders".to_owned(),
+        title: "Iterations until R stays within a distance of the ideal rate, by number of senders".to_owned(),
         columns: columns.into_iter().chain(SENDERS.map(|senders| senders.to_string())).collect(),
         rows: cells.collect(),
     }
@@ -154,7 +154,7 @@ pub(crate) mod tests {
     use crate::statement::assert_each_can_change;
 
     #[test]
-    fn a_line_that_hides_the_overload_takes_longer_and_marks_show_it() {
+    fn a_line_that_hides_the_overload_converges_slower_and_marks_help() {
         let [open, line, marked] =
             [Path::Open, Path::Line, Path::Marked(Marks::Printed)].map(|path| taken(path, 100.0)[0]);
         println!("{open} {line} {marked}");

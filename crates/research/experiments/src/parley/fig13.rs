@@ -174,7 +174,7 @@ fn panel(data: &Data) -> Panel {
     series.push(Series { name: "limit".to_owned(), points: limits.collect() });
     Panel {
         name: "usage".to_owned(),
-        title: format!("What a tenant of {} racks sends together", data.racks),
+        title: format!("Total sending rate of a tenant of {} racks", data.racks),
         x: Axis::linear("time", "s"),
         y: Axis::logarithmic("sent", "Mbit/s"),
         form: Form::Joined,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{FlowEndpoints, Period, Scenario, Schedule};
-use wayleave_sharing::{Shares, Terms, Tree};
+use wayleave_sharing::{ServiceTerms, Shares, Tree};
 use wayleave_units::{Rate, Time};
 
 use super::testbed::{
@@ -289,9 +289,9 @@ type Share = fn(MinMax, [bool; 2]) -> [f64; 2];
 fn excess(terms: MinMax, active: [bool; 2]) -> [f64; 2] {
     let rate = |gbit: f64| Rate::from_bits_per_second((gbit * 1e9) as u64);
     let build = || {
-        let mut tree = Tree::new(Terms::default()).ok()?;
+        let mut tree = Tree::new(ServiceTerms::default()).ok()?;
         let leaves = terms.map(|(min, max)| {
-            tree.add(Tree::ROOT, Terms { min: rate(min), max: max.map(rate), ..Terms::default() }).ok()
+            tree.add(Tree::ROOT, ServiceTerms { min: rate(min), max: max.map(rate), ..ServiceTerms::default() }).ok()
         });
         let mut demands = vec![Rate::ZERO; tree.len()];
         for (leaf, _) in leaves.iter().zip(active).filter(|(_, active)| *active) {
@@ -325,7 +325,7 @@ fn floors(terms: MinMax, active: [bool; 2]) -> [f64; 2] {
 }
 
 fn table(shares: &[Reading]) -> Table {
-    let columns = ["the policy is read as", "A alone", "A and B", "B alone"];
+    let columns = ["reading of the policy", "A alone", "A and B", "B alone"];
     let rows = shares.iter().map(|reading| {
         let [a, b] = reading.both;
         vec![
@@ -337,7 +337,7 @@ fn table(shares: &[Reading]) -> Table {
     });
     Table {
         name: "policy".to_owned(),
-        title: "What each reading of the policy gives, computed, in Gbit/s; the text has 30, 30 and 30, 60".to_owned(),
+        title: "Computed shares for each reading of the policy, Gbit/s; the paper has 30, 30 and 30, 60".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_scenarios::{Arrivals, Eyeq, FlowEndpoints, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing};
+use wayleave_scenarios::{Eyeq, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, Reliable, Scenario, Sharing};
 use wayleave_topology::builders::build;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -131,9 +131,8 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "times".to_owned(),
-        title: "Completion times of three requests that arrive together in every period, the mean of the seeds"
-            .to_owned(),
-        columns: ["requests and period", "service", "median", "99%"].map(str::to_owned).to_vec(),
+        title: "Completion times of three requests that arrive together in every period (mean of the seeds)".to_owned(),
+        columns: ["requests and period", "service", "median", "p99"].map(str::to_owned).to_vec(),
         rows: cells.collect(),
     }
 }
@@ -157,7 +156,7 @@ fn burst(limited: Limited, scale: u64, rounds: u64) -> Result<Scenario, Failed> 
     }
     let ends = FlowEndpoints::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());
     let sizes = Some(FlowSizes::Fixed(Bytes::new(RPC * scale)));
-    let mut traffic = flows("rpc", ends, Reliable::new(Arrivals::Every(period), sizes));
+    let mut traffic = flows("rpc", ends, Reliable::new(FlowArrivals::Every(period), sizes));
     traffic.service = (limited != Limited::Not).then(|| "rpc".to_owned());
     run.traffic.push(traffic);
     Ok(run)

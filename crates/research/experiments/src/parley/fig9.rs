@@ -4,7 +4,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{
-    Buffering, Congestion, FlowSpec, HostSchemeConfig, Scenario, Sharing, StaticLimits, Traffic, Transport, Workload,
+    Buffering, Congestion, FlowSpec, HostSchemeConfig, Scenario, Sharing, StaticLimits, Traffic, TransportConfig,
+    Workload,
 };
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::builders::{Cabling, build};
@@ -43,9 +44,9 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     });
     let panel = Panel {
         name: "queue".to_owned(),
-        title: "What a packet finds at the receiver's port".to_owned(),
+        title: "Queue length at packet arrivals, receiver's port".to_owned(),
         x: Axis::linear("queue", "packets"),
-        y: Axis::linear("part of packets", ""),
+        y: Axis::linear("fraction of packets", ""),
         form: Form::Steps,
         centre: Centre::Mean,
         is_timing: false,
@@ -100,10 +101,10 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     let machine = policy(&network, PolicyLevel::Machine, None, vec![service("bulk", 80, free())])?;
     let mut scenario = Scenario::new("fig. 9", network.clone(), duration);
     scenario.warmup = Time::from_millis(60_000);
-    scenario.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() };
     scenario.switches.buffering = Buffering::Unlimited;
     let pair = Rate::from_bits_per_second(LINE.bits_per_second() * load / 100 / SENDERS);
-    let limits = StaticLimits { pair: Some(pair), burst: BURST };
+    let limits = StaticLimits { pair_rate: Some(pair), burst: BURST };
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut flows: Vec<FlowSpec> = senders

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_sharing::{LiveShares, NodeId, Shares, Terms, Tree, TreeError};
+use wayleave_sharing::{LiveShares, ServiceTerms, Shares, Tree, TreeError, TreeNode};
 use wayleave_units::Rate;
 
 /// One tree.
@@ -73,7 +73,7 @@ pub struct ShareTimes {
 pub fn time_shares(case: ShareCase, seed: u64) -> Result<ShareTimes, TreeError> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let tree = tree(case, &mut random)?;
-    let leaves: Vec<NodeId> = tree.nodes().filter(|&node| tree.is_leaf(node)).collect();
+    let leaves: Vec<TreeNode> = tree.nodes().filter(|&node| tree.is_leaf(node)).collect();
     // Up to twice the mean.
     let most = 2 * CAPACITY.bits_per_second() / leaves.len() as u64 * LOAD_PERCENT / 100;
     let mut demand = || Rate::from_bits_per_second(random.random_range(0..=most));
@@ -126,7 +126,7 @@ fn iterations(demands: impl Iterator<Item = Rate>) -> u64 {
 /// Returns a tree in which all inner nodes have one number of children, up to one. Weights are from 1 to 8; a quarter
 /// of the nodes has a minimum, and a quarter a maximum, around their average share.
 fn tree(case: ShareCase, random: &mut ChaCha8Rng) -> Result<Tree, TreeError> {
-    let mut tree = Tree::new(Terms::default())?;
+    let mut tree = Tree::new(ServiceTerms::default())?;
     let mut above = vec![Tree::ROOT];
     for level in 1..=case.levels {
         let nodes = (case.services as f64).powf(f64::from(level) / f64::from(case.levels)).round() as usize;
@@ -134,8 +134,10 @@ fn tree(case: ShareCase, random: &mut ChaCha8Rng) -> Result<Tree, TreeError> {
         let mut here = Vec::with_capacity(nodes);
         for node in 0..nodes {
             let part = |random: &mut ChaCha8Rng, most: u64| Rate::from_bits_per_second(random.random_range(0..=most));
-            let mut terms =
-                Terms { weight: NonZeroU32::MIN.saturating_add(random.random_range(0..8)), ..Terms::default() };
+            let mut terms = ServiceTerms {
+                weight: NonZeroU32::MIN.saturating_add(random.random_range(0..8)),
+                ..ServiceTerms::default()
+            };
             match random.random_range(0..4) {
                 0 => terms.min = part(random, mean),
                 1 => terms.max = Some(part(random, 2 * mean)),

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, RateSubject, ServiceRates};
 use wayleave_units::Rate;
 
 use super::shares::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
@@ -79,10 +79,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     };
     let update = |case: ShareCase| mean(&of(case).iter().map(|times| micros(&times.update)).collect::<Vec<_>>());
     let rows = SHARE_CASES.iter().map(|&case| row(case, &point(case).summary, update(case))).collect();
-    let columns = ["services", "levels", "median", "99%", "after one change", "Table 2"];
+    let columns = ["services", "levels", "median", "p99", "after one change", "Table 2"];
     let table = Table {
         name: "times".to_owned(),
-        title: "Time of all shares, and of one share after one demand has changed".to_owned(),
+        title: "Time to compute all shares, and to recompute one share after a change of demand".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     };
@@ -128,7 +128,7 @@ fn overheads() -> [f64; 2] {
         parts.iter().map(|part| (part.encoded_len() + HEADERS) as u64).sum()
     };
     let mbit = |bytes: u64| (bytes * 8) as f64 / 1e6;
-    [mbit(datagrams(Subject::MachineDemands) * (MACHINES - 1)), mbit(datagrams(Subject::RackDemands) * RACKS)]
+    [mbit(datagrams(RateSubject::MachineDemands) * (MACHINES - 1)), mbit(datagrams(RateSubject::RackDemands) * RACKS)]
 }
 
 fn statements(data: &Data) -> Vec<Statement> {

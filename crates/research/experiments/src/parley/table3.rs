@@ -1,9 +1,9 @@
 //! Table 3: the 99 % percentile of request completion times, as the load on a rack's links grows (6.3, latency protection).
 
-use wayleave_calculus::sizing::{Bound, Burst, Load};
+use wayleave_calculus::sizing::{Burst, LoadFraction, QueueBound};
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, FlowEndpoints, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent,
+    BrokerAt, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent,
 };
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
@@ -117,7 +117,7 @@ fn table(data: &Data) -> Table {
     }
     Table {
         name: "tails".to_owned(),
-        title: "99 % percentile of completion times, by load at the receiving rack, the mean of the seeds".to_owned(),
+        title: "p99 completion time, by load at the receiving rack (mean of the seeds)".to_owned(),
         columns: ["system", "service", "15 %", "50 %", "70 %", "> 100 %"].map(str::to_owned).to_vec(),
         rows,
     }
@@ -139,7 +139,7 @@ fn effects(data: &Data) -> Table {
         });
     Table {
         name: "received".to_owned(),
-        title: "What the rack receives while requests begin, and the part of packets that arrives marked".to_owned(),
+        title: "Throughput of the rack while requests start, and fraction of marked packets".to_owned(),
         columns: ["system", "15 %", "50 %", "70 %", "> 100 %"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }
@@ -172,8 +172,8 @@ fn notes(length: Length, data: &Data) -> Vec<String> {
 /// Returns the bound in ms, at 10 Gbit/s: the burst is the traffic of 15 iterations of 500 us (6.3).
 fn bound(size: u64, load: &str) -> f64 {
     let burst = Burst::Convergence(Time::from_nanos(15 * INTERVAL.as_nanos()));
-    let bound = Bound { burst, size: Bytes::new(size) };
-    let load: Option<Load> = load.parse().ok();
+    let bound = QueueBound { burst, size: Bytes::new(size) };
+    let load: Option<LoadFraction> = load.parse().ok();
     load.map_or(f64::NAN, |load| bound.completion(Rate::from_gbit(10), load).as_nanos() as f64 / 1e6)
 }
 
@@ -228,7 +228,7 @@ fn rack(case: Case, length: Length) -> Result<Scenario, Failed> {
     for (at, name) in ["A", "B"].into_iter().enumerate() {
         let bits = SIZES[at] as f64 * 8.0 * FRAME.get() as f64 / PAYLOAD;
         let mean = Time::from_nanos((bits * 1e9 * pairs as f64 / loads[at]) as u64);
-        let arrivals = Arrivals::Uniform { mean, connections: Some(CONNECTIONS) };
+        let arrivals = FlowArrivals::Uniform { mean, connections: Some(CONNECTIONS) };
         let sizes = Some(FlowSizes::Fixed(Bytes::new(SIZES[at])));
         let ends = FlowEndpoints::AllToAll(senders.clone(), receivers.clone());
         let mut traffic = flows(name, ends, Reliable::new(arrivals, sizes));

@@ -3,10 +3,10 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, Eyeq, FlowEndpoints, HostSchemeConfig, Parley, PortEcn, Reliable, Scenario,
-    Sharing, Traffic, Transport, Workload,
+    Buffering, Congestion, Ecn, Eyeq, FlowArrivals, FlowEndpoints, HostSchemeConfig, Parley, PortEcn, Reliable,
+    Scenario, Sharing, Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::host::eyeq::{Marks, Staleness};
 use wayleave_sim::Outcome;
@@ -101,9 +101,9 @@ pub(super) fn racks(network: &Network) -> Vec<Vec<NodeId>> {
 }
 
 /// Returns a service that is identified by its listening port.
-pub(super) fn service(name: &str, port: u16, bandwidth: PerDirection<Bandwidth>) -> Service {
+pub(super) fn service(name: &str, port: u16, bandwidth: PerDirection<Bandwidth>) -> ServiceSpec {
     let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
-    Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
+    ServiceSpec { name: name.to_owned(), filter: Some(filter), bandwidth, ..ServiceSpec::default() }
 }
 
 /// Without minimum, maximum or weight.
@@ -121,7 +121,7 @@ pub(super) fn policy(
     network: &Network,
     level: PolicyLevel,
     peak: Option<Rate>,
-    services: Vec<Service>,
+    services: Vec<ServiceSpec>,
 ) -> Result<Policy, Failed> {
     Policy::new(network, level.name(), level, Vec::new(), peak, services).map_err(|errors| {
         Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
@@ -210,7 +210,7 @@ impl System {
 pub(super) fn scenario(name: &str, network: Arc<Network>, duration: Time) -> Scenario {
     let mut scenario = Scenario::new(name, network, duration);
     scenario.transport =
-        Transport { congestion: Congestion::cubic(), min_timeout: MIN_TIMEOUT, ..Transport::default() };
+        TransportConfig { congestion: Congestion::cubic(), min_timeout: MIN_TIMEOUT, ..TransportConfig::default() };
     scenario.switches.ecn = Ecn::above(ECN).into();
     scenario.switches.buffering = Buffering::Shared { total: BUFFER, alpha: 1.0 };
     scenario
@@ -225,7 +225,7 @@ pub(super) fn flows(service: &str, ends: FlowEndpoints, reliable: Reliable) -> T
 
 /// One endless flow between each pair.
 pub(super) fn endless(service: &str, ends: FlowEndpoints) -> Traffic {
-    flows(service, ends, Reliable::new(Arrivals::Once, None))
+    flows(service, ends, Reliable::new(FlowArrivals::Once, None))
 }
 
 /// Simulates it.
@@ -277,7 +277,7 @@ pub(super) fn settings(figure: Figure) -> Figure {
 /// The same in networks of [`cabling`].
 pub(super) fn testbed(figure: Figure) -> Figure {
     settings(figure).with(
-        "round trip",
+        "round-trip time",
         "200 us between idle hosts; the paper does not say, but that T is of the order of round trips",
     )
 }

@@ -2,8 +2,8 @@
 
 use crate::Table;
 
-use wayleave_report::markup::Element;
-use wayleave_report::svg::{self, Anchor, Point};
+use wayleave_report::markup::MarkupElement;
+use wayleave_report::svg::{self, Anchor, Position};
 
 /// A line of text.
 const LINE: f64 = 17.0;
@@ -21,7 +21,7 @@ pub(super) struct Grid {
     /// Its height.
     pub(super) height: f64,
     /// Parts of the picture.
-    pub(super) parts: Vec<Element>,
+    pub(super) parts: Vec<MarkupElement>,
 }
 
 /// Lays a table out in a width.
@@ -35,21 +35,21 @@ pub(super) fn lay(table: &Table, width: f64) -> Grid {
             Some(left)
         })
         .collect();
-    let mut parts = vec![svg::text(Point { x: 0.0, y: 16.0 }, Anchor::Start, "head", &table.title)];
+    let mut parts = vec![svg::text(Position { x: 0.0, y: 16.0 }, Anchor::Start, "head", &table.title)];
     let heads: Vec<Vec<String>> = in_columns(&table.columns, &widths, STRONG_CHARACTER);
     for (&x, lines) in lefts.iter().zip(&heads) {
         for (at, line) in (0..).zip(lines) {
-            parts.push(svg::text(Point { x, y: HEAD - 10.0 + f64::from(at) * LINE }, Anchor::Start, "strong", line));
+            parts.push(svg::text(Position { x, y: HEAD - 10.0 + f64::from(at) * LINE }, Anchor::Start, "strong", line));
         }
     }
     let mut top = HEAD + heads.iter().map(Vec::len).max().unwrap_or(1).saturating_sub(1) as f64 * LINE;
     for row in &table.rows {
-        parts.push(svg::line(Point { x: 0.0, y: top - 4.0 }, Point { x: width, y: top - 4.0 }, 1.0, "rule"));
+        parts.push(svg::line(Position { x: 0.0, y: top - 4.0 }, Position { x: width, y: top - 4.0 }, 1.0, "rule"));
         let cells = in_columns(row, &widths, CHARACTER);
         for (&x, lines) in lefts.iter().zip(&cells) {
             for (at, line) in (0..).zip(lines) {
                 let y = top + 11.0 + f64::from(at) * LINE;
-                parts.push(svg::text(Point { x, y }, Anchor::Start, "", line));
+                parts.push(svg::text(Position { x, y }, Anchor::Start, "", line));
             }
         }
         top += cells.iter().map(Vec::len).max().unwrap_or(1) as f64 * LINE + 6.0;
@@ -154,7 +154,7 @@ mod tests {
         let table = Table {
             name: "t".to_owned(),
             title: "t".to_owned(),
-            columns: ["system", "latency contracts admitted", "broken; the slowest packet"].map(str::to_owned).to_vec(),
+            columns: ["system", "latency contracts admitted", "violations; slowest packet"].map(str::to_owned).to_vec(),
             rows: vec![row("one fabric"), row("ECMP+DCTCP")],
         };
         // Ten capitals of DejaVu Sans at 12 px take 92 px.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_columns_stay_and_wide_ones_share_what_is_left() {
+    fn narrow_columns_stay_and_wide_ones_share_the_remaining_width() {
         let cell = |length: usize| "x".repeat(length);
         let table = Table {
             name: "t".to_owned(),

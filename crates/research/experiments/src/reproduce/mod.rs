@@ -7,7 +7,7 @@
 //! | `terminal` | tables for people |
 //! | `document`, `csv` | JSON and CSV |
 //! | `picture`, `grid`, `png` | the panels and tables of a figure in one picture |
-//! | `page` | `index.html`: all figures, with what the texts say |
+//! | `page` | `index.html`: all figures, with the statements of the texts |
 //! | `totals` | how many statements hold, differ or were not compared |
 //! | `markdown` | a page for each figure of a folder |
 
@@ -36,11 +36,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{CATALOGUE, Effort, Entry, Failed, Laboratory, Run, find};
 use wayleave_explain::sentences::nearest;
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 
 use wayleave::Error;
 use wayleave::sim::write_whole;
-use wayleave::{Step, Watch};
+use wayleave::{ProgressStep, Watch};
 
 use checkpoints::Folder;
 use totals::Reasons;
@@ -152,7 +152,7 @@ pub fn reproduce(
     };
     let run = run.watched(|done, total| {
         let (index, watch) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.step(Step::Figure { index: *index, done, total });
+        watch.step(ProgressStep::Figure { index: *index, done, total });
         !watch.is_cancelled()
     });
     let command = |figures: &str| command(figures, effort, (seeds, servers));
@@ -176,7 +176,7 @@ pub fn reproduce(
                 break;
             }
             Err(Failed::LeftOut(why)) => {
-                let step = Step::LeftOut { figure: entry.id, why: &why };
+                let step = ProgressStep::LeftOut { figure: entry.id, why: &why };
                 shared.lock().unwrap_or_else(PoisonError::into_inner).1.step(step);
                 reproduced.left_out.push((entry, why));
             }
@@ -280,7 +280,7 @@ impl Reproduced {
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.
-    pub fn write_totals(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_totals(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         terminal::write_totals(out, &Totals::of(self), layout)
     }
 
@@ -351,7 +351,7 @@ impl Measured {
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
         terminal::write(out, self, layout)
     }
 

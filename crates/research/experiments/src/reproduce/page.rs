@@ -5,13 +5,13 @@ use crate::{Claim, Statement, Verdict, claims};
 use super::measured::{Measured, MeasuredBy, Reproduced};
 use super::png;
 use super::totals::{HEADS, Tally, Totals};
-use wayleave_report::markup::Element;
+use wayleave_report::markup::MarkupElement;
 use wayleave_report::palette;
 use wayleave_report::tables::Column::{Number, Text};
 use wayleave_report::tables::{boxed, table};
 
-fn new(name: &'static str) -> Element {
-    Element::new(name)
+fn new(name: &'static str) -> MarkupElement {
+    MarkupElement::new(name)
 }
 
 /// The page; pictures and data are files beside it.
@@ -56,7 +56,7 @@ pub(crate) fn render(reproduced: &Reproduced, command: &str) -> String {
     format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
 }
 
-fn contents(all: &[Measured]) -> Element {
+fn contents(all: &[Measured]) -> MarkupElement {
     let item = |measured: &Measured| {
         let entry = measured.entry;
         let link = new("a").with("href", format!("#{}", entry.id)).text(entry.id);
@@ -66,7 +66,7 @@ fn contents(all: &[Measured]) -> Element {
 }
 
 /// A row for each figure, and one for all.
-fn counts(totals: &Totals) -> Element {
+fn counts(totals: &Totals) -> MarkupElement {
     let heads: Vec<(&str, _)> = [("claims", Text)].into_iter().chain(HEADS.map(|head| (head, Number))).collect();
     let row = |name: &str, tally: &Tally| std::iter::once(name.to_owned()).chain(tally.cells()).collect();
     let rows: Vec<Vec<String>> = totals.figures.iter().map(|of| row(of.figure, &of.tally)).collect();
@@ -74,7 +74,7 @@ fn counts(totals: &Totals) -> Element {
     boxed(caption, table(caption, &[], &heads, rows.into_iter().chain([row("all", &totals.total)])).class("counts"))
 }
 
-fn section(measured: &Measured) -> Element {
+fn section(measured: &Measured) -> MarkupElement {
     let entry = measured.entry;
     let file = |extension: &str| format!("{}.{extension}", entry.id);
     let link = |extension: &'static str| new("a").with("href", file(extension)).text(extension);
@@ -91,7 +91,7 @@ fn section(measured: &Measured) -> Element {
         .child(statements(&measured.figure.statements))
 }
 
-fn statements(statements: &[Statement]) -> Element {
+fn statements(statements: &[Statement]) -> MarkupElement {
     let heads = [("section", Text), ("the text says", Text), ("measured", Text), ("verdict", Text), ("remark", Text)];
     let row = |claim: Claim<'_>| {
         let (first, verdict) = (claim.readings[0], claim.verdict().name().to_owned());

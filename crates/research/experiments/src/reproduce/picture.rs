@@ -8,8 +8,8 @@ use super::grid::{self, wrapped};
 use super::measured::Measured;
 use super::values::{axis_name, centre, mark, places};
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Band, Dot, Join, Line, Plot, WIDTH};
-use wayleave_report::svg::{self, Anchor, FigureBackground, Point as At};
+use wayleave_report::plot::{Band, Dot, Join, Plot, PlotLine, WIDTH};
+use wayleave_report::svg::{self, Anchor, FigureBackground, Position as At};
 
 /// The space around everything.
 const MARGIN: f64 = 24.0;
@@ -108,7 +108,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
         if has_marks { bars } else { Dot::at(x, bars.y) }
     };
     let is_there = |point: &&Point| centre(panel, point).is_finite();
-    let line = |series: &crate::Series| Line {
+    let line = |series: &crate::Series| PlotLine {
         name: series.name.clone(),
         points: series.points.iter().filter(is_there).map(dot).collect(),
     };
@@ -244,7 +244,7 @@ mod tests {
 
     /// Tenants in one panel and systems in another begin at the same style; a series in both panels keeps its style.
     #[test]
-    fn series_of_a_panel_differ_and_look_the_same_in_others() {
+    fn series_of_a_panel_differ_and_have_equal_styles_in_other_panels() {
         let panels = vec![panel(&["vf1", "vf2", "vf3"]), panel(&["uFAB", "PWC"]), panel(&["PWC", "vf1", "ES"])];
         let figure = Figure { panels, ..Figure::default() };
         let styles = styles(&figure);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::{Form, Panel, Table, claims};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
-use wayleave_explain::table::{Layout, fit, plain_table, write_table};
+use wayleave_explain::table::{TableLayout, fit, plain_table, write_table};
 
 use super::measured::Measured;
 use super::totals::{HEADS, Tally, Totals};
@@ -15,7 +15,7 @@ use wayleave::Error;
 const MAX_COLUMNS: usize = 9;
 
 /// Prints a figure.
-pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: Layout) -> Result<(), Error> {
+pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: TableLayout) -> Result<(), Error> {
     let Measured { entry, figure, .. } = measured;
     writeln!(out, "{}: {} ({})", entry.id, entry.title, entry.paper.name)?;
     for panel in &figure.panels {
@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: Layout) -
     write_statements(out, measured, layout)
 }
 
-fn write_panel(out: &mut impl Write, panel: &Panel, layout: Layout) -> Result<(), Error> {
+fn write_panel(out: &mut impl Write, panel: &Panel, layout: TableLayout) -> Result<(), Error> {
     let first = panel.series.first().map_or(&[][..], |series| &series.points);
     // The shape of a distribution is for the picture.
     if matches!(panel.form, Form::Steps | Form::Scattered) || first.is_empty() || first.len() > MAX_COLUMNS {
@@ -49,7 +49,7 @@ fn write_panel(out: &mut impl Write, panel: &Panel, layout: Layout) -> Result<()
     Ok(write_table(out, &mut table)?)
 }
 
-fn write_rows(out: &mut impl Write, rows: &Table, layout: Layout) -> Result<(), Error> {
+fn write_rows(out: &mut impl Write, rows: &Table, layout: TableLayout) -> Result<(), Error> {
     writeln!(out, "\n{}", rows.title)?;
     let heads: Vec<&str> = rows.columns.iter().map(String::as_str).collect();
     let mut table = plain_table(&heads, layout);
@@ -60,7 +60,7 @@ fn write_rows(out: &mut impl Write, rows: &Table, layout: Layout) -> Result<(), 
     Ok(write_table(out, &mut table)?)
 }
 
-fn write_statements(out: &mut impl Write, measured: &Measured, layout: Layout) -> Result<(), Error> {
+fn write_statements(out: &mut impl Write, measured: &Measured, layout: TableLayout) -> Result<(), Error> {
     writeln!(out)?;
     let mut table = plain_table(&["verdict", "section", "the text says", "measured"], layout);
     // Two columns are broken into lines here.
@@ -76,7 +76,7 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: Layout) -
 }
 
 /// Prints the numbers of statements by result for each figure.
-pub(super) fn write_totals(out: &mut impl Write, totals: &Totals, layout: Layout) -> Result<(), Error> {
+pub(super) fn write_totals(out: &mut impl Write, totals: &Totals, layout: TableLayout) -> Result<(), Error> {
     let heads: Vec<&str> = ["claims"].iter().chain(&HEADS).copied().collect();
     let mut table = plain_table(&heads, layout);
     let numbers = |tally: &Tally| tally.cells().map(|cell| Cell::new(cell).set_alignment(CellAlignment::Right));

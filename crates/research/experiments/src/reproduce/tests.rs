@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::{Effort, Run, find};
-use wayleave_explain::table::Layout;
+use wayleave_explain::table::TableLayout;
 
 use super::{
     Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, png, reproduce,
     terminal,
 };
-use wayleave::{Cancel, Step, Watch};
+use wayleave::{Cancel, ProgressStep, Watch};
 
 fn measured(id: &str, threads: usize) -> Measured {
     let entry = find(id).unwrap();
@@ -33,7 +33,7 @@ fn reproduced(measured: Measured) -> Reproduced {
 }
 
 #[test]
-fn the_files_of_a_figure_are_the_same_whatever_the_number_of_threads() {
+fn the_files_of_a_figure_do_not_depend_on_the_number_of_threads() {
     let of = |threads| {
         let measured = measured("chameleon-fig9a", threads);
         (
@@ -84,7 +84,7 @@ fn the_page_and_the_terminal_show_every_statement_with_its_verdict() {
     let reproduced = reproduced(measured("sec2-examples", 1));
     let page = page::render(&reproduced, "wayleave reproduce sec2-examples");
     let mut printed = Vec::new();
-    terminal::write(&mut printed, &reproduced.figures[0], Layout::default()).unwrap();
+    terminal::write(&mut printed, &reproduced.figures[0], TableLayout::default()).unwrap();
     let printed = String::from_utf8(printed).unwrap();
     let statements = &reproduced.figures[0].figure.statements;
     assert!(statements.len() >= 6);
@@ -97,11 +97,11 @@ fn the_page_and_the_terminal_show_every_statement_with_its_verdict() {
 }
 
 #[test]
-fn a_run_ends_with_how_many_statements_came_to_what() {
+fn a_run_ends_with_the_number_of_statements_per_verdict() {
     let reproduced = reproduced(measured("sec2-examples", 1));
     let statements = reproduced.figures[0].figure.statements.len();
     let mut printed = Vec::new();
-    terminal::write_totals(&mut printed, &Totals::of(&reproduced), Layout::default()).unwrap();
+    terminal::write_totals(&mut printed, &Totals::of(&reproduced), TableLayout::default()).unwrap();
     let printed = String::from_utf8(printed).unwrap();
     let page = page::render(&reproduced, "");
     for text in [&printed, &page] {
@@ -118,7 +118,7 @@ fn a_run_ends_with_how_many_statements_came_to_what() {
 }
 
 #[test]
-fn what_is_written_can_be_read_again() {
+fn written_results_are_read_back() {
     for id in ["sec2-examples", "chameleon-fig9a"] {
         let before = measured(id, 2);
         let after = document::read(&document::of(&before).unwrap()).unwrap();
@@ -132,8 +132,8 @@ fn what_is_written_can_be_read_again() {
 fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    let mut progress = move |step: Step<'_>| {
-        if matches!(step, Step::Figure { done, .. } if done >= stop_after) {
+    let mut progress = move |step: ProgressStep<'_>| {
+        if matches!(step, ProgressStep::Figure { done, .. } if done >= stop_after) {
             stop.cancel();
         }
     };
@@ -144,7 +144,7 @@ fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
 }
 
 #[test]
-fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
+fn an_interrupted_figure_resumes_to_the_same_bytes() {
     let folder = std::env::temp_dir().join(format!("wayleave-resume-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     let bytes = |reproduced: &Reproduced| {
@@ -179,13 +179,13 @@ fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_number_of_servers_is_for_figures_that_have_such_a_network() {
+fn a_number_of_servers_is_accepted_only_by_figures_with_such_a_network() {
     let refused = |figure: &str, servers| {
         let options = ReproduceOptions::default().with_servers(servers);
         let chosen = figures(&[figure.to_owned()]).unwrap();
         let cancel = Cancel::default();
         cancel.cancel();
-        reproduce(&chosen, options, &mut Watch::new(&mut |_: Step<'_>| (), &cancel))
+        reproduce(&chosen, options, &mut Watch::new(&mut |_: ProgressStep<'_>| (), &cancel))
             .err()
             .map(|error| error.to_string())
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, FlowEndpoints, FlowSizes, Reliable, Routing, Traffic, Workload,
+    Buffering, Deadline, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Routing, Traffic, Workload,
 };
 use wayleave_schemes::path::presto;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -172,12 +172,12 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
     let per_second = hosts.len() as f64 * demand as f64 / 8.0 / wire_mean(&sizes);
     let mut run = scenario("coexistence", network, duration);
     run.switches.buffering = Buffering::EachQueue(SWITCH_BUFFER);
-    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), silence: None });
+    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), path_timeout: None });
     let share = Rate::from_bits_per_second(demand * hosts.len() as u64);
     let mut tenants = Vec::new();
     for &application in &case.applications {
         let deadline = (application == Application::Deadline).then_some(DEADLINES);
-        let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second), Some(sizes.clone())) };
+        let flows = Reliable { deadline, ..Reliable::new(FlowArrivals::PerSecond(per_second), Some(sizes.clone())) };
         run.traffic.push(Traffic::new(application.name(), ends(case.place, &hosts), Workload::Flows(flows)));
         tenants.push(Tenant { name: application.name(), application, share });
     }

@@ -2,8 +2,10 @@
 
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Congestion, Discipline, HostSchemeConfig, Routing, Scenario, Sharing, Transport, Workload};
+use wayleave_contracts::{Division, FlowObjective, Match, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_scenarios::{
+    Congestion, Discipline, HostSchemeConfig, Routing, Scenario, Sharing, TransportConfig, Workload,
+};
 use wayleave_schemes::host::scc;
 use wayleave_schemes::transport::pfabric;
 use wayleave_units::Rate;
@@ -74,7 +76,7 @@ impl System {
             let division = divisions.iter().find(|division| division.name == name);
             let (Some(division), Workload::Flows(flows)) = (division, &mut traffic.workload) else { continue };
             let congestion = self.congestion(division.application);
-            flows.transport = Some(Transport { congestion, ..Transport::default() });
+            flows.transport = Some(TransportConfig { congestion, ..TransportConfig::default() });
             if !matches!(self, Self::Direct | Self::DirectFirst | Self::Weighted | Self::Pfabric) {
                 traffic.service = Some(division.name.to_owned());
             }
@@ -101,8 +103,8 @@ impl System {
                 run.routing = Routing::spraying();
                 return Ok(());
             }
-            Self::SccTransports => scc::Scheduling::Transports,
-            Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::Scheduling::Tunnel,
+            Self::SccTransports => scc::TunnelScheduling::Transports,
+            Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::TunnelScheduling::Tunnel,
         };
         let params = scc::Params { scheduling, ..scc::Params::default() };
         run.sharing = Some(Sharing::new(HostSchemeConfig::Scc(params), policy(run, divisions)?));
@@ -132,17 +134,17 @@ pub(super) fn equal_tenants(applications: &[Application], share: Rate) -> Vec<Te
 fn policy(run: &Scenario, divisions: &[Tenant]) -> Result<Policy, Failed> {
     let service = |(port, tenant): (u16, &Tenant)| {
         let objective = match tenant.application {
-            Application::Latency => Objective::Latency,
-            Application::Deadline => Objective::Deadline,
-            Application::Completion => Objective::Completion,
+            Application::Latency => FlowObjective::Latency,
+            Application::Deadline => FlowObjective::Deadline,
+            Application::Completion => FlowObjective::Completion,
         };
         let filter =
             Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
-        Service {
+        ServiceSpec {
             name: tenant.name.to_owned(),
             filter: Some(filter),
             division: Some(Division { share: tenant.share, objective: Some(objective) }),
-            ..Service::default()
+            ..ServiceSpec::default()
         }
     };
     let services = (1..).zip(divisions).map(service).collect();

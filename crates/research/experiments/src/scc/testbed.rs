@@ -146,7 +146,7 @@ pub(super) fn clos_settings(figure: Figure, hosts_per_leaf: u64, duration: Time)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wayleave_scenarios::{Arrivals, FlowEndpoints, FlowSizes, Traffic};
+    use wayleave_scenarios::{FlowArrivals, FlowEndpoints, FlowSizes, Traffic};
 
     /// A single packet takes the round trip of the text, at any rate.
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             let mut run = scenario("one packet", &network, Time::from_millis(10));
             run.warmup = Time::ZERO;
             let size = FlowSizes::Fixed(Bytes::new(1_460));
-            run.traffic = vec![Traffic::flows("one", FlowEndpoints::Pairs(vec![pairs[0]]), Arrivals::Once, size)];
+            run.traffic = vec![Traffic::flows("one", FlowEndpoints::Pairs(vec![pairs[0]]), FlowArrivals::Once, size)];
             let outcome = simulate(&run, 1).unwrap();
             let round_trip = outcome.traffic[0].round_trips.as_ref().unwrap().all().max().unwrap();
             assert!(round_trip.abs_diff(300_000_000) < 20_000, "{rate}: {round_trip} ps");

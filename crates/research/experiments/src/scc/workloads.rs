@@ -1,6 +1,6 @@
 //! The three applications, and their traffic over the single bottleneck.
 
-use wayleave_scenarios::{Arrivals, Deadline, FlowEndpoints, FlowSizes, Reliable, Traffic, Workload};
+use wayleave_scenarios::{Deadline, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Traffic, Workload};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Time};
 
@@ -80,8 +80,8 @@ pub(super) fn traffic(application: Application, ends: FlowEndpoints<NodeId>, mbi
     };
     let per_second = mbit * 1e6 / 8.0 / wire_mean(&sizes);
     let arrivals = match (application, spacing) {
-        (Application::Latency, Spacing::Even) => Arrivals::Every(Time::from_nanos((1e9 / per_second) as u64)),
-        _ => Arrivals::PerSecond(per_second),
+        (Application::Latency, Spacing::Even) => FlowArrivals::Every(Time::from_nanos((1e9 / per_second) as u64)),
+        _ => FlowArrivals::PerSecond(per_second),
     };
     let flows = Reliable { deadline, ..Reliable::new(arrivals, Some(sizes)) };
     Traffic::new(application.name(), ends, Workload::Flows(flows))
@@ -115,7 +115,7 @@ pub(super) fn published(
     let all = FlowSizes::Empirical(points.clone());
     let per_second = mbit * 1e6 / 8.0 / wire_mean(&all);
     let of = |name: &str, sizes: FlowSizes, share: f64, deadline: Option<Deadline>| {
-        let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second * share), Some(sizes)) };
+        let flows = Reliable { deadline, ..Reliable::new(FlowArrivals::PerSecond(per_second * share), Some(sizes)) };
         let ends = match receivers {
             Receivers::Drawn => FlowEndpoints::Random(hosts.to_vec(), hosts.to_vec()),
             Receivers::Kept => FlowEndpoints::Permutation(hosts.to_vec()),

@@ -9,7 +9,7 @@ pub struct Claim<'a> {
     pub readings: Vec<&'a Statement>,
 }
 
-/// Groups statements by what they say, in the order of their first occurrence.
+/// Groups statements by their text, in the order of their first occurrence.
 pub fn claims<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Vec<Claim<'a>> {
     let mut all: Vec<Claim<'a>> = Vec::new();
     for statement in statements {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_reading_decides_where_it_holds() {
+    fn the_default_reading_decides_if_it_holds() {
         let all = [statement("fast", "TCP", true), statement("fast", "UDP", false)];
         assert_eq!(claims(&all)[0].verdict(), Verdict::Holds);
     }

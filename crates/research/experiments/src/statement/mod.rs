@@ -353,7 +353,7 @@ mod tests {
 
     /// By hand: 1.1 is 0.9 below 2.
     #[test]
-    fn numbers_of_experiments_decide_what_explains_a_difference() {
+    fn numbers_of_experiments_decide_if_they_explain_a_difference() {
         let with = |values: &[f64]| mean_of(&[1.1, 1.1]).tested("a larger buffer", values);
         assert_eq!(with(&[2.5, 2.5]).verdict, Verdict::HoldsUnderReading);
         let partly = with(&[1.55, 1.55]);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn words_explain_nothing() {
+    fn a_hypothesis_without_numbers_explains_nothing() {
         let claim = Statement::claim("1", "says", false, "").supposed("the weather").ruled_out(["the time of day"]);
         assert_eq!(claim.verdict, Verdict::Unexplained);
         assert_eq!(claim.remarks(), ["Hypothesis, without numbers: the weather", "Not the cause: the time of day."]);
@@ -411,13 +411,13 @@ mod tests {
     }
 
     #[test]
-    fn experiments_are_not_mentioned_where_nothing_differs() {
+    fn experiments_are_not_mentioned_if_nothing_differs() {
         let held = Statement::claim("1", "says", true, "").tested("sunshine", &[1.0]).supposed("the weather");
         assert_eq!((held.verdict, held.remarks(), held.explanation()), (Verdict::Holds, vec![], None));
     }
 
     #[test]
-    fn a_time_that_never_comes_is_infinitely_far_away() {
+    fn a_missing_time_is_infinite() {
         let never = Statement::within("1", "at most 1 ms", 0.0..=1.0, &[0.5, f64::NAN], "");
         assert_eq!(never.verdict, Verdict::Unexplained);
         let tested = never.clone().tested("all paths", &[0.5, 3.0]);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_contains_its_ends_and_never_nothing() {
+    fn a_range_contains_its_ends_and_never_nan() {
         let verdict = |numbers: &[f64]| Statement::within("1", "2x to 10x", 2.0..=10.0, numbers, "").verdict;
         assert_eq!(verdict(&[2.0, 5.0, 10.0]), Verdict::Holds);
         assert_eq!(verdict(&[1.99, 5.0]), Verdict::Unexplained);
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_shown_only_where_something_differs() {
+    fn a_reason_is_shown_only_if_something_differs() {
         let claim = |is_so| Statement::claim("1", "says", is_so, "measured").because("of that").remark;
         assert_eq!((claim(true).as_str(), claim(false).as_str()), ("", "of that"));
     }

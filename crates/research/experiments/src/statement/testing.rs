@@ -106,7 +106,7 @@ fn a_reading_with_an_easier_range_is_noticed() {
 
 #[test]
 #[should_panic(expected = "its range has no end")]
-fn a_statement_that_cannot_fail_is_noticed() {
+fn a_statement_that_cannot_fail_is_detected() {
     let statement = Statement::within("1", "says", 1.0..=2.0, &[1.0], "");
     assert_can_fail(&Statement { range: Some([f64::NEG_INFINITY, f64::INFINITY]), ..statement });
 }

@@ -26,7 +26,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "permutation",
     paper: &UFAB,
     place: "Fig. 11",
-    title: "Minima of twelve tenants that come one after the other",
+    title: "Minimum rates of twelve tenants that join one after the other",
     full_runs: 10,
     full_seconds: 200,
     quick_seconds: 10,
@@ -340,8 +340,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         Axis::linear("dissatisfaction", "%"),
         &|case| case.dissatisfaction.clone(),
     ));
-    panels
-        .push(panel("queue", "The longest queue", Axis::logarithmic("queue", "kB"), &|case| most_of(&case.queue, 10)));
+    panels.push(panel("queue", "Longest queue", Axis::logarithmic("queue", "kB"), &|case| most_of(&case.queue, 10)));
     panels
 }
 
@@ -378,10 +377,8 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "systems".to_owned(),
-        title: "When all tenants are there, the mean of the seeds".to_owned(),
-        columns: ["system", "minima kept", "dissatisfaction", "all together", "longest queue"]
-            .map(str::to_owned)
-            .to_vec(),
+        title: "With all tenants active (mean of the seeds)".to_owned(),
+        columns: ["system", "minima met", "dissatisfaction", "total", "longest queue"].map(str::to_owned).to_vec(),
         rows: cells.collect(),
     }
 }

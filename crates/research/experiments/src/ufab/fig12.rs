@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "incast",
     paper: &UFAB,
     place: "Fig. 12",
-    title: "Rates and round trips of an incast of fourteen tenants",
+    title: "Rates and round-trip times of an incast of fourteen tenants",
     full_runs: 10,
     full_seconds: 20,
     quick_seconds: 2,
@@ -220,13 +220,13 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         |row: &Row| row.cases.first().map(|case| over_time("tenants", row.system, (1..).zip(&case.rates).map(curve)));
     let tails = |row: &Row| Series {
         name: row.system.name().to_owned(),
-        points: ["50 %", "99 %", "99.9 %", "longest"]
+        points: ["p50", "p99", "p99.9", "maximum"]
             .into_iter()
             .enumerate()
             .map(|(at, name)| Point::of(name, row.cases.iter().map(|case| case.round_trips[at]).collect()))
             .collect(),
     };
-    let axes = (Axis::categories("percentile"), Axis::logarithmic("round trip", "us"));
+    let axes = (Axis::categories("percentile"), Axis::logarithmic("round-trip time", "us"));
     let tails = Panel::new("round-trips", "Round trips", axes, Form::Apart, rows.iter().map(tails).collect());
     rows.iter().filter_map(rates).chain([tails]).collect()
 }
@@ -247,8 +247,8 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "systems".to_owned(),
-        title: "Convergence and round trips, the mean of the seeds".to_owned(),
-        columns: ["system", "converged after", "never", "fluctuation", "round trip, 99 %", "longest"]
+        title: "Convergence and round-trip times (mean of the seeds)".to_owned(),
+        columns: ["system", "converged after", "never", "fluctuation", "p99 round-trip time", "maximum"]
             .map(str::to_owned)
             .to_vec(),
         rows: cells.collect(),

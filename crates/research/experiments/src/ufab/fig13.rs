@@ -1,6 +1,8 @@
 //! Fig. 13: Memcached beside MongoDB (section 5.3).
 
-use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, FlowSizes, Reliable, Rpc, Server, Traffic, Vm};
+use wayleave_scenarios::{
+    Endpoint, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Rpc, RpcServer, ScenarioVm, Traffic,
+};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -146,12 +148,12 @@ fn values() -> Result<FlowSizes, Failed> {
 }
 
 /// Adds `each` virtual machines of a tenant at each of these hosts.
-fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each: usize) -> Vec<Endpoint> {
+fn machines(vms: &mut Vec<ScenarioVm>, tenant: &str, what: &str, hosts: &[NodeId], each: usize) -> Vec<Endpoint> {
     let mut all = Vec::new();
     for &host in hosts {
         for number in 1..=each {
             let name = format!("{tenant}-{what}-{}-{number}", host.0);
-            vms.push(Vm { name, host, service: Some(tenant.to_owned()) });
+            vms.push(ScenarioVm { name, host, service: Some(tenant.to_owned()) });
             all.extend(Endpoint::of_vm(vms, vms.len() - 1));
         }
     }
@@ -159,8 +161,8 @@ fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each:
 }
 
 fn loops(tenant: &str, clients: Vec<Endpoint>, servers: Vec<Endpoint>, answer: FlowSizes, outstanding: u32) -> Traffic {
-    let rpc = Rpc { outstanding, server: Server::Drawn, ..Rpc::new(answer) };
-    let reliable = Reliable::new(Arrivals::Rpc(rpc), Some(FlowSizes::Fixed(REQUEST)));
+    let rpc = Rpc { outstanding, server: RpcServer::Drawn, ..Rpc::new(answer) };
+    let reliable = Reliable::new(FlowArrivals::Rpc(rpc), Some(FlowSizes::Fixed(REQUEST)));
     flows(tenant, FlowEndpoints::Random(clients, servers), reliable)
 }
 
@@ -302,7 +304,7 @@ fn panel(rows: &[Row]) -> Panel {
         points: rows().map(|row| Point::of(row.beside.name(), row.each(of))).collect(),
     };
     let axes = (Axis::categories("beside MongoDB under"), Axis::logarithmic("completion time", "us"));
-    let series = vec![series("mean", |case| case.times[0]), series("99 %", |case| case.times[1])];
+    let series = vec![series("mean", |case| case.times[0]), series("p99", |case| case.times[1])];
     Panel::new("times", "Completion times of Memcached's queries", axes, Form::Apart, series)
 }
 
@@ -321,15 +323,15 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "queries".to_owned(),
-        title: "Memcached's queries, the mean of the seeds".to_owned(),
+        title: "Memcached queries (mean of the seeds)".to_owned(),
         columns: [
             "minima",
-            "queries of a client at once",
+            "concurrent queries per client",
             "beside MongoDB under",
             "1,000 queries a second",
             "mean",
-            "99 %",
-            "MongoDB gets",
+            "p99",
+            "MongoDB throughput",
         ]
         .map(str::to_owned)
         .to_vec(),

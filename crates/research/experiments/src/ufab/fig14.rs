@@ -1,6 +1,6 @@
 //! Fig. 14: the tasks of elastic block storage beside each other (section 5.3).
 
-use wayleave_scenarios::{Arrivals, DependentFlows, FlowEndpoints, FlowSizes, Onward, Reliable};
+use wayleave_scenarios::{DependentFlows, FlowArrivals, FlowEndpoints, FlowSizes, Onward, Reliable};
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
 use wayleave_units::{Bytes, Rate, Time};
@@ -126,9 +126,12 @@ fn case(system: System, read: Bytes, duration: Time, seed: u64) -> Result<Case, 
     let mut run = scenario("block storage", &network, system, &tenants, (warmup + duration, Time::from_millis(1)))?;
     run.warmup = warmup;
     let among = || FlowEndpoints::Random(stores.to_vec(), stores.to_vec());
-    let every = |period, size| Reliable::new(Arrivals::Periodic(period), Some(FlowSizes::Fixed(size)));
+    let every = |period, size| Reliable::new(FlowArrivals::Periodic(period), Some(FlowSizes::Fixed(size)));
     let after = |traffic: &str, to, size: Option<Bytes>| {
-        Reliable::new(Arrivals::After(DependentFlows { traffic: traffic.to_owned(), to }), size.map(FlowSizes::Fixed))
+        Reliable::new(
+            FlowArrivals::After(DependentFlows { traffic: traffic.to_owned(), to }),
+            size.map(FlowSizes::Fixed),
+        )
     };
     let half = Bytes::new(read.get() / 2);
     let named = |name: &str, mut traffic: wayleave_scenarios::Traffic| {
@@ -247,7 +250,7 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "tasks".to_owned(),
-        title: "Mean and 99 % of completion times, the mean of the seeds".to_owned(),
+        title: "Mean and p99 completion time (mean of the seeds)".to_owned(),
         columns: ["garbage read", "system", "SA", "BA", "GC", "total", "writes stored"].map(str::to_owned).to_vec(),
         rows: cells.collect(),
     }

@@ -17,7 +17,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "incast",
     paper: &UFAB,
     place: "Fig. 4",
-    title: "Round trips of an incast by the number of its senders",
+    title: "Round-trip times of an incast by number of senders",
     full_runs: 5,
     full_seconds: 40,
     quick_seconds: 2,
@@ -121,8 +121,8 @@ fn panel(rows: &[Row]) -> Panel {
             .map(|row| Point::of(row.senders as f64, row.runs.iter().map(|run| run[at]).collect()))
             .collect(),
     };
-    let axes = (Axis::linear("senders", ""), Axis::logarithmic("round trip", "us"));
-    let series = SYSTEMS.iter().flat_map(|&system| [series(system, 0, "median"), series(system, 1, "99 %")]).collect();
+    let axes = (Axis::linear("senders", ""), Axis::logarithmic("round-trip time", "us"));
+    let series = SYSTEMS.iter().flat_map(|&system| [series(system, 0, "median"), series(system, 1, "p99")]).collect();
     Panel {
         bands: vec![Band { low: 0.0, high: BOUND_US, label: "four base round trips".to_owned() }],
         ..Panel::new("round-trips", "Round trips by the number of senders", axes, Form::Joined, series)

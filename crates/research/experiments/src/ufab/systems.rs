@@ -2,7 +2,7 @@
 
 use wayleave_contracts::Policy;
 use wayleave_scenarios::{
-    Congestion, Ecn, ElasticSwitch, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, Transport,
+    Congestion, Ecn, ElasticSwitch, HostSchemeConfig, PacketKind, Routing, Scenario, Sharing, Traffic, TransportConfig,
     Workload,
 };
 use wayleave_schemes::host::picnic;
@@ -107,14 +107,16 @@ impl System {
         let usual = ufab::Settings::default;
         match self {
             Self::Ufab => share_by_ufab(run, usual(), tenants),
-            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidates: 256, ..usual() }, tenants),
-            Self::Patient => share_by_ufab(run, ufab::Settings { idle: 1_000, ..usual() }, tenants),
-            Self::Hasty => share_by_ufab(run, ufab::Settings { idle: 2, ..usual() }, tenants),
-            Self::Printed => share_by_ufab(run, ufab::Settings { step: ufab::Step::AsPrinted, ..usual() }, tenants),
+            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidate_paths: 256, ..usual() }, tenants),
+            Self::Patient => share_by_ufab(run, ufab::Settings { idle_rtts: 1_000, ..usual() }, tenants),
+            Self::Hasty => share_by_ufab(run, ufab::Settings { idle_rtts: 2, ..usual() }, tenants),
+            Self::Printed => {
+                share_by_ufab(run, ufab::Settings { startup: ufab::WindowGrowth::AsPrinted, ..usual() }, tenants)
+            }
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
             Self::PwcRecommended => {
-                share_by_picnic(run, (Congestion::swift(), clove::Params::default().gap), tenants);
+                share_by_picnic(run, (Congestion::swift(), clove::Params::default().flowlet_gap), tenants);
             }
             Self::PwcTight => share_by_picnic(run, (Congestion::swift(), TIGHT_GAP), tenants),
             Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
@@ -123,7 +125,9 @@ impl System {
                 share_by_elasticswitch(run, Congestion::dctcp(), tenants);
             }
             Self::ElasticCubic => share_by_elasticswitch(run, Congestion::cubic(), tenants),
-            Self::Plain => run.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() },
+            Self::Plain => {
+                run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() }
+            }
         }
     }
 }
@@ -143,27 +147,30 @@ fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) 
 }
 
 fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
-    run.transport = Transport { congestion, ..Transport::default() };
-    run.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
+    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: gap, ..clove::Params::default() });
     run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
 }
 
 fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
-    run.transport = Transport { congestion, ..Transport::default() };
-    run.routing = Routing::Clove(clove::Params { gap: SHORT_GAP, ..clove::Params::default() });
+    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: SHORT_GAP, ..clove::Params::default() });
     // Its paper's 15 ms are slow here.
-    let settings =
-        ElasticSwitch { period: Time::from_micros(500), hold: Time::from_millis(2), ..ElasticSwitch::default() };
+    let settings = ElasticSwitch {
+        partition_period: Time::from_micros(500),
+        min_hold: Time::from_millis(2),
+        ..ElasticSwitch::default()
+    };
     run.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(settings), tenants));
 }
 
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).
-fn windows() -> Transport {
+fn windows() -> TransportConfig {
     const PACKETS: u32 = 10_000;
-    Transport {
+    TransportConfig {
         congestion: Congestion::fixed_window(PACKETS),
         initial_window: PACKETS,
         max_window: PACKETS,
-        ..Transport::default()
+        ..TransportConfig::default()
     }
 }

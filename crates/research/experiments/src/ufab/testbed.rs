@@ -3,8 +3,8 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Arrivals, Buffering, Endpoint, FlowEndpoints, Reliable, Scenario, Traffic, Workload};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_scenarios::{Buffering, Endpoint, FlowArrivals, FlowEndpoints, Reliable, Scenario, Traffic, Workload};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::testbeds;
 use wayleave_topology::{Network, NodeId};
@@ -47,12 +47,12 @@ pub(super) fn policy(network: &Network, tenants: &[Tenant]) -> Result<Policy, Fa
         let bandwidth = Bandwidth { min: Some(tenant.min), ..Bandwidth::default() };
         let filter =
             Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
-        Service {
+        ServiceSpec {
             name: tenant.name.clone(),
             filter: Some(filter),
             endpoints: tenant.hosts.clone(),
             bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-            ..Service::default()
+            ..ServiceSpec::default()
         }
     };
     let services = (1..).zip(tenants).map(service).collect();
@@ -85,7 +85,7 @@ pub(super) fn flows(tenant: &str, ends: impl Into<FlowEndpoints<Endpoint>>, reli
 
 /// One flow of a tenant that always has something to send, from a time on.
 pub(super) fn endless(tenant: &str, from: NodeId, to: NodeId, start: Time) -> Traffic {
-    let reliable = Reliable::new(Arrivals::Once, None);
+    let reliable = Reliable::new(FlowArrivals::Once, None);
     Traffic { start, ..flows(tenant, FlowEndpoints::Pairs(vec![(from, to)]), reliable) }
 }
 

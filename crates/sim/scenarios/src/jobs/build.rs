@@ -1,9 +1,11 @@
 //! Construction of a graph of operations, with its checks.
 
-use super::graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
-use super::progress::{Progress, Step};
+use super::graph::{
+    Dependency, GraphError, JobGraph, JobOperation, MAX_OPERATIONS, MAX_RANKS, OperationAction, WaitUntil,
+};
+use super::progress::{JobProgress, OperationStep};
 
-impl Graph {
+impl JobGraph {
     /// Checks operations and their dependencies by carrying them out once without time.
     ///
     /// # Errors
@@ -11,7 +13,7 @@ impl Graph {
     ///
     /// # Panics
     /// If a dependency names a place that the list of operations does not have.
-    pub fn new(ranks: u32, operations: Vec<Operation>, dependencies: &[Dependency]) -> Result<Self, GraphError> {
+    pub fn new(ranks: u32, operations: Vec<JobOperation>, dependencies: &[Dependency]) -> Result<Self, GraphError> {
         if operations.is_empty() {
             return Err(GraphError::Empty);
         }
@@ -79,12 +81,12 @@ impl Graph {
     }
 
     fn check_ends(&self) -> Result<(), GraphError> {
-        let mut progress = Progress::new(self);
+        let mut progress = JobProgress::new(self);
         while let Some(step) = progress.next(self) {
-            if let Step::Send(operation) = step {
+            if let OperationStep::Send(operation) = step {
                 progress.delivered(self, operation, 0);
             }
-            let (Step::Send(operation) | Step::Compute(operation)) = step;
+            let (OperationStep::Send(operation) | OperationStep::Compute(operation)) = step;
             progress.ended(self, operation, 0);
         }
         if let Some(operation) = progress.first_open() {
@@ -94,12 +96,12 @@ impl Graph {
     }
 }
 
-fn check_ranks(ranks: u32, operations: &[Operation]) -> Result<(), GraphError> {
+fn check_ranks(ranks: u32, operations: &[JobOperation]) -> Result<(), GraphError> {
     for (place, operation) in (0..).zip(operations) {
         let other = match operation.action {
-            Action::Send { to, .. } => Some(to),
-            Action::Receive { from, .. } => from,
-            Action::Compute(_) => None,
+            OperationAction::Send { to, .. } => Some(to),
+            OperationAction::Receive { from, .. } => from,
+            OperationAction::Compute(_) => None,
         };
         for rank in [Some(operation.rank), other].into_iter().flatten() {
             if rank >= ranks {

@@ -12,11 +12,11 @@ pub const MAX_RANKS: u32 = 1 << 20;
 
 /// One operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct JobOperation {
     /// Its rank, counted from 0.
     pub rank: u32,
     /// The action.
-    pub action: Action,
+    pub action: OperationAction,
     /// Processor that computes it: one operation at a time. Messages take no time there.
     pub cpu: u8,
     /// Network interface from a trace. It has no effect: hosts have one.
@@ -25,7 +25,7 @@ pub struct Operation {
 
 /// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum OperationAction {
     /// A message leaves; over when the receiver has acknowledged the whole message.
     Send {
         /// To which rank.
@@ -71,16 +71,16 @@ pub enum WaitUntil {
 /// Operations of all ranks with their dependencies. None of them waits for itself, and every message has a receiver.
 ///
 /// ```
-/// use wayleave_scenarios::{Action, Graph, GraphError, Operation};
+/// use wayleave_scenarios::{OperationAction, JobGraph, GraphError, JobOperation};
 /// use wayleave_units::Bytes;
-/// let send = Action::Send { to: 1, size: Bytes::new(1000), tag: 0 };
-/// let operations = vec![Operation { rank: 0, action: send, cpu: 0, nic: 0 }];
-/// assert_eq!(Graph::new(2, operations, &[]), Err(GraphError::NotReceived { operation: 0 }));
+/// let send = OperationAction::Send { to: 1, size: Bytes::new(1000), tag: 0 };
+/// let operations = vec![JobOperation { rank: 0, action: send, cpu: 0, nic: 0 }];
+/// assert_eq!(JobGraph::new(2, operations, &[]), Err(GraphError::NotReceived { operation: 0 }));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Graph {
+pub struct JobGraph {
     pub(super) ranks: u32,
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<JobOperation>,
     /// Of each operation: where those that wait for it begin in `waiting`; one more for the end.
     pub(super) first: Vec<u32>,
     pub(super) waiting: Vec<(u32, WaitUntil)>,
@@ -92,7 +92,7 @@ pub struct Graph {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphError {
     /// Nothing to do.
-    #[error("there is nothing to do: at least one operation is expected")]
+    #[error("the job is empty: expected at least one operation")]
     Empty,
     /// Too many.
     #[error("{operations} operations: up to {MAX_OPERATIONS} are simulated")]
@@ -107,7 +107,7 @@ pub enum GraphError {
         ranks: u32,
     },
     /// A rank that is not there.
-    #[error("there is no rank {rank}: the ranks are 0 to {}", ranks - 1)]
+    #[error("no rank {rank}: ranks are 0 to {}", ranks - 1)]
     UnknownRank {
         /// Operation that names it.
         operation: u32,
@@ -133,7 +133,7 @@ pub enum GraphError {
         operation: u32,
     },
     /// It never begins, or is never over.
-    #[error("this operation never ends: ranks wait for one another, or no rank sends what it receives")]
+    #[error("this operation never ends: ranks wait for each other, or it receives a message that no rank sends")]
     Stuck {
         /// The first one.
         operation: u32,
@@ -160,14 +160,14 @@ impl GraphError {
     }
 }
 
-impl Graph {
+impl JobGraph {
     /// Returns the number of ranks, at least 1.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
 
     /// All operations, in the order in which they were given.
-    pub fn operations(&self) -> &[Operation] {
+    pub fn operations(&self) -> &[JobOperation] {
         &self.operations
     }
 
@@ -185,8 +185,8 @@ impl Graph {
     /// The payload of all messages.
     pub fn payload(&self) -> u64 {
         let sizes = self.operations.iter().map(|operation| match operation.action {
-            Action::Send { size, .. } => size.get(),
-            Action::Receive { .. } | Action::Compute(_) => 0,
+            OperationAction::Send { size, .. } => size.get(),
+            OperationAction::Receive { .. } | OperationAction::Compute(_) => 0,
         });
         sizes.fold(0, u64::saturating_add)
     }

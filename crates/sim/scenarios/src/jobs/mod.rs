@@ -5,26 +5,28 @@ mod collectives;
 mod graph;
 mod progress;
 
-pub use collectives::{Collective, CollectiveError, Exchange};
-pub use graph::{Action, Dependency, Graph, GraphError, MAX_OPERATIONS, MAX_RANKS, Operation, WaitUntil};
-pub use progress::{Progress, Step};
+pub use collectives::{Collective, CollectiveError, CollectiveExchange};
+pub use graph::{
+    Dependency, GraphError, JobGraph, JobOperation, MAX_OPERATIONS, MAX_RANKS, OperationAction, WaitUntil,
+};
+pub use progress::{JobProgress, OperationStep};
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::{Endpoint, Transport};
+use crate::{Endpoint, TransportConfig};
 
 /// A job, such as the training of a model: iterations of one graph of operations, each after the previous one is
 /// over.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wayleave_scenarios::{Collective, Endpoint, Exchange, Job, JobError};
+/// use wayleave_scenarios::{Collective, Endpoint, CollectiveExchange, Job, JobError};
 /// use wayleave_topology::NodeId;
 /// use wayleave_units::{Bytes, Time};
 ///
 /// let data = Bytes::new(4_000_000);
-/// let ring = Exchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+/// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, chunks: 1, compute: Time::ZERO };
 /// let graph = Arc::new(ring.graph(4)?);
 /// let three: Vec<Endpoint> = (0..3).map(|host| NodeId(host).into()).collect();
 /// assert_eq!(Job::new(three, graph, 1), Err(JobError::Ranks { endpoints: 3, ranks: 4 }));
@@ -33,17 +35,17 @@ use crate::{Endpoint, Transport};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     ranks: Vec<Endpoint>,
-    graph: Arc<Graph>,
+    graph: Arc<JobGraph>,
     iterations: u32,
     /// Transport of its messages, if not the scenario's. Each message is a flow of its own.
-    pub transport: Option<Transport>,
+    pub transport: Option<TransportConfig>,
 }
 
 /// Error of a job.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobError {
     /// Not one endpoint for each rank.
-    #[error("{endpoints} endpoints for {ranks} ranks: one for each is expected")]
+    #[error("{endpoints} endpoints for {ranks} ranks: expected one for each")]
     Ranks {
         /// Number of endpoints.
         endpoints: usize,
@@ -51,7 +53,7 @@ pub enum JobError {
         ranks: u32,
     },
     /// It does nothing.
-    #[error("0 iterations: at least 1 is expected")]
+    #[error("0 iterations: expected at least 1")]
     NoIterations,
 }
 
@@ -60,7 +62,7 @@ impl Job {
     ///
     /// # Errors
     /// If there is not one endpoint for each rank, or nothing to do.
-    pub fn new(ranks: Vec<Endpoint>, graph: Arc<Graph>, iterations: u32) -> Result<Self, JobError> {
+    pub fn new(ranks: Vec<Endpoint>, graph: Arc<JobGraph>, iterations: u32) -> Result<Self, JobError> {
         if ranks.len() != graph.ranks() as usize {
             return Err(JobError::Ranks { endpoints: ranks.len(), ranks: graph.ranks() });
         }
@@ -76,7 +78,7 @@ impl Job {
     }
 
     /// Returns the graph of operations.
-    pub fn graph(&self) -> &Arc<Graph> {
+    pub fn graph(&self) -> &Arc<JobGraph> {
         &self.graph
     }
 
@@ -89,8 +91,8 @@ impl Job {
     pub fn pairs(&self) -> Vec<(Endpoint, Endpoint)> {
         let mut seen = HashSet::new();
         let pairs = self.graph.operations().iter().filter_map(|operation| match operation.action {
-            Action::Send { to, .. } => Some((self.ranks[operation.rank as usize], self.ranks[to as usize])),
-            Action::Receive { .. } | Action::Compute(_) => None,
+            OperationAction::Send { to, .. } => Some((self.ranks[operation.rank as usize], self.ranks[to as usize])),
+            OperationAction::Receive { .. } | OperationAction::Compute(_) => None,
         });
         pairs.filter(|pair| pair.0.host != pair.1.host && seen.insert(*pair)).collect()
     }

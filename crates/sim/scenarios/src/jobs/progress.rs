@@ -5,11 +5,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Action, Graph, WaitUntil};
+use super::{JobGraph, OperationAction, WaitUntil};
 
 /// Step for a driver. Numbers are indices into the list of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum OperationStep {
     /// This message leaves.
     Send(u32),
     /// This computation begins.
@@ -21,7 +21,7 @@ pub enum Step {
 /// It also computes the ideal time, in which operations wait only for their dependencies: the longest chain of
 /// operations, each with the minimum time from its driver. The unit is the driver's.
 #[derive(Clone, Debug)]
-pub struct Progress {
+pub struct JobProgress {
     /// Number of others that each operation still waits for.
     missing: Vec<u32>,
     /// Earliest possible start of each operation.
@@ -47,9 +47,9 @@ struct Mailbox {
     arrived: VecDeque<(u32, u64)>,
 }
 
-impl Progress {
+impl JobProgress {
     /// Nothing has begun.
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &JobGraph) -> Self {
         let missing = graph.waits_for().to_vec();
         let ready = (0..).zip(&missing).filter(|(_, missing)| **missing == 0).map(|(place, _)| place).collect();
         let count = missing.len();
@@ -68,15 +68,15 @@ impl Progress {
 
     /// Returns the next step that begins now, until there is none. Receives need no driver.
     #[allow(clippy::should_implement_trait, reason = "it needs the graph, which it does not own")]
-    pub fn next(&mut self, graph: &Graph) -> Option<Step> {
+    pub fn next(&mut self, graph: &JobGraph) -> Option<OperationStep> {
         if let Some(place) = self.resumed.pop_front() {
             self.release(graph, place, WaitUntil::Begun, self.earliest[place as usize]);
-            return Some(Step::Compute(place));
+            return Some(OperationStep::Compute(place));
         }
         loop {
             let place = self.ready.pop_front()?;
             let operation = graph.operations()[place as usize];
-            if let Action::Compute(_) = operation.action
+            if let OperationAction::Compute(_) = operation.action
                 && let Some(waiting) = self.busy.get_mut(&(operation.rank, operation.cpu))
             {
                 waiting.push_back(place);
@@ -84,19 +84,19 @@ impl Progress {
             }
             self.release(graph, place, WaitUntil::Begun, self.earliest[place as usize]);
             match operation.action {
-                Action::Send { .. } => return Some(Step::Send(place)),
-                Action::Compute(_) => {
+                OperationAction::Send { .. } => return Some(OperationStep::Send(place)),
+                OperationAction::Compute(_) => {
                     self.busy.insert((operation.rank, operation.cpu), VecDeque::new());
-                    return Some(Step::Compute(place));
+                    return Some(OperationStep::Compute(place));
                 }
-                Action::Receive { .. } => self.receive(graph, place),
+                OperationAction::Receive { .. } => self.receive(graph, place),
             }
         }
     }
 
     /// All of a message is at its receiver; alone it would have taken `ideal`.
-    pub fn delivered(&mut self, graph: &Graph, message: u32, ideal: u64) {
-        let Action::Send { to, .. } = graph.operations()[message as usize].action else { return };
+    pub fn delivered(&mut self, graph: &JobGraph, message: u32, ideal: u64) {
+        let OperationAction::Send { to, .. } = graph.operations()[message as usize].action else { return };
         let at = self.earliest[message as usize].saturating_add(ideal);
         let mailbox = &mut self.mailboxes[to as usize];
         match mailbox.posted.iter().position(|&receive| matches(graph, receive, message)) {
@@ -110,10 +110,10 @@ impl Progress {
     }
 
     /// A message is acknowledged, or a computation is over, which took `ideal` for itself.
-    pub fn ended(&mut self, graph: &Graph, place: u32, ideal: u64) {
+    pub fn ended(&mut self, graph: &JobGraph, place: u32, ideal: u64) {
         let operation = graph.operations()[place as usize];
         let at = self.earliest[place as usize].saturating_add(ideal);
-        if let Action::Compute(_) = operation.action {
+        if let OperationAction::Compute(_) = operation.action {
             let key = (operation.rank, operation.cpu);
             match self.busy.get_mut(&key).and_then(VecDeque::pop_front) {
                 None => drop(self.busy.remove(&key)),
@@ -151,7 +151,7 @@ impl Progress {
         self.mailboxes.iter().flat_map(|mailbox| &mailbox.arrived).map(|(message, _)| *message).min()
     }
 
-    fn receive(&mut self, graph: &Graph, receive: u32) {
+    fn receive(&mut self, graph: &JobGraph, receive: u32) {
         let rank = graph.operations()[receive as usize].rank;
         let mailbox = &mut self.mailboxes[rank as usize];
         match mailbox.arrived.iter().position(|&(message, _)| matches(graph, receive, message)) {
@@ -164,7 +164,7 @@ impl Progress {
         }
     }
 
-    fn finish(&mut self, graph: &Graph, place: u32, at: u64) {
+    fn finish(&mut self, graph: &JobGraph, place: u32, at: u64) {
         let at = at.max(self.earliest[place as usize]);
         self.is_over[place as usize] = true;
         self.left -= 1;
@@ -173,7 +173,7 @@ impl Progress {
     }
 
     /// An operation has begun or is over, at the earliest `at`: what waited for that alone is ready.
-    fn release(&mut self, graph: &Graph, place: u32, moment: WaitUntil, at: u64) {
+    fn release(&mut self, graph: &JobGraph, place: u32, moment: WaitUntil, at: u64) {
         for &(other, _) in graph.waiting_for(place).iter().filter(|(_, until)| *until == moment) {
             let other = other as usize;
             self.earliest[other] = self.earliest[other].max(at);
@@ -186,9 +186,11 @@ impl Progress {
 }
 
 /// Returns `true` if a receive matches a message.
-fn matches(graph: &Graph, receive: u32, message: u32) -> bool {
+fn matches(graph: &JobGraph, receive: u32, message: u32) -> bool {
     let [receive, message] = [receive, message].map(|place| graph.operations()[place as usize]);
-    let (Action::Receive { from, tag, .. }, Action::Send { tag: sent, .. }) = (receive.action, message.action) else {
+    let (OperationAction::Receive { from, tag, .. }, OperationAction::Send { tag: sent, .. }) =
+        (receive.action, message.action)
+    else {
         return false;
     };
     from.is_none_or(|from| from == message.rank) && tag.is_none_or(|tag| tag == sent)

@@ -18,7 +18,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_contracts::{Contract, Endpoints, LatencyContract};
-use wayleave_topology::{Classes, Network, NetworkError, NodeId, NodeKind, PortSpec, Residual, Route, SharedLink};
+use wayleave_topology::{
+    Classes, Network, NetworkError, NodeId, NodeKind, PortSpec, Route, SharedLink, StrictResidual,
+};
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use promises::{Competitor, Guaranteed, Maximum, Minimum, Weight};
@@ -57,7 +59,7 @@ pub struct Tenants {
     latency: Vec<LatencyTenant>,
     sharing: Vec<SharingTenant>,
     /// Per link.
-    links: Vec<(SharedLink, Residual)>,
+    links: Vec<(SharedLink, StrictResidual)>,
     /// Longest round trip without queues between two hosts of the network.
     round_trip: Time,
 }
@@ -84,7 +86,7 @@ impl Tenants {
     ///
     /// # Errors
     /// If the queues of the network are not divided among classes.
-    pub fn new(network: &Network, links: Vec<(SharedLink, Residual)>) -> Result<Self, TenantsError> {
+    pub fn new(network: &Network, links: Vec<(SharedLink, StrictResidual)>) -> Result<Self, TenantsError> {
         let classes = *network.classes().ok_or(TenantsError::NoClasses)?;
         // A host queues its classes in memory, below the queues of its port. Queues below those of the classes carry
         // nothing.

@@ -7,7 +7,10 @@ use wayleave_topology::{Class, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Competitor, LatencyTenant, SharingTenant, Tenants, is_pair, members};
-use crate::{Arrivals, Congestion, FlowEndpoints, PacketKind, Phase, Reliable, Schedule, Traffic, Transport, Workload};
+use crate::{
+    Congestion, FlowArrivals, FlowEndpoints, PacketKind, Reliable, Schedule, StartPhase, Traffic, TransportConfig,
+    Workload,
+};
 
 /// Least time for which hoses stay in one pattern.
 const PATTERN: Time = Time::from_millis(4);
@@ -56,7 +59,7 @@ pub struct OfContract {
     /// The queue of its class.
     pub queue: u8,
     /// Default transport of its flows.
-    pub transport: Transport,
+    pub transport: TransportConfig,
     /// Its hosts: the sender and the receiver, or the members.
     pub hosts: Vec<NodeId>,
     /// `true` if only the first may send, and only to the second.
@@ -159,19 +162,19 @@ impl Tenants {
     }
 
     /// Returns the queue of a contract's packets, and the transport of its flows.
-    pub fn carriage(&self, contract: &Contract) -> (u8, Transport) {
+    pub fn carriage(&self, contract: &Contract) -> (u8, TransportConfig) {
         let class = Self::class(contract);
         let transport = match class {
             Class::Guaranteed => {
                 let window = self.window();
-                Transport {
+                TransportConfig {
                     congestion: Congestion::fixed_window(window),
                     initial_window: window,
                     max_window: window,
-                    ..Transport::default()
+                    ..TransportConfig::default()
                 }
             }
-            _ => Transport { congestion: Congestion::dctcp(), ..Transport::default() },
+            _ => TransportConfig { congestion: Congestion::dctcp(), ..TransportConfig::default() },
         };
         (self.classes.queue_of(class), transport)
     }
@@ -223,7 +226,7 @@ impl Tenants {
     fn endless(&self, tenant: &SharingTenant, name: &str, pairs: Vec<(NodeId, NodeId)>) -> Traffic {
         let SharingTenant { contract, route, .. } = tenant;
         let (queue, transport) = self.carriage(contract);
-        let mut flows = Reliable::new(Arrivals::Once, None);
+        let mut flows = Reliable::new(FlowArrivals::Once, None);
         flows.transport = Some(transport);
         let mut traffic = Traffic::new(name, FlowEndpoints::Pairs(pairs), Workload::Flows(flows));
         (traffic.service, traffic.queue) = (Some(contract.name().to_owned()), Some(queue));
@@ -244,7 +247,7 @@ fn rounds(tenant: &LatencyTenant, bursts: Bursts, service: &str, duration: Time)
     let round = on.as_nanos().saturating_add(refill).div_ceil(step).saturating_mul(step);
     let frame = contract.max_frame.unwrap_or(FRAME).min(*burst);
     let at = |number: u64| {
-        let kind = PacketKind::TokenBucket { rate: *rate, burst: *burst, phase: Phase::Together };
+        let kind = PacketKind::TokenBucket { rate: *rate, burst: *burst, phase: StartPhase::Together };
         let ends = FlowEndpoints::Pairs(vec![(contract.from, contract.to)]);
         let mut traffic = Traffic::packets(&format!("{} {number}", contract.name), ends, kind, frame);
         (traffic.route, traffic.queue) = (Some(route.clone()), Some(0));

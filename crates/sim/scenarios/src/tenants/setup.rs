@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use wayleave_contracts::{
-    Bandwidth, BandwidthContract, Contract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, Service,
+    Bandwidth, BandwidthContract, Contract, Division, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec,
 };
 use wayleave_schemes::host::scc;
 use wayleave_schemes::host::ufab;
@@ -46,7 +46,7 @@ impl Tenants {
             .zip(&self.links)
             .map(|((_, link), (_, residual))| link.rate.saturating_sub(residual.rate))
             .collect();
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, silence: Some(SILENCE) });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, path_timeout: Some(SILENCE) });
         scenario.sharing = Some(self.share()?);
         Ok(())
     }
@@ -85,10 +85,10 @@ impl Tenants {
         // The first scheme handles traffic of no service, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
-            sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(self.ufab()), services: minima });
+            sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(self.ufab()), services: minima });
         }
         if !objectives.is_empty() {
-            sharing.also.push(SchemeOf { scheme: unlimited(), services: others });
+            sharing.other_schemes.push(SchemeOf { scheme: unlimited(), services: others });
         }
         Ok(sharing)
     }
@@ -98,29 +98,36 @@ impl Tenants {
     fn ufab(&self) -> ufab::Settings {
         let usual = ufab::Settings::beside_other_classes();
         let latest = self.minima().iter().map(|minimum| minimum.within).max().unwrap_or(Time::ZERO);
-        // Repeated changes come after `timeout` base round trips each, and the last may be as late as a minimum.
-        let tries = self.round_trip().as_nanos().saturating_mul(u64::from(usual.timeout) * TRIES);
+        // Repeated changes come after `probeTimeoutRtts` base round trips each, and the last may be as late as a minimum.
+        let tries = self.round_trip().as_nanos().saturating_mul(u64::from(usual.probe_timeout_rtts) * TRIES);
         let needed = tries.max(latest.as_nanos().saturating_mul(2)).min(MAX_REMEMBERED.as_nanos());
-        let remember = usual.remember.max(Time::from_nanos(needed));
+        let dedup_window = usual.dedup_window.max(Time::from_nanos(needed));
         // The filter has the same part of a bit for each probe, and the usual one is for a line of 100 Gbit/s.
         let fastest = self.network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
-        let times = u128::from(remember.as_nanos()) * u128::from(fastest.bits_per_second());
-        let usual_times = u128::from(usual.remember.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
-        let bytes = u128::from(usual.filter.get()) * times / usual_times.max(1);
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.filter.get(), MAX_FILTER.get());
-        let target_percent = self.classes.target;
-        ufab::Settings { surplus: ufab::Surplus::Weights, target_percent, remember, filter: Bytes::new(bytes), ..usual }
+        let times = u128::from(dedup_window.as_nanos()) * u128::from(fastest.bits_per_second());
+        let usual_times =
+            u128::from(usual.dedup_window.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
+        let bytes = u128::from(usual.bloom_filter_size.get()) * times / usual_times.max(1);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.bloom_filter_size.get(), MAX_FILTER.get());
+        let target_utilization_percent = self.classes.target;
+        ufab::Settings {
+            excess_sharing: ufab::ExcessSharing::Weights,
+            target_utilization_percent,
+            dedup_window,
+            bloom_filter_size: Bytes::new(bytes),
+            ..usual
+        }
     }
 
     /// A service of each contract, at its hosts, and one of all latency contracts.
-    fn services(&self) -> Vec<Service> {
+    fn services(&self) -> Vec<ServiceSpec> {
         // No packet may belong to two services; the simulator goes by names, not by ports.
         let filter = |number: usize| {
             let port = NonZeroU16::new(u16::try_from(number + 1).unwrap_or(u16::MAX));
             Some(Match { protocol: Some(Protocol::TCP), destination_port: port, ..Match::default() })
         };
         let latency =
-            Service { name: self.latency_service(), filter: filter(self.sharing.len()), ..Service::default() };
+            ServiceSpec { name: self.latency_service(), filter: filter(self.sharing.len()), ..ServiceSpec::default() };
         let divisor = divisor(self.sharing.iter().map(|tenant| &tenant.contract));
         let weight = |contract: &BandwidthContract| {
             u32::try_from(contract.weight_in_thousandths() / divisor).unwrap_or(u32::MAX).max(1)
@@ -141,13 +148,13 @@ impl Tenants {
                 }
                 _ => Bandwidth::default(),
             };
-            Service {
+            ServiceSpec {
                 name: contract.name().to_owned(),
                 filter: filter(number),
                 bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
                 endpoints: members(contract),
                 division,
-                ..Service::default()
+                ..ServiceSpec::default()
             }
         };
         self.sharing.iter().enumerate().map(of).chain([latency]).collect()

@@ -9,8 +9,8 @@ use super::limits::{MAX_TAGS, WIRE_OVERHEAD};
 use super::reach::Reachability;
 use super::{TrafficError, after};
 use crate::{
-    Arrivals, Endpoint, FlowEndpoints, FlowSpec, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError,
-    SendSchedule, Server, Sharing, Traffic, Transport, Workload,
+    Endpoint, FlowArrivals, FlowEndpoints, FlowSpec, OnOff, PacketKind, Reliable, Rpc, RpcServer, Scenario,
+    ScheduleError, SendSchedule, Sharing, Traffic, TransportConfig, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -61,13 +61,14 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reachabi
         }
         Workload::Flows(reliable) => {
             check_flows(reliable)?;
-            if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, FlowEndpoints::Random(..))) {
+            if matches!((&reliable.arrivals, &traffic.ends), (FlowArrivals::Uniform { .. }, FlowEndpoints::Random(..)))
+            {
                 return Err(TrafficError::RandomPairs);
             }
-            if let Arrivals::Rpc(rpc) = &reliable.arrivals {
+            if let FlowArrivals::Rpc(rpc) = &reliable.arrivals {
                 check_servers(rpc, &traffic.ends, scenario)?;
             }
-            if let Arrivals::After(follows) = &reliable.arrivals {
+            if let FlowArrivals::After(follows) = &reliable.arrivals {
                 after::check(traffic, follows, scenario)?;
             }
             check_segments(reliable.transport.as_ref(), traffic, scenario)
@@ -78,7 +79,7 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reachabi
 }
 
 /// Checks a transport.
-pub(super) fn check_transport(transport: &Transport) -> Result<(), TrafficError> {
+pub(super) fn check_transport(transport: &TransportConfig) -> Result<(), TrafficError> {
     let zero = |key, what| Err(TrafficError::Zero { key, what });
     if !(64..=65_535).contains(&transport.mtu.get()) {
         return Err(TrafficError::Mtu(transport.mtu));
@@ -219,7 +220,7 @@ fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reachabilit
     }
     if reach.is_answered && !reach.joins(to, from) {
         let (from, to) = names();
-        return Err(TrafficError::NoWayBack { from, to });
+        return Err(TrafficError::NoReturnPath { from, to });
     }
     Ok(())
 }
@@ -314,18 +315,24 @@ fn check_packets(kind: &PacketKind, frame: Bytes) -> Result<(), TrafficError> {
 fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
     let zero = |key, what| Err(TrafficError::Zero { key, what });
     match &reliable.sizes {
-        None if !matches!(reliable.arrivals, Arrivals::Once | Arrivals::After(_)) => return Err(TrafficError::Endless),
+        None if !matches!(reliable.arrivals, FlowArrivals::Once | FlowArrivals::After(_)) => {
+            return Err(TrafficError::Endless);
+        }
         None => {}
         Some(sizes) => sizes.validate().map_err(|error| TrafficError::Sizes { key: "sizes", error })?,
     }
     if let Some(deadline) = &reliable.deadline {
         deadline.validate().map_err(TrafficError::Deadline)?;
     }
-    match reliable.offer {
-        Some(_) if matches!(reliable.arrivals, Arrivals::Rpc(_)) => return Err(TrafficError::OfferOfRequests),
-        Some(SendSchedule::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
-        Some(SendSchedule::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
-        Some(SendSchedule::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
+    match reliable.send_schedule {
+        Some(_) if matches!(reliable.arrivals, FlowArrivals::Rpc(_)) => {
+            return Err(TrafficError::SendScheduleOfRequests);
+        }
+        Some(SendSchedule::Rate(Rate::ZERO)) => return zero("sendSchedule", "the rate"),
+        Some(SendSchedule::Writes { bytes: Bytes::ZERO, .. }) => return zero("sendSchedule", "a write"),
+        Some(SendSchedule::Writes { every: Time::ZERO, .. }) => {
+            return zero("sendSchedule", "the time between two writes");
+        }
         Some(_) | None => {}
     }
     let within = |key, value: f64, most: f64| {
@@ -333,29 +340,31 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         if accepted { Ok(()) } else { Err(TrafficError::Arrivals { key, value, most }) }
     };
     match &reliable.arrivals {
-        Arrivals::Once => Ok(()),
-        Arrivals::Load(load) => within("load", *load, MAX_LOAD),
-        Arrivals::PerSecond(rate) => within("perSecond", *rate, MAX_ARRIVALS),
-        Arrivals::Every(Time::ZERO) => zero("every", "the time between two flows"),
-        Arrivals::Periodic(Time::ZERO) => zero("periodic", "the time between two flows"),
-        Arrivals::Every(_) | Arrivals::Periodic(_) | Arrivals::After(_) => Ok(()),
-        Arrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
-        Arrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
-        Arrivals::Uniform { .. } => Ok(()),
-        Arrivals::Rpc(rpc) if rpc.outstanding == 0 => zero("rpc", "the number of requests that are outstanding"),
-        Arrivals::Rpc(rpc) if rpc.chain == 0 => zero("rpc", "the number of steps"),
-        Arrivals::Rpc(rpc) if rpc.fan_out == 0 => zero("rpc", "the number of requests in a step"),
-        Arrivals::Rpc(rpc) => rpc.answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
+        FlowArrivals::Once => Ok(()),
+        FlowArrivals::Load(load) => within("load", *load, MAX_LOAD),
+        FlowArrivals::PerSecond(rate) => within("perSecond", *rate, MAX_ARRIVALS),
+        FlowArrivals::Every(Time::ZERO) => zero("every", "the time between two flows"),
+        FlowArrivals::Periodic(Time::ZERO) => zero("periodic", "the time between two flows"),
+        FlowArrivals::Every(_) | FlowArrivals::Periodic(_) | FlowArrivals::After(_) => Ok(()),
+        FlowArrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
+        FlowArrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
+        FlowArrivals::Uniform { .. } => Ok(()),
+        FlowArrivals::Rpc(rpc) if rpc.outstanding == 0 => zero("rpc", "the number of requests that are outstanding"),
+        FlowArrivals::Rpc(rpc) if rpc.chain == 0 => zero("rpc", "the number of steps"),
+        FlowArrivals::Rpc(rpc) if rpc.fan_out == 0 => zero("rpc", "the number of requests in a step"),
+        FlowArrivals::Rpc(rpc) => rpc.answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
     }
 }
 
 /// Checks the servers of requests: a fixed server answers one, and drawn servers must be enough.
 fn check_servers(rpc: &Rpc, ends: &FlowEndpoints<Endpoint>, scenario: &Scenario) -> Result<(), TrafficError> {
     match (rpc.server, ends) {
-        (Server::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
-        (Server::Kept, _) => Ok(()),
-        (Server::Drawn, FlowEndpoints::Pairs(_) | FlowEndpoints::Permutation(_)) => Err(TrafficError::ServersOfPairs),
-        (Server::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
+        (RpcServer::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
+        (RpcServer::Kept, _) => Ok(()),
+        (RpcServer::Drawn, FlowEndpoints::Pairs(_) | FlowEndpoints::Permutation(_)) => {
+            Err(TrafficError::ServersOfPairs)
+        }
+        (RpcServer::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
             let mut at: HashMap<NodeId, usize> = HashMap::new();
             to.iter().for_each(|server| *at.entry(server.host).or_default() += 1);
             let others = |client: &Endpoint| to.len() - at.get(&client.host).copied().unwrap_or(0);
@@ -372,7 +381,7 @@ fn check_servers(rpc: &Rpc, ends: &FlowEndpoints<Endpoint>, scenario: &Scenario)
 }
 
 /// The transport of a traffic, or the scenario's: its full packets have to fit the links of the hosts.
-fn check_segments(own: Option<&Transport>, traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficError> {
+fn check_segments(own: Option<&TransportConfig>, traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficError> {
     if let Some(own) = own {
         check_transport(own).map_err(|error| match error {
             TrafficError::Zero { what, .. } => TrafficError::Zero { key: "transport", what },

@@ -1,7 +1,7 @@
 //! Flows and packets pass the stack of their host, or wait there until it lets them go.
 
-use wayleave_scheme_api::{Entry, LocalFlow, PathIndex, TunnelPacket};
-use wayleave_stack::{AdmitOutcome, ClassStep, PairBacklog, Step as StackStep};
+use wayleave_scheme_api::{LocalFlow, PathIndex, TunnelEntry, TunnelPacket};
+use wayleave_stack::{AdmitOutcome, ClassStep, PairBacklog, PairStep as StackStep};
 
 use super::Engine;
 use crate::clock::Instant;
@@ -10,7 +10,7 @@ use crate::flows::{FlowSlot, FlowState};
 use crate::hosts::{HostId, HostWaitQueue, NO_PAIR, PairSlot, SendQuery, WaitReason};
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::recorder;
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 
 /// Result of one step of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Engine {
 
     /// A packet comes to the interface of its host.
     fn put_out(&mut self, first: Step, id: PacketId, now: Instant) {
-        self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+        self.fabric.note(PacketEvent::Sent, (first.link(), first.queue()), id, now);
         if self.enter_interface(first, id, now) {
             return;
         }
@@ -241,7 +241,7 @@ impl Engine {
         let had_turn = self.hosts.has_tunnel(slot);
         self.copy_packet(slot, first, id, now);
         if had_turn {
-            self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+            self.fabric.note(PacketEvent::Sent, (first.link(), first.queue()), id, now);
             self.send_in_turn(first, id, now);
         } else {
             self.put_out(first, id, now);
@@ -259,7 +259,7 @@ impl Engine {
             // Telemetry and the window's count belong to the first copy.
             copy.extra.set_telemetry(0);
             if copy.kind == Kind::Data {
-                self.flows[copy.flow].on_the_way += 1;
+                self.flows[copy.flow].in_transit += 1;
             }
             let copy = self.fabric.insert(copy);
             let own = self.hosts.take_path(slot, copy, path, &self.flows, &mut self.fabric);
@@ -320,7 +320,7 @@ impl Engine {
             };
             let forward = state.forward;
             let Some(entry) = self.hosts.ask_tunnel(slot, flow, packet, now) else { return };
-            if entry == Entry::HeldBack {
+            if entry == TunnelEntry::HeldBack {
                 self.flows[flow].state = FlowState::Blocked;
                 break;
             }
@@ -348,7 +348,7 @@ impl Engine {
     fn enter_tunnel(
         &mut self,
         slot: PairSlot,
-        entry: Entry,
+        entry: TunnelEntry,
         packet: TunnelPacket,
         what: (PacketId, Step),
         now: Instant,

@@ -8,7 +8,7 @@ use crate::fabric::{DropCause, Dropped, LinkArrival, Step};
 use crate::flows::{self, FlowSlot, FlowState};
 use crate::hosts::NO_PAIR;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 use crate::transport::SegmentReply;
 
 impl Engine {
@@ -35,7 +35,7 @@ impl Engine {
     /// A packet reaches its host.
     #[inline]
     pub(super) fn at_host(&mut self, link: u32, id: PacketId, now: Instant) {
-        self.fabric.note(Event::Delivered, (link, 0), id, now);
+        self.fabric.note(PacketEvent::Delivered, (link, 0), id, now);
         let packet = self.fabric.packet(id);
         let number = packet.flow;
         match packet.kind {
@@ -162,7 +162,7 @@ impl Engine {
     fn on_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let packet = self.fabric.packet(id);
         let flow = &mut self.flows[slot];
-        flow.on_the_way -= 1;
+        flow.in_transit -= 1;
         self.stats.acknowledged(flow.purpose.traffic, packet.sent, now);
         if flow.pair != NO_PAIR {
             self.on_pair_acknowledgement(id, slot, now);
@@ -250,7 +250,7 @@ impl Engine {
             Kind::Data | Kind::Ack => {
                 let flow = &mut self.flows[packet.flow];
                 // If another part sends for the flow, its packets are not counted here.
-                flow.on_the_way = flow.on_the_way.wrapping_sub(1);
+                flow.in_transit = flow.in_transit.wrapping_sub(1);
                 self.stats.dropped(flow.stat, &packet);
                 self.leave_if_over(packet.flow);
             }

@@ -1,18 +1,18 @@
 //! Events of processes: packets of sources leave, flows and requests begin and end, links fail.
 
-use wayleave_scenarios::{Change, Element, Outage};
+use wayleave_scenarios::{Element, ElementChange, Outage};
 use wayleave_scheme_api::Path;
 
 use super::Engine;
 use crate::clock::{self, Instant};
-use crate::copies::CopyWay;
+use crate::copies::CopyPath;
 use crate::fabric::Health;
 use crate::flows::{FlowSlot, FlowState, Purpose, RpcStep, Start};
 use crate::hosts::NO_PAIR;
 use crate::packet::{Kind, Packet};
 use crate::processes::{Emission, JobAction, Opening, ProcessAction, Wakeup};
 use crate::rpc::AfterReply;
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 
 impl Engine {
     /// A process acts, if it is due.
@@ -70,7 +70,7 @@ impl Engine {
             self.gate_packet(packet.flow, first, id, now);
             return;
         }
-        self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+        self.fabric.note(PacketEvent::Sent, (first.link(), first.queue()), id, now);
         self.depart(first, id, now);
         if let Some(set) = copies {
             self.duplicate(set, packet, now);
@@ -81,11 +81,11 @@ impl Engine {
     fn duplicate(&mut self, set: u32, packet: Packet, now: Instant) {
         self.stats.sent(self.copies.whole(set), &packet);
         for at in 0..self.copies.paths(set).len() {
-            let CopyWay { first, route, flow } = self.copies.paths(set)[at];
+            let CopyPath { first, route, flow } = self.copies.paths(set)[at];
             let copy = Packet { flow, route, ..packet };
             self.stats.sent(flow, &copy);
             let id = self.fabric.insert(copy);
-            self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+            self.fabric.note(PacketEvent::Sent, (first.link(), first.queue()), id, now);
             self.depart(first, id, now);
         }
     }
@@ -256,19 +256,19 @@ impl Engine {
         let mut is_known = false;
         for link in links {
             let health = match outage.change {
-                Change::Works => {
+                ElementChange::Works => {
                     if self.fabric.repair(link.0) {
                         is_known = true;
                         self.fabric.set_link(link, true);
                     }
                     continue;
                 }
-                Change::Fails => {
+                ElementChange::Fails => {
                     is_known = true;
                     self.fabric.set_link(link, false);
                     Health::Down
                 }
-                Change::FailsSilently => Health::SilentlyDown,
+                ElementChange::FailsSilently => Health::SilentlyDown,
             };
             // Packets on the link or queued for it are lost.
             for dropped in self.fabric.fail(link.0, health, now) {

@@ -9,7 +9,7 @@ use crate::hosts::NO_PAIR;
 use crate::interfaces::Item;
 use crate::link::Port;
 use crate::packet::{Flags, PacketId};
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 
 impl Engine {
     /// A flow sends what it may, or waits for its turn.
@@ -86,7 +86,7 @@ impl Engine {
             }
             self.copy_packet(pair, first, id, now);
         }
-        let event = if is_again { Event::Retransmitted } else { Event::Sent };
+        let event = if is_again { PacketEvent::Retransmitted } else { PacketEvent::Sent };
         self.fabric.note(event, (first.link(), first.queue()), id, now);
         self.enter(first, id, now);
         true

@@ -7,7 +7,7 @@ use crate::link::Port;
 use crate::packet::PacketId;
 use crate::port::ForwardedQuery;
 use crate::recorder;
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 
 impl NetworkState {
     /// Fails a link; `to` is its new state, known or silent. Returns the packets on the link or queued for it, which
@@ -48,7 +48,7 @@ impl NetworkState {
             }
         }
         for &id in &gone {
-            self.note(Event::Lost, (link, 0), id, now);
+            self.note(PacketEvent::Lost, (link, 0), id, now);
         }
         let cause = if is_silent { DropCause::Silent } else { DropCause::LostOnLink };
         if is_silent {
@@ -80,7 +80,7 @@ impl NetworkState {
         if cause == DropCause::Silent {
             // No counter of the port shows it.
             health.lost_silently += 1;
-            self.note(Event::Lost, (link, queue), id, now);
+            self.note(PacketEvent::Lost, (link, queue), id, now);
         } else {
             self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
             self.note(recorder::FULL, (link, queue), id, now);

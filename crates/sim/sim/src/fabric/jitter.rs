@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use rand::rngs::ChaCha8Rng;
-use wayleave_scenarios::{JitterDistribution, Order};
+use wayleave_scenarios::{JitterDistribution, PacketOrder};
 
 use super::step::Step;
 use crate::clock::Instant;
@@ -22,7 +22,7 @@ pub(crate) struct Jitter {
     /// The actor of the first stage; links without packets, whose numbers only the event queue needs.
     first_actor: Actor,
     draw: JitterDistribution,
-    order: Order,
+    order: PacketOrder,
     /// With [`Draw::Against`]: the flows of that traffic.
     against: Vec<u32>,
     rng: ChaCha8Rng,
@@ -63,7 +63,7 @@ impl Jitter {
         of_host_link: Vec<Option<u32>>,
         most: Vec<Instant>,
         actor: Actor,
-        how: (JitterDistribution, Order),
+        how: (JitterDistribution, PacketOrder),
         seed: u64,
     ) -> Self {
         // Any purpose that no traffic has: those count from 0.
@@ -95,13 +95,13 @@ impl Jitter {
                 JitterDistribution::Uniform => random::uniform(&mut self.rng, stage.most + 1),
                 JitterDistribution::Against { .. } => stage.against(is_delayed, now),
             };
-        if self.order == Order::Kept {
+        if self.order == PacketOrder::Kept {
             let last = stage.last.entry(step).or_default();
             at = at.max(*last);
             *last = at;
         }
         stage.count += 1;
-        let is_last = is_delayed && self.order == Order::Free;
+        let is_last = is_delayed && self.order == PacketOrder::Free;
         let queue = Reverse(step.queue());
         stage.held.push(Reverse(Held { at, is_last, queue, number: stage.count, id, step: step.bits() }));
         (at, self.first_actor + number)

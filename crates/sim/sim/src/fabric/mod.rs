@@ -57,7 +57,7 @@ use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
 use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
-use crate::trace::Event;
+use crate::trace::PacketEvent;
 
 pub(crate) use cut::Cut;
 pub(crate) use fast_forward::LinkCounts;
@@ -172,7 +172,7 @@ pub(crate) enum LinkArrival {
     AtHost(PacketId),
     /// A packet at a switch that takes a time for it ([`Fabric::pass_on_later`]).
     Delayed(Target, PacketId),
-    /// No packet: the event stands for one that is released ([`Fabric::release`]), or is out of date.
+    /// No packet: the event represents one that is released ([`Fabric::release`]), or is out of date.
     Nothing,
 }
 
@@ -325,11 +325,11 @@ impl NetworkState {
         let state = &self.links[link as usize];
         let (departs, is_away) = (state.free_at, state.leaves_part());
         if is_marked {
-            self.note(Event::Marked, (link, 0), id, now);
+            self.note(PacketEvent::Marked, (link, 0), id, now);
         }
-        self.note(Event::Enqueued, (link, 0), id, now);
+        self.note(PacketEvent::Enqueued, (link, 0), id, now);
         self.level(link, size, before, now);
-        self.note(Event::Departed, (link, 0), id, departs);
+        self.note(PacketEvent::Departed, (link, 0), id, departs);
         if is_away {
             self.hand_over(link, now);
         }
@@ -382,14 +382,14 @@ impl NetworkState {
 
     /// For the trace, if there is one.
     #[inline]
-    pub(crate) fn note(&mut self, event: Event, place: (u32, u8), id: PacketId, at: Instant) {
+    pub(crate) fn note(&mut self, event: PacketEvent, place: (u32, u8), id: PacketId, at: Instant) {
         if self.recorder.is_some() {
             self.record(event, place, id, at);
         }
     }
 
     #[cold]
-    fn record(&mut self, event: Event, place: (u32, u8), id: PacketId, at: Instant) {
+    fn record(&mut self, event: PacketEvent, place: (u32, u8), id: PacketId, at: Instant) {
         let packet = self.arena.get(id);
         let mut tags = 0;
         if packet.flags.has(Flags::TAGGED) {

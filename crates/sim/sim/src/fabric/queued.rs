@@ -13,7 +13,7 @@ use crate::clock::{self, Instant};
 use crate::link::Port;
 use crate::packet::{Flags, NO_PACKET, Packet, PacketId};
 use crate::port::{ForwardedQuery, SelectionTime};
-use crate::trace::{DropReason, Event};
+use crate::trace::{DropReason, PacketEvent};
 
 impl NetworkState {
     /// A packet comes to a port that holds its packets. Returns the packet that was dropped, this one or another, if one was.
@@ -91,7 +91,7 @@ impl NetworkState {
             }
         }
         if self.is_watched {
-            self.note(Event::Enqueued, (link, queue), id, now);
+            self.note(PacketEvent::Enqueued, (link, queue), id, now);
             self.level(link, size, free_at, now);
         }
     }
@@ -116,7 +116,7 @@ impl NetworkState {
             pool.used = pool.used.saturating_sub(u64::from(self.arena.get(worst).size));
         }
         self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
-        self.note(Event::Dropped(DropReason::PushedOut), (link, queue), worst, now);
+        self.note(PacketEvent::Dropped(DropReason::PushedOut), (link, queue), worst, now);
         Some(worst)
     }
 
@@ -235,7 +235,7 @@ impl NetworkState {
     fn send_specially(&mut self, link: u32, queue: u8, id: PacketId, now: Instant) {
         let state = &self.links[link as usize];
         let (departs, is_away) = (state.free_at, state.leaves_part());
-        self.note(Event::Departed, (link, queue), id, departs);
+        self.note(PacketEvent::Departed, (link, queue), id, departs);
         if is_away {
             self.hand_over(link, now);
         }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, FlowSizes, Outage, PacketKind,
-    Scenario, Traffic, Workload,
+    Buffering, Congestion, Discipline, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes, Outage,
+    PacketKind, Scenario, Traffic, Workload,
 };
 use wayleave_scheme_api::{IntHop, Mark, ProbeAt, QueueState, Switch};
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -69,7 +69,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
     scenario.transport.congestion = Congestion::fixed_window(20);
     for (queue, every) in [(0, 3), (1, 2)] {
         let (ends, size) = (FlowEndpoints::Pairs(vec![(from, to)]), FlowSizes::Fixed(Bytes::new(2_000)));
-        let arrivals = Arrivals::Every(Time::from_micros(every));
+        let arrivals = FlowArrivals::Every(Time::from_micros(every));
         let mut traffic = Traffic::flows(&format!("q{queue}"), ends, arrivals, size);
         traffic.queue = Some(queue);
         scenario.traffic.push(traffic);
@@ -81,7 +81,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
 /// Catches counters of the port instead of the queue, and counters that the end of the warm-up resets. The role's own
 /// entries reach the packet, and its marks do not reach transports that understand none.
 #[test]
-fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
+fn records_cover_the_queue_of_the_packet_since_the_start_of_the_run() {
     let scenario = two_queues(Discipline::StrictPriority);
     let to = scenario.network.find_link("s1->h2").unwrap();
     let counters = Arc::new(Mutex::new(<[Counter; 2]>::default()));
@@ -106,7 +106,7 @@ fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
 /// A first-come-first-served port with a role from outside holds its packets, and sends all of them in the same order at
 /// the same time as without.
 #[test]
-fn a_role_from_outside_changes_no_time_of_a_fifo_port() {
+fn an_external_role_changes_no_time_of_a_fifo_port() {
     let mut scenario = two_queues(Discipline::Fifo);
     scenario.switches.telemetry = false;
     let counters = Arc::new(Mutex::new(<[Counter; 2]>::default()));
@@ -125,7 +125,7 @@ fn a_role_from_outside_changes_no_time_of_a_fifo_port() {
 
 /// Looking ahead, and another event queue, change no result: flows and sources, ports of every order, a failure.
 #[test]
-fn a_large_network_does_the_same_as_a_small_one() {
+fn a_large_network_behaves_like_a_small_one() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority, Discipline::SmallestRemainingFirst] {
         let port = PortSpec::uniform(2, Bytes::new(60_000));
         let cabling = Cabling { switch_port: port.clone(), host_port: port, ..Cabling::default() };
@@ -135,14 +135,14 @@ fn a_large_network_does_the_same_as_a_small_one() {
         scenario.warmup = Time::from_millis(1);
         scenario.switches.discipline = discipline.clone();
         let ends = FlowEndpoints::Permutation(hosts.clone());
-        let (every, size) = (Arrivals::Every(Time::from_micros(70)), FlowSizes::Fixed(Bytes::new(150_000)));
+        let (every, size) = (FlowArrivals::Every(Time::from_micros(70)), FlowSizes::Fixed(Bytes::new(150_000)));
         scenario.traffic.push(Traffic::flows("flows", ends, every, size));
         let rate = Rate::from_mbit(700);
         let kind = PacketKind::Poisson { rate };
         let packets = Workload::Packets { kind, frame: Bytes::new(500) };
         scenario.traffic.push(Traffic { name: "packets".to_owned(), workload: packets, ..scenario.traffic[0].clone() });
         let link = network.find_link("pod1-edge1->pod1-agg1").unwrap();
-        for (at, change) in [(1_200, Change::Fails), (1_900, Change::Works)] {
+        for (at, change) in [(1_200, ElementChange::Fails), (1_900, ElementChange::Works)] {
             scenario.outages.push(Outage { at: Time::from_micros(at), what: Element::Link(link), change });
         }
         scenario.validate().unwrap();

@@ -4,7 +4,7 @@
 //! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
 
 use wayleave_scheme_api::{Arrivals, ClassId, Departure, HostInput, IntHop, LocalFlow, Path, PathIndex, PathReport};
-use wayleave_stack::{ClassStep, Flows as StackFlows, PairBacklog};
+use wayleave_stack::{ClassStep, FlowQueries as StackFlows, PairBacklog};
 use wayleave_units::Bytes;
 
 use super::slot::{HostId, NO_PAIR, PairSlot};

@@ -7,7 +7,7 @@ use wayleave_contracts::{ContentionPoint, Direction};
 use wayleave_scenarios::{HostSchemeConfig, Scenario, Sharing};
 use wayleave_scheme_api::{CustomPath, CustomTunnel, PairSpec};
 use wayleave_schemes::brokers::{BrokerNetwork, BrokerSetup, BrokerSpec, BrokerSpecs};
-use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_schemes::host::static_limits::{self, StaticLimits};
 use wayleave_schemes::hosts::{AnyBroker, AnyHost, HostSetup, TunnelSetup};
 use wayleave_schemes::services::{Policies, Services};
@@ -88,7 +88,7 @@ pub(super) fn host(
 ) -> AnyHost {
     match &scheme.kind {
         HostSchemeConfig::Custom(_) => {
-            let Line { transmit, receive } = line(scenario, sharing, left, node);
+            let LineParams { transmit, receive } = line(scenario, sharing, left, node);
             let network = &scenario.network;
             let place = HostPlace { network, node, transmit, receive, first_broker: brokers.first };
             match &scheme.custom {
@@ -124,12 +124,12 @@ fn unlimited() -> AnyHost {
 
 /// Returns the rates of a machine's links for a scheme, at most the policy's peak: the whole rate of a link that is
 /// not in `left`.
-pub(super) fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> Line {
+pub(super) fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> LineParams {
     let rate = |direction| {
         let capacity = capacity(&scenario.network, ContentionPoint::Machine(node), direction, left, |_| true);
         sharing.machine.peak().filter(|_| sharing.applies_to(node)).map_or(capacity, |peak| peak.min(capacity))
     };
-    Line { transmit: rate(Direction::Transmit), receive: rate(Direction::Receive) }
+    LineParams { transmit: rate(Direction::Transmit), receive: rate(Direction::Receive) }
 }
 
 /// The hosts at the same switch.

@@ -8,7 +8,7 @@ use wayleave_scenarios::{HostSchemeConfig, Routing, Scenario, Sharing, StaticLim
 use wayleave_scheme_api::{ClassId, Host, HostInput, Outgoing, Share};
 use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::duplicates::Filter;
-use wayleave_schemes::host::eyeq::Line;
+use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_schemes::hosts::{AnyHost, AnyMessage, AnyTimer};
 use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
@@ -88,7 +88,7 @@ pub(crate) struct Hosts {
 #[derive(Debug)]
 pub(super) struct HostState {
     pub(super) node: NodeId,
-    pub(super) line: Line,
+    pub(super) line: LineParams,
     /// One for each scheme.
     pub(super) roles: Vec<AnyHost>,
     pub(super) stack: Stack,
@@ -209,7 +209,7 @@ impl Hosts {
     pub(super) fn notify_terms(&mut self, host: HostId, now: Instant) {
         let policy = &self.sharing.machine;
         let [transmit, receive] = Direction::ALL.map(|direction| policy.terms(direction, None));
-        let share = |place: Option<usize>, terms: &[wayleave_sharing::Terms]| {
+        let share = |place: Option<usize>, terms: &[wayleave_sharing::ServiceTerms]| {
             place.map_or(Share::BEST_EFFORT, |place| {
                 let terms = terms[place];
                 Share { min: terms.min, max: terms.max, weight: terms.weight.get() }

@@ -1,6 +1,6 @@
 //! Tunnels: segments enter them as soon as their transports send, and leave when the pair's limiter lets them.
 
-use wayleave_scheme_api::{CongestionSignal, Entry, FlowStart, HostInput, LocalFlow, TunnelAck, TunnelPacket};
+use wayleave_scheme_api::{CongestionSignal, FlowStart, HostInput, LocalFlow, TunnelAck, TunnelEntry, TunnelPacket};
 
 use super::slot::PairSlot;
 use super::state::Hosts;
@@ -25,20 +25,25 @@ impl Hosts {
         flow: FlowSlot,
         packet: TunnelPacket,
         now: Instant,
-    ) -> Option<Entry> {
+    ) -> Option<TunnelEntry> {
         let (stack, pair) = self.stack(slot)?;
         let entry = stack.tunnel_mut(pair)?.ask(now, packet);
-        if entry == Entry::HeldBack {
+        if entry == TunnelEntry::HeldBack {
             stack.hold_back(pair, flow);
         }
         Some(entry)
     }
 
     /// Returns a tunnel's decision on the packet of a source. A source cannot be held back: such packets are dropped.
-    pub(crate) fn ask_tunnel_of_source(&mut self, slot: PairSlot, packet: TunnelPacket, now: Instant) -> Option<Entry> {
+    pub(crate) fn ask_tunnel_of_source(
+        &mut self,
+        slot: PairSlot,
+        packet: TunnelPacket,
+        now: Instant,
+    ) -> Option<TunnelEntry> {
         let (stack, pair) = self.stack(slot)?;
         match stack.tunnel_mut(pair)?.ask(now, packet) {
-            Entry::HeldBack => Some(Entry::Dropped),
+            TunnelEntry::HeldBack => Some(TunnelEntry::Dropped),
             entry => Some(entry),
         }
     }
@@ -47,7 +52,7 @@ impl Hosts {
     pub(crate) fn enter_tunnel(
         &mut self,
         slot: PairSlot,
-        entry: Entry,
+        entry: TunnelEntry,
         packet: TunnelPacket,
         what: (PacketId, Step),
         (fabric, now): (&mut NetworkState, Instant),
@@ -55,13 +60,13 @@ impl Hosts {
         let Some((stack, pair)) = self.stack(slot) else { return false };
         let Some(tunnel) = stack.tunnel_mut(pair) else { return false };
         match entry {
-            Entry::Queued => {
+            TunnelEntry::Queued => {
                 if tunnel.put(now, packet, what) {
                     self.on_first_slot(slot, fabric, now);
                 }
                 false
             }
-            Entry::Dropped | Entry::HeldBack => {
+            TunnelEntry::Dropped | TunnelEntry::HeldBack => {
                 tunnel.drop(packet);
                 true
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, Jitter, PacketKind, Scenario, Traffic, Workload};
+use wayleave_scenarios::{Endpoint, FlowArrivals, FlowEndpoints, Jitter, PacketKind, Scenario, Traffic, Workload};
 use wayleave_units::Time;
 
 use crate::fabric::Cut;
@@ -127,7 +127,7 @@ fn of_traffic(all: &[Traffic]) -> Option<Obstacle> {
                     Some(TrafficObstacle::Random)
                 }
             },
-            Workload::Flows(flows) if flows.arrivals != Arrivals::Once => Some(TrafficObstacle::Begins),
+            Workload::Flows(flows) if flows.arrivals != FlowArrivals::Once => Some(TrafficObstacle::Begins),
             Workload::Flows(_) if !is_counted_apart(&traffic.ends) => Some(TrafficObstacle::CountedTogether),
             Workload::Flows(flows) => (flows.sizes.is_some() && !is_together).then_some(TrafficObstacle::Ends),
             Workload::Listed { .. } | Workload::Job(_) => Some(TrafficObstacle::Begins),

@@ -7,8 +7,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, FlowEndpoints, FlowSizes, Pacing, PacketKind, Phase,
-    PortBehaviour, Red, Reliable, Routing, Scenario, Schedule, Traffic, Transport, Workload,
+    Buffering, Congestion, Discipline, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, Pacing, PacketKind, PortBehaviour,
+    Red, Reliable, Routing, Scenario, Schedule, StartPhase, Traffic, TransportConfig, Workload,
 };
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
@@ -83,14 +83,14 @@ impl Maker {
     fn traffic(&mut self, number: usize, hosts: &[NodeId], queues: usize, start: Time) -> Traffic {
         let rate = Rate::from_mbit(self.of(&[200, 900, 2_500]));
         let burst = Bytes::new(20_000);
-        let phase = self.of(&[Phase::Together, Phase::Colliding, Phase::Random]);
+        let phase = self.of(&[StartPhase::Together, StartPhase::Colliding, StartPhase::Random]);
         let kinds = [PacketKind::TokenBucket { rate, burst, phase }, PacketKind::ConstantRate { rate }];
         let sizes = [None, Some(FlowSizes::Uniform(Bytes::new(1), Bytes::new(40_000)))];
         let is_source = self.rng.random_bool(0.35);
         let workload = if is_source {
             Workload::Packets { kind: self.of(&kinds), frame: Bytes::new(self.rng.random_range(64..=1_538)) }
         } else {
-            Workload::Flows(Reliable::new(Arrivals::Once, self.of(&sizes)))
+            Workload::Flows(Reliable::new(FlowArrivals::Once, self.of(&sizes)))
         };
         let mut traffic = Traffic::new(&format!("traffic {number}"), self.ends(hosts), workload);
         traffic.queue = Some(self.rng.random_range(0..queues) as u8);
@@ -113,11 +113,11 @@ impl Maker {
         scenario.hosts.buffering = Buffering::Unlimited;
         scenario.routing = self.of(&[Routing::ecmp(), Routing::spraying()]);
         let kinds = [Congestion::fixed_window(7), Congestion::newreno(), Congestion::cubic(), Congestion::dctcp()];
-        scenario.transport = Transport {
+        scenario.transport = TransportConfig {
             congestion: self.of(&kinds),
             min_timeout: Time::from_micros(self.of(&[60, 1_000])),
             pacing: self.of(&[Pacing::Off, Pacing::Window]),
-            ..Transport::default()
+            ..TransportConfig::default()
         };
         let start = Time::from_micros(self.of(&[0, 0, 15]));
         let count = self.rng.random_range(1..4);
@@ -135,7 +135,7 @@ fn found(scenario: &Scenario, seed: u64, threads: usize) -> String {
 }
 
 #[test]
-fn the_outcome_is_the_same_on_any_number_of_threads() {
+fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let (mut hops, mut drops, mut completed) = (0, 0, 0);
     for case in 0..40 {
         let mut maker = Maker { rng: ChaCha8Rng::seed_from_u64(case) };
@@ -159,7 +159,7 @@ fn the_outcome_is_the_same_on_any_number_of_threads() {
 
 /// A network of 1,500 links, whose events are in calendars.
 #[test]
-fn a_large_network_has_the_same_outcome_on_any_number_of_threads() {
+fn the_outcome_of_a_large_network_does_not_depend_on_the_number_of_threads() {
     let mut scenario = fat_tree(10);
     scenario.duration = Time::from_micros(100);
     let one = found(&scenario, 5, 1);
@@ -178,12 +178,12 @@ fn fat_tree(k: u64) -> Scenario {
     let network = Arc::new(build::fat_tree(&FatTree { k, cabling, ..FatTree::default() }).unwrap());
     let ends = FlowEndpoints::Permutation(network.hosts().collect());
     let mut scenario = Scenario::new("plain", network, Time::from_micros(300));
-    scenario.traffic = vec![Traffic::new("bulk", ends, Workload::Flows(Reliable::new(Arrivals::Once, None)))];
+    scenario.traffic = vec![Traffic::new("bulk", ends, Workload::Flows(Reliable::new(FlowArrivals::Once, None)))];
     scenario
 }
 
 #[test]
-fn a_run_that_cannot_be_divided_says_why_and_uses_one_thread() {
+fn a_run_that_cannot_be_divided_uses_one_thread_and_gives_a_reason() {
     let why = |change: &dyn Fn(&mut Scenario)| {
         let mut scenario = plain();
         change(&mut scenario);
@@ -201,7 +201,7 @@ fn a_run_that_cannot_be_divided_says_why_and_uses_one_thread() {
     assert_eq!(poisson.as_deref(), Some("traffic \"bulk\": its sources share random numbers"));
     let mut later = plain();
     later.traffic[0].workload =
-        Workload::Flows(Reliable::new(Arrivals::Once, Some(FlowSizes::Fixed(Bytes::new(9_000)))));
+        Workload::Flows(Reliable::new(FlowArrivals::Once, Some(FlowSizes::Fixed(Bytes::new(9_000)))));
     assert_eq!(obstacle(&later), None, "all of them begin at once");
     let mut second = later.traffic[0].clone();
     (second.name, second.start) = ("second".to_owned(), Time::from_micros(50));
@@ -210,7 +210,7 @@ fn a_run_that_cannot_be_divided_says_why_and_uses_one_thread() {
 }
 
 #[test]
-fn a_run_on_several_threads_ends_when_it_is_stopped() {
+fn a_run_on_several_threads_can_be_stopped() {
     let scenario = plain();
     let outcome = run_on(NonZeroUsize::new(3).unwrap(), &scenario, 1, |_| false).unwrap();
     assert_eq!(outcome.ending, RunEnd::Stopped);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Endpoint, FlowEndpoints, FlowSizes, PacketKind, Phase, Reliable, Routing, Scenario, Server, Traffic,
-    Transport, Workload,
+    Endpoint, FlowArrivals, FlowEndpoints, FlowSizes, PacketKind, Reliable, Routing, RpcServer, Scenario, StartPhase,
+    Traffic, TransportConfig, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
@@ -19,7 +19,7 @@ use super::table::{Process, Processes};
 use super::traffic::{FlowAccounting, TrafficSpec};
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
-use crate::copies::{Copies, CopyWay};
+use crate::copies::{Copies, CopyPath};
 use crate::endpoints::Pairs;
 use crate::fabric::{NetworkState, Step};
 use crate::flow_chain::Chains;
@@ -79,8 +79,9 @@ impl<'a> Builder<'a> {
         if self.hosts.is_shared() {
             self.processes.all.push(Process::Hosts);
         }
-        let class =
-            |vm: &wayleave_scenarios::Vm| vm.service.as_deref().map_or(Services::OTHER.0, |name| self.class_of(name));
+        let class = |vm: &wayleave_scenarios::ScenarioVm| {
+            vm.service.as_deref().map_or(Services::OTHER.0, |name| self.class_of(name))
+        };
         self.processes.vm_classes = scenario.vms.iter().map(class).collect();
         let lowest = scenario.lowest_queue();
         for (index, traffic) in scenario.traffic.iter().enumerate() {
@@ -105,7 +106,7 @@ impl<'a> Builder<'a> {
     }
 
     /// `lowest` is the queue of traffic that names none.
-    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport, lowest: u8) {
+    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &TransportConfig, lowest: u8) {
         let mut rng = random::generator(self.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
@@ -133,7 +134,7 @@ impl<'a> Builder<'a> {
             },
             stop,
             schedule: traffic.active.as_ref().map(|active| Arc::new(Schedule::new(active))),
-            offer: None,
+            send_schedule: None,
             sizes: None,
             deadline: None,
             deadline_rng: random::generator(self.seed, DEADLINES + u64::from(index)),
@@ -175,26 +176,26 @@ impl<'a> Builder<'a> {
         (start, stop): (Instant, Instant),
         rng: &mut ChaCha8Rng,
     ) {
-        let mut ways: Vec<(SourceDestination, NodeId)> = Vec::new();
+        let mut destinations: Vec<(SourceDestination, NodeId)> = Vec::new();
         for &(from, to) in pairs {
-            if let Some(way) = self.destination(index, spec, from, to, rng) {
-                ways.push((way, to.host));
+            if let Some(destination) = self.destination(index, spec, from, to, rng) {
+                destinations.push((destination, to.host));
             }
         }
-        let phases = self.phases(&ways, kind, frame, start, rng);
-        for ((way, _), phase) in ways.into_iter().zip(phases) {
+        let phases = self.phases(&destinations, kind, frame, start, rng);
+        for ((destination, _), phase) in destinations.into_iter().zip(phases) {
             let start = spec.active(phase);
-            let source = Source::new(way, kind, frame, start, stop, rng).switched(spec.schedule.clone());
-            let source = source.spread(self.spreading(&way));
+            let source = Source::new(destination, kind, frame, start, stop, rng).switched(spec.schedule.clone());
+            let source = source.spread(self.spreading(&destination));
             self.processes.all.push(Process::Source { traffic: index, source, start });
         }
     }
 
     /// Returns the choice of paths for a source's packets; `None` if all take one, and where hosts share: their stacks choose.
-    fn spreading(&self, way: &SourceDestination) -> Option<AnyPath> {
+    fn spreading(&self, destination: &SourceDestination) -> Option<AnyPath> {
         let routing = &self.scenario.routing;
-        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.hosts.is_shared();
-        (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
+        let is_one = matches!(routing, Routing::PerFlow(_)) || destination.paths.is_none() || self.hosts.is_shared();
+        (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(destination.flow))))
     }
 
     /// Returns the route of a source.
@@ -219,24 +220,24 @@ impl<'a> Builder<'a> {
         };
         let whole = self.open_packets(index, spec, (from, to));
         let is_tagged = spec.fixed.is_some();
-        let way = SourceDestination { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
+        let destination = SourceDestination { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
             let classes = spec.classes_between(from, to, &self.processes.vm_classes);
             if self.hosts.is_shared() {
                 self.hosts.add_source(whole, (from, to), classes, spec.queue);
             }
-            return Some(way);
+            return Some(destination);
         };
         let own = self.open_packets(index, spec, (from, to));
         self.stats.is_copy(own, 0);
-        let mut ways = Vec::new();
+        let mut destinations = Vec::new();
         for (number, &(first, route)) in (1..).zip(routes) {
             let flow = self.open_packets(index, spec, (from, to));
             self.stats.is_copy(flow, number);
-            ways.push(CopyWay { first, route, flow });
+            destinations.push(CopyPath { first, route, flow });
         }
-        let set = self.copies.add(whole, own, ways, filter.clone());
-        Some(SourceDestination { flow: own, copies: Some(set), ..way })
+        let set = self.copies.add(whole, own, destinations, filter.clone());
+        Some(SourceDestination { flow: own, copies: Some(set), ..destination })
     }
 
     /// Opens statistics of packets that are not acknowledged.
@@ -249,27 +250,29 @@ impl<'a> Builder<'a> {
     /// Returns the start time of each source of a token bucket.
     fn phases(
         &self,
-        ways: &[(SourceDestination, NodeId)],
+        destinations: &[(SourceDestination, NodeId)],
         kind: PacketKind,
         frame: Bytes,
         start: Instant,
         rng: &mut ChaCha8Rng,
     ) -> Vec<Instant> {
-        let PacketKind::TokenBucket { rate, burst, phase } = kind else { return vec![start; ways.len()] };
+        let PacketKind::TokenBucket { rate, burst, phase } = kind else { return vec![start; destinations.len()] };
         match phase {
-            Phase::Together => vec![start; ways.len()],
-            Phase::Random => {
+            StartPhase::Together => vec![start; destinations.len()],
+            StartPhase::Random => {
                 let period = clock::transmission(burst.get(), rate);
-                ways.iter().map(|_| start + (random::unit(rng) * period as f64) as Instant).collect()
+                destinations.iter().map(|_| start + (random::unit(rng) * period as f64) as Instant).collect()
             }
-            Phase::Colliding => {
+            StartPhase::Colliding => {
                 let size = u32::try_from(frame.get()).unwrap_or(u32::MAX);
-                let transit = |way: &SourceDestination| self.fabric.transit(way.first, way.route, way.last_hop, size);
-                let times: Vec<Instant> = ways.iter().map(|(way, _)| transit(way)).collect();
-                let latest = |to: NodeId| {
-                    ways.iter().zip(&times).filter(|((_, other), _)| *other == to).map(|(_, &time)| time).max()
+                let transit = |destination: &SourceDestination| {
+                    self.fabric.transit(destination.first, destination.route, destination.last_hop, size)
                 };
-                ways.iter().zip(&times).map(|((_, to), time)| start + latest(*to).unwrap_or(0) - time).collect()
+                let times: Vec<Instant> = destinations.iter().map(|(destination, _)| transit(destination)).collect();
+                let latest = |to: NodeId| {
+                    destinations.iter().zip(&times).filter(|((_, other), _)| *other == to).map(|(_, &time)| time).max()
+                };
+                destinations.iter().zip(&times).map(|((_, to), time)| start + latest(*to).unwrap_or(0) - time).collect()
             }
         }
     }
@@ -286,11 +289,11 @@ impl<'a> Builder<'a> {
         // Requests of closed loops are due in real time.
         let begins = start;
         let start = spec.active(start);
-        spec.offer = reliable.offer;
+        spec.send_schedule = reliable.send_schedule;
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());
-        if !matches!(reliable.arrivals, Arrivals::Load(_) | Arrivals::PerSecond(_)) {
+        if !matches!(reliable.arrivals, FlowArrivals::Load(_) | FlowArrivals::PerSecond(_)) {
             spec.counting = counting(&spec.pairs);
         }
         let poisson = |per_second: f64, rng: &mut ChaCha8Rng| {
@@ -299,12 +302,12 @@ impl<'a> Builder<'a> {
             Process::Poisson { traffic: index, next, mean_gap }
         };
         let process = match &reliable.arrivals {
-            Arrivals::Once => Process::Rounds { traffic: index, next: start, period: None },
-            Arrivals::Every(period) => {
+            FlowArrivals::Once => Process::Rounds { traffic: index, next: start, period: None },
+            FlowArrivals::Every(period) => {
                 let period = Some(clock::from_time(*period).max(1));
                 Process::Rounds { traffic: index, next: start, period }
             }
-            Arrivals::Uniform { mean, connections } => {
+            FlowArrivals::Uniform { mean, connections } => {
                 let mean = clock::from_time(*mean);
                 spec.loops = spec.pairs.all(rng);
                 spec.connections = connections.map(|most| Connections::new(most, spec.loops.len()));
@@ -312,7 +315,7 @@ impl<'a> Builder<'a> {
                 let due = (0..spec.loops.len() as u32).map(first).collect();
                 Process::Uniform { traffic: index, due, mean }
             }
-            Arrivals::Periodic(period) => {
+            FlowArrivals::Periodic(period) => {
                 let period = clock::from_time(*period).max(1);
                 spec.loops = match ends {
                     // Each sender draws its receiver when it is due.
@@ -323,7 +326,7 @@ impl<'a> Builder<'a> {
                 let due = (0..spec.loops.len() as u32).map(first).collect();
                 Process::Periodic { traffic: index, due, period }
             }
-            Arrivals::After(after) => {
+            FlowArrivals::After(after) => {
                 spec.chains = Some(Chains::new(after, ends));
                 // It comes earlier in the list, as validated.
                 if let Some(before) = self.processes.traffic.iter_mut().find(|other| other.name == after.traffic) {
@@ -331,12 +334,12 @@ impl<'a> Builder<'a> {
                 }
                 return;
             }
-            Arrivals::PerSecond(rate) => poisson(*rate, rng),
-            Arrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),
-            Arrivals::Rpc(rpc) => {
+            FlowArrivals::PerSecond(rate) => poisson(*rate, rng),
+            FlowArrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),
+            FlowArrivals::Rpc(rpc) => {
                 let each = rpc.outstanding;
                 let calls = match (rpc.server, ends) {
-                    (Server::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
+                    (RpcServer::Drawn, FlowEndpoints::AllToAll(from, to) | FlowEndpoints::Random(from, to)) => {
                         Calls::drawn(rpc, from, to)
                     }
                     (_, FlowEndpoints::Random(..)) => Calls::kept(rpc, (0..each).filter_map(|_| spec.pairs.draw(rng))),

@@ -195,11 +195,11 @@ impl Histogram {
     }
 
     /// The buckets that hold something, from the lowest to the highest; the last one ends at the highest value.
-    pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
-        let zeros = Bucket { low: 0, high: 0, count: self.zeros };
+    pub fn iter(&self) -> impl Iterator<Item = HistogramBucket> + '_ {
+        let zeros = HistogramBucket { low: 0, high: 0, count: self.zeros };
         let others = self.counts.iter().enumerate().map(|(index, &count)| {
             let (low, high) = range_of(self.first + index);
-            Bucket { low, high: high.min(self.highest), count }
+            HistogramBucket { low, high: high.min(self.highest), count }
         });
         [zeros].into_iter().chain(others).filter(|bucket| bucket.count > 0)
     }
@@ -240,7 +240,7 @@ impl Histogram {
 
 /// Some neighbouring values, and the number of their occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
+pub struct HistogramBucket {
     /// The lowest value that counts here.
     pub low: u64,
     /// The highest one.

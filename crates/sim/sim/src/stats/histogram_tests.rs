@@ -1,6 +1,6 @@
 //! A histogram against the sorted list of all values.
 
-use super::{Bucket, Histogram};
+use super::{Histogram, HistogramBucket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 }
 
 #[test]
-fn a_histogram_is_one_cache_line_and_owns_nothing_until_a_value_above_zero_comes() {
+fn a_histogram_is_one_cache_line_and_allocates_at_the_first_value_above_zero() {
     let mut histogram = of(&[0, 0]);
     assert_eq!(histogram.memory(), 64);
     histogram.record(1_000);
@@ -31,7 +31,7 @@ fn a_histogram_is_one_cache_line_and_owns_nothing_until_a_value_above_zero_comes
 }
 
 #[test]
-fn memory_is_bounded_whatever_comes() {
+fn memory_is_bounded_for_any_values() {
     let all: Vec<u64> = (0..64).map(|shift| u64::MAX >> shift).collect();
     assert_eq!(of(&all).memory(), 64 + 976 * 8);
 }
@@ -76,8 +76,8 @@ fn percents_outside_their_range_are_clipped() {
 
 #[test]
 fn buckets_are_listed_in_order_without_empty_ones() {
-    let buckets: Vec<Bucket> = of(&[33, 0, 1_000, 32, 0]).iter().collect();
-    let bucket = |low, high, count| Bucket { low, high, count };
+    let buckets: Vec<HistogramBucket> = of(&[33, 0, 1_000, 32, 0]).iter().collect();
+    let bucket = |low, high, count| HistogramBucket { low, high, count };
     // 1,000 is in a bucket that ends at 1,023, but nothing above 1,000 was recorded.
     assert_eq!(buckets, [bucket(0, 0, 2), bucket(32, 33, 2), bucket(992, 1_000, 1)]);
 }
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_values_does_not_show(mut list in values()) {
+    fn the_order_of_the_values_does_not_matter(mut list in values()) {
         let histogram = of(&list);
         list.reverse();
         prop_assert_eq!(&histogram, &of(&list));
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cdf_rises_to_one_and_never_promises_too_much(list in values(), most in 1..50usize) {
+    fn a_cdf_rises_to_one_and_never_overestimates(list in values(), most in 1..50usize) {
         prop_assume!(!list.is_empty());
         let points = of(&list).cdf(most);
         prop_assert!(points.len() <= most);

@@ -31,7 +31,7 @@ mod series_tests;
 mod shortfall;
 
 pub use completions::{Completions, Deadlines, SLOWDOWN_PARTS, SizeClass};
-pub use histogram::{Bucket, CdfPoint, Histogram};
+pub use histogram::{CdfPoint, Histogram, HistogramBucket};
 pub use histograms::{HistogramBin, Histograms};
 pub use lag::Lag;
 pub use levels::{LevelBin, Levels};

@@ -16,7 +16,7 @@
 //!
 //! A text is its length in bytes (4) and UTF-8.
 
-use super::record::{Event, Flags, Record};
+use super::record::{Flags, PacketEvent, TraceRecord};
 
 /// The first bytes. As in PNG (RFC 2083, section 12.12), a byte above 127 and both ends of line show a transfer that
 /// changed the file for text.
@@ -31,7 +31,7 @@ pub const VERSION: u32 = 1;
 /// Bytes of a record.
 pub(super) const RECORD_BYTES: usize = 32;
 
-pub(super) fn encode(record: &Record) -> [u8; RECORD_BYTES] {
+pub(super) fn encode(record: &TraceRecord) -> [u8; RECORD_BYTES] {
     let mut bytes = [0; RECORD_BYTES];
     bytes[..8].copy_from_slice(&record.time_ps.to_le_bytes());
     let words = [record.link, record.flow, record.sequence, record.expected, record.size];
@@ -43,16 +43,16 @@ pub(super) fn encode(record: &Record) -> [u8; RECORD_BYTES] {
 }
 
 /// A record, or the code of its event where that means nothing.
-pub(super) fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<Record, u8> {
+pub(super) fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<TraceRecord, u8> {
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    Ok(Record {
+    Ok(TraceRecord {
         time_ps: u64::from(word(4)) << 32 | u64::from(word(0)),
         link: word(8),
         flow: word(12),
         sequence: word(16),
         expected: word(20),
         size: word(24),
-        event: Event::from_code(bytes[28]).ok_or(bytes[28])?,
+        event: PacketEvent::from_code(bytes[28]).ok_or(bytes[28])?,
         queue: bytes[29],
         flags: Flags::from_bits(bytes[30]),
         tags: bytes[31],

@@ -14,7 +14,7 @@ pub struct Header {
     /// Directed links, by their index.
     pub links: Vec<LinkEntry>,
     /// Flows, by their index.
-    pub flows: Vec<FlowEntry>,
+    pub flows: Vec<TraceFlow>,
 }
 
 /// A host or a switch.
@@ -37,7 +37,7 @@ pub struct LinkEntry {
 
 /// A flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FlowEntry {
+pub struct TraceFlow {
     /// Its name in the scenario.
     pub name: String,
     /// The index of the node that sends it.

@@ -5,7 +5,7 @@ pub const NONE: u32 = u32::MAX;
 
 /// Event of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Event {
+pub enum PacketEvent {
     /// Its host released it for the first time.
     #[default]
     Sent,
@@ -45,7 +45,7 @@ pub enum DropReason {
 /// First code of drops; the reason is added.
 const DROPPED: u8 = 16;
 
-impl Event {
+impl PacketEvent {
     /// Its number in a file. Numbers are never used again for something else.
     pub(super) const fn code(self) -> u8 {
         match self {
@@ -167,7 +167,7 @@ impl std::ops::BitOr for Flags {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 // Half a cache line, never two halves of different ones.
 #[repr(C, align(32))]
-pub struct Record {
+pub struct TraceRecord {
     /// Time, in ps since the start of the run.
     pub time_ps: u64,
     /// On which link, or at the port of which link; [`NONE`] where there is none.
@@ -181,7 +181,7 @@ pub struct Record {
     /// Bytes on the wire, with preamble, gap, FCS and tags.
     pub size: u32,
     /// The event.
-    pub event: Event,
+    pub event: PacketEvent,
     /// In which queue of the port, 0 the highest.
     pub queue: u8,
     /// Properties of the packet.
@@ -191,7 +191,8 @@ pub struct Record {
 }
 
 // Half a cache line.
-const _: () = assert!(size_of::<Record>() == 32 && align_of::<Record>() == 32 && size_of::<Event>() == 1);
+const _: () =
+    assert!(size_of::<TraceRecord>() == 32 && align_of::<TraceRecord>() == 32 && size_of::<PacketEvent>() == 1);
 
 #[cfg(test)]
 mod tests {
@@ -199,15 +200,15 @@ mod tests {
 
     #[test]
     fn codes_and_events_are_one_to_one() {
-        let known: Vec<u8> = (0..=u8::MAX).filter(|&code| Event::from_code(code).is_some()).collect();
+        let known: Vec<u8> = (0..=u8::MAX).filter(|&code| PacketEvent::from_code(code).is_some()).collect();
         assert_eq!(known, [1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21]);
         for code in known {
-            assert_eq!(Event::from_code(code).map(Event::code), Some(code));
+            assert_eq!(PacketEvent::from_code(code).map(PacketEvent::code), Some(code));
         }
     }
 
     #[test]
-    fn a_set_has_what_it_was_made_of() {
+    fn a_set_contains_exactly_its_members() {
         let all = [Flags::SEGMENT, Flags::ACK, Flags::ECN_CAPABLE, Flags::MARKED, Flags::AGAIN, Flags::TELEMETRY];
         for one in all {
             assert!(all.iter().all(|&other| one.has(other) == (one == other)));

@@ -1,6 +1,6 @@
 //! The last records of a run, in bounded memory.
 
-use super::record::Record;
+use super::record::TraceRecord;
 
 /// Number of records in the first allocation; later it doubles up to the bound.
 const FIRST: usize = 1_024;
@@ -9,16 +9,16 @@ const FIRST: usize = 1_024;
 /// the bound.
 ///
 /// ```
-/// use wayleave_sim::trace::{Record, Ring};
+/// use wayleave_sim::trace::{TraceRecord, Ring};
 ///
 /// let mut ring = Ring::new(2);
-/// (0..5).for_each(|time_ps| ring.push(Record { time_ps, ..Record::default() }));
+/// (0..5).for_each(|time_ps| ring.push(TraceRecord { time_ps, ..TraceRecord::default() }));
 /// assert_eq!(ring.iter().map(|record| record.time_ps).collect::<Vec<_>>(), [3, 4]);
 /// assert_eq!(ring.seen(), 5);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ring {
-    records: Vec<Record>,
+    records: Vec<TraceRecord>,
     most: usize,
     /// Once it is full: the oldest, which the next one replaces.
     oldest: usize,
@@ -33,7 +33,7 @@ impl Ring {
 
     /// Keeps a record, and forgets the oldest one where there is no room for both.
     #[inline]
-    pub fn push(&mut self, record: Record) {
+    pub fn push(&mut self, record: TraceRecord) {
         self.seen += 1;
         if self.records.len() < self.most {
             self.push_more(record);
@@ -48,7 +48,7 @@ impl Ring {
 
     /// A vector that grew on its own could end up with twice the memory that the bound allows.
     #[inline(never)]
-    fn push_more(&mut self, record: Record) {
+    fn push_more(&mut self, record: TraceRecord) {
         let length = self.records.len();
         if length == self.records.capacity() {
             self.records.reserve_exact(length.max(FIRST).min(self.most - length));
@@ -57,7 +57,7 @@ impl Ring {
     }
 
     /// The records that are left, from the oldest to the newest.
-    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+    pub fn iter(&self) -> impl Iterator<Item = &TraceRecord> {
         let (newer, older) = self.records.split_at(self.oldest);
         older.iter().chain(newer)
     }
@@ -74,7 +74,7 @@ impl Ring {
 
     /// Bytes of memory that it owns.
     pub fn memory(&self) -> usize {
-        self.records.capacity() * size_of::<Record>()
+        self.records.capacity() * size_of::<TraceRecord>()
     }
 }
 
@@ -87,11 +87,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_records_stay_in_their_order_whatever_the_bound() {
+    fn the_last_records_stay_in_order_for_any_bound() {
         for most in 1..20 {
             let mut ring = Ring::new(most);
             for time_ps in 0..50 {
-                ring.push(Record { time_ps, ..Record::default() });
+                ring.push(TraceRecord { time_ps, ..TraceRecord::default() });
                 let first = (time_ps + 1).saturating_sub(most as u64);
                 assert_eq!(times(&ring), (first..=time_ps).collect::<Vec<_>>(), "bound {most}");
                 assert_eq!((ring.kept() as u64, ring.seen()), (time_ps + 1 - first, time_ps + 1));
@@ -104,7 +104,7 @@ mod tests {
         let mut ring = Ring::new(5_000);
         assert_eq!(ring.memory(), 0);
         for _ in 0..12_000 {
-            ring.push(Record::default());
+            ring.push(TraceRecord::default());
             assert!(ring.memory() <= 5_000 * 32, "{} B", ring.memory());
         }
     }
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn a_bound_of_zero_keeps_one() {
         let mut ring = Ring::new(0);
-        ring.push(Record { time_ps: 1, ..Record::default() });
-        ring.push(Record { time_ps: 2, ..Record::default() });
+        ring.push(TraceRecord { time_ps: 1, ..TraceRecord::default() });
+        ring.push(TraceRecord { time_ps: 2, ..TraceRecord::default() });
         assert_eq!(times(&ring), [2]);
     }
 }

@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use super::file::WholeFile;
 use super::*;
 
-fn any_record() -> impl Strategy<Value = Record> {
+fn any_record() -> impl Strategy<Value = TraceRecord> {
     let words = any::<[u32; 5]>();
-    let codes: Vec<u8> = (0..=u8::MAX).filter(|&code| Event::from_code(code).is_some()).collect();
+    let codes: Vec<u8> = (0..=u8::MAX).filter(|&code| PacketEvent::from_code(code).is_some()).collect();
     (any::<u64>(), words, prop::sample::select(codes), any::<[u8; 3]>()).prop_map(|(time_ps, words, code, bytes)| {
         let [link, flow, sequence, expected, size] = words;
         let [queue, flags, tags] = bytes;
-        let (event, flags) = (Event::from_code(code).unwrap(), Flags::from_bits(flags));
-        Record { time_ps, link, flow, sequence, expected, size, event, queue, flags, tags }
+        let (event, flags) = (PacketEvent::from_code(code).unwrap(), Flags::from_bits(flags));
+        TraceRecord { time_ps, link, flow, sequence, expected, size, event, queue, flags, tags }
     })
 }
 
@@ -25,7 +25,7 @@ fn any_header() -> impl Strategy<Value = Header> {
     let name = || any::<String>();
     let nodes = vec(name().prop_map(|name| NodeEntry { name }), 0..4);
     let link = (name(), any::<[u32; 2]>()).prop_map(|(name, [from, to])| LinkEntry { name, from, to });
-    let flow = (name(), any::<[u32; 3]>()).prop_map(|(name, [from, to, segment_bytes])| FlowEntry {
+    let flow = (name(), any::<[u32; 3]>()).prop_map(|(name, [from, to, segment_bytes])| TraceFlow {
         name,
         from,
         to,
@@ -36,7 +36,7 @@ fn any_header() -> impl Strategy<Value = Header> {
     )
 }
 
-fn ring(most: usize, records: &[Record]) -> Ring {
+fn ring(most: usize, records: &[TraceRecord]) -> Ring {
     let mut ring = Ring::new(most);
     records.iter().for_each(|&record| ring.push(record));
     ring
@@ -48,11 +48,11 @@ fn bytes(header: &Header, ring: &Ring) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Result<(Header, Vec<Record>), ReadError> {
+fn read(bytes: &[u8]) -> Result<(Header, Vec<TraceRecord>), ReadError> {
     let reader = Reader::new(Cursor::new(bytes))?;
     let header = reader.header().clone();
     let kept = reader.kept();
-    let records: Vec<Record> = reader.collect::<Result<_, _>>()?;
+    let records: Vec<TraceRecord> = reader.collect::<Result<_, _>>()?;
     assert_eq!(records.len() as u64, kept);
     Ok((header, records))
 }
@@ -65,15 +65,15 @@ fn sample() -> Vec<u8> {
         input_hash: fnv1a(b"scenario"),
         nodes: vec![NodeEntry { name: "h1".into() }, NodeEntry { name: "h2".into() }],
         links: vec![LinkEntry { name: "h1->h2".into(), from: 0, to: 1 }],
-        flows: vec![FlowEntry { name: "flöw".into(), from: 0, to: 1, segment_bytes: 1_460 }],
+        flows: vec![TraceFlow { name: "flöw".into(), from: 0, to: 1, segment_bytes: 1_460 }],
     };
-    let record = Record { time_ps: 77, size: 1_538, event: Event::Delivered, ..Record::default() };
+    let record = TraceRecord { time_ps: 77, size: 1_538, event: PacketEvent::Delivered, ..TraceRecord::default() };
     bytes(&header, &ring(3, &[record; 4]))
 }
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(
+    fn written_traces_are_read_back(
         header in any_header(),
         records in vec(any_record(), 0..50),
         most in 1..60usize,
@@ -86,14 +86,14 @@ proptest! {
     }
 
     #[test]
-    fn noise_behind_the_magic_never_passes_nor_panics(noise in vec(any::<u8>(), 0..200)) {
+    fn noise_after_the_magic_number_is_refused_without_a_panic(noise in vec(any::<u8>(), 0..200)) {
         let file = [&sample()[..12], &noise[..]].concat();
         prop_assert!(read(&file).is_err());
     }
 }
 
 #[test]
-fn every_truncation_is_named_as_one() {
+fn every_truncation_is_reported_as_one() {
     let whole = sample();
     assert!(read(&whole).is_ok());
     for length in 0..whole.len() {
@@ -117,7 +117,7 @@ fn every_changed_bit_is_found() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_the_reason() {
+fn a_file_that_is_no_trace_is_refused_with_the_reason() {
     let whole = sample();
     assert!(matches!(read(b"hello, world"), Err(ReadError::NotATrace)));
     assert!(matches!(read(&[&whole[..], b"x"].concat()), Err(ReadError::TooLong)));
@@ -169,13 +169,13 @@ fn a_trace_replaces_a_file_when_it_is_complete() {
     let directory = Directory::new("replaces");
     let path = directory.0.join("run.trace");
     fs::write(&path, "old").unwrap();
-    write(&path, &Header::default(), &ring(5, &[Record::default()])).unwrap();
+    write(&path, &Header::default(), &ring(5, &[TraceRecord::default()])).unwrap();
     assert_eq!(Reader::open(&path).unwrap().kept(), 1);
     assert_eq!(directory.names(), ["run.trace"]);
 }
 
 #[test]
-fn a_file_that_is_not_finished_leaves_everything_as_it_was() {
+fn an_unfinished_file_leaves_everything_unchanged() {
     let directory = Directory::new("unfinished");
     let path = directory.0.join("run.trace");
     fs::write(&path, "old").unwrap();
@@ -190,7 +190,7 @@ fn a_file_that_is_not_finished_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_temporary_file_that_was_left_over_is_not_touched() {
+fn an_old_temporary_file_is_not_touched() {
     let directory = Directory::new("leftover");
     let leftover = format!("run.trace.{}-0.partial", std::process::id());
     fs::write(directory.0.join(&leftover), "other").unwrap();
@@ -200,7 +200,7 @@ fn a_temporary_file_that_was_left_over_is_not_touched() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn an_unwritable_path_is_named() {
     let directory = Directory::new("unwritable");
     for path in [directory.0.join("missing/run.trace"), directory.0.clone()] {
         let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
@@ -212,7 +212,7 @@ fn what_cannot_be_written_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_symbolic_link_stays_and_leads_to_the_trace() {
+fn a_symbolic_link_is_kept_and_its_target_replaced() {
     let directory = Directory::new("link");
     let (target, link) = (directory.0.join("target"), directory.0.join("link"));
     fs::write(&target, "old").unwrap();
@@ -224,10 +224,10 @@ fn a_symbolic_link_stays_and_leads_to_the_trace() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_regular_file_is_not_replaced() {
+fn a_file_that_is_not_regular_is_not_replaced() {
     let directory = Directory::new("socket");
     let path = directory.0.join("s");
-    // A socket of its own stands for devices. Never a real device: if this test failed as root, the machine would lose
+    // A socket of its own represents devices. Never a real device: if this test failed as root, the machine would lose
     // it.
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();

@@ -3,16 +3,16 @@
 use std::fmt;
 
 use super::header::Header;
-use super::record::{Flags, NONE, Record};
+use super::record::{Flags, NONE, TraceRecord};
 
 /// Picoseconds in a second.
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// A record with the names that explain it; [`Header::line`] makes it.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct TraceLine<'a> {
     header: &'a Header,
-    record: &'a Record,
+    record: &'a TraceRecord,
 }
 
 impl Header {
@@ -22,29 +22,29 @@ impl Header {
     /// and its flags. An index that is in no table is shown as a number.
     ///
     /// ```
-    /// use wayleave_sim::trace::{DropReason, Event, Flags, Header, Record};
-    /// let record = Record {
+    /// use wayleave_sim::trace::{DropReason, PacketEvent, Flags, Header, TraceRecord};
+    /// let record = TraceRecord {
     ///     time_ps: 12_000_000_000_345,
     ///     link: 4,
     ///     flow: 9,
     ///     sequence: 17,
     ///     size: 1_538,
-    ///     event: Event::Dropped(DropReason::QueueFull),
+    ///     event: PacketEvent::Dropped(DropReason::QueueFull),
     ///     queue: 3,
     ///     flags: Flags::SEGMENT | Flags::ECN_CAPABLE | Flags::AGAIN,
-    ///     ..Record::default()
+    ///     ..TraceRecord::default()
     /// };
     /// assert_eq!(
     ///     Header::default().line(&record).to_string(),
     ///     "    12.000000000345  dropped (queue full)   link 4 q3  flow 9  segment 17  1538 B  again ecn"
     /// );
     /// ```
-    pub fn line<'a>(&'a self, record: &'a Record) -> Line<'a> {
-        Line { header: self, record }
+    pub fn line<'a>(&'a self, record: &'a TraceRecord) -> TraceLine<'a> {
+        TraceLine { header: self, record }
     }
 }
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for TraceLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { header, record } = self;
         let (seconds, rest) = (record.time_ps / PS_PER_SECOND, record.time_ps % PS_PER_SECOND);
@@ -75,7 +75,7 @@ fn write_name(f: &mut fmt::Formatter<'_>, what: &str, name: Option<&str>, index:
     }
 }
 
-fn write_packet(f: &mut fmt::Formatter<'_>, record: &Record) -> fmt::Result {
+fn write_packet(f: &mut fmt::Formatter<'_>, record: &TraceRecord) -> fmt::Result {
     let sequence = record.sequence;
     if record.flags.has(Flags::ACK) {
         write!(f, "  ack of {sequence}, expects {}", record.expected)
@@ -86,7 +86,7 @@ fn write_packet(f: &mut fmt::Formatter<'_>, record: &Record) -> fmt::Result {
     }
 }
 
-fn write_flags(f: &mut fmt::Formatter<'_>, record: &Record) -> fmt::Result {
+fn write_flags(f: &mut fmt::Formatter<'_>, record: &TraceRecord) -> fmt::Result {
     let words = [
         (Flags::AGAIN, "again"),
         (Flags::ECN_CAPABLE, "ecn"),
@@ -107,25 +107,25 @@ fn write_flags(f: &mut fmt::Formatter<'_>, record: &Record) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, FlowEntry, LinkEntry};
+    use super::super::{LinkEntry, PacketEvent, TraceFlow};
     use super::*;
 
     #[test]
-    fn an_acknowledgement_says_what_it_answers_and_what_it_expects() {
-        let record = Record {
+    fn an_acknowledgement_shows_its_segment_and_the_next_expected_one() {
+        let record = TraceRecord {
             time_ps: 5,
             sequence: 8,
             expected: 3,
             size: 84,
-            event: Event::Delivered,
+            event: PacketEvent::Delivered,
             flags: Flags::ACK | Flags::MARKED,
             tags: 2,
             queue: 1,
-            ..Record::default()
+            ..TraceRecord::default()
         };
         let header = Header {
             links: vec![LinkEntry { name: "s1->h1".into(), ..LinkEntry::default() }],
-            flows: vec![FlowEntry { name: "web".into(), ..FlowEntry::default() }],
+            flows: vec![TraceFlow { name: "web".into(), ..TraceFlow::default() }],
             ..Header::default()
         };
         assert_eq!(
@@ -135,16 +135,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nowhere_has_no_queue_and_no_name() {
-        let record = Record { link: NONE, flow: NONE, queue: 5, ..Record::default() };
+    fn a_record_without_a_link_has_no_queue_and_no_name() {
+        let record = TraceRecord { link: NONE, flow: NONE, queue: 5, ..TraceRecord::default() };
         let line = Header::default().line(&record).to_string();
         assert_eq!(line, "     0.000000000000  sent                   -  -  datagram 0  0 B");
     }
 
     #[test]
     fn a_name_cannot_end_the_line() {
-        let flows = vec![FlowEntry { name: "a\n\u{1b}[2Jé".into(), ..FlowEntry::default() }];
-        let line = Header { flows, ..Header::default() }.line(&Record::default()).to_string();
+        let flows = vec![TraceFlow { name: "a\n\u{1b}[2Jé".into(), ..TraceFlow::default() }];
+        let line = Header { flows, ..Header::default() }.line(&TraceRecord::default()).to_string();
         assert!(line.contains("  a\\n\\u{1b}[2Jé  "), "{line}");
     }
 }

@@ -16,7 +16,7 @@
 //! that leaves restarts it, as the text requires (7.3). A probe time-out that may send nothing does not; otherwise an
 //! application that writes now and then would defer it for ever.
 
-use wayleave_scheme_api::{Ack, Flow, IntHop, Limit, Loss, Phase};
+use wayleave_scheme_api::{Ack, Flow, IntHop, Loss, RecoveryPhase, SendLimit};
 
 use super::flight::LossRule;
 use super::probe::{Feedback, Finding, MAX_ACK_DELAY, probe_timeout};
@@ -53,7 +53,7 @@ pub(crate) struct Account {
     pub(crate) newly: u64,
     /// Of that, marked by the network.
     pub(crate) marked: u64,
-    limit: Limit,
+    limit: SendLimit,
     round_trip: Instant,
 }
 
@@ -93,8 +93,11 @@ impl Sender {
     /// follows.
     #[inline]
     pub(crate) fn account_for(&mut self, now: Instant, answer: &SegmentReply<'_>) -> Account {
-        let limit =
-            if self.has_window() && self.due != DueSegment::Answer { Limit::Application } else { Limit::Window };
+        let limit = if self.has_window() && self.due != DueSegment::Answer {
+            SendLimit::Application
+        } else {
+            SendLimit::Window
+        };
         let round_trip = now - answer.sent;
         self.timer.sample(round_trip);
         self.rack.sample(now, round_trip);
@@ -263,7 +266,11 @@ impl Sender {
                 round_trip: Some(clock::to_time(account.round_trip)),
                 host_delay: None,
                 limit: account.limit,
-                phase: if matches!(self.repair, Repair::Fast { .. }) { Phase::Recovery } else { Phase::Open },
+                phase: if matches!(self.repair, Repair::Fast { .. }) {
+                    RecoveryPhase::Recovery
+                } else {
+                    RecoveryPhase::Open
+                },
                 telemetry: answer.telemetry,
             },
         );

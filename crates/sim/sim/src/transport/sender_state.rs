@@ -127,7 +127,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Loss, Phase};
+    use wayleave_scheme_api::{Ack, Flow, FlowStart, Loss, RecoveryPhase, SendLimit};
     use wayleave_units::Time;
 
     const SEGMENT: u64 = 1_000;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     /// Feeds `count` acknowledgements to congestion control, with the window full after each.
-    fn acknowledge(flow: &mut AnyFlow, from: u64, count: u64, marked: u64, limit: Limit) {
+    fn acknowledge(flow: &mut AnyFlow, from: u64, count: u64, marked: u64, limit: SendLimit) {
         for acknowledged in from + 1..=from + count {
             let ack = Ack {
                 newly: SEGMENT,
@@ -160,7 +160,7 @@ mod tests {
                 round_trip: Some(Time::from_micros(20)),
                 host_delay: None,
                 limit,
-                phase: Phase::Open,
+                phase: RecoveryPhase::Open,
                 telemetry: &[],
             };
             flow.on_ack(Time::from_micros(acknowledged), &ack);
@@ -188,28 +188,28 @@ mod tests {
 
     /// Checks, for each kind of congestion control, the allowed and the forbidden differences a period later.
     #[test]
-    fn windows_that_change_are_no_repetition() {
+    fn changing_windows_are_no_repetition() {
         for kind in 0..controls().len() {
             let state = |acks: u64, marked: u64, limit| {
                 let mut flow = controls().into_iter().nth(kind).unwrap();
-                acknowledge(&mut flow, 0, 30, 0, Limit::Application);
+                acknowledge(&mut flow, 0, 30, 0, SendLimit::Application);
                 acknowledge(&mut flow, 30, acks, marked, limit);
                 control(flow, 30 + acks as u32).unwrap()
             };
-            let before = state(0, 0, Limit::Application);
-            assert!(before.is_repeated_by(&state(1, 0, Limit::Application), 1), "{before:?}");
-            assert!(!before.is_repeated_by(&state(1, 0, Limit::Window), 1), "{before:?}");
+            let before = state(0, 0, SendLimit::Application);
+            assert!(before.is_repeated_by(&state(1, 0, SendLimit::Application), 1), "{before:?}");
+            assert!(!before.is_repeated_by(&state(1, 0, SendLimit::Window), 1), "{before:?}");
             if let Control::Dctcp(..) = before {
                 // Marked while the window is the least that it may be, or about to be observed.
-                assert!(!before.is_repeated_by(&state(2, 0, Limit::Application), 2), "two in a period");
-                assert!(!before.is_repeated_by(&state(2, 0, Limit::Application), 1), "an acknowledgement too many");
+                assert!(!before.is_repeated_by(&state(2, 0, SendLimit::Application), 2), "two in a period");
+                assert!(!before.is_repeated_by(&state(2, 0, SendLimit::Application), 1), "an acknowledgement too many");
             }
         }
     }
 
     /// Its clock is stopped, and timers with a time of their own expire earlier by that clock.
     #[test]
-    fn what_expires_moves_by_what_was_skipped() {
+    fn timers_move_by_the_skipped_time() {
         let setup = super::super::Setup {
             size: Some(1_000_000),
             segment: 1_000,
@@ -230,11 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_just_shrunk_is_no_state_to_repeat() {
+    fn a_window_that_has_just_shrunk_cannot_be_repeated() {
         let mut flows = controls();
         let loss = Loss::Fast { in_flight: 10_000 };
         for (at, flow) in flows.iter_mut().enumerate() {
-            acknowledge(flow, 0, 30, 0, Limit::Application);
+            acknowledge(flow, 0, 30, 0, SendLimit::Application);
             flow.on_loss(Time::from_micros(1_000), loss);
             assert_eq!(control(std::mem::replace(flow, AnyFlow::newreno(&start())), 30).is_ok(), at < 2, "{at}");
         }

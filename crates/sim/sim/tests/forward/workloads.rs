@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Collective, Congestion, Ecn, Endpoint, Exchange, FlowEndpoints, FlowSizes, Job, Scenario,
-    Traffic, Workload,
+    Buffering, Collective, CollectiveExchange, Congestion, Ecn, Endpoint, FlowArrivals, FlowEndpoints, FlowSizes, Job,
+    Scenario, Traffic, Workload,
 };
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_topology::{Network, NodeId};
@@ -203,7 +203,7 @@ fn transport(dice: &mut Dice, scenario: &mut Scenario) -> &'static str {
 fn add(scenario: &mut Scenario, (from, to): (NodeId, NodeId), size: u64, start_ns: u64) {
     let name = format!("f{}", scenario.traffic.len());
     let sizes = FlowSizes::Fixed(Bytes::new(size));
-    let mut flow = Traffic::flows(&name, FlowEndpoints::Pairs(vec![(from, to)]), Arrivals::Once, sizes);
+    let mut flow = Traffic::flows(&name, FlowEndpoints::Pairs(vec![(from, to)]), FlowArrivals::Once, sizes);
     flow.start = Time::from_nanos(start_ns);
     scenario.traffic.push(flow);
 }
@@ -225,12 +225,12 @@ fn bulk(
     }
 }
 
-fn exchange(dice: &mut Dice, collective: Collective, size: u64) -> Exchange {
+fn exchange(dice: &mut Dice, collective: Collective, size: u64) -> CollectiveExchange {
     let compute = Time::from_micros(dice.of(&[0, 200]));
-    Exchange { collective, data: Bytes::new(size), pieces: dice.of(&[1, 1, 2]), compute }
+    CollectiveExchange { collective, data: Bytes::new(size), chunks: dice.of(&[1, 1, 2]), compute }
 }
 
-fn add_job(scenario: &mut Scenario, ranks: &[NodeId], exchange: Exchange) {
+fn add_job(scenario: &mut Scenario, ranks: &[NodeId], exchange: CollectiveExchange) {
     let graph = Arc::new(exchange.graph(ranks.len() as u32).unwrap());
     let ranks: Vec<Endpoint> = ranks.iter().map(|&rank| rank.into()).collect();
     let job = Job::new(ranks, graph, 2).unwrap();

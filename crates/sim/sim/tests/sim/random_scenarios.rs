@@ -9,12 +9,13 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, ElasticSwitch, Element, Endpoint,
-    Eyeq, FabricBrokerAt, FlowEndpoints, FlowSizes, HostSchemeConfig, MessageFaults, OnOff, Outage, Pacing, PacketKind,
-    Parley, Period, Phase, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, SendSchedule,
-    Server, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
+    BrokerAt, Buffering, Congestion, Deadline, Discipline, Ecn, ElasticSwitch, Element, ElementChange, Endpoint, Eyeq,
+    FabricBrokerAt, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, MessageFaults, OnOff, Outage, Pacing,
+    PacketKind, Parley, Period, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, RpcServer, Scenario, ScenarioVm,
+    Schedule, SendSchedule, SharedService, Sharing, SharingChange, SharingEvent, StartPhase, StaticLimits, Traffic,
+    TransportConfig, Workload,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -84,13 +85,13 @@ impl Maker {
         }
     }
 
-    fn transport(&mut self) -> Transport {
+    fn transport(&mut self) -> TransportConfig {
         let kinds = [Congestion::fixed_window(7), Congestion::newreno(), Congestion::cubic(), Congestion::dctcp()];
-        Transport {
+        TransportConfig {
             congestion: self.of(&kinds),
             min_timeout: Time::from_micros(self.of(&[200, 1_000, 10_000])),
             pacing: self.of(&[Pacing::Off, Pacing::Window]),
-            ..Transport::default()
+            ..TransportConfig::default()
         }
     }
 
@@ -112,7 +113,7 @@ impl Maker {
             PacketKind::TokenBucket {
                 rate,
                 burst: Bytes::new(20_000),
-                phase: self.of(&[Phase::Together, Phase::Colliding, Phase::Random]),
+                phase: self.of(&[StartPhase::Together, StartPhase::Colliding, StartPhase::Random]),
             },
             PacketKind::ConstantRate { rate },
             PacketKind::OnOff(OnOff { rate, on: time, off: time }),
@@ -126,25 +127,25 @@ impl Maker {
         ];
         let answer = self.of(&sizes);
         let arrivals = [
-            Arrivals::Once,
-            Arrivals::Load(0.3),
-            Arrivals::PerSecond(5_000.0),
-            Arrivals::Every(Time::from_micros(700)),
-            Arrivals::Rpc(Rpc { outstanding: 2, think: time, ..Rpc::new(answer) }),
-            Arrivals::Uniform { mean: time, connections: self.of(&[None, Some(2)]) },
+            FlowArrivals::Once,
+            FlowArrivals::Load(0.3),
+            FlowArrivals::PerSecond(5_000.0),
+            FlowArrivals::Every(Time::from_micros(700)),
+            FlowArrivals::Rpc(Rpc { outstanding: 2, think_time: time, ..Rpc::new(answer) }),
+            FlowArrivals::Uniform { mean: time, connections: self.of(&[None, Some(2)]) },
         ];
         if self.rng.random_bool(0.4) {
             let frame = Bytes::new(self.rng.random_range(64..=1_538));
             return Workload::Packets { kind: self.of(&kinds), frame };
         }
         let (sizes, mut arrivals) = (self.of(&sizes), self.of(&arrivals));
-        if sizes.mean() < 10_000.0 && matches!(arrivals, Arrivals::Load(_)) {
+        if sizes.mean() < 10_000.0 && matches!(arrivals, FlowArrivals::Load(_)) {
             // As a share of 100 Gbit/s these would be billions of flows.
-            arrivals = Arrivals::PerSecond(20_000.0);
+            arrivals = FlowArrivals::PerSecond(20_000.0);
         }
         let mut reliable = Reliable::new(arrivals, Some(sizes));
         reliable.deadline = self.of(&[None, Some(Deadline::Fixed(time))]);
-        reliable.transport = self.of(&[None, Some(Transport::default())]);
+        reliable.transport = self.of(&[None, Some(TransportConfig::default())]);
         Workload::Flows(reliable)
     }
 
@@ -155,8 +156,8 @@ impl Maker {
         let what = [Element::Link(self.of(&links)), Element::Switch(self.of(&switches))];
         let what = self.of(&what);
         let [first, then] = [700, 1_500].map(Time::from_micros);
-        let fails = Outage { at: first, what, change: self.of(&[Change::Fails, Change::FailsSilently]) };
-        let works = Outage { at: then, what, change: Change::Works };
+        let fails = Outage { at: first, what, change: self.of(&[ElementChange::Fails, ElementChange::FailsSilently]) };
+        let works = Outage { at: then, what, change: ElementChange::Works };
         self.of(&[vec![], vec![fails], vec![fails, works]])
     }
 
@@ -169,15 +170,15 @@ impl Maker {
         let parley = Parley { shaper: eyeq.clone(), rack_interval: time, fabric_broker: place, ..Parley::default() };
         let pair = Rate::from_mbit(self.rng.random_range(1..900));
         let schemes = [
-            HostSchemeConfig::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: bytes }),
+            HostSchemeConfig::StaticLimits(StaticLimits { pair_rate: self.of(&[None, Some(pair)]), burst: bytes }),
             HostSchemeConfig::Eyeq(eyeq),
-            HostSchemeConfig::ElasticSwitch(ElasticSwitch { period: time, ..ElasticSwitch::default() }),
+            HostSchemeConfig::ElasticSwitch(ElasticSwitch { partition_period: time, ..ElasticSwitch::default() }),
             HostSchemeConfig::Parley(parley),
         ];
         let scheme = self.of(&schemes);
         let mut sharing = Sharing::new(scheme, self.policy(network, PolicyLevel::Machine));
         sharing.queue = Some(0);
-        sharing.idle = Time::from_micros(self.of(&[50, 400, 100_000]));
+        sharing.idle_timeout = Time::from_micros(self.of(&[50, 400, 100_000]));
         sharing.packet_queue = Bytes::new(self.of(&[0, 3_000, 1_000_000]));
         if sharing.scheme.has_brokers() {
             let rack = self.policy(network, PolicyLevel::Rack);
@@ -203,11 +204,11 @@ impl Maker {
             let bandwidth = Bandwidth { min: None, max: self.of(&[None, Some(rate)]), weight: None };
             let protocol = Some(Protocol::TCP);
             let filter = Match { protocol, destination_port: NonZeroU16::new(port), ..Match::default() };
-            Service {
+            ServiceSpec {
                 name: name.to_owned(),
                 filter: Some(filter),
                 bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-                ..Service::default()
+                ..ServiceSpec::default()
             }
         };
         let services = vec![service("a", 80), service("b", 81)];
@@ -232,7 +233,7 @@ impl Maker {
         scenario.routing = self.of(&[
             Routing::ecmp(),
             Routing::Flowlet(flowlet::Params { gap: Time::from_micros(50) }),
-            Routing::Flowcells(presto::Spreading { size, silence: None }),
+            Routing::Flowcells(presto::Spreading { size, path_timeout: None }),
             Routing::spraying(),
         ]);
         if self.rng.random_bool(0.2) {
@@ -269,7 +270,11 @@ impl Maker {
         let time = Time::from_micros(self.rng.random_range(1..900));
         let service = scenario.sharing.as_ref().map(|_| "a".to_owned());
         let places = [0, 0, 1, 1].map(|host| hosts[host]);
-        let vm = |(index, &host): (usize, &NodeId)| Vm { name: format!("vm {index}"), host, service: service.clone() };
+        let vm = |(index, &host): (usize, &NodeId)| ScenarioVm {
+            name: format!("vm {index}"),
+            host,
+            service: service.clone(),
+        };
         scenario.vms = places.iter().enumerate().map(vm).collect();
         let vms: Vec<Endpoint> = (0..4).filter_map(|vm| Endpoint::of_vm(&scenario.vms, vm)).collect();
         let once = Period { from: Time::from_micros(100), on: time, off: None };
@@ -310,13 +315,13 @@ impl Maker {
             Some(Deadline::Values(vec![min, time])),
         ]);
         let writes = SendSchedule::Writes { bytes: Bytes::new(3_000), every: time };
-        if let Arrivals::Rpc(rpc) = &mut reliable.arrivals {
-            rpc.server = Server::Drawn;
+        if let FlowArrivals::Rpc(rpc) = &mut reliable.arrivals {
+            rpc.server = RpcServer::Drawn;
             (rpc.chain, rpc.fan_out) = (self.rng.random_range(1..4), self.rng.random_range(1..3));
         } else {
-            reliable.offer = self.of(&[None, Some(SendSchedule::Rate(Rate::from_mbit(300))), Some(writes)]);
+            reliable.send_schedule = self.of(&[None, Some(SendSchedule::Rate(Rate::from_mbit(300))), Some(writes)]);
         }
-        if reliable.arrivals == Arrivals::Once && self.rng.random_bool(0.5) {
+        if reliable.arrivals == FlowArrivals::Once && self.rng.random_bool(0.5) {
             reliable.sizes = None;
         }
     }
@@ -329,7 +334,7 @@ fn found(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn whatever_is_put_together_runs_and_counts_every_packet() {
+fn every_combination_runs_and_counts_every_packet() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let cases = match number("SIM_CASE") {
         Some(case) => case..case + 1,

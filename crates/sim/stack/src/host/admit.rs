@@ -1,8 +1,8 @@
 //! Packets that leave a host, wait in its stack, or are answered: tokens, paths and windows.
 
-use wayleave_scheme_api::{ClassId, Departure, Excess, IntHop, PathIndex, PathReport};
+use wayleave_scheme_api::{ClassId, Departure, ExcessAction, IntHop, PathIndex, PathReport};
 
-use super::{AdmitOutcome, Class, ClassStep, Flows, HostStack, Pair, PairBacklog, State, Step};
+use super::{AdmitOutcome, Class, ClassStep, FlowQueries, HostStack, Pair, PairBacklog, PairStep, State};
 use crate::clock::{self, Instant, NEVER};
 use crate::tunnel::NextPacket;
 use crate::window::WindowCheck;
@@ -23,7 +23,7 @@ impl<F: Copy, K: Copy> Pair<F, K> {
         what: PairBacklog<F, K>,
         bytes: u32,
         now: Instant,
-        flows: &mut impl Flows<F, K>,
+        flows: &mut impl FlowQueries<F, K>,
     ) -> (Option<PathIndex>, WindowCheck) {
         if self.windows.is_empty() && !self.paths.is_chosen() && self.path_role.is_none() {
             return (None, WindowCheck::Open);
@@ -60,7 +60,7 @@ impl<F: Copy, K: Copy> Pair<F, K> {
     }
 
     fn drops(&self) -> bool {
-        self.bucket.as_ref().is_some_and(|bucket| bucket.excess() == Excess::Drops)
+        self.bucket.as_ref().is_some_and(|bucket| bucket.excess() == ExcessAction::Drops)
     }
 }
 
@@ -80,7 +80,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         what: PairBacklog<F, K>,
         bytes: u32,
         now: Instant,
-        flows: &mut impl Flows<F, K>,
+        flows: &mut impl FlowQueries<F, K>,
     ) -> AdmitOutcome {
         let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return AdmitOutcome::Go(None) };
         let class = &mut self.classes[state.class as usize];
@@ -119,7 +119,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
 
     /// Returns the tunnel packet, with its bytes, that a pair in state `Free` could send now if it had its turn at
     /// the interface.
-    pub fn next_of_tunnel(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Option<(K, u32)> {
+    pub fn next_of_tunnel(&mut self, pair: u32, now: Instant, flows: &impl FlowQueries<F, K>) -> Option<(K, u32)> {
         let Some(Some(state)) = self.pairs.get(pair as usize) else { return None };
         if state.tunnel.is_none() || state.state != State::Free {
             return None;
@@ -143,20 +143,20 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     }
 
     /// Returns the next step of a pair in state `Free`. To be called when a new item waits, when its time has come,
-    /// and after a [`Step::Go`] or [`Step::Drop`].
-    pub fn advance(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Step<F, K> {
+    /// and after a [`PairStep::Go`] or [`PairStep::Drop`].
+    pub fn advance(&mut self, pair: u32, now: Instant, flows: &mut impl FlowQueries<F, K>) -> PairStep<F, K> {
         let (what, bytes, number) = match self.head(pair, now, flows) {
             Head::None => {
                 self.enqueue(pair, State::Free);
-                return Step::Idle;
+                return PairStep::Idle;
             }
             Head::NotBefore(at) => return self.sleep(pair, at),
             Head::First(what, bytes, number) => (what, bytes, number),
         };
-        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return Step::Idle };
+        let Some(Some(state)) = self.pairs.get_mut(pair as usize) else { return PairStep::Idle };
         if let WindowCheck::Until(at) = state.tokens(bytes, now) {
             if state.drops() {
-                return Step::Drop(self.leave(pair, what, number, now), bytes);
+                return PairStep::Drop(self.leave(pair, what, number, now), bytes);
             }
             return self.sleep(pair, at);
         }
@@ -166,28 +166,28 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
             WindowCheck::Until(at) => return self.sleep(pair, at),
             WindowCheck::Closed => {
                 state.state = State::Blocked;
-                return Step::Idle;
+                return PairStep::Idle;
             }
         }
         let number_of_class = state.class;
         let class = &mut self.classes[number_of_class as usize];
         let lacks = class.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now);
         if lacks && class.drops() {
-            return Step::Drop(self.leave(pair, what, number, now), bytes);
+            return PairStep::Drop(self.leave(pair, what, number, now), bytes);
         }
         if lacks || !class.line.is_empty() {
             state.state = State::InLine;
             class.line.push_back(pair);
             let class = ClassId(number_of_class);
-            return self.class_wake(class, now, flows).map_or(Step::Idle, |at| Step::ClassWaits(class, at));
+            return self.class_wake(class, now, flows).map_or(PairStep::Idle, |at| PairStep::ClassWaits(class, at));
         }
         take(state, class, bytes, now);
         state.reserve(path, bytes, now);
-        Step::Go(self.leave(pair, what, number, now), bytes, path)
+        PairStep::Go(self.leave(pair, what, number, now), bytes, path)
     }
 
     /// Returns the next step of a class whose time has come, or whose bucket has changed.
-    pub fn serve(&mut self, class: ClassId, now: Instant, flows: &mut impl Flows<F, K>) -> ClassStep<F, K> {
+    pub fn serve(&mut self, class: ClassId, now: Instant, flows: &mut impl FlowQueries<F, K>) -> ClassStep<F, K> {
         loop {
             let Some(&pair) = self.classes.get(class.index()).and_then(|class| class.line.front()) else {
                 return ClassStep::Idle;
@@ -242,7 +242,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
 
     /// Moves a pair that had its turn in its class to the end of the line, if it has an item that only waits for the
     /// class. Otherwise returns the time at which the pair is to be checked.
-    pub fn queue_up(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Option<Instant> {
+    pub fn queue_up(&mut self, pair: u32, now: Instant, flows: &mut impl FlowQueries<F, K>) -> Option<Instant> {
         self.enqueue(pair, State::Free);
         let (what, bytes) = match self.head(pair, now, flows) {
             Head::None => return None,
@@ -352,7 +352,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     }
 
     /// Returns the first item in a pair's line. Flows that cannot send any more leave it.
-    fn head(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Head<F, K> {
+    fn head(&mut self, pair: u32, now: Instant, flows: &impl FlowQueries<F, K>) -> Head<F, K> {
         let Self { pairs, gone, .. } = self;
         let Some(Some(pair)) = pairs.get_mut(pair as usize) else { return Head::None };
         if let Some(tunnel) = &mut pair.tunnel {
@@ -408,16 +408,16 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         }
     }
 
-    fn sleep(&mut self, pair: u32, at: Instant) -> Step<F, K> {
+    fn sleep(&mut self, pair: u32, at: Instant) -> PairStep<F, K> {
         if let Some(pair) = self.pair_mut(pair) {
             pair.state = State::Sleeps;
             pair.wake_at = at;
         }
-        Step::PairWaits(at)
+        PairStep::PairWaits(at)
     }
 
     /// Returns the time at which a class whose first pair lacks tokens is to be checked, if that is not known yet.
-    fn class_wake(&mut self, class: ClassId, now: Instant, flows: &impl Flows<F, K>) -> Option<Instant> {
+    fn class_wake(&mut self, class: ClassId, now: Instant, flows: &impl FlowQueries<F, K>) -> Option<Instant> {
         let state = &self.classes[class.index()];
         if state.wake_at.is_some() {
             return None;
@@ -437,7 +437,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
 
 impl Class {
     fn drops(&self) -> bool {
-        self.bucket.as_ref().is_some_and(|bucket| bucket.excess() == Excess::Drops)
+        self.bucket.as_ref().is_some_and(|bucket| bucket.excess() == ExcessAction::Drops)
     }
 }
 

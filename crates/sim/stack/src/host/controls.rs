@@ -3,7 +3,7 @@
 use wayleave_scheme_api::{Bucket, ClassId, PathIndex, PathProbe, PathUse};
 
 use super::{HostStack, State};
-use crate::bucket::TokenBucket;
+use crate::bucket::ShaperBucket;
 use crate::clock::{self, Instant, NEVER};
 use crate::window::Window;
 
@@ -103,10 +103,10 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
 }
 
 /// Sets, replaces or lifts a limit.
-fn set_bucket(place: &mut Option<TokenBucket>, bucket: Option<Bucket>, frame: u32, now: Instant) {
+fn set_bucket(place: &mut Option<ShaperBucket>, bucket: Option<Bucket>, frame: u32, now: Instant) {
     match (place.as_mut(), bucket) {
         (Some(old), Some(new)) => old.replace(new, frame, now),
-        (None, Some(new)) => *place = Some(TokenBucket::new(new, frame, now)),
+        (None, Some(new)) => *place = Some(ShaperBucket::new(new, frame, now)),
         (_, None) => *place = None,
     }
 }

@@ -20,9 +20,9 @@ use std::collections::VecDeque;
 use wayleave_scheme_api::{ClassId, CustomPath, CustomTunnel, Departure, LocalFlow, PathIndex, Slot};
 use wayleave_units::Time;
 
-use crate::bucket::TokenBucket;
+use crate::bucket::ShaperBucket;
 use crate::clock::{self, Instant, NEVER};
-use crate::paths::Paths;
+use crate::paths::CandidatePaths;
 use crate::tunnel::TunnelState;
 use crate::window::Window;
 
@@ -36,7 +36,7 @@ pub enum PairBacklog<F, K> {
 }
 
 /// Queries of the stack to the driver's flows.
-pub trait Flows<F, K> {
+pub trait FlowQueries<F, K> {
     /// Bytes on the wire of a flow's next packet, or more; `None` if it cannot send now.
     fn next_bytes(&self, flow: F) -> Option<u32>;
 
@@ -60,7 +60,7 @@ pub enum AdmitOutcome {
 
 /// Next step of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<F, K> {
+pub enum PairStep<F, K> {
     /// This item leaves, with tokens for this number of bytes; on this path, or on one that its flow chooses. Call
     /// again.
     Go(PairBacklog<F, K>, u32, Option<PathIndex>),
@@ -77,9 +77,9 @@ pub enum Step<F, K> {
 /// Next step of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassStep<F, K> {
-    /// As [`Step::Go`], of this pair. Then [`HostStack::queue_up`] for the pair, and call again.
+    /// As [`PairStep::Go`], of this pair. Then [`HostStack::queue_up`] for the pair, and call again.
     Go(u32, PairBacklog<F, K>, u32, Option<PathIndex>),
-    /// As [`Step::Drop`], of this pair; continue as after `Go`.
+    /// As [`PairStep::Drop`], of this pair; continue as after `Go`.
     Drop(u32, PairBacklog<F, K>, u32),
     /// This pair has to wait for something of its own until then. Call again.
     PairWaits(u32, Instant),
@@ -110,13 +110,13 @@ enum State {
 #[derive(Debug)]
 struct Pair<F, K> {
     class: u32,
-    bucket: Option<TokenBucket>,
+    bucket: Option<ShaperBucket>,
     state: State,
     wake_at: Instant,
     waiting: VecDeque<PairBacklog<F, K>>,
     /// Bytes of packets among them.
     queued: u64,
-    paths: Paths,
+    paths: CandidatePaths,
     /// By path; empty until one is set.
     windows: Vec<Window>,
     round_trip: Instant,
@@ -131,7 +131,7 @@ struct Pair<F, K> {
 /// One class.
 #[derive(Debug, Default)]
 struct Class {
-    bucket: Option<TokenBucket>,
+    bucket: Option<ShaperBucket>,
     /// Pairs that could send but for the class, in turn.
     line: VecDeque<u32>,
     wake_at: Option<Instant>,
@@ -184,7 +184,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
             wake_at: NEVER,
             waiting: VecDeque::new(),
             queued: 0,
-            paths: Paths::new(opening.paths.max(1)),
+            paths: CandidatePaths::new(opening.paths.max(1)),
             windows: Vec::new(),
             round_trip: clock::from_time(opening.round_trip),
             next_path: None,

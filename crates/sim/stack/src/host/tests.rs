@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use wayleave_scheme_api::{
-    Bucket, ClassId, CustomTunnel, Departure, Entry, Excess, LocalFlow, PathIndex, PathUse, Tunnel, TunnelPacket,
-    TunnelQueue,
+    Bucket, ClassId, CustomTunnel, Departure, ExcessAction, LocalFlow, PathIndex, PathUse, Tunnel, TunnelEntry,
+    TunnelPacket, TunnelQueue,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -20,7 +20,7 @@ const STEP: Instant = 1_000_000;
 #[derive(Default)]
 struct Left(Vec<u32>);
 
-impl Flows<usize, u32> for Left {
+impl FlowQueries<usize, u32> for Left {
     fn next_bytes(&self, flow: usize) -> Option<u32> {
         (self.0[flow] > 0).then_some(FRAME)
     }
@@ -44,7 +44,7 @@ fn host(pairs: u32, paths: u32) -> Host {
     host
 }
 
-fn bucket(rate: Rate, excess: Excess) -> Option<Bucket> {
+fn bucket(rate: Rate, excess: ExcessAction) -> Option<Bucket> {
     Some(Bucket { rate, burst: Bytes::new(FRAME.into()), excess })
 }
 
@@ -83,7 +83,7 @@ fn a_pair_without_limits_never_waits() {
 #[test]
 fn the_pairs_of_a_class_take_turns_at_its_rate() {
     let mut host = host(3, 1);
-    host.limit_class(ClassId(0), bucket(LINE, Excess::Waits), FRAME, 0);
+    host.limit_class(ClassId(0), bucket(LINE, ExcessAction::Waits), FRAME, 0);
     assert_eq!(host.admit(0, packet(0), FRAME, 0, &mut Left::default()), AdmitOutcome::Go(None));
     let mut steps = Vec::new();
     for pair in [0, 1, 2, 0, 1, 2] {
@@ -92,7 +92,7 @@ fn the_pairs_of_a_class_take_turns_at_its_rate() {
         }
     }
     // The first one returns the time at which the class is to be served.
-    assert_eq!(steps, [Step::ClassWaits(ClassId(0), STEP), Step::Idle, Step::Idle]);
+    assert_eq!(steps, [PairStep::ClassWaits(ClassId(0), STEP), PairStep::Idle, PairStep::Idle]);
     assert!(host.on_class_wake(ClassId(0), STEP));
     let turns = serve(&mut host, STEP, 6);
     assert_eq!(turns.iter().map(|(pair, _)| *pair).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
@@ -100,25 +100,25 @@ fn the_pairs_of_a_class_take_turns_at_its_rate() {
 }
 
 #[test]
-fn who_comes_later_does_not_overtake_who_waits() {
+fn a_later_flow_does_not_overtake_a_waiting_one() {
     let mut host = host(1, 1);
-    host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
+    host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
     let flows = &mut Left(vec![1]);
     assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
     assert!(host.wait(0, PairBacklog::Flow(0)));
-    assert_eq!(host.advance(0, 0, flows), Step::PairWaits(STEP));
+    assert_eq!(host.advance(0, 0, flows), PairStep::PairWaits(STEP));
     // There are tokens again, and the flow still comes first.
     assert_eq!(host.admit(0, packet(2), FRAME, 5 * STEP, flows), AdmitOutcome::Wait);
     assert!(!host.wait(0, packet(2)));
     assert!(host.on_pair_wake(0, STEP));
-    assert_eq!(host.advance(0, 5 * STEP, flows), Step::Go(PairBacklog::Flow(0), FRAME, None));
+    assert_eq!(host.advance(0, 5 * STEP, flows), PairStep::Go(PairBacklog::Flow(0), FRAME, None));
     assert_eq!(host.queued(0), u64::from(FRAME));
 }
 
 #[test]
-fn a_flow_that_cannot_send_any_more_leaves_the_line() {
+fn a_flow_that_can_no_longer_send_leaves_the_queue() {
     let mut host = host(1, 1);
-    host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
+    host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
     let flows = &mut Left(vec![1, 1]);
     host.admit(0, packet(1), FRAME, 0, flows);
     host.wait(0, PairBacklog::Flow(0));
@@ -126,40 +126,40 @@ fn a_flow_that_cannot_send_any_more_leaves_the_line() {
     host.advance(0, 0, flows);
     flows.0[0] = 0;
     assert!(host.on_pair_wake(0, STEP));
-    assert_eq!(host.advance(0, STEP, flows), Step::Go(PairBacklog::Flow(1), FRAME, None));
+    assert_eq!(host.advance(0, STEP, flows), PairStep::Go(PairBacklog::Flow(1), FRAME, None));
     assert!(host.has_gone());
     assert_eq!((host.take_gone(), host.has_gone()), (vec![0], false));
 }
 
 #[test]
-fn a_limiter_that_drops_holds_nothing_back_neither_of_a_pair_nor_of_a_class() {
+fn a_dropping_limiter_blocks_neither_pairs_nor_classes() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
-    host.limit_pair(0, bucket(LINE, Excess::Drops), FRAME, 0);
+    host.limit_pair(0, bucket(LINE, ExcessAction::Drops), FRAME, 0);
     assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
     assert_eq!(host.admit(0, packet(2), FRAME, 0, flows), AdmitOutcome::Drop);
     host.limit_pair(0, None, FRAME, 0);
-    host.limit_class(ClassId(0), bucket(LINE, Excess::Drops), FRAME, 0);
+    host.limit_class(ClassId(0), bucket(LINE, ExcessAction::Drops), FRAME, 0);
     assert_eq!(host.admit(0, packet(3), FRAME, 0, flows), AdmitOutcome::Go(None));
     assert_eq!(host.admit(0, packet(4), FRAME, 0, flows), AdmitOutcome::Drop);
     assert!(host.is_idle(0));
 }
 
 #[test]
-fn what_waits_when_its_limiter_begins_to_drop_is_dropped() {
+fn packets_waiting_when_a_limiter_begins_to_drop_are_dropped() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
-    host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
+    host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
     host.admit(0, packet(1), FRAME, 0, flows);
     host.wait(0, packet(2));
     host.advance(0, 0, flows);
-    assert!(host.limit_pair(0, bucket(LINE, Excess::Drops), FRAME, 0), "it is to be looked at again");
-    assert_eq!(host.advance(0, 0, flows), Step::Drop(packet(2), FRAME));
-    assert_eq!(host.advance(0, 0, flows), Step::Idle);
+    assert!(host.limit_pair(0, bucket(LINE, ExcessAction::Drops), FRAME, 0), "it is to be looked at again");
+    assert_eq!(host.advance(0, 0, flows), PairStep::Drop(packet(2), FRAME));
+    assert_eq!(host.advance(0, 0, flows), PairStep::Idle);
 }
 
 #[test]
-fn a_window_counts_what_was_let_go_and_opens_with_answers() {
+fn a_window_counts_sent_bytes_and_opens_with_answers() {
     let mut host = host(1, 2);
     let flows = &mut Left(vec![9]);
     host.set_window(0, PathIndex(1), Some(2 * u64::from(FRAME)));
@@ -173,15 +173,15 @@ fn a_window_counts_what_was_let_go_and_opens_with_answers() {
     assert_eq!(host.admit(0, PairBacklog::Flow(0), FRAME, 0, flows), AdmitOutcome::Go(path));
     assert_eq!(host.admit(0, PairBacklog::Flow(0), FRAME, 0, flows), AdmitOutcome::Wait);
     host.wait(0, PairBacklog::Flow(0));
-    assert_eq!(host.advance(0, 0, flows), Step::Idle);
+    assert_eq!(host.advance(0, 0, flows), PairStep::Idle);
     assert_eq!(host.waits_for_answers(0), Some(0));
     assert!(host.answered(0, PathIndex(1), 900, 7));
-    assert_eq!(host.advance(0, 7, flows), Step::Go(PairBacklog::Flow(0), FRAME, path));
+    assert_eq!(host.advance(0, 7, flows), PairStep::Go(PairBacklog::Flow(0), FRAME, path));
     assert!(!host.answered(0, PathIndex(1), 900, 8), "an answer that comes twice frees nothing");
 }
 
 #[test]
-fn a_pair_without_a_path_holds_back_until_it_has_one() {
+fn a_pair_without_a_path_blocks_until_it_has_one() {
     let mut host = host(1, 2);
     let flows = &mut Left(vec![9]);
     for path in [0, 1] {
@@ -189,23 +189,23 @@ fn a_pair_without_a_path_holds_back_until_it_has_one() {
     }
     assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Wait);
     host.wait(0, packet(1));
-    assert_eq!(host.advance(0, 0, flows), Step::Idle);
+    assert_eq!(host.advance(0, 0, flows), PairStep::Idle);
     assert_eq!(host.waits_for_answers(0), None, "no answer would help");
     assert!(host.use_path(0, PathIndex(0), PathUse::Share, 3 * STEP));
-    assert_eq!(host.advance(0, 0, flows), Step::PairWaits(3 * STEP));
+    assert_eq!(host.advance(0, 0, flows), PairStep::PairWaits(3 * STEP));
     assert!(host.on_pair_wake(0, 3 * STEP));
-    assert_eq!(host.advance(0, 3 * STEP, flows), Step::Go(packet(1), FRAME, Some(PathIndex(0))));
-    assert_eq!(host.advance(0, 3 * STEP, flows), Step::Idle);
+    assert_eq!(host.advance(0, 3 * STEP, flows), PairStep::Go(packet(1), FRAME, Some(PathIndex(0))));
+    assert_eq!(host.advance(0, 3 * STEP, flows), PairStep::Idle);
     assert!(!host.replace_paths(0, 2, 0), "nothing waits");
     assert!(!host.is_windowed(0) && !host.is_steered(0));
 }
 
 #[test]
-fn what_was_granted_and_not_used_goes_back_to_both_buckets() {
+fn unused_grants_are_returned_to_both_buckets() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
-    host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
-    host.limit_class(ClassId(0), bucket(LINE, Excess::Waits), FRAME, 0);
+    host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
+    host.limit_class(ClassId(0), bucket(LINE, ExcessAction::Waits), FRAME, 0);
     assert_eq!(host.admit(0, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
     host.put_back(0, FRAME, 400);
     assert_eq!(host.admit(0, packet(2), 600, 0, flows), AdmitOutcome::Go(None));
@@ -213,11 +213,11 @@ fn what_was_granted_and_not_used_goes_back_to_both_buckets() {
 }
 
 #[test]
-fn a_pair_that_is_not_there_holds_nothing_back_and_nothing_panics() {
+fn an_unknown_pair_blocks_nothing_and_nothing_panics() {
     let mut host = host(0, 1);
     let flows = &mut Left::default();
     assert_eq!(host.admit(5, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
-    assert_eq!(host.advance(5, 0, flows), Step::Idle);
+    assert_eq!(host.advance(5, 0, flows), PairStep::Idle);
     assert!(!host.wait(5, packet(1)) && !host.set_window(5, PathIndex(0), None) && !host.on_pair_wake(5, 0));
     assert!(!host.limit_class(ClassId(9), None, FRAME, 0));
     host.put_back(5, 1, 0);
@@ -228,31 +228,31 @@ fn a_pair_that_is_not_there_holds_nothing_back_and_nothing_panics() {
 struct Two;
 
 impl Tunnel for Two {
-    fn on_arrival(&mut self, _: Time, _: TunnelPacket, queue: TunnelQueue) -> Entry {
-        if queue.packets < 2 { Entry::Queued } else { Entry::HeldBack }
+    fn on_arrival(&mut self, _: Time, _: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
+        if queue.packets < 2 { TunnelEntry::Queued } else { TunnelEntry::HeldBack }
     }
 }
 
 #[test]
-fn a_tunnel_empties_at_the_rate_of_its_pair_and_calls_those_that_it_held_back() {
+fn a_tunnel_drains_at_the_rate_of_its_pair_and_wakes_blocked_flows() {
     let mut host: Host = HostStack::new(1);
     host.open(0, opening(0, 1, Some(Box::new(Two))));
-    host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
+    host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
     let of = |bytes| TunnelPacket { flow: LocalFlow(0), bytes, payload: bytes, remaining: None, unsent: None };
     for name in [1, 2] {
         let tunnel = host.tunnel_mut(0).unwrap();
-        assert_eq!(tunnel.ask(0, of(FRAME)), Entry::Queued);
+        assert_eq!(tunnel.ask(0, of(FRAME)), TunnelEntry::Queued);
         tunnel.put(0, of(FRAME), name);
     }
-    assert_eq!(host.tunnel_mut(0).unwrap().ask(0, of(FRAME)), Entry::HeldBack);
+    assert_eq!(host.tunnel_mut(0).unwrap().ask(0, of(FRAME)), TunnelEntry::HeldBack);
     host.hold_back(0, 7);
     let flows = &mut Left::default();
-    assert_eq!(host.advance(0, 0, flows), Step::Go(packet(1), FRAME, None));
+    assert_eq!(host.advance(0, 0, flows), PairStep::Go(packet(1), FRAME, None));
     assert_eq!(host.take_offers(), [7]);
-    assert_eq!(host.advance(0, 0, flows), Step::PairWaits(STEP));
+    assert_eq!(host.advance(0, 0, flows), PairStep::PairWaits(STEP));
     assert!(!host.is_idle(0));
     assert!(host.on_pair_wake(0, STEP));
-    assert_eq!(host.advance(0, STEP, flows), Step::Go(packet(2), FRAME, None));
+    assert_eq!(host.advance(0, STEP, flows), PairStep::Go(packet(2), FRAME, None));
     assert!(host.is_idle(0));
 }
 
@@ -266,20 +266,20 @@ proptest! {
     ) {
         let mut host = host(3, 1);
         for (pair, rate) in (0..).zip(rates) {
-            host.limit_pair(pair, bucket(Rate::from_gbit(rate), Excess::Waits), FRAME, 0);
+            host.limit_pair(pair, bucket(Rate::from_gbit(rate), ExcessAction::Waits), FRAME, 0);
         }
-        host.limit_class(ClassId(0), bucket(Rate::from_gbit(class_rate), Excess::Waits), FRAME, 0);
+        host.limit_class(ClassId(0), bucket(Rate::from_gbit(class_rate), ExcessAction::Waits), FRAME, 0);
         let flows = &mut Left::default();
         let (mut sent, mut times): (Vec<(Instant, u32, u32)>, _) = (Vec::new(), std::collections::BTreeSet::new());
         let mut now = 0;
         let total: u64 = arrivals.iter().map(|(_, bytes, _)| u64::from(*bytes)).sum();
         let run = |host: &mut Host, pair: u32, now, sent: &mut Vec<_>, times: &mut std::collections::BTreeSet<_>| loop {
             match host.advance(pair, now, &mut Left::default()) {
-                Step::Go(_, bytes, _) => sent.push((now, pair, bytes)),
-                Step::PairWaits(at) => { times.insert((at, Some(pair))); break }
-                Step::ClassWaits(_, at) => { times.insert((at, None)); break }
-                Step::Idle => break,
-                Step::Drop(..) => unreachable!("no limiter drops"),
+                PairStep::Go(_, bytes, _) => sent.push((now, pair, bytes)),
+                PairStep::PairWaits(at) => { times.insert((at, Some(pair))); break }
+                PairStep::ClassWaits(_, at) => { times.insert((at, None)); break }
+                PairStep::Idle => break,
+                PairStep::Drop(..) => unreachable!("no limiter drops"),
             }
         };
         let mut arrivals = arrivals.into_iter().peekable();

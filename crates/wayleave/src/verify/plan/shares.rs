@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use wayleave_adversary::{Claim, Discrepancy, Statement};
+use wayleave_adversary::{AdmittedClaim, Discrepancy, Statement};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Demand, Endpoints, Excess, LatencyContract, Objective,
-    ObjectiveContract,
+    Accounting, BandwidthContract, BestEffortContract, BucketDemand, Contract, Endpoints, Excess, FlowObjective,
+    LatencyContract, ObjectiveContract,
 };
-use wayleave_ledger::{Ledger, Model, Share, Spread};
+use wayleave_ledger::{Ledger, Model, PathSpread, ReservedShare};
 use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare, StatedCertainty};
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_schemes::admission::fabric::Settings;
@@ -71,17 +71,17 @@ impl PlannedClasses {
     ///
     /// # Errors
     /// If the network has no classes.
-    pub fn tenants(&self, statement: &Statement, claim: &Claim, model: &Model) -> Result<Tenants, Error> {
+    pub fn tenants(&self, statement: &Statement, claim: &AdmittedClaim, model: &Model) -> Result<Tenants, Error> {
         let network = &statement.network;
         let mut budgets = vec![Vec::new(); network.links().len()];
-        statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
+        statement.queues.iter().for_each(|given| budgets[given.link.index()].push(given.budget));
         let usage = |error: &dyn ToString| Error::Usage(error.to_string());
         let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
         let mut ledger =
             ledger.with_shares(Settings::default().guaranteed_budget, wayleave_ledger::HoseCharge::default());
         // Copies of protected contracts take other links as well.
         for promise in &claim.promises {
-            let demand = Demand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
+            let demand = BucketDemand { rate: promise.rate, burst: promise.burst, max_frame: Some(promise.frame) };
             ledger.reserve(demand, promise.route.clone());
         }
         // The round trip of a link is that of the pairs that may use it.
@@ -122,22 +122,22 @@ impl PlannedClasses {
 }
 
 /// A promised share as the ledger holds it.
-pub(super) fn share(promised: &PromisedShare) -> Share {
+pub(super) fn share(promised: &PromisedShare) -> ReservedShare {
     let (min, is_timed) = (promised.min, promised.there_within.is_some());
     match &promised.held {
-        HeldShare::Pair(_, _, route) => Share::Pair { min, route: route.clone(), is_timed },
+        HeldShare::Pair(_, _, route) => ReservedShare::Pair { min, route: route.clone(), is_timed },
         HeldShare::Link(link) => {
             let route = Route { hops: vec![Hop { link: *link, queue: 0 }] };
-            Share::Pair { min, route, is_timed }
+            ReservedShare::Pair { min, route, is_timed }
         }
         HeldShare::Hose { members, charge } => {
             let spread = match charge {
-                HoseCharge::EvenSplits => Spread::AllPaths,
-                HoseCharge::ChosenPaths | HoseCharge::EveryPath => Spread::OnePath,
+                HoseCharge::EvenSplits => PathSpread::AllPaths,
+                HoseCharge::ChosenPaths | HoseCharge::EveryPath => PathSpread::OnePath,
             };
-            Share::Hose { min, members: members.clone(), spread, is_timed }
+            ReservedShare::Hose { min, members: members.clone(), spread, is_timed }
         }
-        HeldShare::Objective(members) => Share::Objective { weight: min, members: members.clone() },
+        HeldShare::Objective(members) => ReservedShare::Objective { weight: min, members: members.clone() },
     }
 }
 
@@ -166,8 +166,8 @@ impl Reader<'_> {
         if let Contract::Bandwidth(BandwidthContract { name, within: Some(asked), .. }) = &contract
             && within.is_none_or(|within| within > *asked)
         {
-            let said = within.map_or_else(|| "no time".to_owned(), |within| within.to_string());
-            findings.push(asked_for(name, "a minimum reached within", said, asked.to_string()));
+            let given = within.map_or_else(|| "no time".to_owned(), |within| format!("{within:#}"));
+            findings.push(asked_for(name, "a minimum reached within", given, format!("{asked:#}")));
         }
         let share = self.held(entry, &contract)?.map(|share| PromisedShare { there_within: within, ..share });
         // A forged route is named by the recheck; packets cannot take it.
@@ -186,7 +186,7 @@ impl Reader<'_> {
         let members: Vec<NodeId> = terms.members.iter().map(|name| self.node(name)).collect::<Result<_, _>>()?;
         let rate = |bits: u64| {
             let rate = Some(Rate::from_bits_per_second(bits)).filter(|&rate| rate <= Rate::MAX);
-            rate.ok_or_else(|| format!("\"{}\" has a rate above {}", entry.name, Rate::MAX))
+            rate.ok_or_else(|| format!("\"{}\" has a rate above {:#}", entry.name, Rate::MAX))
         };
         let min = || rate(terms.min_bps.ok_or_else(|| missing("minimum"))?);
         let contract = match terms.kind.as_deref().unwrap_or_default() {
@@ -208,7 +208,7 @@ impl Reader<'_> {
             }
             "objective" => {
                 let aim = terms.objective.as_deref().unwrap_or_default();
-                let known = Objective::NAMED.into_iter().find(|(known, _)| *known == aim);
+                let known = FlowObjective::NAMED.into_iter().find(|(known, _)| *known == aim);
                 Contract::Objective(ObjectiveContract {
                     name,
                     tenant: None,
@@ -253,9 +253,9 @@ impl Reader<'_> {
 
     /// Returns the differences between a stated request and the contract.
     fn differences(&self, stated: &Contract, asked: &Contract) -> Vec<Discrepancy> {
-        let (said, here) = (words(self.network, stated), words(self.network, asked));
-        let differ = said.into_iter().zip(here).filter(|((_, said), (_, here))| said != here);
-        differ.map(|((what, said), (_, here))| asked_for(stated.name(), what, said, here)).collect()
+        let (given, here) = (words(self.network, stated), words(self.network, asked));
+        let differ = given.into_iter().zip(here).filter(|((_, given), (_, here))| given != here);
+        differ.map(|((what, given), (_, here))| asked_for(stated.name(), what, given, here)).collect()
     }
 }
 
@@ -280,13 +280,13 @@ fn words(network: &Network, contract: &Contract) -> [(&'static str, String); 6] 
     };
     let hosts = contract.hosts();
     let names: Vec<&str> = hosts.iter().map(|&host| network.node(host).name.as_str()).collect();
-    let rate = |rate: Option<Rate>| rate.map_or_else(none, |rate| rate.to_string());
+    let rate = |rate: Option<Rate>| rate.map_or_else(none, |rate| format!("{rate:#}"));
     [
         ("the kind", kind.to_owned()),
         ("hosts:", names.join(", ")),
         ("a minimum of", rate(min)),
         ("at most", rate(max)),
         ("a weight of", weight.map_or_else(none, |weight| weight.to_string())),
-        ("a time of", within.map_or_else(none, |within: Time| within.to_string())),
+        ("a time of", within.map_or_else(none, |within: Time| format!("{within:#}"))),
     ]
 }

@@ -12,7 +12,7 @@ use wayleave_topology::{LinkId, NodeId, Route};
 use super::super::Ledger;
 use crate::paths::{Footprint, Footprints, PathTable};
 use crate::shares::{
-    CachedEffect, Contribution, Effect, LedgerShare, MemberSetEffect, Place, Share, ShareDenial, Shares,
+    CachedEffect, Contribution, Effect, LedgerShare, MemberSetEffect, Place, ReservedShare, ShareDenial, Shares,
 };
 
 /// A pair on a link.
@@ -23,11 +23,13 @@ impl Ledger {
     ///
     /// # Errors
     /// If no path joins two of its hosts, or none that is open.
-    pub(super) fn effect(&self, share: &Share) -> Result<Effect, ShareDenial> {
+    pub(super) fn effect(&self, share: &ReservedShare) -> Result<Effect, ShareDenial> {
         let Some(shares) = &self.shares else { return Ok(Effect::default()) };
         let base = match share {
-            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network), None),
-            Share::Hose { members, .. } | Share::Objective { members, .. } => of_members(shares, share, members),
+            ReservedShare::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network), None),
+            ReservedShare::Hose { members, .. } | ReservedShare::Objective { members, .. } => {
+                of_members(shares, share, members)
+            }
         };
         if let Some((from, to)) = base.unjoined {
             return Err(ShareDenial::NoPath { from, to });
@@ -39,17 +41,19 @@ impl Ledger {
     }
 
     /// The same of a share that is held, or would be: parts without an open path count where they did.
-    pub(super) fn current_effect(&self, share: &Share) -> Effect {
+    pub(super) fn current_effect(&self, share: &ReservedShare) -> Effect {
         let Some(shares) = &self.shares else { return Effect::default() };
         self.base(share).map_or_else(Effect::default, |base| self.with_closed(shares, share, base).0)
     }
 
     /// The same with all links open; `None` if the ledger holds no shares.
-    pub(super) fn base(&self, share: &Share) -> Option<Effect> {
+    pub(super) fn base(&self, share: &ReservedShare) -> Option<Effect> {
         let shares = self.shares.as_ref()?;
         let found = match share {
-            Share::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network), None),
-            Share::Hose { members, .. } | Share::Objective { members, .. } => of_members(shares, share, members),
+            ReservedShare::Pair { route, .. } => self.of_route(shares, route, share.ends(&self.network), None),
+            ReservedShare::Hose { members, .. } | ReservedShare::Objective { members, .. } => {
+                of_members(shares, share, members)
+            }
         };
         Some(found.effect)
     }
@@ -64,32 +68,32 @@ impl Ledger {
         open: Option<&PathTable>,
     ) -> MemberSetEffect {
         let links: Vec<LinkId> = route.hops.iter().map(|hop| hop.link).collect();
-        let forth = shares.all.figures_along(links.iter().copied());
+        let forward = shares.all.figures_along(links.iter().copied());
         let (mut answers, mut slowest, mut unjoined) = (Vec::new(), 0, None);
         for paths in std::iter::once(&*shares.all).chain(open) {
-            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&back| paths.is_open(back));
-            let back: Vec<LinkId> = links.iter().rev().filter_map(reverse).collect();
-            answers.extend(back.iter().copied());
+            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&backward| paths.is_open(backward));
+            let backward: Vec<LinkId> = links.iter().rev().filter_map(reverse).collect();
+            answers.extend(backward.iter().copied());
             let figures = match ends {
-                Some((from, to)) if back.len() < links.len() => {
+                Some((from, to)) if backward.len() < links.len() => {
                     answers.extend(paths.links_between(to, from));
                     unjoined = unjoined.or(Some((to, from)).filter(|_| paths.figures_between(to, from).is_none()));
                     paths.figures_between(to, from)
                 }
-                _ => Some(paths.figures_along(back.into_iter())),
+                _ => Some(paths.figures_along(backward.into_iter())),
             };
             slowest = slowest.max(figures.map_or(0, |figures| figures.transit));
         }
         answers.sort_unstable();
         answers.dedup();
         let round_trip = match ends {
-            Some(_) => forth.transit + slowest,
+            Some(_) => forward.transit + slowest,
             None => self.longest_round_trip(shares),
         };
         let places = links.into_iter().map(|link| (Place::Link(link), ONE));
-        let back = answers.into_iter().map(|link| (Place::Return(link), Footprint::default()));
-        let places = places.chain(back).collect();
-        MemberSetEffect { effect: Effect { places, round_trip, budget: forth.budget, hops: forth.hops }, unjoined }
+        let backward = answers.into_iter().map(|link| (Place::Return(link), Footprint::default()));
+        let places = places.chain(backward).collect();
+        MemberSetEffect { effect: Effect { places, round_trip, budget: forward.budget, hops: forward.hops }, unjoined }
     }
 
     /// Longest round trip of the network, for minima whose pairs are not known.
@@ -100,7 +104,7 @@ impl Ledger {
 
     /// The effect with the changes that closed links make, and a closed link that keeps two of its hosts apart, if
     /// there is one.
-    fn with_closed(&self, shares: &Shares, share: &Share, base: Effect) -> (Effect, Option<LinkId>) {
+    fn with_closed(&self, shares: &Shares, share: &ReservedShare, base: Effect) -> (Effect, Option<LinkId>) {
         let Some(open) = &shares.open else { return (base, None) };
         let links = || {
             let places = base.places.iter();
@@ -110,13 +114,13 @@ impl Ledger {
             return (base, None);
         };
         let members = match share {
-            Share::Pair { route, .. } => {
+            ReservedShare::Pair { route, .. } => {
                 let lost = route.hops.iter().map(|hop| hop.link).find(|&link| self.is_closed(link));
                 let MemberSetEffect { effect, unjoined } =
                     self.of_route(shares, route, share.ends(&self.network), Some(open));
                 return (effect, lost.or(unjoined.map(|_| closed)));
             }
-            Share::Hose { members, .. } | Share::Objective { members, .. } => members,
+            ReservedShare::Hose { members, .. } | ReservedShare::Objective { members, .. } => members,
         };
         let mut all: BTreeMap<LinkId, Footprint> = links().collect();
         let now = open.footprints(members, needs_loads(share));
@@ -134,7 +138,7 @@ impl Ledger {
     }
 
     /// A share with its remembered effect.
-    pub(super) fn hold(&self, share: Share) -> Option<LedgerShare> {
+    pub(super) fn hold(&self, share: ReservedShare) -> Option<LedgerShare> {
         let shares = self.shares.as_ref()?;
         let base = (shares.tiers.is_none() || share.members().is_none()).then(|| self.base(&share)).flatten();
         let mut held = LedgerShare { share, base: base.map(Arc::new), now: None };
@@ -206,7 +210,7 @@ fn shares_held(ledger: &Ledger) -> usize {
 }
 
 /// Finds the effect of members with all links open, or remembers it.
-fn of_members(shares: &Shares, share: &Share, members: &[NodeId]) -> MemberSetEffect {
+fn of_members(shares: &Shares, share: &ReservedShare, members: &[NodeId]) -> MemberSetEffect {
     let with_loads = needs_loads(share);
     let mut latest = shares.latest.lock().unwrap_or_else(PoisonError::into_inner);
     let known = latest.as_ref().filter(|latest| latest.with_loads == with_loads && latest.members == members);
@@ -230,6 +234,6 @@ fn find_of_members(shares: &Shares, members: &[NodeId], with_loads: bool) -> Mem
     MemberSetEffect { effect: Effect { places, round_trip, budget, hops }, unjoined }
 }
 
-const fn needs_loads(share: &Share) -> bool {
-    matches!(share, Share::Hose { .. })
+const fn needs_loads(share: &ReservedShare) -> bool {
+    matches!(share, ReservedShare::Hose { .. })
 }

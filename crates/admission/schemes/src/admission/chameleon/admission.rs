@@ -12,7 +12,7 @@ use super::{Moves, Params};
 use crate::admitted::stands_on_its_placement;
 use crate::placement::Placement;
 use crate::protection::{self, Copies, RouteWithMoves};
-use crate::routing::{FoundRoute, Query};
+use crate::routing::{FoundRoute, RouteQuery};
 
 /// Chameleon's admission control.
 ///
@@ -80,7 +80,7 @@ stands_on_its_placement!(
     fn unfit_for_a_controller(&self) -> Option<String> {
         let keeps = self.params.rerouting.is_some_and(|rerouting| rerouting.moves == Moves::Kept);
         keeps.then(|| {
-            "--reroute-moves kept also moves contracts for refused requests, and a controller must know every move: leave it out"
+            "--reroute-moves kept also moves contracts for refused requests, which a controller cannot record: omit it"
                 .to_owned()
         })
     }
@@ -135,7 +135,7 @@ fn embed(
     match find_route(placement, rerouter, params, request) {
         Ok(found) => Ok(reroute::reserve(placement, request, found)),
         Err(Some(refusal)) => Err(refusal),
-        Err(None) => Err(placement.diagnose(&Query::of(request))),
+        Err(None) => Err(placement.diagnose(&RouteQuery::of(request))),
     }
 }
 
@@ -147,7 +147,7 @@ fn find_route(
     params: &Params,
     request: &Request,
 ) -> Result<RouteWithMoves, Option<Refusal>> {
-    let query = Query::of(request);
+    let query = RouteQuery::of(request);
     let unmoved = |found| RouteWithMoves { found, moved: Vec::new() };
     if let Some(pinned) = &request.route {
         return placement.check(&query, pinned).map(unmoved).map_err(Some);
@@ -160,7 +160,7 @@ fn find_route(
 }
 
 /// Returns a route for the query without moving any flow.
-fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> Option<FoundRoute> {
+fn unmoved_route(placement: &mut Placement, params: &Params, query: &RouteQuery) -> Option<FoundRoute> {
     if let Some(found) = route(placement, params.routing, query) {
         return Some(found);
     }
@@ -183,7 +183,7 @@ fn protect(
     });
     let refusal = match found {
         Ok(copies) => return Ok(copies),
-        Err(0) => placement.diagnose(&Query::of(request)),
+        Err(0) => placement.diagnose(&RouteQuery::of(request)),
         Err(_) => match protection::along_disjoint_paths(placement, request) {
             Ok(copies) => return Ok(copies),
             Err(refusal) => refusal,

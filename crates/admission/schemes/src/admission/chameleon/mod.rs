@@ -60,7 +60,7 @@ pub use settings::{RoutingName, Settings};
 
 use wayleave_scheme_api::{Described, Descriptor, Parameter, Parameters, Role, Value};
 
-use crate::registry::{AdmissionScheme, BuildError, Defaults, Setup};
+use crate::registry::{AdmissionScheme, BuildError, Defaults, SchemeInputs};
 
 /// Descriptor of Chameleon.
 pub const DESCRIPTOR: Descriptor = Descriptor {
@@ -83,7 +83,7 @@ impl AdmissionScheme for Chameleon {
     const KEEPS_QUEUES: bool = true;
     const PLACES_DISJOINT_ROUTES: bool = true;
 
-    fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, settings: Settings) -> Result<Self, BuildError> {
         let params = settings.params(setup.defaults)?;
         Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
     }

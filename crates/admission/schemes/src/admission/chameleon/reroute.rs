@@ -12,7 +12,7 @@ use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
 use crate::placement::{MovedFlow, Placement};
 use crate::protection::RouteWithMoves;
-use crate::routing::{FoundRoute, Query};
+use crate::routing::{FoundRoute, RouteQuery};
 
 /// The memory of the search for candidates.
 pub(super) struct Rerouter {
@@ -59,7 +59,7 @@ impl Rerouter {
         placement: &mut Placement,
         how: Rerouting,
         routing: Routing,
-        query: &Query,
+        query: &RouteQuery,
     ) -> Option<RouteWithMoves> {
         let network = placement.network().clone();
         let mut shortest = self.shortest_path_links(&network, query.from, query.to);
@@ -188,7 +188,7 @@ fn tighten(
     placement: &mut Placement,
     how: Rerouting,
     routing: Routing,
-    query: &Query,
+    query: &RouteQuery,
     moved: &mut Vec<MovedFlow>,
 ) -> Option<FoundRoute> {
     for flow in loosest(placement, query.to, how.tighten) {
@@ -198,7 +198,7 @@ fn tighten(
         let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
         let Some(present) = placement.query_of(flow) else { continue };
         let sooner = placement.bound(&old.route).saturating_sub(Time::from_nanos(1));
-        let faster = Query { deadline: present.deadline.min(sooner), ..present };
+        let faster = RouteQuery { deadline: present.deadline.min(sooner), ..present };
         let Some(found) = placement.least_delay(&faster) else { continue };
         moved.extend(placement.move_to(flow, found.route));
         if let Some(found) = route(placement, routing, query) {

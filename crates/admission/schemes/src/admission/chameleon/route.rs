@@ -3,10 +3,10 @@
 use super::Routing;
 use crate::costs::{DelayCost, HopCost};
 use crate::placement::Placement;
-use crate::routing::{FoundRoute, Query};
+use crate::routing::{FoundRoute, RouteQuery};
 
 /// `ROUTE` of Fig. 6.
-pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<FoundRoute> {
+pub(super) fn route(placement: &mut Placement, routing: Routing, query: &RouteQuery) -> Option<FoundRoute> {
     match routing {
         Routing::LeastDelay => placement.least_delay(query),
         Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_ledger::{BestEffort, Comparison, Ledger, Model};
 use wayleave_scheme_api::{Admission, Binding, Decision, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -12,7 +12,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::*;
 use crate::reservations;
-use crate::routing::Query;
+use crate::routing::RouteQuery;
 
 const GBIT: Rate = Rate::from_gbit(1);
 
@@ -88,7 +88,7 @@ mod resource_allocation {
     }
 
     #[test]
-    fn a_host_has_one_queue_of_half_a_millisecond_however_many_its_port_has() {
+    fn a_host_has_one_queue_of_half_a_millisecond_for_any_number_of_port_queues() {
         for best_effort in [BestEffort::Dropped, BestEffort::LowestQueue] {
             for queues in 1..=8 {
                 assert_eq!(table(queues, best_effort, &Allocation::default()).1, [500]);
@@ -97,7 +97,7 @@ mod resource_allocation {
     }
 
     #[test]
-    fn given_budgets_replace_the_table_and_stop_where_they_end() {
+    fn configured_budgets_replace_the_table_and_limit_the_number_of_queues() {
         let given = |us: &[u64]| us.iter().map(|&us| Time::from_micros(us)).collect();
         let allocation = Allocation { switch: Some(given(&[200, 700])), host: given(&[50, 80]) };
         assert_eq!(table(4, BestEffort::Dropped, &allocation), (vec![200, 700], vec![50, 80]));
@@ -106,7 +106,7 @@ mod resource_allocation {
     }
 
     #[test]
-    fn a_budget_that_the_topology_fixes_goes_before_the_table() {
+    fn a_budget_fixed_by_the_topology_takes_precedence_over_the_table() {
         let queue =
             |budget: Option<u64>| PortQueue { buffer: Bytes::new(97_000), budget: budget.map(Time::from_micros) };
         let switch_port = PortSpec { queues: vec![queue(None), queue(Some(800)), queue(None), queue(None)] };
@@ -173,7 +173,7 @@ mod silo_of_section_2_1_2 {
     }
 
     #[test]
-    fn a_latency_of_30_us_is_refused_and_10_ms_gain_nothing() {
+    fn a_latency_of_30_us_is_refused_and_10_ms_gains_nothing() {
         let network = network();
         let mut scheme = scheme(&network);
         let deadline = Time::from_micros(30);
@@ -187,7 +187,7 @@ mod silo_of_section_2_1_2 {
     fn between_pods_there_are_four_paths_and_one_delay() {
         let network = network();
         let scheme = scheme(&network);
-        let query = Query::of(&request(&network, "h1", "h16", Time::from_millis(1)));
+        let query = RouteQuery::of(&request(&network, "h1", "h16", Time::from_millis(1)));
         let survey = reservations::paths(scheme.placement(), &query, 10);
         assert_eq!((survey.total, survey.paths.len()), (4, 4));
         for path in survey.paths {
@@ -217,7 +217,7 @@ mod fig_1 {
     fn embed_on(scheme: &mut Chameleon, network: &Network, path: &[&str]) -> FlowId {
         let wanted = flow(network, path[0], path[path.len() - 1]);
         let links: Vec<_> = route(network, path).hops.into_iter().map(|hop| hop.link).collect();
-        let survey = reservations::paths(scheme.placement(), &Query::of(&wanted), 100);
+        let survey = reservations::paths(scheme.placement(), &RouteQuery::of(&wanted), 100);
         let tried = survey.paths.into_iter().find(|tried| tried.links == links).unwrap();
         let reservations::PathOutcome::Open { route, .. } = tried.outcome else { panic!("{tried:?}") };
         scheme.admit(&Request { route: Some(route), ..wanted }).unwrap().flow
@@ -248,7 +248,7 @@ mod fig_1 {
     }
 
     #[test]
-    fn the_red_flow_cannot_be_embedded_as_things_are() {
+    fn the_red_flow_cannot_be_embedded_in_the_initial_state() {
         let network = network();
         let (mut scheme, _) = embedded(&network, None);
         let refusal = scheme.admit(&flow(&network, "h5", "h9")).unwrap_err();
@@ -274,7 +274,7 @@ mod fig_1 {
     }
 
     #[test]
-    fn a_flow_that_fills_its_hosts_link_is_not_moved() {
+    fn a_flow_that_fills_its_host_link_is_not_moved() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let (mut scheme, _) = embedded(&network, Some(Rerouting::default()));
         assert!(scheme.admit(&flow(&network, "h5", "h9")).is_err());
@@ -301,7 +301,7 @@ mod promises {
     }
 
     #[test]
-    fn a_lower_queues_promise_can_refuse_a_request() {
+    fn a_promise_of_a_lower_queue_can_refuse_a_request() {
         let network = star(&[250, 250]);
         let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
         for from in ["h1", "h2"] {
@@ -352,7 +352,7 @@ mod promises {
     }
 
     #[test]
-    fn a_burst_grows_by_the_budgets_of_the_queues_before() {
+    fn a_burst_grows_by_the_budgets_of_the_previous_queues() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
         let decision = scheme.admit(&request(&network, "h1", "h16", Time::from_millis(1))).unwrap();
@@ -367,7 +367,7 @@ mod promises {
     }
 
     #[test]
-    fn whatever_is_admitted_later_the_bound_of_a_flow_stays() {
+    fn later_admissions_do_not_change_the_bound_of_a_flow() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let model = Model::default();
         let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
@@ -377,7 +377,7 @@ mod promises {
             first.route.hops.iter().map(|hop| delay(hop).unwrap()).sum::<Time>()
         };
         let alone = today(&scheme);
-        let requests = Mix::new(&network, 1, 7).map(|contract| crate::request(&contract, &model));
+        let requests = RequestMix::new(&network, 1, 7).map(|contract| crate::request(&contract, &model));
         let admitted = requests.take(200).filter(|request| scheme.admit(request).is_ok()).count();
         assert!(admitted > 100);
         // Its queues are slower by now, and as fast as they were promised.
@@ -398,7 +398,7 @@ mod promises {
     }
 
     #[test]
-    fn a_decision_meets_its_deadline_and_moved_flows_keep_theirs() {
+    fn a_decision_meets_its_deadline_and_so_do_moved_flows() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let model = Model::default();
         let mut moved = 0;
@@ -407,7 +407,7 @@ mod promises {
             let params = Params { routing, rerouting: Some(Rerouting::default()), ..Params::default() };
             let mut scheme = Chameleon::new(network.clone(), model, params).unwrap();
             let mut deadlines = Vec::new();
-            for contract in Mix::new(&network, 1, seed).take(300) {
+            for contract in RequestMix::new(&network, 1, seed).take(300) {
                 let request = crate::request(&contract, &model);
                 let before = scheme.placement().ledger().clone();
                 let Ok(decision) = scheme.admit(&request) else { continue };

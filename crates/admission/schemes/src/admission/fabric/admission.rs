@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, Share, ShareDenial, Spread};
+use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, ReservedShare, ShareDenial, PathSpread};
 use wayleave_scheme_api::{
     Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareMembers, ShareRequest,
 };
@@ -45,8 +45,8 @@ enum Preference {
 /// ```
 pub struct Fabric {
     chameleon: Chameleon,
-    ways: PathCache,
-    spread: Spread,
+    path_cache: PathCache,
+    spread: PathSpread,
     token_period: Time,
     /// The largest frame of any link.
     largest_frame: Bytes,
@@ -70,13 +70,13 @@ impl Fabric {
         };
         let ledger = Ledger::new(network, model, budgets)?.with_shares(settings.guaranteed_budget, charge);
         let spread = match settings.paths {
-            Paths::One => Spread::OnePath,
-            Paths::All => Spread::AllPaths,
+            Paths::One => PathSpread::OnePath,
+            Paths::All => PathSpread::AllPaths,
         };
         let links = || ledger.network().links().map(|(link, _)| link);
         let largest_frame = links().map(|link| ledger.largest_frame(link)).max().unwrap_or(Bytes::ZERO);
-        let (ways, token_period) = (PathCache::default(), settings.token_period);
-        Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame })
+        let (path_cache, token_period) = (PathCache::default(), settings.token_period);
+        Ok(Self { chameleon: Chameleon::on(ledger, params), path_cache, spread, token_period, largest_frame })
     }
 
     /// Returns the reservations and their routes.
@@ -94,20 +94,20 @@ impl Fabric {
     }
 
     /// Returns the share that a request would hold and its delay bound, or the reason for a refusal.
-    fn share(&self, ways: &mut PathCache, request: &ShareRequest) -> Result<(Share, Option<Time>), Refusal> {
+    fn share(&self, path_cache: &mut PathCache, request: &ShareRequest) -> Result<(ReservedShare, Option<Time>), Refusal> {
         if !self.ledger().has_shares() {
             return Err(Refusal::NoClasses);
         }
         let (min, is_timed) = (request.min, request.within.is_some());
         let share = match &request.among {
             ShareMembers::Pair(from, to) => {
-                let widest = self.pair(ways, (*from, *to), request, Preference::Room)?;
+                let widest = self.pair(path_cache, (*from, *to), request, Preference::Room)?;
                 let is_late = request.within.zip(self.bound(&widest)).is_some_and(|(within, bound)| bound > within);
-                let mut fastest = || self.pair(ways, (*from, *to), request, Preference::Delay).ok();
+                let mut fastest = || self.pair(path_cache, (*from, *to), request, Preference::Delay).ok();
                 if is_late { fastest().unwrap_or(widest) } else { widest }
             }
-            ShareMembers::Hose(members) => Share::Hose { min, members: members.clone(), spread: self.spread, is_timed },
-            ShareMembers::Objective(members) => Share::Objective { weight: min, members: members.clone() },
+            ShareMembers::Hose(members) => ReservedShare::Hose { min, members: members.clone(), spread: self.spread, is_timed },
+            ShareMembers::Objective(members) => ReservedShare::Objective { weight: min, members: members.clone() },
         };
         if let Some(denial) = self.ledger().share_denial(&share) {
             return Err(self.refusal(&share, denial));
@@ -121,10 +121,10 @@ impl Fabric {
     /// Time after which a minimum is there: no packet waits longer than the budgets of its path; what was sent before comes back within
     /// two round trips of its slowest path, and tokens within a period; and a minimum is whole packets, one for each receiver that a
     /// member may divide it among.
-    fn bound(&self, share: &Share) -> Option<Time> {
+    fn bound(&self, share: &ReservedShare) -> Option<Time> {
         let receivers = match share {
-            Share::Pair { is_timed: true, .. } => 1,
-            Share::Hose { members, is_timed: true, .. } => (members.len() as u64).saturating_sub(1),
+            ReservedShare::Pair { is_timed: true, .. } => 1,
+            ReservedShare::Hose { members, is_timed: true, .. } => (members.len() as u64).saturating_sub(1),
             _ => return None,
         };
         let paths = self.ledger().share_paths(share);
@@ -137,11 +137,11 @@ impl Fabric {
     /// A pair on one of the open paths with the fewest links.
     fn pair(
         &self,
-        ways: &mut PathCache,
+        path_cache: &mut PathCache,
         (from, to): (NodeId, NodeId),
         request: &ShareRequest,
         preference: Preference,
-    ) -> Result<Share, Refusal> {
+    ) -> Result<ReservedShare, Refusal> {
         let (ledger, is_timed) = (self.ledger(), request.within.is_some());
         let (network, class) = (ledger.network(), Class::Guaranteed);
         // A link whose delay is beyond its budget is as bad as one without room.
@@ -159,8 +159,8 @@ impl Fabric {
             }
         };
         let is_open = |link| !ledger.is_closed(link);
-        ways.follow(ledger.link_turns());
-        let Some(CandidatePath { links, .. }) = ways.widest(network, (from, to), is_open, room) else {
+        path_cache.follow(ledger.link_turns());
+        let Some(CandidatePath { links, .. }) = path_cache.widest(network, (from, to), is_open, room) else {
             let any = PathCache::default().widest(network, (from, to), |_| true, |_| 0).ok_or(Refusal::Disconnected)?;
             let down = any.links.into_iter().find(|&link| ledger.is_closed(link));
             return Err(down.map_or(Refusal::Disconnected, |link| Refusal::LinkDown { link }));
@@ -169,10 +169,10 @@ impl Fabric {
         // A host queues its classes in memory, below the queues that the topology gives its port.
         let queue_of = |link| queue.min(network.queues(link).len().saturating_sub(1) as u8);
         let route = Route { hops: links.into_iter().map(|link| Hop { link, queue: queue_of(link) }).collect() };
-        Ok(Share::Pair { min: request.min, route, is_timed })
+        Ok(ReservedShare::Pair { min: request.min, route, is_timed })
     }
 
-    fn refusal(&self, share: &Share, denial: ShareDenial) -> Refusal {
+    fn refusal(&self, share: &ReservedShare, denial: ShareDenial) -> Refusal {
         match denial {
             ShareDenial::NoPath { .. } => Refusal::Disconnected,
             ShareDenial::Closed(link) => Refusal::LinkDown { link },
@@ -184,7 +184,7 @@ impl Fabric {
         }
     }
 
-    fn certainty_of(&self, share: &Share) -> Certainty {
+    fn certainty_of(&self, share: &ReservedShare) -> Certainty {
         if self.ledger().is_proven(share) { Certainty::Proven } else { Certainty::Measured }
     }
 }
@@ -213,11 +213,11 @@ impl Admission for Fabric {
     }
 
     fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, Refusal> {
-        let mut ways = std::mem::take(&mut self.ways);
-        let found = self.share(&mut ways, request);
-        self.ways = ways;
+        let mut path_cache = std::mem::take(&mut self.path_cache);
+        let found = self.share(&mut path_cache, request);
+        self.path_cache = path_cache;
         let (share, within) = found?;
-        let route = if let Share::Pair { route, .. } = &share { Some(route.clone()) } else { None };
+        let route = if let ReservedShare::Pair { route, .. } = &share { Some(route.clone()) } else { None };
         let ledger = self.chameleon.placement_mut().ledger_mut();
         let id = ledger.reserve_share(share.clone()).ok_or(Refusal::NoClasses)?;
         Ok(ShareDecision { share: id, route, certainty: self.certainty_of(&share), within })

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_scheme_api::{Admission, Allocated, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{Allocation, AllocationError, Model, Share};
+use super::{Allocation, AllocationError, ServiceModel, AcceptedRate};
 use crate::admitted::Term;
 use crate::flow_table::{self, Entry, FlowTable, HasFlowTable};
 use crate::shortest::ShortestPaths;
@@ -31,7 +31,7 @@ pub enum Services {
     PerPort,
 }
 
-/// Quantities that are added up at a switch.
+/// Method of adding up reservations at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SwitchAccounting {
     /// Bursts as they have grown along the route, and lines beside services.
@@ -45,12 +45,12 @@ pub enum SwitchAccounting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// Steps 1 and 2.
-    pub model: Model,
+    pub model: ServiceModel,
     /// Step 3.
-    pub share: Share,
+    pub share: AcceptedRate,
     /// Step 0.
     pub services: Services,
-    /// Quantities that are added up at a switch.
+    /// Method of adding up reservations at a switch.
     pub counting: SwitchAccounting,
 }
 
@@ -62,7 +62,7 @@ pub enum LokoError {
     Allocation(AllocationError),
     /// A line would be the bottleneck, and not the service that was measured.
     #[error(
-        "{link} has {rate}, and the service of a switch {service}: Loko expects lines that are no slower than the service"
+        "{link} has {rate:#}, but a switch serves {service:#}: Loko requires links that are at least as fast as a switch"
     )]
     SlowLine {
         /// The link.
@@ -303,7 +303,7 @@ impl Admission for Loko {
         let max_frame = Some(request.max_frame.unwrap_or(largest));
         let flow = self.book.enter(Entry {
             route: route.clone(),
-            demand: Demand { rate: request.rate, burst: request.burst, max_frame },
+            demand: BucketDemand { rate: request.rate, burst: request.burst, max_frame },
             deadline: request.deadline,
             bound,
             released: bound,

@@ -4,7 +4,7 @@ use wayleave_scheme_api::{Refusal, Request, Value};
 use wayleave_topology::FlowId;
 
 use super::{Loko, Params, Services, explanation};
-use crate::admitted::{AdmittedFlow, AdmittedSet, SharedService, Term};
+use crate::admitted::{AdmittedFlow, AdmittedSet, AssumedService, Term};
 use crate::explanation::Section;
 
 impl AdmittedSet for Loko {
@@ -36,9 +36,9 @@ impl AdmittedSet for Loko {
         Some(("services", explanation::granted_shares(self)))
     }
 
-    fn shared_services(&self) -> Vec<SharedService> {
+    fn shared_services(&self) -> Vec<AssumedService> {
         let Params { model, services, .. } = self.params;
-        let service = |switch| SharedService { switch, rate: model.rate, latency: model.latency, buffer: model.buffer };
+        let service = |switch| AssumedService { switch, rate: model.rate, latency: model.latency, buffer: model.buffer };
         match services {
             Services::PerSwitch => self.network.switches().map(service).collect(),
             Services::PerPort => Vec::new(),

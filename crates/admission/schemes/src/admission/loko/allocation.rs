@@ -1,12 +1,12 @@
 //! Steps 2 and 3: from the worst measurements to a model, and from the model to the allocation of a switch.
 //! Calculations use integers: allocations are rounded down, delays are rounded up.
 
-use wayleave_topology::devices::{MissingMeasurements, Scenario, Table};
+use wayleave_topology::devices::{MissingMeasurements, PacketScenario, Table};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// The deterministic model of a service: a rate-latency curve and a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct ServiceModel {
     /// R: the least throughput.
     pub rate: Rate,
     /// T: the longest processing time, a packet's own service included.
@@ -19,12 +19,12 @@ pub struct Model {
     pub largest_packet: Bytes,
 }
 
-impl Model {
+impl ServiceModel {
     /// Step 2: the worst of a scenario.
     ///
     /// # Errors
     /// What was not measured.
-    pub fn of(table: &Table, scenario: &Scenario) -> Result<Self, MissingMeasurements> {
+    pub fn of(table: &Table, scenario: &PacketScenario) -> Result<Self, MissingMeasurements> {
         let worst = table.worst(scenario)?;
         Ok(Self {
             rate: worst.throughput.0,
@@ -38,7 +38,7 @@ impl Model {
 
 /// Rate that a switch accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Share {
+pub enum AcceptedRate {
     /// All of R.
     #[default]
     FullRate,
@@ -63,7 +63,7 @@ pub struct Allocation {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationError {
     /// Above R, or zero.
-    #[error("a switch cannot be given {asked}: more than zero and at most {most} is expected, what was measured")]
+    #[error("a switch cannot be allocated {asked:#}: expected more than zero and at most {most:#}, the measured throughput")]
     Rate {
         /// Requested rate.
         asked: Rate,
@@ -72,7 +72,7 @@ pub enum AllocationError {
     },
     /// The traffic that arrives at this rate during the service's latency fills the buffer.
     #[error(
-        "at {asked} nothing is left for bursts: {comes} come while the first packet is processed, and the buffer holds {buffer}"
+        "at {asked:#} no burst is possible: {comes:#} arrive while the first packet is processed, and the buffer holds {buffer:#}"
     )]
     Buffer {
         /// Requested rate.
@@ -89,11 +89,11 @@ impl Allocation {
     ///
     /// # Errors
     /// If the rate is above R, or leaves no burst.
-    pub fn new(model: &Model, share: Share) -> Result<Self, AllocationError> {
+    pub fn new(model: &ServiceModel, share: AcceptedRate) -> Result<Self, AllocationError> {
         let rate = match share {
-            Share::FullRate => model.rate,
-            Share::FifthRate => Rate::from_bits_per_second(model.rate.bits_per_second() / 5),
-            Share::Rate(rate) => rate,
+            AcceptedRate::FullRate => model.rate,
+            AcceptedRate::FifthRate => Rate::from_bits_per_second(model.rate.bits_per_second() / 5),
+            AcceptedRate::Rate(rate) => rate,
         };
         if rate == Rate::ZERO || rate > model.rate {
             return Err(AllocationError::Rate { asked: rate, most: model.rate });

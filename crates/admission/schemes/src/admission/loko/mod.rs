@@ -12,7 +12,7 @@
 //! |---|---|
 //! | step 0, the independent services | [`Services`]: one for all ports, or one per port |
 //! | step 1, benchmark over six dimensions | `wayleave_topology::devices::Table`, which a file or a benchmark fills |
-//! | step 2, worst of a scenario: R, T, buffer | [`Model::of`] |
+//! | step 2, worst of a scenario: R, T, buffer | [`ServiceModel::of`] |
 //! | step 3, "choose r, b such that B <= buffer": full rate, fifth rate, any | [`Allocation::new`] |
 //! | step 3, "accept as long as usage < allocation" | [`Loko`] |
 //! | "latency guarantee: sum of the D values at each hop" | [`Loko`], with [`SwitchAccounting::Published`] nothing else |
@@ -49,24 +49,23 @@ mod explanation;
 mod settings;
 
 pub use admission::{Loko, LokoError, Params, ServiceUsage, Services, SwitchAccounting};
-pub use allocation::{Allocation, AllocationError, Model, Share};
+pub use allocation::{Allocation, AllocationError, ServiceModel, AcceptedRate};
 pub use settings::{DeviceScenario, Settings};
 
 use wayleave_scheme_api::{Described, Descriptor, Parameters, Refusal, Role};
 use wayleave_topology::Network;
 
-use crate::registry::{AdmissionScheme, BuildError, Setup};
+use crate::registry::{AdmissionScheme, BuildError, SchemeInputs};
 
 /// Descriptor of Loko.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "loko",
     title: "Loko",
     roles: &[Role::Admission],
-    summary: "Switches as one measured service each, given away by rate and burst (CoNEXT 2019)",
+    summary: "Each switch is one measured service with a rate and a burst budget (CoNEXT 2019)",
     citation: "A. Van Bemten, N. Đerić, A. Varasteh, A. Blenk, S. Schmid, W. Kellerer, \"Loko: Predictable Latency in Small \
                Networks\", CoNEXT 2019, from its slides",
-    guarantee: "every packet of a contract arrives before its deadline and none is lost, on switches whose ports share one \
-                service, as long as the network does what the measured scenario contains",
+    guarantee: "every packet of a contract arrives before its deadline and none is lost, on switches whose ports share one service, within the measured scenario",
     parameters: Settings::LIST,
 };
 
@@ -77,13 +76,13 @@ impl Described for Loko {
 
 impl AdmissionScheme for Loko {
     /// Steps 0 to 3.
-    fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, settings: Settings) -> Result<Self, BuildError> {
         let Settings { table: file, scenario, allocation, counting, services } = settings;
         let scenario = scenario.scenario;
         let table = (setup.benchmark)(file.as_deref(), &scenario).map_err(BuildError::Benchmark)?;
         let missing =
             |missing| BuildError::Invalid(format!("{}: {missing}", file.as_deref().unwrap_or("--loko-scenario")));
-        let model = Model::of(&table, &scenario).map_err(missing)?;
+        let model = ServiceModel::of(&table, &scenario).map_err(missing)?;
         let params = Params { model, share: allocation, services, counting };
         Self::new(setup.network.clone(), params).map_err(BuildError::invalid)
     }

@@ -2,50 +2,50 @@
 
 use std::str::FromStr;
 
-use wayleave_scheme_api::{Kind, Setting, Value, params, words};
-use wayleave_topology::devices::Scenario;
+use wayleave_scheme_api::{ValueKind, ParamType, Value, params, words};
+use wayleave_topology::devices::PacketScenario;
 use wayleave_units::Rate;
 
-use super::{Services, Share, SwitchAccounting};
+use super::{Services, AcceptedRate, SwitchAccounting};
 
 params! {
     /// Settings of Loko.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
-        /// A benchmark table of the switches.
-        pub table: Option<String> = None, "table", Kind::Text { check: |_| Ok(()) }, "ours", {
+        /// Benchmark table of the switches.
+        pub table: Option<String> = None, "table", ValueKind::Text { check: |_| Ok(()) }, "ours", {
             option: "loko-table", value_name: "FILE",
             default: "a simulated Zodiac FX is measured, as `wayleave characterize-switch` does",
         };
         /// Traffic and configuration of the network: proof-of-concept, whole, or values such as
         /// entries=17,match=five-tuple,packet=306B.
         pub scenario: DeviceScenario = DeviceScenario::default(), "scenario",
-            Kind::Text { check: |text| text.parse::<DeviceScenario>().map(|_| ()) }, "slides, proof of concept",
+            ValueKind::Text { check: |text| text.parse::<DeviceScenario>().map(|_| ()) }, "slides, proof of concept",
             { option: "loko-scenario", value_name: "SCENARIO" };
-        /// The rate that every switch accepts: full, fifth, or a rate.
-        pub allocation: Share = Share::FullRate, "allocation",
-            Kind::Text { check: |text| text.parse::<Share>().map(|_| ()) }, "slides, step 3",
+        /// Rate that every switch accepts: full, fifth, or a rate.
+        pub allocation: AcceptedRate = AcceptedRate::FullRate, "allocation",
+            ValueKind::Text { check: |text| text.parse::<AcceptedRate>().map(|_| ()) }, "slides, step 3",
             { option: "loko-allocation", value_name: "full|fifth|RATE" };
-        /// Quantities that are added up at a switch.
-        pub counting: SwitchAccounting = SwitchAccounting::Sound, "counting", Kind::Word(SwitchAccounting::WORDS), "ours",
+        /// Method of adding up reservations at a switch.
+        pub counting: SwitchAccounting = SwitchAccounting::Sound, "counting", ValueKind::Word(SwitchAccounting::WORDS), "ours",
             { option: "loko-counting", value_name: "HOW" };
-        /// Unit that has a service of its own.
-        pub services: Services = Services::PerSwitch, "services", Kind::Word(Services::WORDS), "slides, step 0",
+        /// Unit with its own service.
+        pub services: Services = Services::PerSwitch, "services", ValueKind::Word(Services::WORDS), "slides, step 0",
             { option: "loko-services", value_name: "WHAT" };
     }
 }
 
 words! {
     SwitchAccounting {
-        Sound = "sound", "Bursts as they grow along the route, and lines in addition to services";
-        Published = "published", "As on the slides: bursts as they were asked for, services alone";
+        Sound = "sound", "Bursts grow along the route, and links are checked in addition to services";
+        Published = "published", "As on the slides: bursts as requested, and only services are checked";
     }
 }
 
 words! {
     Services {
-        PerSwitch = "switch", "Every switch: a processor behind an integrated switch";
-        PerPort = "port", "Every port: switches that forward at line rate";
+        PerSwitch = "switch", "One per switch: a processor behind an integrated switch";
+        PerPort = "port", "One per port: switches that forward at line rate";
     }
 }
 
@@ -54,13 +54,13 @@ words! {
 pub struct DeviceScenario {
     text: String,
     /// The combinations of values of the dimensions.
-    pub scenario: Scenario,
+    pub scenario: PacketScenario,
 }
 
 impl Default for DeviceScenario {
     /// The proof of concept of the slides.
     fn default() -> Self {
-        Self { text: "proof-of-concept".to_owned(), scenario: Scenario::proof_of_concept() }
+        Self { text: "proof-of-concept".to_owned(), scenario: PacketScenario::proof_of_concept() }
     }
 }
 
@@ -72,7 +72,7 @@ impl FromStr for DeviceScenario {
     }
 }
 
-impl Setting for DeviceScenario {
+impl ParamType for DeviceScenario {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { text.parse().ok() } else { None }
     }
@@ -82,7 +82,7 @@ impl Setting for DeviceScenario {
     }
 }
 
-impl FromStr for Share {
+impl FromStr for AcceptedRate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -97,7 +97,7 @@ impl FromStr for Share {
     }
 }
 
-impl Setting for Share {
+impl ParamType for AcceptedRate {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { text.parse().ok() } else { None }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_scheme_api::{Admission, Allocated, Reason, Refusal, Request};
+use wayleave_scheme_api::{Admission, Allocated, RefusalCode, Refusal, Request};
 use wayleave_topology::builders::{Cabling, Chain, build};
-use wayleave_topology::devices::{Measurement, PACKETS, Scenario, SoftwareSwitch, Table};
+use wayleave_topology::devices::{Measurement, PACKETS, PacketScenario, SoftwareSwitch, Table};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -13,7 +13,7 @@ use super::*;
 use crate::admitted::AdmittedSet;
 
 /// Returns a benchmark table of the modelled Zodiac FX.
-fn table(scenario: &Scenario) -> Table {
+fn table(scenario: &PacketScenario) -> Table {
     let zodiac = SoftwareSwitch::ZODIAC_FX;
     let mut table = Table::default();
     for case in scenario.cases() {
@@ -23,9 +23,9 @@ fn table(scenario: &Scenario) -> Table {
     table
 }
 
-fn model() -> Model {
-    let scenario = Scenario::proof_of_concept();
-    Model::of(&table(&scenario), &scenario).unwrap()
+fn model() -> ServiceModel {
+    let scenario = PacketScenario::proof_of_concept();
+    ServiceModel::of(&table(&scenario), &scenario).unwrap()
 }
 
 /// A value as the slides print it: two decimals, rounded half up.
@@ -34,7 +34,7 @@ fn hundredths(value: u128, unit: u128) -> u128 {
 }
 
 #[test]
-fn the_printed_allocations_come_out_of_steps_1_to_3() {
+fn the_printed_allocations_follow_from_steps_1_to_3() {
     let model = model();
     // R = 11.8 Mbit/s, T = 0.46 ms.
     assert_eq!((model.rate.bits_per_second() + 50_000) / 100_000, 118);
@@ -46,8 +46,8 @@ fn the_printed_allocations_come_out_of_steps_1_to_3() {
         (rate, hundredths(burst.get().into(), 1024), hundredths(delay.as_nanos().into(), 1_000_000))
     };
     // 11.84 is printed as 11.8.
-    assert_eq!(printed(Share::FullRate), (1184, 202, 186));
-    assert_eq!(printed(Share::FifthRate), (237, 232, 207));
+    assert_eq!(printed(AcceptedRate::FullRate), (1184, 202, 186));
+    assert_eq!(printed(AcceptedRate::FifthRate), (237, 232, 207));
 }
 
 /// Returns `true` if a number of packets of 306 B, R in 100 bit/s and T in us give every printed digit, with
@@ -93,7 +93,7 @@ fn eight_packets_is_the_only_buffer_that_gives_both_printed_rows() {
 fn more_rate_leaves_less_burst_and_a_shorter_delay() {
     let model = model();
     let shares =
-        (1..=100).map(|percent| Share::Rate(Rate::from_bits_per_second(model.rate.bits_per_second() * percent / 100)));
+        (1..=100).map(|percent| AcceptedRate::Rate(Rate::from_bits_per_second(model.rate.bits_per_second() * percent / 100)));
     let all: Vec<Allocation> = shares.map(|share| Allocation::new(&model, share).unwrap()).collect();
     assert!(all.windows(2).all(|pair| pair[0].rate < pair[1].rate && pair[0].burst > pair[1].burst));
     assert!(all.windows(2).all(|pair| pair[0].delay > pair[1].delay));
@@ -106,21 +106,21 @@ fn more_rate_leaves_less_burst_and_a_shorter_delay() {
 }
 
 #[test]
-fn impossible_allocations_say_why() {
+fn impossible_allocations_are_refused_with_a_reason() {
     let model = model();
     let asked = Rate::from_mbit(12);
-    assert_eq!(Allocation::new(&model, Share::Rate(asked)), Err(AllocationError::Rate { asked, most: model.rate }));
-    assert!(Allocation::new(&model, Share::Rate(Rate::ZERO)).is_err());
-    let tiny = Model { buffer: Bytes::new(300), ..model };
-    let error = Allocation::new(&tiny, Share::FullRate).unwrap_err();
+    assert_eq!(Allocation::new(&model, AcceptedRate::Rate(asked)), Err(AllocationError::Rate { asked, most: model.rate }));
+    assert!(Allocation::new(&model, AcceptedRate::Rate(Rate::ZERO)).is_err());
+    let tiny = ServiceModel { buffer: Bytes::new(300), ..model };
+    let error = Allocation::new(&tiny, AcceptedRate::FullRate).unwrap_err();
     assert!(matches!(error, AllocationError::Buffer { comes, .. } if comes == Bytes::new(378)), "{error}");
 }
 
 #[test]
-fn the_worst_of_a_scenario_is_taken_dimension_by_dimension() {
-    let whole = Scenario::whole();
+fn the_worst_case_of_a_scenario_is_taken_per_dimension() {
+    let whole = PacketScenario::whole();
     let table = table(&whole);
-    let Model { rate, processing, buffer, largest_packet, .. } = Model::of(&table, &whole).unwrap();
+    let ServiceModel { rate, processing, buffer, largest_packet, .. } = ServiceModel::of(&table, &whole).unwrap();
     // The smallest packets carry the fewest bits through, the largest take longest, and 25 small ones fill the buffer.
     let worst = table.worst(&whole).unwrap();
     assert_eq!([worst.throughput.1.packet, worst.buffer.1.packet], [PACKETS[0], PACKETS[0]]);
@@ -138,7 +138,7 @@ fn network() -> Arc<Network> {
     Arc::new(build::line(&Chain { switches: 3, hosts_per_switch: 2, cabling }).unwrap())
 }
 
-fn loko(share: Share, counting: SwitchAccounting) -> Loko {
+fn loko(share: AcceptedRate, counting: SwitchAccounting) -> Loko {
     Loko::new(network(), Params { model: model(), share, services: Services::PerSwitch, counting }).unwrap()
 }
 
@@ -159,7 +159,7 @@ fn request(from: &str, to: &str, kbit: u64, burst: u64) -> Request {
 
 #[test]
 fn the_published_guarantee_is_the_sum_of_d_and_bursts_do_not_grow() {
-    let mut loko = loko(Share::FullRate, SwitchAccounting::Published);
+    let mut loko = loko(AcceptedRate::FullRate, SwitchAccounting::Published);
     let delay = loko.allocation().delay;
     let decision = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
     assert_eq!(decision.bound, delay * 3);
@@ -171,12 +171,12 @@ fn the_published_guarantee_is_the_sum_of_d_and_bursts_do_not_grow() {
     let Refusal::Allocation { switch, limit, .. } = &refusal else { panic!("{refusal:?}") };
     assert_eq!(network().node(*switch).name, "s2");
     assert_eq!(*limit, Allocated::Burst { asked: Bytes::new(306), left: Bytes::new(2070 - 6 * 306) });
-    assert_eq!(refusal.reason(), Reason::Buffer);
+    assert_eq!(refusal.reason(), RefusalCode::Buffer);
 }
 
 #[test]
 fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
-    let mut loko = loko(Share::FullRate, SwitchAccounting::Sound);
+    let mut loko = loko(AcceptedRate::FullRate, SwitchAccounting::Sound);
     let decision = loko.admit(&request("h1", "h6", 1000, 306)).unwrap();
     let terms = loko.terms(decision.flow);
     // One line and three times service and line.
@@ -188,7 +188,7 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
     assert_eq!(bursts, [327, 563, 799]);
     let rate = loko.admit(&request("h3", "h4", 11_000, 306)).unwrap_err();
     assert!(matches!(rate, Refusal::Allocation { limit: Allocated::Rate { .. }, .. }), "{rate:?}");
-    assert_eq!(rate.reason(), Reason::Rate);
+    assert_eq!(rate.reason(), RefusalCode::Rate);
     let slow = Request { deadline: Time::from_millis(5), ..request("h1", "h6", 10, 306) };
     assert!(matches!(loko.admit(&slow), Err(Refusal::TooSlow { bound, .. }) if bound == decision.bound));
     let large = Request { max_frame: Some(Bytes::new(307)), ..request("h1", "h6", 10, 306) };
@@ -196,7 +196,7 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
 }
 
 #[test]
-fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
+fn a_burst_reaches_a_service_with_the_tokens_earned_in_the_jitter_before() {
     let shaky = network().with_nodes(|node| node.jitter = Time::from_micros(800)).unwrap();
     let params = *loko_of_network().params();
     let mut shaken = Loko::new(Arc::new(shaky), params).unwrap();
@@ -206,8 +206,8 @@ fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
 }
 
 #[test]
-fn release_and_refused_changes_leave_nothing_behind() {
-    let mut loko = loko(Share::FifthRate, SwitchAccounting::Sound);
+fn release_and_refused_changes_leave_no_reservation() {
+    let mut loko = loko(AcceptedRate::FifthRate, SwitchAccounting::Sound);
     let empty = loko.uses();
     let first = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
     let second = loko.admit(&request("h2", "h5", 70, 300)).unwrap();
@@ -227,10 +227,10 @@ impl Loko {
 }
 
 #[test]
-fn a_service_a_port_is_used_by_that_port_alone() {
+fn with_a_service_per_port_each_service_is_used_by_its_port_alone() {
     let params = Params {
         model: model(),
-        share: Share::FullRate,
+        share: AcceptedRate::FullRate,
         services: Services::PerPort,
         counting: SwitchAccounting::Sound,
     };
@@ -245,16 +245,16 @@ fn a_service_a_port_is_used_by_that_port_alone() {
 }
 
 fn loko_of_network() -> Loko {
-    loko(Share::FullRate, SwitchAccounting::Sound)
+    loko(AcceptedRate::FullRate, SwitchAccounting::Sound)
 }
 
 #[test]
-fn a_line_below_the_service_is_refused_at_the_start() {
+fn a_line_slower_than_the_service_is_refused_at_construction() {
     let cabling = Cabling { rate: Rate::from_mbit(10), ..Cabling::default() };
     let slow = Arc::new(build::star(3, cabling).unwrap());
     let params = Params {
         model: model(),
-        share: Share::FullRate,
+        share: AcceptedRate::FullRate,
         services: Services::PerSwitch,
         counting: SwitchAccounting::Sound,
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Binding, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
@@ -213,11 +213,11 @@ impl Qjump {
     }
 
     /// Returns the traffic that the shaper lets through.
-    fn shaped(&self, request: &Request, share: Share) -> Demand {
+    fn shaped(&self, request: &Request, share: Share) -> BucketDemand {
         let most = Rate::from_bits_per_second(self.epoch.unit().bits_per_second().saturating_mul(share.shares));
         let packets = Bytes::new(self.params.packet.get().saturating_mul(share.shares));
         let max_frame = request.max_frame.map_or(self.params.packet, |frame| frame.min(self.params.packet));
-        Demand { rate: request.rate.min(most), burst: request.burst.min(packets), max_frame: Some(max_frame) }
+        BucketDemand { rate: request.rate.min(most), burst: request.burst.min(packets), max_frame: Some(max_frame) }
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Epoch {
 
 /// A priority with its rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
+pub struct PriorityLevel {
     /// f: 1 is the guaranteed one.
     pub factor: u32,
     /// Network epoch: minimum interval between two packets of an application.
@@ -77,17 +77,17 @@ impl Epoch {
     }
 
     /// The level of a throughput factor, taken to be between 1 and n: packets as often as if only n / f hosts sent.
-    pub fn level(&self, factor: u32) -> Level {
+    pub fn level(&self, factor: u32) -> PriorityLevel {
         let factor = factor.clamp(1, self.applications);
         let bits = (2 * u128::from(self.applications) * u128::from(self.packet_bits)).div_ceil(u128::from(factor));
         let epoch = self.sending(bits).checked_add(self.epsilon).unwrap_or(Time::MAX);
         let is_highest = factor == self.applications && factor > 1;
         let limit = Some(self.one_packet_in(epoch)).filter(|_| !is_highest);
-        Level { factor, epoch, limit, is_guaranteed: factor == 1 }
+        PriorityLevel { factor, epoch, limit, is_guaranteed: factor == 1 }
     }
 
     /// The first level whose limit lets a rate through.
-    pub fn level_for(&self, rate: Rate) -> Level {
+    pub fn level_for(&self, rate: Rate) -> PriorityLevel {
         let is_enough = |factor: u32| self.level(factor).limit.is_none_or(|limit| limit >= rate);
         let (mut low, mut high) = (1, self.applications);
         while low < high {

@@ -52,24 +52,24 @@ mod params;
 mod sweep;
 
 pub use admission::Qjump;
-pub use epoch::{Epoch, Level};
+pub use epoch::{Epoch, PriorityLevel};
 pub use params::{Params, Reading};
 pub use sweep::{Best, best, until_first_refusal};
 
 use wayleave_scheme_api::{Described, Descriptor, Parameters, Refusal, Role};
 use wayleave_topology::Network;
 
-use crate::registry::{AdmissionScheme, BuildError, Setup};
+use crate::registry::{AdmissionScheme, BuildError, SchemeInputs};
 
 /// Descriptor of QJump.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "qjump",
     title: "QJump",
     roles: &[Role::Admission],
-    summary: "One packet an epoch for each of n applications, in the highest priority (NSDI 2015)",
+    summary: "One packet per epoch for each of n applications, at the highest priority (NSDI 2015)",
     citation: "M. P. Grosvenor, M. Schwarzkopf, I. Gog, R. N. M. Watson, A. W. Moore, S. Hand, J. Crowcroft, \"Queues \
                don't matter when you can JUMP them!\", NSDI 2015; parameters as in Chameleon (CoNEXT 2020), section 5.1.1",
-    guarantee: "a packet of a contract waits no longer than a network epoch, or an epoch for each packet of its burst",
+    guarantee: "the delay of a packet is at most one network epoch, or one epoch per packet of its burst",
     parameters: Params::LIST,
 };
 
@@ -79,7 +79,7 @@ impl Described for Qjump {
 }
 
 impl AdmissionScheme for Qjump {
-    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, params: Params) -> Result<Self, BuildError> {
         Ok(Self::new(setup.network.clone(), setup.model, params))
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Handover, Reason, Refusal, Request};
+use wayleave_scheme_api::{Admission, Handover, RefusalCode, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -39,7 +39,7 @@ fn fixed_point(applications: u32, packet: u64, rate: Rate) -> (Time, u64) {
 }
 
 #[test]
-fn the_fixed_points_of_chameleon_2_1_1_and_5_1_1_come_out() {
+fn the_fixed_points_of_chameleon_2_1_1_and_5_1_1_are_reproduced() {
     // "a maximum latency of 80.8 us at a rate of at most 29.7 Mbps"
     assert_eq!(fixed_point(160, 300, Rate::from_gbit(10)), (Time::from_nanos(80_800), 29_702));
     // "3.11 Mbps ... 772 us ... n = 1600"
@@ -60,7 +60,7 @@ fn the_epoch_is_rounded_up_and_the_unit_down() {
 #[test]
 fn a_higher_level_sends_more_often_and_promises_nothing() {
     let epoch = *qjump(Params::default()).epoch();
-    let levels: Vec<Level> = (1..=32).map(|factor| epoch.level(factor)).collect();
+    let levels: Vec<PriorityLevel> = (1..=32).map(|factor| epoch.level(factor)).collect();
     assert_eq!((levels[0].epoch, levels[0].limit), (epoch.length(), Some(epoch.unit())));
     assert!(levels.windows(2).all(|pair| pair[1].epoch < pair[0].epoch));
     assert!(levels.iter().all(|level| level.is_guaranteed == (level.factor == 1)));
@@ -74,7 +74,7 @@ fn a_higher_level_sends_more_often_and_promises_nothing() {
 }
 
 #[test]
-fn chameleons_two_examples_of_needless_refusals_are_refused() {
+fn the_two_needless_refusals_of_chameleon_are_reproduced() {
     // Section 2.1.1: 10 Gbit/s, n = 160, P = 300 B.
     let fast = build::fat_tree(&FatTree {
         cabling: Cabling { rate: Rate::from_gbit(10), ..Cabling::default() },
@@ -87,7 +87,7 @@ fn chameleons_two_examples_of_needless_refusals_are_refused() {
     assert_eq!(soon, Refusal::Rounds { rounds: 1, bound, deadline });
     let much = qjump.admit(&request(Rate::from_mbit(50), 300, Time::from_millis(1))).unwrap_err();
     assert_eq!(much, Refusal::RateCap { asked: Rate::from_mbit(50), most: Rate::from_bits_per_second(29_702_970) });
-    assert_eq!([soon.reason(), much.reason()], [Reason::Latency, Reason::Rate]);
+    assert_eq!([soon.reason(), much.reason()], [RefusalCode::Latency, RefusalCode::Rate]);
     // "the system will accept only 160 flows"
     let modest = request(Rate::from_mbit(3), 300, Time::from_micros(772));
     let admitted = (0..1600).filter(|_| qjump.admit(&modest).is_ok()).count();
@@ -131,7 +131,7 @@ fn a_burst_of_several_packets_takes_as_many_epochs() {
 }
 
 #[test]
-fn release_gives_the_shares_back_and_a_refused_change_takes_nothing() {
+fn release_frees_the_shares_and_a_refused_change_reserves_nothing() {
     let mut qjump = qjump(Params { applications: 12, reading: Reading::Charged, ..Params::default() });
     let unit = qjump.epoch().unit();
     let first = qjump.admit(&small()).unwrap();
@@ -154,12 +154,12 @@ fn release_gives_the_shares_back_and_a_refused_change_takes_nothing() {
 }
 
 #[test]
-fn packets_and_pinned_routes_are_held_to_what_was_fixed() {
+fn packet_sizes_and_pinned_routes_must_match_the_fixed_parameters() {
     let mut qjump = qjump(Params::default());
     let large = Request { max_frame: Some(Bytes::new(1562)), ..small() };
     let refusal = qjump.admit(&large).unwrap_err();
     assert_eq!(refusal, Refusal::PacketTooLarge { frame: Bytes::new(1562), most: Bytes::new(1500) });
-    assert_eq!(refusal.reason(), Reason::Policy);
+    assert_eq!(refusal.reason(), RefusalCode::Policy);
     let route = qjump.admit(&small()).unwrap().route;
     assert!(route.hops.iter().all(|hop| hop.queue == 0) && route.hops.len() == 6);
     assert_eq!(qjump.admit(&Request { route: Some(route.clone()), ..small() }).unwrap().route, route);
@@ -200,11 +200,11 @@ fn small_late() -> Request {
 }
 
 #[test]
-fn an_epoch_shorter_than_one_packet_of_everybody_promises_nothing() {
+fn an_epoch_shorter_than_one_packet_per_application_promises_nothing() {
     // Six hops of 12 us and a frame of 12.5 us below each are more than 2 * 3 * 12 us + 4 us.
     let refusal = qjump(Params { applications: 3, ..Params::default() }).admit(&small()).unwrap_err();
     assert!(matches!(refusal, Refusal::ShortRound { takes, round } if takes > round), "{refusal:?}");
-    assert_eq!(refusal.reason(), Reason::Latency);
+    assert_eq!(refusal.reason(), RefusalCode::Latency);
     // So are three of 32 applications' epochs if each of six nodes may hold a packet up for 100 us.
     let slow = network().with_nodes(|node| node.jitter = Time::from_micros(100)).unwrap();
     let refusal = Qjump::new(Arc::new(slow), Model::default(), Params::default()).admit(&small()).unwrap_err();
@@ -212,10 +212,10 @@ fn an_epoch_shorter_than_one_packet_of_everybody_promises_nothing() {
 }
 
 #[test]
-fn the_sweep_finds_the_n_that_admits_most() {
+fn the_sweep_finds_the_n_that_admits_the_most_flows() {
     let network = network();
     let list = |seed| -> Vec<Request> {
-        let requests = Mix::new(&network, 8, seed).take(300);
+        let requests = RequestMix::new(&network, 8, seed).take(300);
         requests.map(|contract| crate::request(&contract, &Model::PUBLISHED)).collect()
     };
     let lists: Vec<Vec<Request>> = (1..=10).map(list).collect();

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use wayleave_ledger::{BurstGrowth, Ledger, LedgerError, Model, Shaping};
 use wayleave_scheme_api::{
-    Admission, Decision, Described, Descriptor, Kind, Parameters, Refusal, Request, Role, params, words,
+    Admission, Decision, Described, Descriptor, ValueKind, Parameters, Refusal, Request, Role, params, words,
 };
 use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::Time;
@@ -50,8 +50,8 @@ use wayleave_units::Time;
 use crate::admitted::stands_on_its_placement;
 use crate::costs::{HashedHopCost, HopCost};
 use crate::placement::{BUDGET, Placement};
-use crate::registry::{AdmissionScheme, BuildError, Setup};
-use crate::routing::{FoundRoute, Query};
+use crate::registry::{AdmissionScheme, BuildError, SchemeInputs};
+use crate::routing::{FoundRoute, RouteQuery};
 use crate::shortest::identity;
 
 /// Descriptor of Silo.
@@ -59,10 +59,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "silo",
     title: "Silo",
     roles: &[Role::Admission],
-    summary: "One queue a link, one budget for all (SIGCOMM 2015)",
+    summary: "One queue per link, and one delay budget for all links (SIGCOMM 2015)",
     citation: "K. Jang, J. Sherry, H. Ballani, T. Moncaster, \"Silo: Predictable Message Latency in the Cloud\", \
                SIGCOMM 2015; as Chameleon (CoNEXT 2020), sections 2.1.2, 3.1 and 5.1, describes its admission control",
-    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its route are never exceeded",
+    guarantee: "every packet of a contract arrives before its deadline: the delay budgets on its route are never exceeded",
     parameters: Params::LIST,
 };
 
@@ -73,10 +73,10 @@ params! {
         /// Silo's delay budget of every link.
         pub budget: Time = Time::from_micros(100), "budget", BUDGET,
             "Chameleon, section 5.1.1: the best of its eight (footnote 2)", {
-                note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
+                note: "A budget in the topology takes precedence.", option: "silo-budget",
             };
         /// Route choice for a flow.
-        pub route: RouteChoice = RouteChoice::Shortest, "route", Kind::Word(RouteChoice::WORDS),
+        pub route: RouteChoice = RouteChoice::Shortest, "route", ValueKind::Word(RouteChoice::WORDS),
             "Chameleon, sections 2.2, 3.1.2 and 5.1.5", { option: "silo-route", value_name: "HOW" };
     }
 }
@@ -104,8 +104,8 @@ pub enum RouteChoice {
 
 words! {
     RouteChoice {
-        Shortest = "shortest", "One of the shortest paths by a hash of the flow, whatever is reserved on it";
-        Around = "around", "The shortest path with room: full links are searched around, as Chameleon does";
+        Shortest = "shortest", "One of the shortest paths, selected by a hash of the flow, regardless of reservations";
+        Around = "around", "The shortest path with free capacity: full links are avoided, as in Chameleon";
     }
 }
 
@@ -117,7 +117,7 @@ impl Described for Silo {
 impl AdmissionScheme for Silo {
     const KEEPS_QUEUES: bool = true;
 
-    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, params: Params) -> Result<Self, BuildError> {
         Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
     }
 }
@@ -186,7 +186,7 @@ impl Routes {
         match self.find_route(placement, request) {
             Ok(found) => Ok(placement.reserve(request, found)),
             Err(Some(refusal)) => Err(refusal),
-            Err(None) => Err(placement.diagnose(&Query::of(request))),
+            Err(None) => Err(placement.diagnose(&RouteQuery::of(request))),
         }
     }
 
@@ -195,7 +195,7 @@ impl Routes {
         if request.protection > 1 {
             return Err(Some(Refusal::NoProtection { scheme: "silo" }));
         }
-        let query = Query::of(request);
+        let query = RouteQuery::of(request);
         match (&request.route, self.choice) {
             (Some(pinned), _) => placement.check(&query, pinned).map_err(Some),
             (None, RouteChoice::Shortest) => {

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_scheme_api::{
-    Admission, Decision, Described, Descriptor, Handover, Kind, Parameters, Reason, Refusal, Request, Role, params,
+    Admission, Decision, Described, Descriptor, Handover, ValueKind, Parameters, RefusalCode, Refusal, Request, Role, params,
 };
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
@@ -13,7 +13,7 @@ use wayleave_units::Time;
 use crate::admitted::{AdmittedFlow, AdmittedSet, Term};
 use crate::explanation::Section;
 use crate::flow_table::{self, Entry, FlowTable, HasFlowTable};
-use crate::registry::{AdmissionScheme, BuildError, Setup};
+use crate::registry::{AdmissionScheme, BuildError, SchemeInputs};
 use crate::shortest::ShortestPaths;
 
 /// Descriptor of the toy.
@@ -21,7 +21,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-places",
     title: "toy places",
     roles: &[Role::Admission],
-    summary: "A fixed number of contracts, whatever they ask",
+    summary: "A fixed number of contracts, regardless of their terms",
     citation: "none: a toy",
     guarantee: "nothing: its bound is stated, not proven",
     parameters: Params::LIST,
@@ -31,10 +31,10 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {
-        /// Number of contracts that are admitted.
-        pub places: u32 = 3, "places", Kind::Count { least: 1, most: 1_000 }, "ours";
-        /// Bound that is promised to every packet.
-        pub bound: Time = Time::from_millis(1), "bound", Kind::TIME, "ours";
+        /// Maximum number of contracts.
+        pub places: u32 = 3, "places", ValueKind::Count { least: 1, most: 1_000 }, "ours";
+        /// Delay bound of every contract.
+        pub bound: Time = Time::from_millis(1), "bound", ValueKind::TIME, "ours";
     }
 }
 
@@ -51,7 +51,7 @@ impl Described for ToyPlaces {
 }
 
 impl AdmissionScheme for ToyPlaces {
-    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+    fn build(setup: &SchemeInputs<'_>, params: Params) -> Result<Self, BuildError> {
         Ok(Self { network: setup.network.clone(), params, book: FlowTable::new() })
     }
 }
@@ -61,14 +61,14 @@ impl ToyPlaces {
         let all = self.params.places;
         if self.book.flows().len() as u64 >= u64::from(all) {
             let text = format!("all {all} places are taken");
-            return Err(Refusal::Stated { reason: Reason::Quota, field: None, text });
+            return Err(Refusal::Stated { reason: RefusalCode::Quota, field: None, text });
         }
         if self.params.bound > request.deadline {
             let text = format!(
-                "every contract gets a bound of {}, above the deadline {}",
+                "the bound of every contract is {:#}, above the deadline {:#}",
                 self.params.bound, request.deadline
             );
-            return Err(Refusal::Stated { reason: Reason::Latency, field: Some("deadline"), text });
+            return Err(Refusal::Stated { reason: RefusalCode::Latency, field: Some("deadline"), text });
         }
         let paths = ShortestPaths::new(&self.network, request.from, request.to).first(1);
         let links = paths.into_iter().next().ok_or(Refusal::Disconnected)?;
@@ -82,7 +82,7 @@ impl Admission for ToyPlaces {
         let bound = self.params.bound;
         let flow = self.book.enter(Entry {
             route: route.clone(),
-            demand: Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame },
+            demand: BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame },
             deadline: request.deadline,
             bound,
             released: bound,

@@ -1,7 +1,7 @@
 //! Guarantees: the share of each end's hoses that its pairs get, and the messages about it between both ends.
 
 use wayleave_scheme_api::{ClassId, HostAction, Incoming, Outgoing, Peer, Share};
-use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
+use wayleave_sharing::{DemandEstimator, EstimatorParams, UsageObservation};
 use wayleave_units::{Rate, Time};
 
 use super::partition::partition;
@@ -103,7 +103,7 @@ impl ElasticSwitch {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let usage = rate_of(std::mem::take(&mut sending.sent), elapsed);
         let limit = Some(sending.rate.rate());
-        sending.demand.get_or_insert(DemandEstimator::new(estimator)).observe(now, Observation { usage, limit });
+        sending.demand.get_or_insert(DemandEstimator::new(estimator)).observe(now, UsageObservation { usage, limit });
     }
 
     pub(super) fn offer(&mut self, pair: Outgoing, act: &mut impl FnMut(Action)) {

@@ -44,7 +44,7 @@ mod settings;
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
+    Arrivals, Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin,
     Outgoing, Parameters, Peer, Role, Share,
 };
 use wayleave_sharing::DemandEstimator;
@@ -65,9 +65,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "elasticswitch",
     title: "ElasticSwitch",
     roles: &[Role::Host],
-    summary: "Guarantees divided among pairs, which take more while nothing is congested",
+    summary: "Guarantees divided among pairs, which exceed them while there is no congestion",
     citation: "L. Popa and others, \"ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing\", SIGCOMM 2013, from memory",
-    guarantee: "a pair that wants it gets its part of both ends' minima; more where nothing is congested",
+    guarantee: "a pair with demand gets its part of the minimum rates of both ends, and more where there is no congestion",
     parameters: Settings::LIST,
 };
 
@@ -246,7 +246,7 @@ impl ElasticSwitch {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let rate = sending.rate.rate();
         if sending.limit.replace(rate) != Some(rate) {
-            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
         }
     }
@@ -357,7 +357,7 @@ impl ElasticSwitch {
         let before = std::mem::replace(&mut known.transmit, transmit);
         known.receive = receive;
         if before.max != transmit.max {
-            let bucket = transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            let bucket = transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
         }
     }
@@ -398,10 +398,10 @@ impl Host for ElasticSwitch {
                     *last = now;
                 }
             }
-            HostInput::Message { from: Origin::Receiver(pair), message } => {
+            HostInput::Message { from: MessageOrigin::Receiver(pair), message } => {
                 self.on_receiver_message(now, pair, message, act);
             }
-            HostInput::Message { from: Origin::Sender(pair), message: Message::Offer { part, demand } } => {
+            HostInput::Message { from: MessageOrigin::Sender(pair), message: Message::Offer { part, demand } } => {
                 self.on_sender_message(now, pair, part.min(demand), act);
             }
             HostInput::Timer(Timer::Partition) => self.partition_all(now, act),

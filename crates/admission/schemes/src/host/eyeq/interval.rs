@@ -1,7 +1,7 @@
 //! The end of an interval: what every class wants and gets, in both directions.
 
 use wayleave_scheme_api::HostAction;
-use wayleave_sharing::{EstimatorParams, Observation};
+use wayleave_sharing::{EstimatorParams, UsageObservation};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::class::{Activity, Receive, Transmit};
@@ -44,7 +44,7 @@ impl Eyeq {
                 metered.intervals += 1;
                 metered.held += u64::from(!fills(meter.rate(), meter.capacity()));
             }
-            self.receive.want(place, demand.observe(now, Observation { usage, limit }));
+            self.receive.want(place, demand.observe(now, UsageObservation { usage, limit }));
         }
         self.receive.share_out();
         for &place in &self.active {
@@ -127,7 +127,7 @@ impl Transmit {
         // It has waited all the time for a full line: its usage is limited by the line.
         let held = line == LineUse::Full && !self.waiting.paused && !self.waiting.is_empty();
         let limit = root.or(held.then_some(usage));
-        let demand = self.demand.observe(now, Observation { usage, limit });
+        let demand = self.demand.observe(now, UsageObservation { usage, limit });
         self.waiting.paused = self.waiting.is_empty();
         match self.waiting.most() {
             Some(most) => demand.min(most.max(usage)),

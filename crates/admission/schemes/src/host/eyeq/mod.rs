@@ -71,7 +71,7 @@ use std::collections::BTreeMap;
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Origin, Outgoing,
+    Bucket, ClassId, Demand, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, MessageOrigin, Outgoing,
     Parameters, Role, Share,
 };
 use wayleave_sharing::TreeError;
@@ -80,7 +80,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use class::{Activity, Backlog, BackloggedPairs, Class, Receive, Receiving, SendingPair, Transmit};
 pub use feedback::Feedback;
 pub use meter::RateMeter;
-pub use params::{Line, Marks, MeterParams, Params, Staleness};
+pub use params::{LineParams, Marks, MeterParams, Params, Staleness};
 pub use settings::Settings;
 use side::{Side, least, terms};
 
@@ -93,9 +93,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "eyeq",
     title: "EyeQ",
     roles: &[Role::Host],
-    summary: "EyeQ's machine shaper; what is absent is as in Parley's Table 1",
+    summary: "EyeQ's machine shaper, with the defaults of Parley's Table 1",
     citation: "V. Jeyakumar and others, \"EyeQ: Practical Network Performance Isolation at the Edge\", NSDI 2013, as Parley (2014), sections 3.2.1 and 5.1, describes it",
-    guarantee: "minimum and maximum of services at the lines of their machines, while nothing else is congested",
+    guarantee: "minimum and maximum rates of services on machine links, while no other link is congested",
     parameters: Settings::LIST,
 };
 
@@ -141,7 +141,7 @@ pub enum Timer {
 
 /// Traffic of a class since the start, in wire bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ClassUsage {
     /// Sent from this machine.
     pub sent: Bytes,
     /// Received here.
@@ -166,9 +166,9 @@ pub type Action = HostAction<Feedback, Timer>;
 ///
 /// ```
 /// use wayleave_scheme_api::{ClassId, Host, HostAction, HostInput, Share};
-/// use wayleave_schemes::host::eyeq::{Eyeq, Line, Params};
+/// use wayleave_schemes::host::eyeq::{Eyeq, LineParams, Params};
 /// use wayleave_units::{Rate, Time};
-/// let mut shaper = Eyeq::new(Line::both(Rate::from_gbit(10)), Params::default())?;
+/// let mut shaper = Eyeq::new(LineParams::both(Rate::from_gbit(10)), Params::default())?;
 /// let limited = Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT };
 /// let (class, mut limits) = (ClassId(1), 0);
 /// let terms = HostInput::ClassSet { class, transmit: limited, receive: Share::BEST_EFFORT };
@@ -207,7 +207,7 @@ impl Eyeq {
     ///
     /// # Errors
     /// Never; the type is that of trees of shares.
-    pub fn new(line: Line, params: Params) -> Result<Self, TreeError> {
+    pub fn new(line: LineParams, params: Params) -> Result<Self, TreeError> {
         let receive = line.receive.bits_per_second() / 100 * u64::from(params.receive_percent);
         Ok(Self {
             transmit: Side::new(line.transmit)?,
@@ -224,9 +224,9 @@ impl Eyeq {
     }
 
     /// Returns the traffic of a class; `None` if the class has never been here.
-    pub fn usage(&self, class: ClassId) -> Option<Usage> {
+    pub fn usage(&self, class: ClassId) -> Option<ClassUsage> {
         let class = &self.classes[*self.places.get(&class)?];
-        Some(Usage { sent: class.transmit.total, received: class.receive.total })
+        Some(ClassUsage { sent: class.transmit.total, received: class.receive.total })
     }
 
     /// Returns the limits and rates of a class; `None` if the class has never been here.
@@ -255,7 +255,7 @@ impl Eyeq {
     }
 
     /// Changes the line's capacity from the end of the present interval on, when other traffic takes more or less.
-    pub fn set_line(&mut self, line: Line) {
+    pub fn set_line(&mut self, line: LineParams) {
         let receive = line.receive.bits_per_second() / 100 * u64::from(self.params.receive_percent);
         self.transmit.set_capacity(line.transmit);
         self.receive.set_capacity(Rate::from_bits_per_second(receive));
@@ -306,7 +306,7 @@ impl Eyeq {
                 allowed: None,
                 total: Bytes::ZERO,
                 unsampled: 0,
-                told_at: Time::ZERO,
+                last_sent_at: Time::ZERO,
                 meter: RateMeter::new(self.receive.capacity(), self.params.meter),
                 metered: MeteredUsage::default(),
                 demand,
@@ -328,7 +328,7 @@ impl Eyeq {
 
     /// The trees follow the terms.
     fn rebuild(&mut self) {
-        let of = |terms_of: fn(&Class) -> wayleave_sharing::Terms| -> Vec<_> {
+        let of = |terms_of: fn(&Class) -> wayleave_sharing::ServiceTerms| -> Vec<_> {
             self.classes.iter().map(|class| (class.id, terms_of(class))).collect()
         };
         let transmit = of(|class| terms(class.transmit.terms, class.transmit.allowed));
@@ -358,7 +358,7 @@ impl Eyeq {
         let class = &mut self.classes[place];
         let rate = least(class.transmit.limit, least(class.transmit.terms.max, class.transmit.allowed));
         let burst = self.params.burst_of(class.id);
-        let bucket = rate.map(|rate| Bucket { rate, burst, excess: Excess::Waits });
+        let bucket = rate.map(|rate| Bucket { rate, burst, excess: ExcessAction::Waits });
         if std::mem::replace(&mut class.transmit.bucket, bucket) != bucket {
             act(HostAction::SetBucket { limiter: Limiter::Class(class.id), bucket });
         }
@@ -399,7 +399,7 @@ impl Host for Eyeq {
                 transmit.total += bytes;
                 transmit.sent = transmit.sent.saturating_add(bytes.get());
             }
-            HostInput::Message { from: Origin::Receiver(pair), message } => {
+            HostInput::Message { from: MessageOrigin::Receiver(pair), message } => {
                 self.on_feedback(now, pair, message.rate, act)
             }
             HostInput::Timer(Timer::Interval) => self.interval(now, act),

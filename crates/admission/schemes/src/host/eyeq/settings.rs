@@ -1,46 +1,46 @@
 //! Settings of EyeQ in a scenario.
 
-use wayleave_scheme_api::{ClassId, Kind, Parameters, Setting, Value, nested, params};
+use wayleave_scheme_api::{ClassId, ParamType, Parameters, Value, ValueKind, nested, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Marks, MeterParams, Params, Staleness};
 use crate::hosts::HostSetup;
 
 /// A size, also of nothing.
-const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
+const SIZE: ValueKind = ValueKind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
 
 params! {
     /// Settings of EyeQ. Defaults are those of [`Params`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
-        /// T, in which arrivals are measured.
-        pub interval: Time = Params::default().interval, "interval", Kind::TIME, "Parley, Table 1: T";
-        /// Of the control equation, in steps of 0.01.
-        pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", Kind::Hundredths { least: 1, most: 100 },
+        /// Measurement interval of arrivals, T.
+        pub interval: Time = Params::default().interval, "interval", ValueKind::TIME, "Parley, Table 1: T";
+        /// Gain of the control equation, alpha, in steps of 0.01.
+        pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", ValueKind::Hundredths { least: 1, most: 100 },
             "Parley, Table 1: alpha";
-        /// Effect of marks on R.
-        pub marks: Marks = MeterParams::default().marks, "marks", Kind::Word(Marks::WORDS), "Parley, 3.2.1";
-        /// K of the released form of marks.
-        pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", Kind::BYTES, "EyeQ's released program";
+        /// Effect of congestion marks on the advertised rate R.
+        pub marks: Marks = MeterParams::default().marks, "marks", ValueKind::Word(Marks::WORDS), "Parley, 3.2.1";
+        /// Marking threshold K of the released variant.
+        pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", ValueKind::BYTES, "EyeQ's released program";
         /// Minimum rate in feedback to a sender.
-        pub floor: Rate = MeterParams::default().floor, "floor", Kind::RATE, "EyeQ's paper; its last release: 10Mbit";
-        /// One message for so much that a class receives.
-        pub sample: Bytes = Params::default().sample, "sample", Kind::BYTES, "Parley, 3.2.1";
-        /// Feedback of R to senders in addition to the samples.
-        pub feedback: Staleness = Params::default().staleness, "feedback", Kind::Word(Staleness::WORDS), "ours";
-        /// Share of a line that the meters divide.
+        pub floor: Rate = MeterParams::default().floor, "minRate", ValueKind::RATE, "EyeQ's paper; its last release: 10Mbit";
+        /// Received amount of a class after which it sends one feedback message.
+        pub sample: Bytes = Params::default().sample, "sample", ValueKind::BYTES, "Parley, 3.2.1";
+        /// Additional feedback of the rate R to senders.
+        pub feedback: Staleness = Params::default().staleness, "staleFeedback", ValueKind::Word(Staleness::WORDS), "ours";
+        /// Percentage of the line rate that the meters divide.
         pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
-            Kind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
-        /// Of the limiter of a pair.
-        pub pair_burst: Bytes = Params::default().pair_burst, "pairBurst", Kind::BYTES,
+            ValueKind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
+        /// Burst of a pair's rate limiter.
+        pub pair_burst: Bytes = Params::default().pair_burst, "pairBurst", ValueKind::BYTES,
             "Parley, 4: the limiters of Fig. 9";
-        /// Of the limiter of a class.
-        pub class_burst: Bytes = Params::default().class_burst, "classBurst", Kind::BYTES,
-            "as of a pair; Parley, 7, gives the cases for more";
-        /// Other bursts for the traffic of single services.
-        pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", Kind::ByService(&SIZE), "Parley, section 7";
-        /// The weights of services as senders.
-        pub sender_weights: Vec<(String, u32)> = Vec::new(), "senderWeights", Kind::ByService(&Kind::COUNT),
+        /// Burst of a class's rate limiter.
+        pub class_burst: Bytes = Params::default().class_burst, "classBurst", ValueKind::BYTES,
+            "as for a pair; Parley, section 7, gives the cases for more";
+        /// Bursts of individual services, in place of the class burst.
+        pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", ValueKind::ByService(&SIZE), "Parley, section 7";
+        /// Weights of services at senders.
+        pub sender_weights: Vec<(String, u32)> = Vec::new(), "senderWeights", ValueKind::ByService(&ValueKind::COUNT),
             "Parley, 3.2.1: w_sender", { default: "1" };
     }
 }
@@ -79,7 +79,7 @@ fn named<T: Copy>(list: &[(String, T)], setup: &HostSetup<'_>) -> Vec<(ClassId, 
 }
 
 /// Within a scheme that has it for a machine shaper.
-impl Setting for Settings {
+impl ParamType for Settings {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Scheme(given) = value { Self::with(&given).ok() } else { None }
     }

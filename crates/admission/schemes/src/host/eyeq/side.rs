@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use wayleave_scheme_api::{ClassId, Share};
-use wayleave_sharing::{MAX_RATE, NodeId, Shares, Terms, Tree, TreeError};
+use wayleave_sharing::{MAX_RATE, TreeNode, Shares, ServiceTerms, Tree, TreeError};
 use wayleave_units::Rate;
 
 /// Returns the terms of a class under the rate that a broker allows.
-pub(super) fn terms(share: Share, allowed: Option<Rate>) -> Terms {
+pub(super) fn terms(share: Share, allowed: Option<Rate>) -> ServiceTerms {
     let max = least(share.max, allowed);
     let min = max.map_or(share.min, |max| max.min(share.min)).min(MAX_RATE);
-    Terms { min, max, weight: NonZeroU32::new(share.weight).unwrap_or(NonZeroU32::MIN) }
+    ServiceTerms { min, max, weight: NonZeroU32::new(share.weight).unwrap_or(NonZeroU32::MIN) }
 }
 
 /// The smaller of two limits, where `None` is no limit.
@@ -28,7 +28,7 @@ pub(super) struct Side {
     capacity: Rate,
     tree: Tree,
     /// The leaf of each class, by its place.
-    leaves: Vec<NodeId>,
+    leaves: Vec<TreeNode>,
     demands: Vec<Rate>,
     shares: Shares,
     /// Of questions what would be.
@@ -38,7 +38,7 @@ pub(super) struct Side {
 impl Side {
     /// Without classes.
     pub(super) fn new(capacity: Rate) -> Result<Self, TreeError> {
-        let tree = Tree::new(Terms::default())?;
+        let tree = Tree::new(ServiceTerms::default())?;
         let demands = vec![Rate::ZERO; tree.len()];
         let (shares, trial) = (Shares::default(), Shares::default());
         Ok(Self { capacity, tree, leaves: Vec::new(), demands, shares, trial })
@@ -56,15 +56,15 @@ impl Side {
 
     /// Builds the tree of these classes again, with zero demands. A class that has parts gets a leaf of its own
     /// beside them, with the default terms. A minimum that does not fit beside the others counts as none.
-    pub(super) fn rebuild(&mut self, classes: &[(ClassId, Terms)], parents: &[(ClassId, ClassId)]) {
-        let Ok(tree) = Tree::new(Terms::default()) else { return };
+    pub(super) fn rebuild(&mut self, classes: &[(ClassId, ServiceTerms)], parents: &[(ClassId, ClassId)]) {
+        let Ok(tree) = Tree::new(ServiceTerms::default()) else { return };
         self.tree = tree;
         let places: BTreeMap<ClassId, usize> = classes.iter().enumerate().map(|(at, &(id, _))| (id, at)).collect();
         let parent_of = |class: ClassId| {
             let parent = parents.iter().find(|&&(part, _)| part == class)?.1;
             places.get(&parent).copied()
         };
-        let mut nodes: Vec<Option<NodeId>> = vec![None; classes.len()];
+        let mut nodes: Vec<Option<TreeNode>> = vec![None; classes.len()];
         for place in 0..classes.len() {
             self.grow(classes, &parent_of, &mut nodes, place);
         }
@@ -73,7 +73,7 @@ impl Side {
         self.leaves.clear();
         for (node, has_parts) in nodes.iter().zip(has_parts) {
             let node = node.unwrap_or(Tree::ROOT);
-            let leaf = if has_parts { self.tree.add(node, Terms::default()).unwrap_or(node) } else { node };
+            let leaf = if has_parts { self.tree.add(node, ServiceTerms::default()).unwrap_or(node) } else { node };
             self.leaves.push(leaf);
         }
         self.demands.clear();
@@ -83,9 +83,9 @@ impl Side {
     /// Adds a class, and before it the classes that contain it. In a loop of parts one class is placed at the top.
     fn grow(
         &mut self,
-        classes: &[(ClassId, Terms)],
+        classes: &[(ClassId, ServiceTerms)],
         parent_of: &impl Fn(ClassId) -> Option<usize>,
-        nodes: &mut [Option<NodeId>],
+        nodes: &mut [Option<TreeNode>],
         place: usize,
     ) {
         let mut path = vec![place];
@@ -99,7 +99,7 @@ impl Side {
             let (class, terms) = classes[part];
             let parent = parent_of(class).and_then(|parent| nodes[parent]).unwrap_or(Tree::ROOT);
             let added = self.tree.add(parent, terms);
-            let added = added.or_else(|_| self.tree.add(parent, Terms { min: Rate::ZERO, ..terms }));
+            let added = added.or_else(|_| self.tree.add(parent, ServiceTerms { min: Rate::ZERO, ..terms }));
             nodes[part] = added.ok();
         }
     }

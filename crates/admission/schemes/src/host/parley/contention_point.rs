@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
 use wayleave_scheme_api::ClassId;
-use wayleave_sharing::{NodeId as Node, Terms, Tree, TreeError};
+use wayleave_sharing::{ServiceTerms, Tree, TreeError, TreeNode as Node};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, WallTime};
 
@@ -226,7 +226,7 @@ impl Side {
             let Some(at) = leaf.at else {
                 rest.insert(leaf.service, leaf.node);
                 for member in 0..members.len() {
-                    slots.insert((leaf.service, member), tree.add(leaf.node, Terms::default())?);
+                    slots.insert((leaf.service, member), tree.add(leaf.node, ServiceTerms::default())?);
                 }
                 continue;
             };
@@ -264,9 +264,9 @@ impl Side {
         inner_max: &impl Fn(ClassId) -> Option<Rate>,
         own: &mut HashMap<(ClassId, usize), Node>,
     ) -> Result<Node, TreeError> {
-        let service = self.tree.add(Tree::ROOT, Terms::default())?;
+        let service = self.tree.add(Tree::ROOT, ServiceTerms::default())?;
         for member in 0..members {
-            let node = self.tree.add(service, Terms { max: inner_max(class), ..Terms::default() })?;
+            let node = self.tree.add(service, ServiceTerms { max: inner_max(class), ..ServiceTerms::default() })?;
             own.insert((class, member), node);
         }
         Ok(service)
@@ -296,7 +296,7 @@ impl Side {
             for (slot, classes) in shared {
                 let alone = classes.len() == 1;
                 for class in classes {
-                    let terms = Terms { max: inner_max(class), ..Terms::default() };
+                    let terms = ServiceTerms { max: inner_max(class), ..ServiceTerms::default() };
                     let leaf = if alone { slot } else { self.tree.add(slot, terms)? };
                     self.leaves[first + class.index()] = leaf;
                 }
@@ -337,7 +337,7 @@ impl Side {
         };
         let max = terms.max.map_or(limit, |max| max.min(limit));
         // The most constrained policy decides (3.1): a guarantee ends where a limit from above begins.
-        self.tree.set_terms(node, Terms { min: terms.min.min(max), max: Some(max), ..terms }).ok();
+        self.tree.set_terms(node, ServiceTerms { min: terms.min.min(max), max: Some(max), ..terms }).ok();
     }
 }
 

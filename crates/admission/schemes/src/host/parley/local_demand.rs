@@ -2,10 +2,10 @@
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::ClassId;
-use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
+use wayleave_sharing::{DemandEstimator, EstimatorParams, UsageObservation};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::usage_report::{Limited, MeteredUsage, Usage, UsageReport};
+use crate::usage_report::{Limited, MeteredUsage, ServiceUsageReport, UsageReport};
 
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]
@@ -184,12 +184,12 @@ impl Service {
             // The service is held back by a limit that it fills.
             let is_held = direction == Direction::Receive as usize && self.is_held && usage > Rate::ZERO;
             let limit = if is_held { Some(limit.map_or(usage, |limit| limit.min(usage))) } else { limit };
-            self.wants[direction].observe(now, Observation { usage, limit });
+            self.wants[direction].observe(now, UsageObservation { usage, limit });
         }
     }
 }
 
-fn counts(usage: &Usage) -> [Count; 2] {
+fn counts(usage: &ServiceUsageReport) -> [Count; 2] {
     let count = |uplink: Bytes, total: Bytes| Count { uplink: uplink.get(), total: total.get().max(uplink.get()) };
     [count(usage.uplink[0], usage.total[0]), count(usage.uplink[1], usage.total[1])]
 }

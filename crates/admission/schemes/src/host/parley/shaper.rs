@@ -1,16 +1,16 @@
 //! The machine's side (3.2.1, 5.1, 5.2): EyeQ's shaper under the capacities that the rack broker sets.
 
 use wayleave_contracts::Direction;
-use wayleave_packet_format::broker::{RateList, Subject};
-use wayleave_scheme_api::{BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Origin, Outgoing, Peer};
+use wayleave_packet_format::broker::{RateList, RateSubject};
+use wayleave_scheme_api::{BrokerId, ClassId, Host, HostAction, HostInput, Incoming, MessageOrigin, Outgoing, Peer};
 use wayleave_sharing::TreeError;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::message::Message;
 use super::params::Params;
-use crate::host::eyeq::{self, Eyeq, Line};
-use crate::usage_report::{Limited, Usage, UsageReport};
+use crate::host::eyeq::{self, Eyeq, LineParams};
+use crate::usage_report::{Limited, ServiceUsageReport, UsageReport};
 
 /// Purpose of a machine's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,11 @@ pub struct Shaper {
     eyeq: Eyeq,
     outgoing: Vec<Option<Pair>>,
     incoming: Vec<Option<Pair>>,
-    usage: Vec<Usage>,
+    usage: Vec<ServiceUsageReport>,
     /// The broker's limits that are in force.
     limits: Vec<Limited>,
     /// Time and number of the broker's last message; `None`: it is silent, and the machine's own policy applies.
-    heard: Option<(Time, u64)>,
+    last_message: Option<(Time, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Shaper {
     ///
     /// # Errors
     /// Never; the type is that of trees of shares.
-    pub fn new(line: Line, eyeq: eyeq::Params, params: Params, place: ShaperPlace) -> Result<Self, TreeError> {
+    pub fn new(line: LineParams, eyeq: eyeq::Params, params: Params, place: ShaperPlace) -> Result<Self, TreeError> {
         Ok(Self {
             params,
             place,
@@ -78,7 +78,7 @@ impl Shaper {
             incoming: Vec::new(),
             usage: Vec::new(),
             limits: Vec::new(),
-            heard: None,
+            last_message: None,
         })
     }
 
@@ -98,7 +98,7 @@ impl Shaper {
     }
 
     /// Returns the sent and received traffic of this machine, by service.
-    pub fn usage(&self) -> &[Usage] {
+    pub fn usage(&self) -> &[ServiceUsageReport] {
         &self.usage
     }
 
@@ -136,7 +136,7 @@ impl Shaper {
         let Some(Pair { class, crossing }) = pair else { return };
         // Few classes are on one machine.
         let place = self.usage.iter().position(|usage| usage.class == class).unwrap_or_else(|| {
-            self.usage.push(Usage::none(class));
+            self.usage.push(ServiceUsageReport::none(class));
             self.usage.len() - 1
         });
         let usage = &mut self.usage[place];
@@ -147,8 +147,8 @@ impl Shaper {
     }
 
     fn report(&mut self, now: Time, act: &mut impl FnMut(Action)) {
-        if self.heard.is_some_and(|(at, _)| now.saturating_sub(at) >= self.params.rack_timeout) {
-            self.heard = None;
+        if self.last_message.is_some_and(|(at, _)| now.saturating_sub(at) >= self.params.rack_timeout) {
+            self.last_message = None;
             self.set_limits(Vec::new(), act);
         }
         for usage in &mut self.usage {
@@ -162,12 +162,12 @@ impl Shaper {
 
     /// Handles the broker's limits for services.
     fn on_limits(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action)) {
-        let is_for_me = from == self.place.broker && list.subject == Subject::MachineLimits;
-        let is_old = self.heard.is_some_and(|(_, serial)| list.serial < serial);
+        let is_for_me = from == self.place.broker && list.subject == RateSubject::MachineLimits;
+        let is_old = self.last_message.is_some_and(|(_, serial)| list.serial < serial);
         if !is_for_me || is_old || list.epoch != self.place.epoch {
             return;
         }
-        self.heard = Some((now, list.serial));
+        self.last_message = Some((now, list.serial));
         let limits = list
             .rates
             .iter()
@@ -204,7 +204,7 @@ impl Host for Shaper {
         let at = now + self.params.rack_interval;
         match input {
             HostInput::Timer(Timer::Report) => self.report(now, act),
-            HostInput::Message { from: Origin::Broker(from), message: Message::Rates(list) } => {
+            HostInput::Message { from: MessageOrigin::Broker(from), message: Message::Rates(list) } => {
                 self.on_limits(now, from, &list, act);
             }
             input => {

@@ -31,8 +31,8 @@ mod settings;
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Outgoing, Parameters, Role,
-    Share, Weighted,
+    Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Outgoing, Parameters,
+    Role, Share, Weighted,
 };
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
@@ -40,7 +40,7 @@ use wayleave_units::{Bytes, Rate, Time};
 pub use settings::Settings;
 
 use crate::brokers::NoBroker;
-use crate::host::eyeq::{self, Eyeq, Feedback, Line, Timer};
+use crate::host::eyeq::{self, Eyeq, Feedback, LineParams, Timer};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 
 /// Descriptor of PicNIC'.
@@ -48,9 +48,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "picnic",
     title: "PicNIC'",
     roles: &[Role::Host],
-    summary: "EyeQ's meters by minima, weighted fair queues at senders, and weights for the transport",
+    summary: "EyeQ's meters with minimum rates, weighted fair queues at senders, and transport weights",
     citation: "P. Kumar and others, \"PicNIC: Predictable Virtualized NIC\", SIGCOMM 2019, as uFAB (SIGCOMM 2022), section 2.2, reduces it",
-    guarantee: "minima at the lines of machines while nothing else is congested; elsewhere shares by weights if transports follow them",
+    guarantee: "minimum rates on machine links while no other link is congested; elsewhere, shares by weight if the transport supports weights",
     parameters: Settings::LIST,
 };
 
@@ -66,7 +66,8 @@ impl HostScheme for Picnic {
     type Broker = NoBroker<Feedback>;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
-        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(HostBuildError::because)
+        Self::new(setup.line, settings.meter(), settings.unit_bandwidth, settings.burst)
+            .map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {
@@ -90,9 +91,9 @@ pub type Action = HostAction<Feedback, Timer>;
 /// ```
 /// use wayleave_scheme_api::{ClassId, Host, HostAction, HostInput, Share, Weighted};
 /// use wayleave_schemes::host::picnic::{Picnic, Settings};
-/// use wayleave_schemes::host::eyeq::Line;
+/// use wayleave_schemes::host::eyeq::LineParams;
 /// use wayleave_units::{Bytes, Rate, Time};
-/// let (settings, line) = (Settings::default(), Line::both(Rate::from_gbit(10)));
+/// let (settings, line) = (Settings::default(), LineParams::both(Rate::from_gbit(10)));
 /// let mut machine = Picnic::new(line, settings.meter(), Rate::from_gbit(1), Bytes::new(64_000))?;
 /// let hose = Share { min: Rate::from_gbit(5), ..Share::BEST_EFFORT };
 /// let mut weights = Vec::new();
@@ -128,7 +129,7 @@ impl Picnic {
     ///
     /// # Errors
     /// As [`Eyeq::new`].
-    pub fn new(line: Line, meter: eyeq::Params, unit: Rate, burst: Bytes) -> Result<Self, TreeError> {
+    pub fn new(line: LineParams, meter: eyeq::Params, unit: Rate, burst: Bytes) -> Result<Self, TreeError> {
         let unit = unit.max(Rate::from_bits_per_second(1));
         Ok(Self { meter: Eyeq::new(line, meter)?, unit, burst, classes: BTreeMap::new(), pairs: Vec::new() })
     }
@@ -157,7 +158,7 @@ impl Picnic {
         }
         if before.and_then(|before| before.max) != transmit.max {
             let burst = self.burst;
-            let bucket = transmit.max.map(|rate| Bucket { rate, burst, excess: Excess::Waits });
+            let bucket = transmit.max.map(|rate| Bucket { rate, burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
         }
     }

@@ -32,16 +32,16 @@ mod underlay;
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::{PerDirection, Service};
+use wayleave_contracts::{PerDirection, ServiceSpec};
 use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Parameters, Role};
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use message::{Message, ReplyRequest};
-pub use params::{MissedDeadline, Params, RateLaw, Scheduling, SparePolicy};
+pub use params::{MissedDeadline, Params, RateLaw, SparePolicy, TunnelScheduling};
 pub use tracker::Tracker;
 pub use tunnel::PrivateControl;
 pub use underlay::{Scc, Timer};
-pub use wayleave_contracts::Objective;
+pub use wayleave_contracts::FlowObjective;
 
 use crate::brokers::{BrokerError, BrokerNetwork, BrokerSetup, BrokerSpec, BrokerTimes};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, TunnelSetup, UDP};
@@ -76,7 +76,7 @@ impl HostScheme for Scc {
         let shares = tracker::shares(Some(setup.policy), setup.services, params);
         let divisions = shares.into_iter().map(|(class, share)| (class, division(setup, class, share, params)));
         let divisions: BTreeMap<ClassId, Division> = divisions.collect();
-        let phase = (setup.phase)(params.report);
+        let phase = (setup.phase)(params.report_interval);
         Ok(Self::new(HostLocation { line: setup.line.transmit, divisions, phase }, params.clone()))
     }
 
@@ -99,7 +99,7 @@ impl HostScheme for Scc {
         Some(Box::new(PrivateControl::new(objective, share, setup.line, params)))
     }
 
-    fn check_service(service: &Service) -> Result<(), String> {
+    fn check_service(service: &ServiceSpec) -> Result<(), String> {
         match service.division {
             None => Err("scheme scc divides the network by shares: give one, as in share: 300Mbit".to_owned()),
             Some(division) if division.share == Rate::ZERO => Err("its share is 0: it must be above zero".to_owned()),
@@ -111,8 +111,8 @@ impl HostScheme for Scc {
     }
 
     fn broker_times(params: &Params) -> BrokerTimes {
-        let timeout = Time::from_nanos(params.report.as_nanos().saturating_mul(params.patience.into()));
-        BrokerTimes { interval: params.report, timeout, connection: timeout }
+        let timeout = Time::from_nanos(params.report_interval.as_nanos().saturating_mul(params.tracker_timeout.into()));
+        BrokerTimes { interval: params.report_interval, timeout, connection: timeout }
     }
 
     /// Marking at 20 packets (II-B).
@@ -130,6 +130,6 @@ fn division(setup: &HostSetup<'_>, class: ClassId, share: u64, params: &Params) 
     let named = |name: &str| setup.policy.services().iter().find(|service| service.name == name);
     let endpoints = setup.services.name(class).and_then(named).map_or(&[][..], |service| &service.endpoints);
     let hosts =
-        if endpoints.is_empty() || class == Services::OTHER { setup.brokers.seats.len() } else { endpoints.len() };
+        if endpoints.is_empty() || class == Services::OTHER { setup.brokers.specs.len() } else { endpoints.len() };
     Division::new(share, hosts, tracker::tracker_specs(setup.brokers, endpoints, params))
 }

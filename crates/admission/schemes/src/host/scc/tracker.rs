@@ -27,7 +27,7 @@ use crate::usage_report::{Limited, UsageReport};
 /// The trackers of a division, the first to follow first: those at the first of its hosts.
 pub(super) fn tracker_specs(all: BrokerSpecs<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {
     let is_source = |host: NodeId| endpoints.is_empty() || endpoints.contains(&host);
-    let numbers = (all.first.0..).zip(all.seats).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
+    let numbers = (all.first.0..).zip(all.specs).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
     numbers.map(|(number, _)| BrokerId(number)).take(params.trackers as usize).collect()
 }
 
@@ -113,13 +113,13 @@ impl Tracker {
 
     /// Returns the time for which a host may be silent: within it every host has reported.
     fn report_timeout(&self) -> Time {
-        Time::from_nanos(self.params.report.as_nanos().saturating_mul(self.params.patience.into()))
+        Time::from_nanos(self.params.report_interval.as_nanos().saturating_mul(self.params.tracker_timeout.into()))
     }
 
     /// Removes hosts that have been silent for too long, at most once per report interval.
     fn sweep(&mut self, now: Time) {
         let patience = self.report_timeout();
-        if now.saturating_sub(self.swept) >= self.params.report {
+        if now.saturating_sub(self.swept) >= self.params.report_interval {
             self.swept = now;
             let since = now.saturating_sub(patience);
             self.divisions.values_mut().for_each(|known| known.forget(since));

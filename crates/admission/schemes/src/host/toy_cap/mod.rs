@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Kind, Limiter, Parameters, Role, params,
+    Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, ValueKind, Limiter, Parameters, Role, params,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -16,7 +16,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-cap",
     title: "toy cap",
     roles: &[Role::Host],
-    summary: "The same rate for every pair",
+    summary: "A constant rate limit for every pair",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -26,10 +26,10 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Of every pair.
-        pub rate: Rate = Rate::from_mbit(100), "rate", Kind::RATE, "ours";
-        /// Of every bucket.
-        pub burst: Bytes = Bytes::new(10_000), "burst", Kind::BYTES, "ours";
+        /// Rate limit of each pair.
+        pub rate: Rate = Rate::from_mbit(100), "rate", ValueKind::RATE, "ours";
+        /// Burst of each token bucket.
+        pub burst: Bytes = Bytes::new(10_000), "burst", ValueKind::BYTES, "ours";
     }
 }
 
@@ -67,7 +67,7 @@ impl Host for ToyCap {
         act: &mut impl FnMut(HostAction<Infallible, Infallible>),
     ) {
         if let HostInput::Opened { pair, .. } = input {
-            let bucket = Bucket { rate: self.params.rate, burst: self.params.burst, excess: Excess::Waits };
+            let bucket = Bucket { rate: self.params.rate, burst: self.params.burst, excess: ExcessAction::Waits };
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
         }
     }

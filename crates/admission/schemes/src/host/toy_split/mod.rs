@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use wayleave_contracts::ContentionPoint;
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput,
-    Kind, Limiter, Member, Outgoing, Parameters, Peer, Role, params,
+    Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput,
+    ValueKind, Limiter, Member, Outgoing, Parameters, Peer, Role, params,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -24,7 +24,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-split",
     title: "toy split",
     roles: &[Role::Host, Role::Broker],
-    summary: "A rate in equal parts for all machines",
+    summary: "An equal part of a rate for each machine",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -34,10 +34,10 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Of all machines together.
-        pub rate: Rate = Rate::from_mbit(100), "rate", Kind::RATE, "ours";
-        /// Interval at which the broker sends the machines their parts.
-        pub interval: Time = Time::from_micros(100), "interval", Kind::TIME, "ours";
+        /// Total rate of all machines.
+        pub rate: Rate = Rate::from_mbit(100), "rate", ValueKind::RATE, "ours";
+        /// Interval at which the broker sends limits to the machines.
+        pub interval: Time = Time::from_micros(100), "interval", ValueKind::TIME, "ours";
     }
 }
 
@@ -102,8 +102,8 @@ impl HostScheme for ToySplit {
     }
 
     fn broker(setup: &BrokerSetup<'_>, params: &Params) -> Result<Splitter, BrokerError> {
-        let fabric = |seat: &BrokerSpec| seat.point == Some(ContentionPoint::Fabric);
-        Ok(match setup.seat.at.host().filter(|_| !fabric(&setup.seat)) {
+        let fabric = |spec: &BrokerSpec| spec.point == Some(ContentionPoint::Fabric);
+        Ok(match setup.spec.at.host().filter(|_| !fabric(&setup.spec)) {
             Some(machine) => Splitter::Machine { machine, fabric: setup.all.find(fabric) },
             None => Splitter::Fabric { params: *params, machines: BTreeSet::new() },
         })
@@ -121,7 +121,7 @@ impl HostScheme for ToySplit {
 
 impl ToySplit {
     fn limit(&self, pair: Outgoing) -> HostAction<Message, ()> {
-        let bucket = self.part.map(|rate| Bucket { rate, burst: Bytes::new(10_000), excess: Excess::Waits });
+        let bucket = self.part.map(|rate| Bucket { rate, burst: Bytes::new(10_000), excess: ExcessAction::Waits });
         HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket }
     }
 }

@@ -14,7 +14,7 @@ use super::maxima::Allowance;
 use super::path::PathState;
 use super::registration::Changes;
 use super::search::{Candidate, Search, SearchReason, round_trips, sample, tokens_of};
-use super::settings::{Settings, Surplus};
+use super::settings::{ExcessSharing, Settings};
 use super::{Action, Timer};
 use crate::random::SplitMix;
 
@@ -116,7 +116,7 @@ impl SendingPair {
     }
 
     fn candidate(&self, settings: &Settings) -> Probe {
-        let tokens = tokens_of(self.part(), settings.unit);
+        let tokens = tokens_of(self.part(), settings.unit_bandwidth);
         Probe { request: self.allowance.request(), ..Probe::new(self.spec.key, ProbeKind::Candidate, tokens) }
     }
 
@@ -142,10 +142,10 @@ impl SendingPair {
     }
 
     fn terms_of(&self, part: u64, settings: &Settings) -> PathTerms {
-        let tokens = tokens_of(part, settings.unit);
-        let weight = match settings.surplus {
-            Surplus::Minima => tokens,
-            Surplus::Weights => self.hose.weight(part),
+        let tokens = tokens_of(part, settings.unit_bandwidth);
+        let weight = match settings.excess_sharing {
+            ExcessSharing::Minima => tokens,
+            ExcessSharing::Weights => self.hose.weight(part),
         };
         PathTerms {
             tokens,
@@ -163,7 +163,7 @@ impl SendingPair {
     }
 
     fn timeout(&self, around: &PairContext<'_>) -> Time {
-        around.now + round_trips(self.spec.round_trip, around.settings.timeout)
+        around.now + round_trips(self.spec.round_trip, around.settings.probe_timeout_rtts)
     }
 
     /// Nothing may be sent yet.
@@ -192,7 +192,7 @@ impl SendingPair {
     pub(super) fn ends(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         (self.wants, self.ended_at) = (false, around.now);
         if !std::mem::replace(&mut self.is_idle_armed, true) {
-            let at = around.now + round_trips(self.spec.round_trip, around.settings.idle);
+            let at = around.now + round_trips(self.spec.round_trip, around.settings.idle_rtts);
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
         }
     }
@@ -203,7 +203,7 @@ impl SendingPair {
         if self.wants {
             return;
         }
-        let at = self.ended_at + round_trips(self.spec.round_trip, around.settings.idle);
+        let at = self.ended_at + round_trips(self.spec.round_trip, around.settings.idle_rtts);
         if at > around.now {
             self.is_idle_armed = true;
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
@@ -235,7 +235,7 @@ impl SendingPair {
     }
 
     fn join(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        if self.spec.paths == 1 && !around.settings.asks {
+        if self.spec.paths == 1 && !around.settings.admit_before_send {
             self.take(&[PathIndex(0)], around.now, around, act);
         } else {
             self.search_paths(SearchReason::Join, around, act);
@@ -244,7 +244,7 @@ impl SendingPair {
 
     /// Candidates are probed, all at the same time.
     fn search_paths(&mut self, why: SearchReason, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        let waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
+        let waiting = sample(self.spec.paths, around.settings.candidate_paths, &self.in_use, around.random);
         self.serial += 1;
         let (pair, serial) = (around.pair, self.serial);
         let probe = self.candidate(around.settings);
@@ -271,7 +271,7 @@ impl SendingPair {
         if let Some(ProbeAnswer { tokens, grant }) = answer
             && probe.kind != ProbeKind::Finish
         {
-            let unit = around.settings.unit.bits_per_second();
+            let unit = around.settings.unit_bandwidth.bits_per_second();
             self.admitted = tokens.map(|tokens| tokens.saturating_mul(unit));
             self.granted(grant, around, act);
         }
@@ -357,7 +357,7 @@ impl SendingPair {
             SearchReason::Violated(_) => {
                 // If no path is better, the pair searches again after an equal time.
                 state.violated_since = state.violated_since.map(|_| now);
-                let freeze = 1 + around.random.below(settings.freeze);
+                let freeze = 1 + around.random.below(settings.migration_backoff);
                 *around.frozen_until = now + round_trips(terms.round_trip, freeze);
                 chosen
             }
@@ -370,7 +370,9 @@ impl SendingPair {
                     return None;
                 }
                 let since = *state.worse_since.get_or_insert(now);
-                chosen.filter(|_| now.saturating_sub(since) >= settings.better_for && now >= *around.frozen_until)
+                chosen.filter(|_| {
+                    now.saturating_sub(since) >= settings.migration_hold_time && now >= *around.frozen_until
+                })
             }
         }
     }
@@ -405,7 +407,8 @@ impl SendingPair {
 
     fn compare_later(&mut self, path: PathIndex, around: &PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
-            let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / INSPECTION_BATCH).max(1));
+            let at = around.now
+                + Time::from_nanos((around.settings.migration_hold_time.as_nanos() / INSPECTION_BATCH).max(1));
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
         }
     }
@@ -427,7 +430,7 @@ impl SendingPair {
         self.take(&[path], around.now + wait, around, act);
         act(HostAction::LeavePath { pair: around.pair, path: old });
         self.stop(old, around, act);
-        let freeze = 1 + around.random.below(around.settings.freeze);
+        let freeze = 1 + around.random.below(around.settings.migration_backoff);
         *around.frozen_until = around.now + round_trips(self.spec.round_trip, freeze);
     }
 
@@ -518,12 +521,13 @@ impl SendingPair {
                 let rate = Rate::from_bits_per_second(admission.floor());
                 act(HostAction::SetFloor { pair: around.pair, path, rate });
             }
-            let unit = u128::from(settings.unit.bits_per_second());
-            let is_over =
-                |hop: &IntHop| u128::from(hop.tokens) * unit > u128::from(capacity(hop, settings.target_percent));
+            let unit = u128::from(settings.unit_bandwidth.bits_per_second());
+            let is_over = |hop: &IntHop| {
+                u128::from(hop.tokens) * unit > u128::from(capacity(hop, settings.target_utilization_percent))
+            };
             if hops.iter().any(is_over) {
                 let since = *state.violated_since.get_or_insert(now);
-                let long = round_trips(terms.round_trip, settings.violations);
+                let long = round_trips(terms.round_trip, settings.violation_rtts);
                 let may = now >= *around.frozen_until && self.search.is_none() && self.spec.paths > 1;
                 if may && now.saturating_sub(since) >= long {
                     self.search_paths(SearchReason::Violated(path), around, act);

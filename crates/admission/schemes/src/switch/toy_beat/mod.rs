@@ -1,7 +1,7 @@
 //! A toy: one packet in a fixed number is marked, at any queue length. It shows that port functions beside queueing
 //! are a folder and one line as well.
 
-use wayleave_scheme_api::{Described, Descriptor, Kind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_scheme_api::{Described, Descriptor, ValueKind, Mark, Parameters, QueueState, Role, Switch, params};
 use wayleave_units::{Rate, Time};
 
 use crate::switches::SwitchScheme;
@@ -11,7 +11,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-beat",
     title: "toy beat",
     roles: &[Role::Switch],
-    summary: "A mark for every n-th packet",
+    summary: "Marks every n-th packet",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -21,10 +21,10 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Packets for each mark.
-        pub packets: u32 = 10, "packets", Kind::Count { least: 1, most: 1000 }, "ours";
-        /// Packets without a mark before the first one.
-        pub spared: u32 = 0, "spared", Kind::COUNT, "ours";
+        /// Number of packets per mark.
+        pub packets: u32 = 10, "packets", ValueKind::Count { least: 1, most: 1000 }, "ours";
+        /// Number of packets before the first mark.
+        pub spared: u32 = 0, "spared", ValueKind::COUNT, "ours";
     }
 }
 

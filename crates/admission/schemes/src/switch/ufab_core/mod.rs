@@ -11,7 +11,7 @@
 //! | 3.6: Phi and W; "if not \[seen\], it will add" | [`UfabCore`], `count` |
 //! | 3.6: finish probes take a pair off | `count` |
 //! | 4.2: a Bloom filter of two banks, 20 KB | `bloom` |
-//! | 4.2: every 10 s pairs without a probe are cleaned | `clean` |
+//! | 4.2: every 10 s pairs without a probe are cleaned | `pairExpiry` |
 //! | 3.2: tx, q, C | tx: `Meter`; q and C: the port |
 //! | one fabric: a class's rates on a line | [`ClassHop`](wayleave_scheme_api::ClassHop): measured in the same interval as tx |
 //!
@@ -21,14 +21,14 @@
 //! Windows that change never reach W, and equation 3 ends at the geometric mean of W and the bandwidth-delay product.
 //! A finish probe subtracts its own values, independent of the added ones. A bit cannot leave a Bloom filter, so a
 //! pair that returns is ignored. A finish probe that is repeated, because its answer was lost, subtracts its tokens
-//! twice. [`Registers::AsPrinted`] does all that. By default ([`Registers::Changes`]):
+//! twice. [`RegisterRule::AsPrinted`] does all that. By default ([`RegisterRule::Changes`]):
 //!
 //! - A probe carries the values that the port is to count for its pair, and the values that it counts already. The
 //!   sender knows the latter from the last answer. The port adds the difference, and needs no memory of pairs.
 //! - The filter is applied to *changes*, by the number that every change of a pair has, on any path (paths of a pair
 //!   meet at the last port). It is applied only to repeated probes, because those may have been here before. So a
 //!   false positive of the filter affects only a change that was lost and repeated.
-//! - Two generations of the filter take turns ([`Params::remember`]), so that entries leave; each has the 20 KB of
+//! - Two generations of the filter take turns ([`Params::dedup_window`]), so that entries leave; each has the 20 KB of
 //!   the text. A sender stops repeating before a generation is forgotten.
 //! - Cleaning: a second pair of registers counts, in each period of 10 s, the pairs whose probes arrived. A record
 //!   names the period in which the pair is counted, by one bit. The sender returns that bit with its next probe, so
@@ -36,10 +36,10 @@
 //!   become Phi and W. So the values of silent pairs, and every error, disappear one period later.
 //!
 //! Beside Phi there is a sum of weights, for networks in which the capacity above minima is not shared by minima
-//! ([`crate::host::ufab`], `surplus`). Packets have no field for this sum: `wayleave_packet_format::probe` and the
+//! ([`crate::host::ufab`], `excessSharing`). Packets have no field for this sum: `wayleave_packet_format::probe` and the
 //! registers in eBPF are those of the text.
 //!
-//! Deviations: the rate of a queue is measured between probes that are at least [`Params::interval`] apart, and not
+//! Deviations: the rate of a queue is measured between probes that are at least [`Params::measurement_interval`] apart, and not
 //! by timers. W, tx and q are whole here; a packet has them in the units of `wayleave_packet_format::probe`.
 
 mod bloom;
@@ -47,7 +47,8 @@ mod bloom;
 mod tests;
 
 use wayleave_scheme_api::{
-    Described, Descriptor, IntHop, Kind, Mark, Parameters, ProbeAt, ProbeKind, QueueState, Role, Switch, params, words,
+    Described, Descriptor, IntHop, Mark, Parameters, ProbeAt, ProbeKind, QueueState, Role, Switch, ValueKind, params,
+    words,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -68,7 +69,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
 
 /// Update rule of Phi and W.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Registers {
+pub enum RegisterRule {
     /// Probes carry changes.
     Changes,
     /// A pair that was seen is ignored.
@@ -76,7 +77,7 @@ pub enum Registers {
 }
 
 words! {
-    Registers {
+    RegisterRule {
         Changes = "changes", "Probes carry changes, so sums follow the windows and survive losses";
         AsPrinted = "as-printed", "A pair that was seen is ignored, and a finish subtracts its own value (section 3.6)";
     }
@@ -87,15 +88,15 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Update rule of the sums of tokens and windows.
-        pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
+        pub registers: RegisterRule = RegisterRule::Changes, "registers", ValueKind::Word(RegisterRule::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filter: of each of its two generations.
-        pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        pub bloom_filter_size: Bytes = Bytes::new(20_480), "bloomFilterSize", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
         /// Minimum time for which the filter remembers a change.
-        pub remember: Time = Time::from_millis(5), "remember", Kind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
+        pub dedup_window: Time = Time::from_millis(5), "dedupWindow", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
         /// Time without a probe after which a pair is not counted any more.
-        pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
+        pub pair_expiry: Time = Time::from_millis(10_000), "pairExpiry", ValueKind::TIME, "4.2";
         /// In which the rate of a queue is measured, at least.
-        pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
+        pub measurement_interval: Time = Time::from_micros(24), "measurementInterval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
     }
 }
 
@@ -176,7 +177,7 @@ struct State {
 /// let mut core = UfabCore::new(Params::default());
 /// let probe = Probe::new(1, ProbeKind::Active, 500);
 /// let mut hop = IntHop::default();
-/// core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, said: HopWindow::new(Bytes::new(3_000)) }), &mut hop);
+/// core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, window: HopWindow::new(Bytes::new(3_000)) }), &mut hop);
 /// assert_eq!((hop.tokens, hop.windows), (500, Bytes::new(3_000)));
 /// ```
 #[derive(Debug)]
@@ -185,7 +186,7 @@ pub struct UfabCore(Box<State>);
 impl UfabCore {
     /// A queue that counts nothing yet.
     pub fn new(params: Params) -> Self {
-        let filter = usize::try_from(params.filter.get()).unwrap_or(usize::MAX);
+        let filter = usize::try_from(params.bloom_filter_size.get()).unwrap_or(usize::MAX);
         Self(Box::new(State {
             params,
             sums: Sums::default(),
@@ -205,18 +206,18 @@ impl UfabCore {
 impl State {
     /// Removes the counts of silent pairs.
     fn clean(&mut self, now: Time) {
-        let periods = periods_since(self.period_since, now, self.params.clean);
+        let periods = periods_since(self.period_since, now, self.params.pair_expiry);
         if periods > 0 {
             // After two periods, no pair has sent a probe for a whole period.
             self.sums = if periods == 1 { self.fresh } else { Sums::default() };
             self.fresh = Sums::default();
             self.period ^= periods % 2 == 1;
-            self.period_since = after(self.period_since, self.params.clean, periods);
+            self.period_since = after(self.period_since, self.params.pair_expiry, periods);
             self.has_just_turned = true;
         }
         let remember = match self.params.registers {
-            Registers::Changes => self.params.remember,
-            Registers::AsPrinted => self.params.clean,
+            RegisterRule::Changes => self.params.dedup_window,
+            RegisterRule::AsPrinted => self.params.pair_expiry,
         };
         let turns = periods_since(self.seen_since, now, remember);
         match turns {
@@ -231,10 +232,10 @@ impl State {
 
     /// A probe of a pair that is, or was, active. The period in which it is counted.
     fn count(&mut self, at: &ProbeAt) -> bool {
-        let ProbeAt { probe, said } = at;
-        let before = Sums::of(probe.counted, probe.weight_counted, said.counted);
+        let ProbeAt { probe, window } = at;
+        let before = Sums::of(probe.counted, probe.weight_counted, window.counted);
         let after = match probe.kind {
-            ProbeKind::Active => Sums::of(probe.tokens, probe.weight, said.window),
+            ProbeKind::Active => Sums::of(probe.tokens, probe.weight, window.window),
             _ => Sums::default(),
         };
         // Finds if a repeated change has been here, and in which period.
@@ -249,10 +250,10 @@ impl State {
             }
         }
         self.seen.insert(change(now));
-        if said.period.is_some() {
+        if window.period.is_some() {
             self.sums.take(before);
         }
-        if said.period == Some(now) {
+        if window.period == Some(now) {
             self.fresh.take(before);
         }
         self.sums.add(after);
@@ -262,19 +263,19 @@ impl State {
 
     /// The same as it is printed.
     fn count_as_printed(&mut self, at: &ProbeAt) {
-        let ProbeAt { probe, said } = at;
-        let said = Sums::of(probe.tokens, probe.weight, said.window);
+        let ProbeAt { probe, window } = at;
+        let added = Sums::of(probe.tokens, probe.weight, window.window);
         if probe.kind == ProbeKind::Finish {
-            self.sums.take(said);
-            self.fresh.take(said);
+            self.sums.take(added);
+            self.fresh.take(added);
             return;
         }
         let key = mix(probe.pair);
         if !self.seen.contains(key) {
-            self.sums.add(said);
+            self.sums.add(added);
         }
         if !self.seen.is_current(key) {
-            self.fresh.add(said);
+            self.fresh.add(added);
             self.seen.insert(key);
         }
     }
@@ -315,13 +316,13 @@ impl Switch for UfabCore {
         hop.period = state.period;
         if let Some(at) = probe.filter(|at| at.probe.kind != ProbeKind::Candidate) {
             match state.params.registers {
-                Registers::Changes => hop.period = state.count(at),
-                Registers::AsPrinted => state.count_as_printed(at),
+                RegisterRule::Changes => hop.period = state.count(at),
+                RegisterRule::AsPrinted => state.count_as_printed(at),
             }
         }
         (hop.tokens, hop.weights) = (state.sums.tokens, state.sums.weights);
         hop.windows = Bytes::new(state.sums.windows);
-        let interval = state.params.interval;
+        let interval = state.params.measurement_interval;
         hop.tx = state.meter.read(now, hop.sent.get(), interval);
         if let Some(class) = &mut hop.class {
             let above = state.above.read(now, class.above.get(), interval);

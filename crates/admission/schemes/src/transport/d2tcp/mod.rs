@@ -29,7 +29,7 @@
 //! - A deadline counts from when the flow receives its route, which is when it begins.
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, RouteFacts, params, words,
+    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, RouteFacts, params, words,
 };
 use wayleave_units::Time;
 
@@ -48,9 +48,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "d2tcp",
     title: "D2TCP",
     roles: &[Role::Transport],
-    summary: "DCTCP that backs off less the closer a flow's deadline is",
+    summary: "DCTCP that backs off less as a flow's deadline approaches",
     citation: "B. Vamanan, J. Hasan, T. N. Vijaykumar, \"Deadline-Aware Datacenter TCP (D2TCP)\", SIGCOMM 2012, from three public implementations",
-    guarantee: "nothing to a flow; at one port more to flows that would otherwise be late than to those with time to spare",
+    guarantee: "nothing to a single flow; at a shared port, more bandwidth for flows that would miss their deadlines",
     parameters: Params::LIST,
 };
 
@@ -78,7 +78,7 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
         /// Urgency of a flow whose deadline has passed.
-        pub missed: MissedDeadline = MissedDeadline::Usual, "missed", Kind::Word(MissedDeadline::WORDS),
+        pub missed: MissedDeadline = MissedDeadline::Usual, "missed", ValueKind::Word(MissedDeadline::WORDS),
             "the implementation for Linux; ns-2 least, ns-3 least or most";
     }
 }
@@ -86,7 +86,7 @@ params! {
 /// Congestion control of one flow by D2TCP.
 ///
 /// ```
-/// use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase, RouteFacts};
+/// use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, RecoveryPhase, RouteFacts};
 /// use wayleave_schemes::transport::d2tcp::{D2tcp, Params};
 /// use wayleave_units::{Rate, Time};
 ///
@@ -99,7 +99,7 @@ params! {
 /// flow.on_route(Time::ZERO, route);
 /// let marked = Ack {
 ///     newly: 1000, marked: 1000, acknowledged: 1000, sent: 10_000, in_flight: 9000, remaining: Some(89_000),
-///     round_trip: Some(Time::from_micros(300)), host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+///     round_trip: Some(Time::from_micros(300)), host_delay: None, limit: SendLimit::Window, phase: RecoveryPhase::Open, telemetry: &[],
 /// };
 /// // Alpha begins at 1, and so is every power of it.
 /// flow.on_ack(Time::from_micros(300), &marked);

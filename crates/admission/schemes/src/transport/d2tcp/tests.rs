@@ -1,6 +1,6 @@
 //! Fixed points, computed by hand from the formulas that the public implementations share.
 
-use wayleave_scheme_api::{Limit, Phase};
+use wayleave_scheme_api::{SendLimit, RecoveryPhase};
 use wayleave_units::Rate;
 
 use super::*;
@@ -50,14 +50,14 @@ fn marks_take_half_of_alpha_to_the_power_of_the_urgency() {
 }
 
 #[test]
-fn the_time_left_counts_from_the_beginning() {
+fn the_time_left_counts_from_the_start_of_the_flow() {
     // 2.8 ms from the beginning, of which 1 ms has passed.
     let flow = marked(Some(Time::from_micros(2_800)), MissedDeadline::Usual, Time::from_millis(1));
     assert_eq!(flow.window(), 17_500);
 }
 
 #[test]
-fn a_deadline_that_has_passed_is_read_in_three_ways() {
+fn a_missed_deadline_is_handled_in_each_of_the_three_readings() {
     for (missed, window) in
         [(MissedDeadline::Usual, 17_500), (MissedDeadline::Least, 15_000), (MissedDeadline::Most, 19_375)]
     {
@@ -72,7 +72,7 @@ fn a_deadline_that_has_passed_is_read_in_three_ways() {
 }
 
 #[test]
-fn the_average_of_round_trips_is_that_of_rfc_6298() {
+fn the_average_of_round_trips_follows_rfc_6298() {
     let mut flow = D2tcp::new(&start(10), &Params::default());
     for (sample, smoothed) in [(400, 400_000), (800, 450_000), (0, 393_750)] {
         flow.0.sample(Time::from_micros(sample));
@@ -98,8 +98,8 @@ fn anything(seed: u64) -> impl Iterator<Item = (Time, Ack<'static>, Option<Loss>
             in_flight: sent - acknowledged,
             remaining: Some(1_000_000_000 - acknowledged),
             round_trip: Some(Time::from_nanos(100_000 + below(900_000))),
-            limit: if below(4) > 0 { Limit::Window } else { Limit::Application },
-            phase: if below(8) > 0 { Phase::Open } else { Phase::Recovery },
+            limit: if below(4) > 0 { SendLimit::Window } else { SendLimit::Application },
+            phase: if below(8) > 0 { RecoveryPhase::Open } else { RecoveryPhase::Recovery },
             ..acked(1)
         };
         let loss = match below(40) {
@@ -141,7 +141,7 @@ fn a_tight_deadline_never_leaves_a_smaller_window() {
         let (mut tight, mut lax) = (with(Time::from_millis(1_000)), with(Time::from_millis(1_000_000_000)));
         let mut was_larger = false;
         for (now, ack, _) in anything(seed).take(1_000) {
-            let ack = Ack { limit: Limit::Application, ..ack };
+            let ack = Ack { limit: SendLimit::Application, ..ack };
             tight.on_ack(now, &ack);
             lax.on_ack(now, &ack);
             assert!(tight.window() >= lax.window(), "seed {seed}");

@@ -31,7 +31,7 @@
 //! - Alpha is a whole number of 2^-30; the average stops within 2^-26 of the limit of a real number.
 //! - A window that is less than one segment is not used (RFC 8257 does not either).
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Phase, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, RecoveryPhase, Role, params};
 use wayleave_units::Time;
 
 use crate::power::{FRACTION_SHIFT, ONCE, WHOLE};
@@ -55,9 +55,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
     title: "DCTCP",
     roles: &[Role::Transport],
-    summary: "The window shrinks by as much as there are congestion marks",
+    summary: "The window shrinks in proportion to the fraction of marked packets",
     citation: "M. Alizadeh and others, \"Data Center TCP (DCTCP)\", SIGCOMM 2010; S. Bensley and others, RFC 8257 (2017)",
-    guarantee: "nothing to a flow; queues of about the marking threshold where all senders follow it",
+    guarantee: "nothing to a single flow; queues near the marking threshold if all senders use it",
     parameters: Params::LIST,
 };
 
@@ -70,7 +70,7 @@ params! {
 /// Congestion control of one flow by DCTCP.
 ///
 /// ```
-/// use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase};
+/// use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, RecoveryPhase};
 /// use wayleave_schemes::transport::dctcp::Dctcp;
 /// use wayleave_units::Time;
 ///
@@ -80,7 +80,7 @@ params! {
 /// let mut flow = Dctcp::new(&start);
 /// let marked = Ack {
 ///     newly: 1000, marked: 1000, acknowledged: 1000, sent: 10_000, in_flight: 9000, remaining: None,
-///     round_trip: None, host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+///     round_trip: None, host_delay: None, limit: SendLimit::Window, phase: RecoveryPhase::Open, telemetry: &[],
 /// };
 /// flow.on_ack(Time::ZERO, &marked);
 /// assert_eq!((flow.alpha(), flow.window()), (1.0, 5000));
@@ -123,7 +123,7 @@ impl Dctcp {
     /// outstanding as the latest one.
     ///
     /// ```
-    /// # use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Phase};
+    /// # use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, RecoveryPhase};
     /// # use wayleave_schemes::transport::dctcp::Dctcp;
     /// # use wayleave_units::Time;
     /// # let start = FlowStart {
@@ -133,7 +133,7 @@ impl Dctcp {
     /// let acknowledge = |flow: &mut Dctcp, acknowledged| {
     ///     flow.on_ack(Time::ZERO, &Ack {
     ///         newly: 1000, marked: 0, acknowledged, sent: acknowledged + 9000, in_flight: 9000, remaining: None,
-    ///         round_trip: None, host_delay: None, limit: Limit::Application, phase: Phase::Open, telemetry: &[],
+    ///         round_trip: None, host_delay: None, limit: SendLimit::Application, phase: RecoveryPhase::Open, telemetry: &[],
     ///     });
     /// };
     /// acknowledge(&mut flow, 1000);
@@ -209,7 +209,7 @@ impl Dctcp {
         self.base.grow_window(ack);
         self.observe(ack);
         let is_news = self.is_news(ack);
-        if ack.marked > 0 && is_news && ack.phase == Phase::Open {
+        if ack.marked > 0 && is_news && ack.phase == RecoveryPhase::Open {
             self.reduce(ack, penalty(self.alpha, self.base.window()));
         } else if may_grow(ack) {
             self.base.grow_slowly(ack.newly.saturating_sub(ack.marked), growth);

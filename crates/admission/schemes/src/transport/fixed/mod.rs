@@ -1,8 +1,8 @@
-//! A window that never changes: no congestion control at all.
+//! A constant window: no congestion control at all.
 //!
 //! Not from a publication. It shows what a network does to a known load, and is the least that a transport can be.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
 use wayleave_units::Time;
 
 use crate::transports::{Congestion, Transport};
@@ -12,7 +12,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "fixed",
     title: "fixed window",
     roles: &[Role::Transport],
-    summary: "A window that never changes",
+    summary: "A constant window",
     citation: "none: the absence of congestion control",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -22,8 +22,8 @@ params! {
     /// The fixed window's parameter.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Full packets.
-        pub window: u32 = 1, "window", Kind::Count { least: 1, most: u32::MAX as u64 }, "required", {
+        /// Window in full packets.
+        pub window: u32 = 1, "window", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "required", {
             example: "10", missing: "a fixed window needs its length in packets", noun: "a fixed window",
         };
     }

@@ -29,7 +29,7 @@
 //! - It does not react to congestion marks: its packets are not ECN-capable (RFC 3168).
 //! - No window is above 1 GiB, even if the transport allows more: [`MAX_WINDOW`].
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Limit, Loss, Parameters, Phase, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, SendLimit, Loss, Parameters, RecoveryPhase, Role, params};
 use wayleave_units::Time;
 
 use crate::power::{EXPONENT_SHIFT, ONCE};
@@ -53,9 +53,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     title: "NewReno",
     roles: &[Role::Transport],
-    summary: "Additive increase, multiplicative decrease by losses",
+    summary: "Additive increase, multiplicative decrease on losses",
     citation: "M. Allman, V. Paxson, E. Blanton, \"TCP Congestion Control\", RFC 5681 (2009); T. Henderson and others, \"The NewReno Modification to TCP's Fast Recovery Algorithm\", RFC 6582 (2012)",
-    guarantee: "nothing to a flow; in the long run equal windows for flows of equal round trips",
+    guarantee: "nothing to a single flow; in the long run, equal windows for flows with equal round-trip times",
     parameters: Params::LIST,
 };
 
@@ -68,7 +68,7 @@ params! {
 /// Congestion control of one flow by NewReno.
 ///
 /// ```
-/// use wayleave_scheme_api::{Ack, Flow, FlowStart, Limit, Loss, Phase};
+/// use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, Loss, RecoveryPhase};
 /// use wayleave_schemes::transport::newreno::NewReno;
 /// use wayleave_units::Time;
 ///
@@ -78,7 +78,7 @@ params! {
 /// let mut flow = NewReno::new(&start);
 /// let ack = Ack {
 ///     newly: 1000, marked: 0, acknowledged: 1000, sent: 11_000, in_flight: 9000, remaining: None, round_trip: None,
-///     host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+///     host_delay: None, limit: SendLimit::Window, phase: RecoveryPhase::Open, telemetry: &[],
 /// };
 /// flow.on_ack(Time::ZERO, &ack);
 /// assert_eq!(flow.window(), 11_000);
@@ -260,7 +260,7 @@ impl Flow for NewReno {
 /// sender.
 #[inline]
 pub(crate) fn may_grow(ack: &Ack<'_>) -> bool {
-    ack.phase == Phase::Open && ack.limit == Limit::Window
+    ack.phase == RecoveryPhase::Open && ack.limit == SendLimit::Window
 }
 
 /// FlightSize: what is outstanding, at most the window; before the first acknowledgement what the transport counts.

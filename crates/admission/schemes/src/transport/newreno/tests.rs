@@ -63,7 +63,7 @@ fn congestion_avoidance_adds_one_segment_per_window() {
 }
 
 #[test]
-fn what_is_acknowledged_beyond_a_window_counts_for_the_next() {
+fn bytes_acknowledged_beyond_a_window_count_for_the_next() {
     let mut flow = avoiding(10);
     // 4, 8, 12 of 10; then 2 and 9 of 11.
     for (acknowledged, window) in [(4, 10), (4, 10), (4, 11), (9, 12)] {
@@ -83,10 +83,10 @@ fn from_half_a_window_to_a_window_takes_three_eighths_of_its_square() {
 }
 
 #[test]
-fn a_loss_halves_what_is_outstanding() {
+fn a_loss_halves_the_outstanding_data() {
     let mut flow = NewReno::new(&start(19));
     acknowledge(&mut flow, 1);
-    flow.on_ack(Time::ZERO, &Ack { limit: Limit::Application, ..full(&flow, 1) });
+    flow.on_ack(Time::ZERO, &Ack { limit: SendLimit::Application, ..full(&flow, 1) });
     // Three have arrived beyond the missing one: 16 are in flight, but 20 are outstanding.
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 16 * SEGMENT });
     assert_eq!((segments(&flow), flow.threshold()), (10, 10 * SEGMENT));
@@ -96,16 +96,16 @@ fn a_loss_halves_what_is_outstanding() {
 fn a_sender_that_uses_half_its_window_is_left_with_a_quarter() {
     let mut flow = NewReno::new(&start(40));
     let acknowledged = acked(1).acknowledged;
-    let quiet = Ack { sent: acknowledged + 20 * SEGMENT, limit: Limit::Application, ..acked(1) };
+    let quiet = Ack { sent: acknowledged + 20 * SEGMENT, limit: SendLimit::Application, ..acked(1) };
     flow.on_ack(Time::ZERO, &quiet);
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 16 * SEGMENT });
     assert_eq!(segments(&flow), 10);
 }
 
 #[test]
-fn what_is_sent_beyond_the_window_does_not_count() {
+fn bytes_sent_beyond_the_window_do_not_count() {
     let mut flow = NewReno::new(&start(20));
-    flow.on_ack(Time::ZERO, &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: Phase::Recovery, ..acked(1) });
+    flow.on_ack(Time::ZERO, &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: RecoveryPhase::Recovery, ..acked(1) });
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 0 });
     assert_eq!(segments(&flow), 10);
 }
@@ -148,7 +148,7 @@ fn no_threshold_is_below_two_segments() {
 fn neither_an_idle_nor_a_repairing_sender_grows() {
     for mut flow in [NewReno::new(&start(10)), avoiding(10)] {
         for (limit, phase) in
-            [(Limit::Application, Phase::Open), (Limit::Window, Phase::Recovery), (Limit::Application, Phase::Recovery)]
+            [(SendLimit::Application, RecoveryPhase::Open), (SendLimit::Window, RecoveryPhase::Recovery), (SendLimit::Application, RecoveryPhase::Recovery)]
         {
             for _ in 0..100 {
                 flow.on_ack(Time::ZERO, &Ack { limit, phase, ..acked(1) });
@@ -172,14 +172,14 @@ fn the_window_stops_at_its_maximum() {
 }
 
 #[test]
-fn a_window_of_nothing_is_one_segment() {
+fn a_window_of_zero_becomes_one_segment() {
     assert_eq!(segments(&NewReno::new(&start(0))), 1);
     let nothing = FlowStart { segment: 0, initial_window: 0, max_window: 0, ..start(0) };
     assert_eq!(NewReno::new(&nothing).window(), 1);
 }
 
 #[test]
-fn a_segment_of_any_size_does_no_harm() {
+fn no_segment_size_causes_a_panic() {
     let mut flow = NewReno::new(&FlowStart { segment: u32::MAX, max_window: u64::MAX, ..start(1) });
     for _ in 0..3 {
         flow.on_ack(Time::ZERO, &Ack { newly: u64::MAX, ..acked(1) });
@@ -189,7 +189,7 @@ fn a_segment_of_any_size_does_no_harm() {
 }
 
 #[test]
-fn every_transition_of_the_history_is_as_the_table_says() {
+fn every_transition_of_the_history_follows_the_table() {
     use History::{Calm, Restarting, TimedOut};
     // From; after an acknowledgement, a fast loss, a time-out; whether the time-out sets the threshold.
     for (from, acknowledged, fast, timed_out, sets_threshold) in [

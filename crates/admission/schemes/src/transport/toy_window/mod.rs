@@ -1,7 +1,7 @@
 //! A toy: a window that grows by a fixed part of the acknowledged amount, and begins again after a loss. It shows the
 //! minimum that a transport needs: its folder and one line.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
 use wayleave_units::Time;
 
 use crate::transports::Transport;
@@ -11,7 +11,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-window",
     title: "toy window",
     roles: &[Role::Transport],
-    summary: "A window that grows by a part of what is acknowledged, and begins again after a loss",
+    summary: "A window that grows with acknowledgements and restarts after a loss",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -21,10 +21,10 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Full packets with which a flow begins.
-        pub first: u32 = 2, "first", Kind::Count { least: 1, most: 1_000 }, "ours";
-        /// Part of the acknowledged amount that is added to the window.
-        pub growth: u8 = 50, "growthPercent", Kind::Percent { least: 0, most: 100 }, "ours";
+        /// Initial window in full packets.
+        pub first: u32 = 2, "first", ValueKind::Count { least: 1, most: 1_000 }, "ours";
+        /// Percentage of the acknowledged amount that is added to the window.
+        pub growth: u8 = 50, "growthPercent", ValueKind::Percent { least: 0, most: 100 }, "ours";
     }
 }
 

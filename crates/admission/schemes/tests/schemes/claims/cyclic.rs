@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::claims::common::wild::{self, Backbone, Constants, Wild};
 use crate::claims::common::{Dice, assert_sound, claim};
 use wayleave_ledger::Model;
-use wayleave_recheck::{Checked, Violation, check};
+use wayleave_recheck::{BrokenPromise, RecheckReport, check};
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::placement::Placement;
@@ -71,20 +71,20 @@ fn has_cycle(placement: &Placement) -> bool {
 }
 
 /// Returns `true` if the calculator finds a queue's delay above a budget that is lowered to `budget`.
-fn is_broken(placement: &Placement, report: &Checked, at: usize, budget: Time) -> bool {
+fn is_broken(placement: &Placement, report: &RecheckReport, at: usize, budget: Time) -> bool {
     let found = &report.queues[at];
     let mut lowered = claim(placement);
     lowered.budgets[found.link.index()][usize::from(found.queue)] = budget;
     let name = &placement.network().link(found.link).name;
-    let is_it = |violation: &Violation| match violation {
-        Violation::Budget { link, queue, .. } => link == name && *queue == found.queue,
+    let is_it = |violation: &BrokenPromise| match violation {
+        BrokenPromise::Budget { link, queue, .. } => link == name && *queue == found.queue,
         _ => false,
     };
     check(&lowered).violations.iter().any(is_it)
 }
 
 #[test]
-fn whatever_is_admitted_in_a_cyclic_network_passes_the_independent_calculator() {
+fn every_admission_in_a_cyclic_network_passes_the_independent_calculator() {
     let (mut flows, mut queues, mut cyclic) = (0, 0, 0);
     for seed in 0..300 {
         let (scheme, _) = filled(seed);
@@ -135,7 +135,7 @@ fn from_one_bit_a_second_to_ten_terabit_every_promise_holds() {
 }
 
 #[test]
-fn a_budget_that_is_lowered_by_its_slack_and_one_ns_is_noticed() {
+fn a_budget_lowered_by_its_slack_and_one_ns_is_detected() {
     let mut lowered = 0;
     for seed in 1000..1100 {
         let (scheme, mut dice) = filled(seed);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{MAX_DEADLINE, Mix};
+use wayleave_contracts::{MAX_DEADLINE, RequestMix};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -47,7 +47,8 @@ fn the_nearest_request_is_admitted_and_one_step_more_is_refused() {
 fn test_at_one_filling(network: &Arc<Network>, scenario: usize, seed: u64, wanted: usize, seen: &mut Seen) {
     let model = Model::default();
     let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
-    let mut requests = Mix::new(network, scenario, seed).map(|contract| wayleave_schemes::request(&contract, &model));
+    let mut requests =
+        RequestMix::new(network, scenario, seed).map(|contract| wayleave_schemes::request(&contract, &model));
     let mut refused = 0;
     while refused < 5 * seed {
         refused += u64::from(scheme.admit(&requests.next().unwrap()).is_err());

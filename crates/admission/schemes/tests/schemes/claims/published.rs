@@ -19,7 +19,7 @@ use wayleave_schemes::admission::chameleon::{Chameleon, Moves, Params, Penalised
 use wayleave_schemes::admission::silo::{self, RouteChoice, Silo};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::{FlowId, Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind};
 use wayleave_topology::{PortQueue, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -171,7 +171,7 @@ impl Replay {
             (Ok(decision), false) => {
                 // The controller keeps one label a node and misses routes; one that it missed has to pass every test.
                 self.scheme.release(decision.flow).unwrap();
-                let found = self.scheme.queues().unwrap().check(&Query::of(&request), &decision.route);
+                let found = self.scheme.queues().unwrap().check(&RouteQuery::of(&request), &decision.route);
                 assert_eq!(found.map(|found| found.delay), Ok(decision.bound), "{operation}");
                 assert_eq!(decision.route.validate(&self.network, request.from, request.to), Ok(()), "{operation}");
                 self.seen.found_more += 1;
@@ -244,7 +244,7 @@ fn given_routes_and_releases_are_decided_as_published() {
 }
 
 #[test]
-fn moved_flows_leave_what_the_published_rerouting_leaves() {
+fn moved_flows_leave_the_state_of_the_published_rerouting() {
     let seen = replay("reroute2", CLOSE, chameleon);
     assert_eq!((seen.admitted, seen.refused + seen.found_more, seen.moved), (239, 6, 96));
     assert!(seen.found_more <= 2, "{seen:?}");

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use crate::claims::common::Dice;
 use crate::claims::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{Input, Model, Shaping};
+use wayleave_ledger::{Model, PortInput, Shaping};
 use wayleave_scheme_api::{Admission, Binding, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Time};
 
 /// State of the brute-force search.
 #[derive(Clone, Copy)]
-struct Way {
+struct PartialPath {
     at: NodeId,
-    input: Input,
+    input: PortInput,
     burst: Amount,
     delay: Time,
     /// Delay of the fastest queues of the same links.
@@ -34,27 +34,28 @@ struct Truth {
 }
 
 impl Truth {
-    fn of(placement: &Placement, query: &Query) -> Self {
+    fn of(placement: &Placement, query: &RouteQuery) -> Self {
         let mut truth = Self::default();
         let delay = placement.network().node(query.from).processing;
-        let start = Way { at: query.from, input: Input::LOCAL, burst: query.burst, delay, least: delay, broken: 0 };
-        truth.go_on(placement, query, start, &mut vec![query.from]);
+        let start =
+            PartialPath { at: query.from, input: PortInput::LOCAL, burst: query.burst, delay, least: delay, broken: 0 };
+        truth.extend(placement, query, start, &mut vec![query.from]);
         truth
     }
 
-    fn go_on(&mut self, placement: &Placement, query: &Query, way: Way, visited: &mut Vec<NodeId>) {
-        if way.at == query.to {
-            self.fastest = Some(self.fastest.map_or(way.delay, |fastest| fastest.min(way.delay)));
-            if way.delay <= query.deadline {
-                let fewest = self.fewest_broken.entry(way.least).or_insert(way.broken);
-                *fewest = way.broken.min(*fewest);
+    fn extend(&mut self, placement: &Placement, query: &RouteQuery, path: PartialPath, visited: &mut Vec<NodeId>) {
+        if path.at == query.to {
+            self.fastest = Some(self.fastest.map_or(path.delay, |fastest| fastest.min(path.delay)));
+            if path.delay <= query.deadline {
+                let fewest = self.fewest_broken.entry(path.least).or_insert(path.broken);
+                *fewest = path.broken.min(*fewest);
             }
             return;
         }
         let (network, ledger) = (placement.network(), placement.ledger());
         let is_free = |head: NodeId| head == query.to || network.node(head).kind == NodeKind::Switch;
         let carries = |link: LinkId| query.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link));
-        for &id in network.links_from(way.at) {
+        for &id in network.links_from(path.at) {
             let link = network.link(id);
             if !is_free(link.to) || visited.contains(&link.to) || !carries(id) {
                 continue;
@@ -64,16 +65,16 @@ impl Truth {
             let processing = if entered.kind == NodeKind::Switch { entered.processing } else { Time::ZERO };
             let least = ledger.budgets(id).min().unwrap_or(Time::ZERO);
             for (queue, budget) in (0u8..).zip(ledger.budgets(id)) {
-                let fits = ledger.fits(id, queue, way.input, query.rate, way.burst);
-                let next = Way {
+                let fits = ledger.fits(id, queue, path.input, query.rate, path.burst);
+                let next = PartialPath {
                     at: link.to,
-                    input: Input::link(id),
-                    burst: way.burst + query.rate * budget,
-                    delay: way.delay + budget + link.propagation + processing,
-                    least: way.least + least + link.propagation + processing,
-                    broken: way.broken + usize::from(!fits),
+                    input: PortInput::link(id),
+                    burst: path.burst + query.rate * budget,
+                    delay: path.delay + budget + link.propagation + processing,
+                    least: path.least + least + link.propagation + processing,
+                    broken: path.broken + usize::from(!fits),
                 };
-                self.go_on(placement, query, next, visited);
+                self.extend(placement, query, next, visited);
             }
             visited.pop();
         }
@@ -96,10 +97,10 @@ fn assert_binding(placement: &Placement, binding: &Binding) {
 }
 
 /// Every number of a refusal; its kind, for the count.
-fn assert_true(placement: &Placement, query: &Query, refusal: &Refusal) -> &'static str {
+fn assert_true(placement: &Placement, query: &RouteQuery, refusal: &Refusal) -> &'static str {
     let truth = Truth::of(placement, query);
     // Also paths that do not carry the frames.
-    let fastest_path = Truth::of(placement, &Query { max_frame: None, ..query.clone() }).fastest;
+    let fastest_path = Truth::of(placement, &RouteQuery { max_frame: None, ..query.clone() }).fastest;
     let context = || format!("{refusal:?}, {truth:?}, {query:?}");
     match refusal {
         Refusal::Blocked { route, binding, others } => {
@@ -151,7 +152,7 @@ fn every_refusal_of_a_search_is_true_and_breaks_no_more_promises_than_a_shortest
             let mut request = wild::request(&mut dice, &network, load);
             request.max_frame = dice.percent(30).then(|| Bytes::new(dice.pick(&[600, 1600, 9062])));
             let Err(refusal) = scheme.admit(&request) else { continue };
-            *kinds.entry(assert_true(scheme.placement(), &Query::of(&request), &refusal)).or_default() += 1;
+            *kinds.entry(assert_true(scheme.placement(), &RouteQuery::of(&request), &refusal)).or_default() += 1;
         }
     }
     println!("{kinds:?}");
@@ -180,7 +181,7 @@ fn every_refusal_of_a_given_route_is_true() {
             let Err(refusal) = scheme.admit(&request) else { continue };
             let placement = scheme.placement();
             let ledger = placement.ledger();
-            let bindings = |route| placement.bindings(&Query::of(&request), route);
+            let bindings = |route| placement.bindings(&RouteQuery::of(&request), route);
             let kind = match &refusal {
                 Refusal::NoSuchQueue { link, queue, queues } => {
                     assert!(route.hops.iter().any(|hop| hop.link == *link && hop.queue == *queue));

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::Mix;
+use wayleave_contracts::RequestMix;
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};
 use wayleave_topology::{FlowId, Network};
 
@@ -17,11 +17,11 @@ fn fat_tree() -> Arc<Network> {
 }
 
 fn mix(network: &Network, scenario: usize, seed: u64, model: Model) -> impl Iterator<Item = Request> {
-    Mix::new(network, scenario, seed).map(move |contract| wayleave_schemes::request(&contract, &model))
+    RequestMix::new(network, scenario, seed).map(move |contract| wayleave_schemes::request(&contract, &model))
 }
 
 #[test]
-fn its_routes_pass_the_check_of_any_route() {
+fn scarcity_routes_pass_the_check_of_any_route() {
     let networks = [fat_tree(), Arc::new(build::leaf_spine(&LeafSpine::default()).unwrap())];
     for (network, scenario) in networks.iter().flat_map(|network| [(network, 1), (network, 8)]) {
         println!("scenario {scenario}");
@@ -29,7 +29,7 @@ fn its_routes_pass_the_check_of_any_route() {
         let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
         let mut quiet = 0;
         for request in mix(network, scenario, 1, model).take(1500) {
-            let query = Query::of(&request);
+            let query = RouteQuery::of(&request);
             if let Some(found) = scheme.placement_mut().least_loaded_route(&query, Scarcity::default()) {
                 quiet += 1;
                 assert_eq!(scheme.placement().check(&query, &found.route).unwrap(), found);
@@ -45,7 +45,7 @@ fn its_routes_pass_the_check_of_any_route() {
 }
 
 #[test]
-fn histories_do_not_show() {
+fn earlier_flows_do_not_change_later_decisions() {
     // The same flows, once alone and once after others came and left: every later decision is equal.
     let (network, model) = (fat_tree(), Model::default());
     let scheme = || Chameleon::new(network.clone(), model, Params::default()).unwrap();
@@ -72,7 +72,7 @@ fn filling(network: &Arc<Network>, scenario: usize, seed: u64, model: Model, par
 }
 
 #[test]
-fn fast_queues_are_kept_for_those_who_need_them() {
+fn fast_queues_are_kept_for_flows_that_need_them() {
     // Scenario 8 of Table 2, published model: with least delay, clock synchronisation finds its fast queues full.
     let network = fat_tree();
     let fill =

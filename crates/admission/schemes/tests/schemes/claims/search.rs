@@ -12,12 +12,12 @@ use std::sync::Arc;
 use crate::claims::common::Dice;
 use crate::claims::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{Input, Ledger, Model, Shaping};
+use wayleave_ledger::{Ledger, Model, PortInput, Shaping};
 use wayleave_scheme_api::{Admission, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::costs::{Cost, DelayCost, HopCost};
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::{FoundRoute, Query};
+use wayleave_schemes::routing::{FoundRoute, RouteQuery};
 use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 
@@ -46,7 +46,7 @@ impl Cost for RandomCost {
 /// One question to a network.
 struct Case {
     placement: Placement,
-    query: Query,
+    query: RouteQuery,
     /// Name under which it can be replayed.
     name: String,
 }
@@ -69,17 +69,17 @@ fn cases(wild: Wild, model: Model, seeds: std::ops::Range<u64>, queries: u64, mu
     }
 }
 
-fn query(dice: &mut Dice, network: &Network) -> Query {
+fn query(dice: &mut Dice, network: &Network) -> RouteQuery {
     let load = dice.between(1, 150);
     let request = wild::request(dice, network, load);
     let frame = dice.percent(30).then(|| Bytes::new(dice.pick(&[600, 1600, 9062])));
-    Query::of(&Request { max_frame: frame, ..request })
+    RouteQuery::of(&Request { max_frame: frame, ..request })
 }
 
 /// The best of all simple routes.
 struct Exhaustive<'a> {
     placement: &'a Placement,
-    query: &'a Query,
+    query: &'a RouteQuery,
     costs: &'a [&'a dyn Cost],
     visited: Vec<NodeId>,
     hops: Vec<Hop>,
@@ -88,22 +88,26 @@ struct Exhaustive<'a> {
 }
 
 impl<'a> Exhaustive<'a> {
-    fn run(placement: &'a Placement, query: &'a Query, costs: &'a [&'a dyn Cost]) -> (Option<Time>, Vec<Option<u64>>) {
+    fn run(
+        placement: &'a Placement,
+        query: &'a RouteQuery,
+        costs: &'a [&'a dyn Cost],
+    ) -> (Option<Time>, Vec<Option<u64>>) {
         let (visited, least_costs) = (vec![query.from], vec![None; costs.len()]);
         let mut this = Self { placement, query, costs, visited, hops: Vec::new(), least_delay: None, least_costs };
-        this.go_on(query.from, Input::LOCAL, query.burst);
+        this.extend(query.from, PortInput::LOCAL, query.burst);
         (this.least_delay, this.least_costs)
     }
 
-    fn go_on(&mut self, at: NodeId, input: Input, burst: Amount) {
+    fn extend(&mut self, at: NodeId, input: PortInput, burst: Amount) {
         if at == self.query.to {
             return self.arrive();
         }
         let (network, ledger) = (self.placement.network(), self.placement.ledger());
         for &link in network.links_from(at) {
             let head = network.link(link).to;
-            let is_way = head == self.query.to || network.node(head).kind == NodeKind::Switch;
-            if !is_way || self.visited.contains(&head) {
+            let is_allowed = head == self.query.to || network.node(head).kind == NodeKind::Switch;
+            if !is_allowed || self.visited.contains(&head) {
                 continue;
             }
             self.visited.push(head);
@@ -111,7 +115,7 @@ impl<'a> Exhaustive<'a> {
                 // A hop that denies access denies it to every route that begins like this one.
                 if ledger.fits(link, queue, input, self.query.rate, burst) {
                     self.hops.push(Hop { link, queue });
-                    self.go_on(head, Input::link(link), burst + self.query.rate * budget);
+                    self.extend(head, PortInput::link(link), burst + self.query.rate * budget);
                     self.hops.pop();
                 }
             }
@@ -194,7 +198,7 @@ fn ask_for_costs(case: &mut Case, seed: u64, scores: &mut [Score; 3]) {
 
 /// Returns the least cost of all paths in time, also of those that run in loops, in a network without constants.
 /// Labels are set in order of cost; one that has waited no less than another at the same link is of no use.
-fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) -> Option<u64> {
+fn least_cost_with_loops(placement: &Placement, query: &RouteQuery, cost: &dyn Cost) -> Option<u64> {
     let (network, ledger) = (placement.network(), placement.ledger());
     let carries = |link| query.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link));
     let mut least_waits = vec![u64::MAX; network.links().len()];
@@ -210,7 +214,7 @@ fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) 
             }
             least_waits[link.index()] = waited;
         }
-        let input = passed.map_or(Input::LOCAL, Input::link);
+        let input = passed.map_or(PortInput::LOCAL, PortInput::link);
         let burst = query.burst + query.rate * Time::from_nanos(waited);
         for &link in network.links_from(at).iter().filter(|&&link| carries(link)) {
             for (queue, budget) in (0u8..).zip(ledger.budgets(link)) {
@@ -225,7 +229,7 @@ fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) 
 }
 
 #[test]
-fn without_shaping_and_constants_the_route_of_least_delay_is_found_whenever_there_is_one() {
+fn without_shaping_and_constants_the_least_delay_route_is_found_if_one_exists() {
     for rates in [&[1000], MIXED] {
         let mut score = Score::default();
         let wild = Wild { rates, queues: (0, 3), mtus: &[1500, 1500, 9000], ..Wild::default() };
@@ -240,7 +244,7 @@ fn without_shaping_and_constants_the_route_of_least_delay_is_found_whenever_ther
 }
 
 #[test]
-fn without_shaping_the_route_of_least_cost_is_found_whenever_there_is_one() {
+fn without_shaping_the_least_cost_route_is_found_if_one_exists() {
     for constants in [Constants::None, Constants::Long] {
         let mut scores: [Score; 3] = Default::default();
         let wild = Wild { constants, rates: MIXED, mtus: &[1500, 1500, 9000], ..Wild::default() };
@@ -259,7 +263,7 @@ fn without_shaping_the_route_of_least_cost_is_found_whenever_there_is_one() {
 
 /// Here a search takes hundreds of steps and has to look ahead before it continues.
 #[test]
-fn in_larger_networks_without_shaping_the_best_routes_are_found_whenever_there_is_one() {
+fn in_larger_networks_without_shaping_the_best_routes_are_found() {
     let wild = Wild {
         switches: (15, 25),
         hosts: (8, 16),
@@ -297,7 +301,7 @@ fn in_larger_networks_without_shaping_the_best_routes_are_found_whenever_there_i
 }
 
 #[test]
-fn with_shaping_a_route_of_least_delay_is_missed_only_where_a_loop_is_faster() {
+fn with_shaping_a_least_delay_route_is_missed_only_if_a_loop_is_faster() {
     for rates in [&[1000], MIXED] {
         let mut score = Score::default();
         let wild = Wild { rates, queues: (0, 3), ..Wild::default() };
@@ -345,7 +349,7 @@ fn constants_and_short_tag_stacks_hide_at_most_one_route_in_a_hundred() {
 }
 
 #[test]
-fn larac_finds_a_route_whenever_least_delay_does_and_never_beats_the_optimum() {
+fn larac_finds_a_route_if_least_delay_does_and_never_beats_the_optimum() {
     let wild = Wild { constants: Constants::Short, rates: MIXED, mtus: &[1500, 1500, 9000], ..Wild::default() };
     let mut scores: [Score; 3] = Default::default();
     let mut seed = 0;
@@ -407,8 +411,10 @@ fn a_deadline_that_is_met_exactly_is_admitted_and_one_ns_less_is_refused() {
         wild::fill(&mut dice, scheme.placement_mut(), attempts, 60);
         for _ in 0..10 {
             let generous = Request { deadline: Time::from_millis(1000), ..wild::request(&mut dice, &network, 60) };
-            let (Some(least), _) = Exhaustive::run(scheme.placement(), &Query::of(&generous), &[]) else { continue };
-            if scheme.placement_mut().least_delay(&Query::of(&generous)).is_none_or(|found| found.delay > least) {
+            let (Some(least), _) = Exhaustive::run(scheme.placement(), &RouteQuery::of(&generous), &[]) else {
+                continue;
+            };
+            if scheme.placement_mut().least_delay(&RouteQuery::of(&generous)).is_none_or(|found| found.delay > least) {
                 continue;
             }
             asked += 1;

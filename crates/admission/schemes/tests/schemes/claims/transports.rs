@@ -3,7 +3,9 @@
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_scheme_api::{Ack, Departure, Flow, FlowStart, Limit, Loss, Mark, Path, Phase, QueueState, Switch};
+use wayleave_scheme_api::{
+    Ack, Departure, Flow, FlowStart, Loss, Mark, Path, QueueState, RecoveryPhase, SendLimit, Switch,
+};
 use wayleave_schemes::path::ecmp::PerFlow;
 use wayleave_schemes::path::flowlet::Flowlet;
 use wayleave_schemes::path::presto::{FLOWCELL, Flowcells};
@@ -38,8 +40,8 @@ fn ack(newly: u64, acknowledged: u64, sent: u64) -> Ack<'static> {
         remaining: None,
         round_trip: None,
         host_delay: None,
-        limit: Limit::Application,
-        phase: Phase::Open,
+        limit: SendLimit::Application,
+        phase: RecoveryPhase::Open,
         telemetry: &[],
     }
 }
@@ -50,24 +52,24 @@ struct Anything {
     now: Time,
     acknowledged: u64,
     sent: u64,
-    phase: Phase,
+    phase: RecoveryPhase,
 }
 
 impl Anything {
     fn new(seed: u64) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(seed);
-        Self { rng, now: Time::ZERO, acknowledged: 0, sent: 0, phase: Phase::Open }
+        Self { rng, now: Time::ZERO, acknowledged: 0, sent: 0, phase: RecoveryPhase::Open }
     }
 
     /// An acknowledgement as a transport could give it.
     fn ack(&mut self, window: u64) -> Ack<'static> {
         self.sent = self.sent.max(self.acknowledged + window);
         let newly = 1 + below(&mut self.rng, self.sent - self.acknowledged);
-        self.acknowledged += if self.phase == Phase::Open { newly } else { newly.min(1) };
+        self.acknowledged += if self.phase == RecoveryPhase::Open { newly } else { newly.min(1) };
         Ack {
             marked: if below(&mut self.rng, 4) == 0 { below(&mut self.rng, newly + 1) } else { 0 },
             round_trip: (below(&mut self.rng, 8) > 0).then(|| Time::from_nanos(below(&mut self.rng, 1 << 28))),
-            limit: if below(&mut self.rng, 4) > 0 { Limit::Window } else { Limit::Application },
+            limit: if below(&mut self.rng, 4) > 0 { SendLimit::Window } else { SendLimit::Application },
             phase: self.phase,
             ..ack(newly, self.acknowledged, self.sent)
         }
@@ -79,18 +81,18 @@ impl Anything {
         let in_flight = below(&mut self.rng, flow.window() + 1);
         match below(&mut self.rng, 40) {
             0 => {
-                self.phase = Phase::Recovery;
+                self.phase = RecoveryPhase::Recovery;
                 flow.on_loss(self.now, Loss::Fast { in_flight });
             }
             1 => {
-                self.phase = Phase::Open;
+                self.phase = RecoveryPhase::Open;
                 flow.on_loss(self.now, Loss::Timeout { in_flight });
             }
-            2..10 => self.phase = Phase::Open,
+            2..10 => self.phase = RecoveryPhase::Open,
             _ => {
                 let ack = self.ack(flow.window());
                 flow.on_ack(self.now, &ack);
-                return ack.limit == Limit::Window && ack.phase == Phase::Open;
+                return ack.limit == SendLimit::Window && ack.phase == RecoveryPhase::Open;
             }
         }
         false
@@ -98,7 +100,7 @@ impl Anything {
 }
 
 #[test]
-fn whatever_happens_windows_stay_between_a_byte_and_their_maximum() {
+fn windows_always_stay_between_a_byte_and_their_maximum() {
     for (name, new) in FLOWS {
         for seed in 0..200 {
             let mut anything = Anything::new(seed);
@@ -119,7 +121,7 @@ fn whatever_happens_windows_stay_between_a_byte_and_their_maximum() {
 }
 
 #[test]
-fn windows_grow_only_by_acknowledgements_of_open_senders_that_need_more() {
+fn windows_grow_only_by_acknowledgements_of_window_limited_senders() {
     for (name, new) in FLOWS {
         for seed in 0..200 {
             let mut anything = Anything::new(seed);
@@ -136,7 +138,7 @@ fn windows_grow_only_by_acknowledgements_of_open_senders_that_need_more() {
 }
 
 #[test]
-fn a_flow_that_is_never_held_back_by_its_window_keeps_it() {
+fn a_flow_never_limited_by_its_window_keeps_it() {
     for (name, new) in FLOWS {
         let mut flow = new(&start(1000, 10_000, 1_000_000));
         for step in 1..1000 {
@@ -147,7 +149,7 @@ fn a_flow_that_is_never_held_back_by_its_window_keeps_it() {
 }
 
 #[test]
-fn a_fixed_window_stays_whatever_happens() {
+fn a_fixed_window_never_changes() {
     for seed in 0..20 {
         let mut anything = Anything::new(seed);
         let mut flow = AnyFlow::Fixed(Fixed(12_345));
@@ -159,7 +161,7 @@ fn a_fixed_window_stays_whatever_happens() {
 }
 
 #[test]
-fn copies_of_a_flow_go_the_same_way() {
+fn copies_of_a_flow_behave_identically() {
     for (name, new) in FLOWS {
         let run = |seed| {
             let mut anything = Anything::new(seed);
@@ -187,10 +189,10 @@ fn average_window(new: Constructor, per_loss: u64, round_trip: Time, rounds: u32
             packets += 1;
             acknowledged += SEGMENT;
             let mut ack = ack(SEGMENT, acknowledged, acknowledged + window);
-            (ack.limit, ack.round_trip) = (Limit::Window, Some(round_trip));
+            (ack.limit, ack.round_trip) = (SendLimit::Window, Some(round_trip));
             if packets % per_loss == 0 {
                 flow.on_loss(now, Loss::Fast { in_flight: window });
-                ack.phase = Phase::Recovery;
+                ack.phase = RecoveryPhase::Recovery;
             }
             flow.on_ack(now, &ack);
         }
@@ -204,7 +206,7 @@ fn average_window(new: Constructor, per_loss: u64, round_trip: Time, rounds: u32
 }
 
 #[test]
-fn newrenos_average_window_is_the_root_of_three_halves_over_the_loss_rate() {
+fn the_average_window_of_newreno_follows_the_loss_rate() {
     // RFC 9438, 5.1, with alpha 1 and beta 1/2. Saw teeth of many round trips, or their steps show.
     for (per_loss, expected) in [(1000, 38.7), (10_000, 122.5)] {
         let average = average_window(AnyFlow::newreno, per_loss, Time::from_millis(10), 3000);
@@ -213,7 +215,7 @@ fn newrenos_average_window_is_the_root_of_three_halves_over_the_loss_rate() {
 }
 
 #[test]
-fn cubics_saw_tooth_returns_to_its_peak_after_as_many_packets_as_the_formula_says() {
+fn the_saw_tooth_of_cubic_peaks_after_the_computed_number_of_packets() {
     // RFC 9438, 5.1: the average window (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) is 187 segments at 100 ms
     // and one loss in 10,000, 1,054 at one in 100,000 (Table 1). It is (3 + beta) / 4 of the peak, at which the next
     // loss comes. (From elsewhere the peak is reached over hundreds of losses only: the curve is flat there.)
@@ -228,7 +230,7 @@ fn cubics_saw_tooth_returns_to_its_peak_after_as_many_packets_as_the_formula_say
             for _ in 0..window / 1000 {
                 packets += 1;
                 let ack = ack(1000, packets * 1000, packets * 1000 + window);
-                flow.on_ack(now, &Ack { limit: Limit::Window, round_trip: Some(round_trip), ..ack });
+                flow.on_ack(now, &Ack { limit: SendLimit::Window, round_trip: Some(round_trip), ..ack });
             }
             now += round_trip;
             rounds += 1.0;
@@ -259,7 +261,7 @@ fn all_paths(seed: u64) -> [AnyPath; 4] {
 }
 
 #[test]
-fn whatever_the_number_of_paths_the_one_chosen_exists() {
+fn the_chosen_path_exists_for_any_number_of_paths() {
     for seed in 0..200 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for mut path in all_paths(seed) {
@@ -282,7 +284,7 @@ fn whatever_the_number_of_paths_the_one_chosen_exists() {
 }
 
 #[test]
-fn a_flowcell_is_on_one_path_only_and_as_large_as_it_may_be() {
+fn a_flowcell_uses_one_path_only_and_is_as_large_as_allowed() {
     for seed in 0..100 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut path = AnyPath::from(Flowcells::new(FLOWCELL, seed));

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use wayleave_adversary::{Background, Claim, Order, Promise};
-use wayleave_contracts::Demand;
-use wayleave_ledger::{BestEffort, Jitter, Ledger, Model};
+use wayleave_adversary::{AdmittedClaim, Background, PacketOrder, Promise};
+use wayleave_contracts::BucketDemand;
+use wayleave_ledger::{BestEffort, JitterModel, Ledger, Model};
 use wayleave_topology::{Hop, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// Everything that a ledger holds.
-pub(crate) fn claim(ledger: &Ledger) -> Claim {
+pub(crate) fn claim(ledger: &Ledger) -> AdmittedClaim {
     let network = ledger.network().clone();
     let links = || network.links().map(|(id, _)| id);
     let delays: Vec<Vec<Option<Time>>> =
@@ -37,10 +37,10 @@ pub(crate) fn claim(ledger: &Ledger) -> Claim {
         BestEffort::Dropped => Background::Dropped,
     };
     let order = match ledger.model().jitter {
-        Jitter::Ordered => Order::Kept,
-        Jitter::Any => Order::Free,
+        JitterModel::Ordered => PacketOrder::Kept,
+        JitterModel::Any => PacketOrder::Free,
     };
-    Claim { background, promises, protected: Vec::new(), order, services: Vec::new(), network }
+    AdmittedClaim { background, promises, protected: Vec::new(), order, services: Vec::new(), network }
 }
 
 /// Propagation, and processing of the source and of every switch.
@@ -96,6 +96,6 @@ pub(crate) fn route(network: &Network, nodes: &str, queue: u8) -> Route {
 }
 
 /// A contract's terms.
-pub(crate) fn demand(rate: Rate, burst: u64) -> Demand {
-    Demand { rate, burst: Bytes::new(burst), max_frame: None }
+pub(crate) fn demand(rate: Rate, burst: u64) -> BucketDemand {
+    BucketDemand { rate, burst: Bytes::new(burst), max_frame: None }
 }

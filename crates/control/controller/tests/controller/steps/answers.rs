@@ -1,6 +1,6 @@
 //! Answers that are remembered: for a day, and at the expense of the account that asked.
 
-use wayleave_controller::{Controller, NewAnswer, Setup};
+use wayleave_controller::{Controller, ControllerConfig, NewAnswer};
 use wayleave_units::WallTime;
 
 use super::smoke::setup;
@@ -16,12 +16,12 @@ fn remember(controller: &mut Controller, now: WallTime, account: &str, key: &str
     controller.remember(now, key, NewAnswer { account, fingerprint, answer });
 }
 
-fn controller(setup: &Setup) -> Controller {
+fn controller(setup: &ControllerConfig) -> Controller {
     Controller::load(setup, at(0), []).unwrap()
 }
 
 #[test]
-fn no_account_pushes_out_the_answers_of_another() {
+fn no_account_evicts_the_answers_of_another() {
     let setup = setup(wayleave_controller::EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     remember(&mut controller, at(0), "acme", "t-1/mine", 100);
@@ -45,7 +45,7 @@ fn no_account_pushes_out_the_answers_of_another() {
 }
 
 #[test]
-fn what_answers_take_is_known_after_a_restart() {
+fn sizes_of_stored_answers_are_known_after_a_restart() {
     let setup = setup(wayleave_controller::EnforcedBy::Nobody);
     let mut first = controller(&setup);
     for number in 0..10 {

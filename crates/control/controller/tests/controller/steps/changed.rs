@@ -1,8 +1,9 @@
 //! A ledger that is opened with another network than it was written for.
 
-use wayleave_contracts::{BandwidthContract, Order, Priority};
+use wayleave_contracts::{BandwidthContract, ContractRequest, Priority};
 use wayleave_controller::{
-    Command, Controller, DegradedReason, EnforcedBy, Id, Kind, LoadError, Reply, Setup, State, UnfitPolicy,
+    Command, Controller, ControllerConfig, DegradedReason, EnforcedBy, Id, LoadError, RecordKind, Reply, State,
+    UnfitPolicy,
 };
 use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::Network;
@@ -17,11 +18,11 @@ fn network(spines: u64, hosts_per_leaf: u64, gbit: u64) -> Network {
     build::leaf_spine(&shape).unwrap()
 }
 
-fn setup(network: Network, unfit: UnfitPolicy) -> Setup {
-    Setup { unfit, ..classed(network, Settings::default(), EnforcedBy::Hosts) }
+fn setup(network: Network, unfit: UnfitPolicy) -> ControllerConfig {
+    ControllerConfig { unfit, ..classed(network, Settings::default(), EnforcedBy::Hosts) }
 }
 
-fn load(controller: &Controller, setup: &Setup) -> Result<Controller, LoadError> {
+fn load(controller: &Controller, setup: &ControllerConfig) -> Result<Controller, LoadError> {
     let records: Vec<_> =
         controller.records().into_iter().filter_map(|one| Some((one.kind, one.key, one.body?))).collect();
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
@@ -32,9 +33,9 @@ fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-fn pair(network: &Network, name: &str, [from, to]: [&str; 2], mbit: u64) -> Order {
+fn pair(network: &Network, name: &str, [from, to]: [&str; 2], mbit: u64) -> ContractRequest {
     let node = |name: &str| network.find_node(name).unwrap();
-    Order::plain(BandwidthContract::pair(name, node(from), node(to), Rate::from_mbit(mbit)), &[from, to])
+    ContractRequest::plain(BandwidthContract::pair(name, node(from), node(to), Rate::from_mbit(mbit)), &[from, to])
 }
 
 /// Confirms all operations of hosts.
@@ -53,7 +54,7 @@ fn confirm(controller: &mut Controller) {
 }
 
 /// Latency contracts and pairs over both spines; host h1 has a contract with h5 on each.
-fn full(setup: &Setup) -> Controller {
+fn full(setup: &ControllerConfig) -> Controller {
     let mut controller = Controller::load(setup, at(0).wall, []).unwrap();
     for number in 0..6 {
         let (from, to) = (format!("h{}", 1 + number % 4), format!("h{}", 5 + number % 4));
@@ -75,7 +76,7 @@ fn uses(controller: &Controller, name: &str, node: &str) -> bool {
 }
 
 #[test]
-fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
+fn contracts_of_a_removed_switch_are_decided_again_on_request() {
     let before = setup(network(2, 4, 10), UnfitPolicy::Refuse);
     let controller = full(&before);
     let names: Vec<String> = (0..6).flat_map(|number| [format!("l{number}"), format!("p{number}")]).collect();
@@ -90,7 +91,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
     let mut changed = load(&controller, &after).unwrap();
     for name in &names {
         let grant = changed.grant(&id(name)).unwrap();
-        assert!(grant.trouble.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
+        assert!(grant.degraded_reason.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
         // Existing contracts continue by the rule that their hosts have.
         let kept = controller.grant(&id(name)).unwrap().versions() == grant.versions();
         assert_eq!(kept, !moved.contains(&name), "{name}");
@@ -99,10 +100,10 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
     // new ones.
     changed.take_output();
     let releases = |controller: &Controller| {
-        controller.records().iter().filter(|one| one.kind == Kind::Release && one.body.is_some()).count()
+        controller.records().iter().filter(|one| one.kind == RecordKind::Release && one.body.is_some()).count()
     };
     assert!(releases(&changed) > 0);
-    let strict = Setup { unfit: UnfitPolicy::Refuse, ..after };
+    let strict = ControllerConfig { unfit: UnfitPolicy::Refuse, ..after };
     let mut again = load(&changed, &strict).unwrap();
     assert!(again.ledger() == changed.ledger());
     confirm(&mut again);
@@ -112,7 +113,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
 }
 
 #[test]
-fn contracts_that_slower_links_cannot_carry_go_by_priority() {
+fn contracts_that_slower_links_cannot_carry_are_dropped_by_priority() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let mut controller = controller;
     for (name, priority, mbit) in [("low", 1, 600), ("high", 90, 600)] {
@@ -125,18 +126,18 @@ fn contracts_that_slower_links_cannot_carry_go_by_priority() {
     let refused = load(&controller, &setup(slow(), UnfitPolicy::Refuse)).err().unwrap();
     assert!(matches!(refused, LoadError::Overfull { .. }), "{refused}");
     let changed = load(&controller, &setup(slow(), UnfitPolicy::DecideAgain)).unwrap();
-    let trouble = |name: &str| changed.grant(&id(name)).unwrap().trouble.clone();
-    assert!(matches!(trouble("low"), Some(DegradedReason::Unfit { .. })), "{:?}", trouble("low"));
-    assert_eq!(trouble("high"), None);
+    let degraded_reason = |name: &str| changed.grant(&id(name)).unwrap().degraded_reason.clone();
+    assert!(matches!(degraded_reason("low"), Some(DegradedReason::Unfit { .. })), "{:?}", degraded_reason("low"));
+    assert_eq!(degraded_reason("high"), None);
     let ledger = changed.ledger();
     assert!(changed.network().links().all(|(link, _)| ledger.keeps(link) && ledger.keeps_shares(link)));
-    for grant in changed.grants().filter(|grant| grant.trouble.is_none()) {
+    for grant in changed.grants().filter(|grant| grant.degraded_reason.is_none()) {
         assert!(grant.bound() <= grant.terms().map(|terms| terms.deadline), "{grant:?}");
     }
 }
 
 #[test]
-fn contracts_of_hosts_that_are_gone_are_an_error_that_names_them() {
+fn contracts_of_removed_hosts_are_an_error_that_names_them() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let fewer = setup(network(2, 3, 10), UnfitPolicy::DecideAgain);
     // h4 is the first host of the second leaf now, and h7 and h8 no longer exist.

@@ -1,7 +1,7 @@
 //! Ledgers of earlier formats.
 
-use wayleave_contracts::{ContractKind, Order, Priority};
-use wayleave_controller::{Controller, EnforcedBy, Id, Kind, Setup, State};
+use wayleave_contracts::{ContractKind, ContractRequest, Priority};
+use wayleave_controller::{Controller, ControllerConfig, EnforcedBy, Id, RecordKind, State};
 use wayleave_scheme_api::Certainty;
 use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
@@ -10,7 +10,7 @@ use wayleave_units::{Rate, Time};
 
 use super::smoke::{apply, at, classed, order, reload};
 
-fn setup(network: Network) -> Setup {
+fn setup(network: Network) -> ControllerConfig {
     classed(network, Settings::default(), EnforcedBy::Nobody)
 }
 
@@ -23,22 +23,22 @@ fn id(name: &str) -> Id {
 }
 
 /// Returns the records of a contract on disk, with their kinds.
-fn records(controller: &Controller, serial: u64) -> Vec<(Kind, String)> {
+fn records(controller: &Controller, serial: u64) -> Vec<(RecordKind, String)> {
     let key = format!("{serial:020}");
     let of = controller.records().into_iter().filter(|one| one.key == key);
     of.filter_map(|one| Some((one.kind, one.body?.to_string()))).collect()
 }
 
 /// The records of a ledger of format 1 with one latency contract that is enforced, as the version before contracts of every kind wrote them.
-const FORMAT_1: [(Kind, &str, &str); 3] = [
+const FORMAT_1: [(RecordKind, &str, &str); 3] = [
     (
-        Kind::Controller,
+        RecordKind::Controller,
         "counters",
         r#"{"serial":1,"revision":3,"decision":1,"leaving":0,"event":1,"answer":0,"generation":1}"#,
     ),
-    (Kind::Tenant, "default", r#"{"revision":1}"#),
+    (RecordKind::Tenant, "default", r#"{"revision":1}"#),
     (
-        Kind::OldLatency,
+        RecordKind::OldLatency,
         "00000000000000000001",
         r#"{"tenant":"default","name":"ptp","from":"h1","to":"h16","from_host":"h1","to_host":"h16","rate_bps":10000000,"burst_bytes":3000,"deadline_ns":5000000,"protection":1,"priority":50,"revision":3,"created":1795422499425400369,"decision":1,"bound_ns":2206000,"places":[{"hops":[["h1->pod1-edge1",0],["pod1-edge1->pod1-agg1",0],["pod1-agg1->core1",0],["core1->pod4-agg1",1],["pod4-agg1->pod4-edge2",1],["pod4-edge2->h16",1]],"placed":1,"rate_bps":10000000,"burst_bytes":3000}],"sender":{"version":1,"run":1,"since":1,"told":[1,true],"confirmed":[1,true]}}"#,
     ),
@@ -64,11 +64,11 @@ fn a_ledger_of_format_1_opens_with_its_queues_and_bounds() {
 /// Contracts of all kinds, a policy and a host that is down, as version 0.2.0 wrote them (`wayleave serve -t docs/examples/network-fabric.yaml`).
 const FORMAT_4: &str = include_str!("format-4.tsv");
 
-fn format_4() -> impl Iterator<Item = (Kind, &'static str, &'static str)> {
+fn format_4() -> impl Iterator<Item = (RecordKind, &'static str, &'static str)> {
     FORMAT_4.lines().map(|line| {
         let mut parts = line.splitn(3, '\t');
         let mut next = || parts.next().unwrap();
-        (Kind::of(next()).unwrap(), next(), next())
+        (RecordKind::of(next()).unwrap(), next(), next())
     })
 }
 
@@ -109,14 +109,16 @@ fn a_ledger_of_format_4_opens_to_the_same_contracts() {
     }
     // A record is replaced when its contract changes, and not before.
     controller.take_output();
-    for (name, old) in [("robot", Kind::OldLatency), ("db", Kind::OldShare), ("bulk", Kind::OldShare)] {
+    for (name, old) in [("robot", RecordKind::OldLatency), ("db", RecordKind::OldShare), ("bulk", RecordKind::OldShare)]
+    {
         let grant = controller.grant(&id(name)).unwrap();
-        let (serial, order) = (grant.serial, Order { priority: Priority::new(9).unwrap(), ..grant.order.clone() });
+        let (serial, order) =
+            (grant.serial, ContractRequest { priority: Priority::new(9).unwrap(), ..grant.order.clone() });
         apply(&mut controller, at(1), order).result.unwrap();
         let key = format!("{serial:020}");
         let changes = controller.take_output().changes;
         let of: Vec<_> =
             changes.iter().filter(|one| one.key == key).map(|one| (one.kind, one.body.is_some())).collect();
-        assert_eq!(of, [(old, false), (Kind::Contract, true)], "{name}");
+        assert_eq!(of, [(old, false), (RecordKind::Contract, true)], "{name}");
     }
 }

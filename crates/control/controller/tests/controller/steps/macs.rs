@@ -1,6 +1,8 @@
 //! Addresses of VMs that declare none.
 
-use wayleave_controller::{Change, Command, Controller, EnforcedBy, Id, Kind, Precondition, Setup, VmRequest};
+use wayleave_controller::{
+    Command, Controller, ControllerConfig, EnforcedBy, Id, Precondition, RecordChange, RecordKind, VmRequest,
+};
 use wayleave_packet_format::{Mac, mac_of};
 
 use super::smoke::{at, setup};
@@ -9,12 +11,13 @@ const SECRET: [u8; 16] = [7; 16];
 
 fn put(controller: &mut Controller, name: &str, mac: Option<Mac>) -> Result<Mac, String> {
     let id = Id::new("default", name);
-    let put = Command::PutVm { id: id.clone(), wish: VmRequest::On("h1".to_owned()), mac, check: Precondition::None };
+    let put =
+        Command::PutVm { id: id.clone(), placement: VmRequest::On("h1".to_owned()), mac, check: Precondition::None };
     controller.handle(at(1), put).map_err(|fault| format!("{fault:?}"))?;
     Ok(controller.vm(&id).unwrap().mac)
 }
 
-fn again(setup: &Setup, records: &[Change]) -> Controller {
+fn again(setup: &ControllerConfig, records: &[RecordChange]) -> Controller {
     let records = records.iter().filter_map(|one| Some((one.kind, &*one.key, one.body.as_deref()?)));
     Controller::load(setup, at(0).wall, records).unwrap()
 }
@@ -50,7 +53,11 @@ fn restarts_backups_and_followers_derive_the_same_addresses_and_other_ledgers_ot
     put(&mut leader, "first", None).unwrap();
     follower.follow(at(1), &leader.take_output().changes).unwrap();
     let records = leader.records();
-    assert!(records.iter().any(|one| one.kind == Kind::Controller && one.body.as_ref().unwrap().contains("vm_secret")));
+    assert!(
+        records
+            .iter()
+            .any(|one| one.kind == RecordKind::Controller && one.body.as_ref().unwrap().contains("vm_secret"))
+    );
     let mut restarted = again(&setup, &records);
     // A secret is kept once: another one changes nothing.
     restarted.set_vm_secret([8; 16]);

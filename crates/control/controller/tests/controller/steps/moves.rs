@@ -1,9 +1,9 @@
 //! VMs with contracts that are put on another host.
 
-use wayleave_contracts::{Order, Quota};
+use wayleave_contracts::{ContractRequest, Quota};
 use wayleave_controller::{
-    Command, CommandError, Controller, EnforcedBy, Id, Kind, Outcome, Precondition, Reply, Setup, UnmovableVm,
-    VmRequest,
+    Command, CommandError, Controller, ControllerConfig, EnforcedBy, Id, Outcome, Precondition, RecordKind, Reply,
+    UnmovableVm, VmRequest,
 };
 use wayleave_topology::Network;
 use wayleave_units::Rate;
@@ -15,8 +15,8 @@ fn id(name: &str) -> Id {
 }
 
 fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, CommandError> {
-    let wish = VmRequest::On(host.to_owned());
-    let command = Command::PutVm { id: id(vm), wish, mac: None, check: Precondition::None };
+    let placement = VmRequest::On(host.to_owned());
+    let command = Command::PutVm { id: id(vm), placement, mac: None, check: Precondition::None };
     match controller.handle(at(0), command)? {
         Reply::Done { outcome, .. } => Ok(outcome),
         other => panic!("{other:?}"),
@@ -24,13 +24,13 @@ fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, Com
 }
 
 /// From VM a on h1.
-fn from_a(network: &Network, name: &str, to: &str, mbit: u64) -> Order {
-    let mut order = Order { members: vec!["a".to_owned(), to.to_owned()], ..order(network, name, "h1", to) };
+fn from_a(network: &Network, name: &str, to: &str, mbit: u64) -> ContractRequest {
+    let mut order = ContractRequest { members: vec!["a".to_owned(), to.to_owned()], ..order(network, name, "h1", to) };
     order.as_latency_mut().unwrap().rate = Rate::from_mbit(mbit);
     order
 }
 
-fn start(setup: &Setup) -> Controller {
+fn start(setup: &ControllerConfig) -> Controller {
     let mut controller = Controller::load(setup, at(0).wall, []).unwrap();
     assert_eq!(put(&mut controller, "a", "h1"), Ok(Outcome::Created));
     controller
@@ -38,7 +38,7 @@ fn start(setup: &Setup) -> Controller {
 
 /// The quota has room for one contract: what moves is counted once.
 #[test]
-fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
+fn contracts_move_with_their_vm_and_hold_the_old_capacity_until_it_drains() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let quota = Quota { contracts: Some(1), ..Quota::default() };
@@ -71,7 +71,7 @@ fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
 }
 
 #[test]
-fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
+fn a_vm_is_not_moved_if_a_contract_does_not_fit_elsewhere() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let rate = setup.network.links().next().unwrap().1.rate.bits_per_second() / 1_000_000;
@@ -90,7 +90,7 @@ fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
     assert_eq!(controller.vm(&id("a")).unwrap().host, setup.network.find_node("h1").unwrap());
     // All is as it was, but for the number of decisions.
     let contracts = |controller: &Controller| -> Vec<_> {
-        let records = controller.records().into_iter().filter(|one| one.kind == Kind::Contract);
+        let records = controller.records().into_iter().filter(|one| one.kind == RecordKind::Contract);
         records.map(|one| (one.key, one.body)).collect()
     };
     assert_eq!(contracts(&controller), contracts(&before));

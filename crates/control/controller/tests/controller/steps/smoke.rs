@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
+use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_controller::{
-    Command, CommandError, Controller, Effect, ElementName, EnforcedBy, Id, ItemResult, Kind, Mode, Outcome,
-    Precondition, Reply, Setup, State, Timestamps, Timing, UnfitPolicy,
+    Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, ItemResult, Mode,
+    Outcome, Precondition, RecordKind, Reply, State, Timeouts, Timestamps, UnfitPolicy,
 };
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
@@ -15,32 +15,32 @@ use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Classes, Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-pub(super) fn setup(enforced_by: EnforcedBy) -> Setup {
+pub(super) fn setup(enforced_by: EnforcedBy) -> ControllerConfig {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
-    Setup {
+    ControllerConfig {
         scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
         network,
         model: Model::default(),
         enforced_by,
-        timing: Timing::default(),
+        timing: Timeouts::default(),
         unfit: UnfitPolicy::Refuse,
     }
 }
 
 /// A network whose queues are divided among classes, with the scheme for contracts of every kind.
-pub(super) fn classed(network: Network, settings: Settings, enforced_by: EnforcedBy) -> Setup {
+pub(super) fn classed(network: Network, settings: Settings, enforced_by: EnforcedBy) -> ControllerConfig {
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
     let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    Setup { scheme: Arc::new(make), network, ..setup(enforced_by) }
+    ControllerConfig { scheme: Arc::new(make), network, ..setup(enforced_by) }
 }
 
 pub(super) fn at(ms: u64) -> Timestamps {
     Timestamps { steady: Time::from_millis(ms), wall: WallTime::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000) }
 }
 
-pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
+pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> ContractRequest {
     let contract = LatencyContract {
         name: name.to_owned(),
         tenant: None,
@@ -55,18 +55,18 @@ pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Orde
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, &[from, to])
+    ContractRequest::plain(contract, &[from, to])
 }
 
-pub(super) fn apply(controller: &mut Controller, now: Timestamps, order: impl Into<Order>) -> ItemResult {
+pub(super) fn apply(controller: &mut Controller, now: Timestamps, order: impl Into<ContractRequest>) -> ItemResult {
     let command =
         Command::Apply { orders: vec![(order.into(), Precondition::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
     applied.remove(0)
 }
 
-pub(super) fn reload(controller: &Controller, setup: &Setup) -> Controller {
-    let records: Vec<(Kind, String, std::sync::Arc<str>)> =
+pub(super) fn reload(controller: &Controller, setup: &ControllerConfig) -> Controller {
+    let records: Vec<(RecordKind, String, std::sync::Arc<str>)> =
         controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, at(0).wall, records).unwrap()
@@ -78,7 +78,7 @@ pub(super) fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_contract_is_admitted_enforced_released_and_gone() {
+fn a_contract_is_admitted_enforced_released_and_removed() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let empty = controller.ledger().clone();
@@ -121,7 +121,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
 }
 
 #[test]
-fn what_fails_is_rerouted_or_degraded_and_comes_back() {
+fn failed_elements_reroute_or_degrade_contracts_and_recover() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     for name in ["a", "b"] {
@@ -159,7 +159,7 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
 }
 
 #[test]
-fn a_cable_without_carrier_is_down_until_nobody_says_so() {
+fn a_cable_without_carrier_is_down_until_no_agent_reports_it() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     assert!(apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.is_ok());
@@ -201,7 +201,7 @@ fn a_cable_without_carrier_is_down_until_nobody_says_so() {
 }
 
 #[test]
-fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
+fn a_contract_that_changes_with_one_bucket_does_not_pause() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let (id, between) = (Id::new("default", "a"), ["pod1-agg1", "pod1-agg2"]);
@@ -229,15 +229,15 @@ fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
 }
 
 #[test]
-fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
+fn a_vm_of_an_older_ledger_has_the_address_derived_from_its_name() {
     let setup = setup(EnforcedBy::Nobody);
     let older = r#"{"host":"h1","revision":3}"#;
-    let of = |key: &str, body: &str| Controller::load(&setup, at(0).wall, [(Kind::Vm, key, body)]);
+    let of = |key: &str, body: &str| Controller::load(&setup, at(0).wall, [(RecordKind::Vm, key, body)]);
     let controller = of("acme:web", older).unwrap();
     let mac = controller.vm(&Id::new("acme", "web")).unwrap().mac;
     assert_eq!(mac, wayleave_packet_format::mac_of("acme:web"));
     // The written record contains the address, and loading it yields an equal one.
-    let change = controller.records().into_iter().find(|change| change.kind == Kind::Vm).unwrap();
+    let change = controller.records().into_iter().find(|change| change.kind == RecordKind::Vm).unwrap();
     let body = change.body.unwrap();
     assert!(body.contains(&mac.to_string()), "{body}");
     assert_eq!(of("acme:web", &body).unwrap().vm(&Id::new("acme", "web")).unwrap().mac, mac);
@@ -245,7 +245,7 @@ fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
 }
 
 #[test]
-fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
+fn a_bound_is_computed_from_the_budgets_at_the_start_of_the_controller() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
@@ -254,12 +254,12 @@ fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
     // The record as a controller with other budgets writes it.
     let older = |body: &str| body.replace(&format!("\"bound_ns\":{}", bound.as_nanos()), "\"bound_ns\":1");
     let records = controller.records().into_iter().filter_map(|one| Some((one.kind, one.key, older(&one.body?))));
-    let records: Vec<(Kind, String, String)> = records.collect();
+    let records: Vec<(RecordKind, String, String)> = records.collect();
     assert!(records.iter().any(|(_, _, body)| body.contains("\"bound_ns\":1,") || body.contains("\"bound_ns\":1}")));
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
     let mut again = Controller::load(&setup, at(0).wall, records).unwrap();
     assert_eq!(again.grant(&id).unwrap().bound(), Some(bound));
     assert!(again.grant(&id).unwrap().revision > revision, "who knew the older one is told");
-    assert!(again.take_output().changes.iter().any(|change| change.kind == Kind::Contract));
+    assert!(again.take_output().changes.iter().any(|change| change.kind == RecordKind::Contract));
     assert_eq!(reload(&controller, &setup).grant(&id).unwrap().revision, revision, "and otherwise nothing changes");
 }

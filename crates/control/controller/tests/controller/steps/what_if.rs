@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, Excess, LatencyContract, Order};
+use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_controller::{
-    Command, CommandError, Controller, Effect, ElementName, EnforcedBy, Id, Kind, Mode, Precondition, Reply, Setup,
-    State, Timestamps, Timing, UnfitPolicy, VmRequest, WhatIf,
+    Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, Mode, Precondition,
+    RecordKind, Reply, State, Timeouts, Timestamps, UnfitPolicy, VmRequest, WhatIf,
 };
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -15,20 +15,20 @@ use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 const NOW: Timestamps = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(1_700_000_000_000_000_000) };
 
-fn setup() -> Setup {
+fn setup() -> ControllerConfig {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
-    Setup {
+    ControllerConfig {
         scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
         network,
         model: Model::default(),
         enforced_by: EnforcedBy::Nobody,
-        timing: Timing::default(),
+        timing: Timeouts::default(),
         unfit: UnfitPolicy::Refuse,
     }
 }
 
-fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64) -> Order {
+fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64) -> ContractRequest {
     let contract = LatencyContract {
         name: name.to_owned(),
         tenant: Some("default".to_owned()),
@@ -43,10 +43,10 @@ fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64
         protection: 1,
         excess: Excess::Wait,
     };
-    Order::plain(contract, &[from.0, to.0])
+    ContractRequest::plain(contract, &[from.0, to.0])
 }
 
-fn apply(controller: &mut Controller, order: Order) {
+fn apply(controller: &mut Controller, order: ContractRequest) {
     let orders = vec![(order, Precondition::None)];
     let command = Command::Apply { orders, mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(applied)) = controller.handle(NOW, command) else { panic!("an answer for each") };
@@ -54,12 +54,12 @@ fn apply(controller: &mut Controller, order: Order) {
 }
 
 /// With VM `a` on h1, VM `b` on h16, contract `ab` between them and contract `hosts` from h1 itself.
-fn controller(setup: &Setup) -> Controller {
+fn controller(setup: &ControllerConfig) -> Controller {
     let mut controller = Controller::load(setup, NOW.wall, []).unwrap();
     for (name, host) in [("a", "h1"), ("b", "h16")] {
         let put = Command::PutVm {
             id: Id::new("default", name),
-            wish: VmRequest::On(host.into()),
+            placement: VmRequest::On(host.into()),
             mac: None,
             check: Precondition::None,
         };
@@ -70,8 +70,8 @@ fn controller(setup: &Setup) -> Controller {
     controller
 }
 
-fn fork(controller: &Controller, setup: &Setup) -> Controller {
-    let records: Vec<(Kind, String, std::sync::Arc<str>)> =
+fn fork(controller: &Controller, setup: &ControllerConfig) -> Controller {
+    let records: Vec<(RecordKind, String, std::sync::Arc<str>)> =
         controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, NOW.wall, records).unwrap()
@@ -82,7 +82,7 @@ fn id(name: &str) -> Id {
 }
 
 #[test]
-fn a_failure_says_who_goes_elsewhere_and_who_is_lost() {
+fn a_failure_lists_moved_and_lost_contracts() {
     let setup = setup();
     let controller = controller(&setup);
     let routes = controller.routes(controller.grant(&id("ab")).unwrap());
@@ -98,7 +98,7 @@ fn a_failure_says_who_goes_elsewhere_and_who_is_lost() {
 }
 
 #[test]
-fn what_is_down_comes_back() {
+fn a_restored_element_restores_its_contracts() {
     let setup = setup();
     let mut controller = controller(&setup);
     let element = ElementName::Node("h16".into());

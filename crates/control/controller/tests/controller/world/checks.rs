@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
 use wayleave_controller::{
-    Controller, DegradedReason, ElementName, EnforcedBy, Kind, Setup, State, Timestamps, Timing, WhatIf,
+    Controller, ControllerConfig, DegradedReason, ElementName, EnforcedBy, RecordKind, State, Timeouts, Timestamps,
+    WhatIf,
 };
 use wayleave_protocol::agent::Operation;
 use wayleave_schemes::admitted::AdmittedSet as _;
@@ -15,14 +16,14 @@ use crate::world::run::Node;
 use crate::world::wire::{Flow, Wire, hops};
 
 /// Records on disk.
-pub(crate) type Store = BTreeMap<(Kind, String), std::sync::Arc<str>>;
+pub(crate) type Store = BTreeMap<(RecordKind, String), std::sync::Arc<str>>;
 
 pub(crate) fn records(controller: &Controller) -> Store {
-    let record = |change: wayleave_controller::Change| Some(((change.kind, change.key), change.body?));
+    let record = |change: wayleave_controller::RecordChange| Some(((change.kind, change.key), change.body?));
     controller.records().into_iter().filter_map(record).collect()
 }
 
-pub(crate) fn load(setup: &Setup, wall: WallTime, store: &Store) -> Result<Controller, String> {
+pub(crate) fn load(setup: &ControllerConfig, wall: WallTime, store: &Store) -> Result<Controller, String> {
     let records = store.iter().map(|((kind, key), body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, wall, records)
         .map_err(|error| format!("no controller can be made of what is on disk: {error}"))
@@ -55,7 +56,7 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
     for grant in controller.grants().filter(|grant| !grant.is_ended()) {
         let Some(terms) = grant.terms() else { continue };
         let routes = controller.routes(grant);
-        let has_failed = matches!(grant.trouble, Some(DegradedReason::Failed { .. }));
+        let has_failed = matches!(grant.degraded_reason, Some(DegradedReason::Failed { .. }));
         if routes.is_empty() && !has_failed {
             return Err(format!("{} has no place, and is {:?}", grant.id, grant.state));
         }
@@ -68,11 +69,11 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
 }
 
 /// No share counts as enforced if one of its hosts never received its rule.
-pub(crate) fn enforced_shares_were_told(controller: &Controller, nodes: &BTreeMap<String, Node>) -> Result<(), String> {
+pub(crate) fn enforced_shares_were_sent(controller: &Controller, nodes: &BTreeMap<String, Node>) -> Result<(), String> {
     for grant in controller.grants().filter(|grant| grant.terms().is_none() && grant.state == State::Enforced) {
         for host in grant.order.contract.hosts() {
             let name = &controller.network().node(host).name;
-            if !nodes.get(name).is_some_and(|node| node.told.contains(&(grant.serial, grant.rule_version()))) {
+            if !nodes.get(name).is_some_and(|node| node.notices.contains(&(grant.serial, grant.rule_version()))) {
                 return Err(format!("{} is enforced, and {name} was never told: {grant:?}", grant.id));
             }
         }
@@ -96,7 +97,7 @@ fn shares_are_whole(controller: &Controller) -> Result<(), String> {
         }
     }
     for grant in controller.grants().filter(|grant| grant.terms().is_none()) {
-        let has_failed = matches!(grant.trouble, Some(DegradedReason::Failed { .. }));
+        let has_failed = matches!(grant.degraded_reason, Some(DegradedReason::Failed { .. }));
         let needs_none = matches!(grant.order.contract, Contract::BestEffort(_));
         let parted = controller.share_of(grant).map(|share| ledger.is_parted(share));
         if !needs_none && !has_failed && parted != Some(false) {
@@ -126,7 +127,7 @@ pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), Stri
 }
 
 /// A controller that is loaded from the records of this one is equal to it.
-pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -> Result<(), String> {
+pub(crate) fn survives(controller: &Controller, setup: &ControllerConfig, wall: WallTime) -> Result<(), String> {
     let other = load(setup, wall, &records(controller))?;
     // Shares of ended contracts are free after a start.
     if controller.left_shares().next().is_none() && other.ledger() != controller.ledger() {
@@ -145,7 +146,7 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
                 "{:?} {:?} {:?} {:?} {:?} {routes:?} {:?} {:?} {} {:?}",
                 grant.order,
                 grant.state,
-                grant.trouble,
+                grant.degraded_reason,
                 grant.bound(),
                 grant.versions(),
                 grant.certainty(),
@@ -178,7 +179,12 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
 }
 
 /// A controller that follows what is put on disk knows what one knows that is loaded from it.
-pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, store: &Store) -> Result<(), String> {
+pub(crate) fn follows(
+    follower: &Controller,
+    setup: &ControllerConfig,
+    wall: WallTime,
+    store: &Store,
+) -> Result<(), String> {
     let loaded = load(setup, wall, store)?;
     if follower.ledger() != loaded.ledger() {
         return Err("a follower has another ledger than a loaded controller".to_owned());
@@ -202,7 +208,7 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
                 grant.id,
                 grant.order,
                 grant.state,
-                grant.trouble,
+                grant.degraded_reason,
                 grant.bound(),
                 grant.certainty(),
                 grant.within(),
@@ -227,13 +233,13 @@ pub(crate) fn follows(follower: &Controller, setup: &Setup, wall: WallTime, stor
 /// A copy of a controller answers a what_if as one does that is loaded from its records.
 pub(crate) fn copies_answer_alike(
     controller: &Controller,
-    setup: &Setup,
+    setup: &ControllerConfig,
     wall: WallTime,
     which: u64,
 ) -> Result<(), String> {
     // A loaded controller knows less about the clock: here both trust it.
-    let timing = Timing { clock_doubt: Time::ZERO, ..setup.timing };
-    let setup = Setup { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
+    let timing = Timeouts { clock_hold_down: Time::ZERO, ..setup.timing };
+    let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
     let before = records(controller);
     let copy = controller.copy().controller(&setup, wall).map_err(|error| error.to_string())?;
     let loaded = load(&setup, wall, &before)?;
@@ -248,7 +254,7 @@ pub(crate) fn copies_answer_alike(
             format!(
                 "{} {state:?} {:?} {:?} {} {routes:?}",
                 grant.id,
-                grant.trouble,
+                grant.degraded_reason,
                 grant.versions(),
                 grant.waits_for()
             )
@@ -275,13 +281,13 @@ pub(crate) fn copies_answer_alike(
 /// Returns an error if work is pending although nothing fails any more.
 pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = &'a String>) -> Result<(), String> {
     for grant in controller.grants() {
-        match (grant.state, &grant.trouble) {
+        match (grant.state, &grant.degraded_reason) {
             // Also the last change has to have come through, not only the rule before it.
             (State::Enforced, None) if grant.versions().0 == grant.versions().1 => {}
             (State::Degraded, Some(DegradedReason::Failed { keeps_place: false, .. })) => {}
-            (state, trouble) => {
+            (state, degraded_reason) => {
                 let down: Vec<_> = controller.down().collect();
-                return Err(format!("{} is {state:?} ({trouble:?}) with {down:?} down: {grant:?}", grant.id));
+                return Err(format!("{} is {state:?} ({degraded_reason:?}) with {down:?} down: {grant:?}", grant.id));
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Requests of operators and tenants.
 
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, Labels, LatencyContract, Match, Objective,
-    ObjectiveContract, Order, Priority, Quota,
+    Accounting, BandwidthContract, BestEffortContract, Contract, ContractRequest, Excess, FlowObjective, Labels,
+    LatencyContract, Match, ObjectiveContract, Priority, Quota,
 };
 use wayleave_controller::{Command, Effect, Id, Mode, Precondition, VmRequest};
 use wayleave_topology::NodeId;
@@ -15,8 +15,8 @@ const TENANTS: [&str; 2] = ["default", "acme"];
 
 impl World {
     /// Something that a client wants.
-    pub(crate) fn wish(&mut self) -> Wanted {
-        let key = self.dice.percent(60).then(|| format!("key {}", self.wishes));
+    pub(crate) fn next_request(&mut self) -> Wanted {
+        let key = self.dice.percent(60).then(|| format!("key {}", self.generated));
         let what = match self.dice.between(1, 100) {
             1..=62 => self.contracts(1, Mode::Each, Effect::Commit),
             63..=68 => What::Other(Command::Delete { ids: vec![self.some_id()] }),
@@ -45,7 +45,7 @@ impl World {
                 What::Late { node: self.some_host(), serial }
             }
         };
-        Wanted { key, what, patience: self.dice.between(0, 3) }
+        Wanted { key, what, retries: self.dice.between(0, 3) }
     }
 
     pub(crate) fn some_host(&mut self) -> String {
@@ -80,7 +80,7 @@ impl World {
         What::Apply { orders, mode, effect }
     }
 
-    fn order(&mut self) -> (Order, Precondition) {
+    fn order(&mut self) -> (ContractRequest, Precondition) {
         let known = self.model.ids();
         let id = if known.is_empty() || self.dice.percent(70) { self.any_id() } else { self.dice.pick(&known) };
         let check = self.check(&id);
@@ -96,7 +96,7 @@ impl World {
         (order, check)
     }
 
-    fn shared(&mut self, id: &Id, old: Option<Order>) -> Order {
+    fn shared(&mut self, id: &Id, old: Option<ContractRequest>) -> ContractRequest {
         let changes = self.dice.between(1, 100);
         let mut order = match old {
             Some(old) if changes <= 10 => return old,
@@ -115,7 +115,7 @@ impl World {
         order
     }
 
-    fn fresh_shared(&mut self, id: &Id) -> Order {
+    fn fresh_shared(&mut self, id: &Id) -> ContractRequest {
         let (name, tenant) = (id.name.clone(), (id.tenant != "default").then(|| id.tenant.clone()));
         let min = Rate::from_mbit(self.dice.pick(&[5, 20, 80, 150, 300, 450]));
         let many = self.dice.between(2, 4) as usize;
@@ -136,12 +136,12 @@ impl World {
             }
             5..=7 => BandwidthContract { tenant, within, ..BandwidthContract::hose(&name, &nodes, min) }.into(),
             8..=9 => {
-                let (objective, deadline) = (Objective::Completion, None);
+                let (objective, deadline) = (FlowObjective::Completion, None);
                 ObjectiveContract { name, tenant, objective, deadline, members: nodes, min }.into()
             }
             _ => BestEffortContract { name, tenant, members: nodes }.into(),
         };
-        Order {
+        ContractRequest {
             contract,
             members,
             priority: Priority::default(),
@@ -152,7 +152,12 @@ impl World {
         }
     }
 
-    fn latency(&mut self, id: &Id, old: Option<Order>, check: Precondition) -> (Order, Precondition) {
+    fn latency(
+        &mut self,
+        id: &Id,
+        old: Option<ContractRequest>,
+        check: Precondition,
+    ) -> (ContractRequest, Precondition) {
         let changes = self.dice.between(1, 100);
         let mut order = match old {
             // An equal order, or other fields of an equal contract.
@@ -201,7 +206,7 @@ impl World {
         (Rate::from_mbit(rate), Bytes::new(burst), Time::from_millis(deadline))
     }
 
-    fn fresh(&mut self, id: &Id) -> Order {
+    fn fresh(&mut self, id: &Id) -> ContractRequest {
         let from = self.some_end(id);
         let is_crowd = self.weather.is_crowd && self.dice.percent(80);
         let to = [self.some_end(id), if is_crowd { "h1".to_owned() } else { self.some_end(id) }];
@@ -221,7 +226,7 @@ impl World {
             protection: if self.dice.percent(3) { 2 } else { 1 },
             excess: Excess::Wait,
         };
-        Order::plain(contract, &[from.as_str(), to.as_str()])
+        ContractRequest::plain(contract, &[from.as_str(), to.as_str()])
     }
 
     fn some_end(&mut self, id: &Id) -> String {
@@ -231,7 +236,7 @@ impl World {
     }
 
     /// The hosts that the ends of an order are on now.
-    pub(crate) fn resolve(&self, order: &mut Order) {
+    pub(crate) fn resolve(&self, order: &mut ContractRequest) {
         let id = Id::new(order.tenant().unwrap_or("default"), order.name());
         let host = |(_, name, _): (_, &str, NodeId)| self.controller.end_of(&id, name).unwrap_or(NodeId(0));
         let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
@@ -243,11 +248,11 @@ impl World {
         if self.dice.percent(30) {
             return What::Other(Command::DeleteVm { id, check: Precondition::None });
         }
-        let wish = match self.dice.between(0, 2) {
+        let placement = match self.dice.between(0, 2) {
             0 => VmRequest::Random(self.dice.between(0, 1 << 40)),
             1 => VmRequest::Fit,
             _ => VmRequest::On(self.some_host()),
         };
-        What::Other(Command::PutVm { id, wish, mac: None, check: Precondition::None })
+        What::Other(Command::PutVm { id, placement, mac: None, check: Precondition::None })
     }
 }

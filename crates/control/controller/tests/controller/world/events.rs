@@ -1,18 +1,18 @@
 //! Events of the simulated world.
 
-use wayleave_agent::machine::{AgentReply, Request};
-use wayleave_contracts::Order;
+use wayleave_agent::machine::{AgentCall, AgentReply};
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{Command, CommandError, Effect, ElementName, ItemResult, Mode, Precondition, Reply};
 
 /// Something that happens at its time.
 #[derive(Clone)]
 pub(crate) enum Event {
     /// A client thinks of something to ask.
-    Wish,
+    NextRequest,
     /// A client's request reaches the controller.
     Asked(Box<Wanted>),
     /// An agent's request reaches the controller.
-    FromAgent { node: String, life: u64, request: Request },
+    FromAgent { node: String, life: u64, request: AgentCall },
     /// The controller's answer reaches an agent.
     ToAgent { node: String, life: u64, number: u64, answer: AgentReply },
     /// The changes up to now are put on disk.
@@ -22,7 +22,7 @@ pub(crate) enum Event {
     /// A host or switch has power again.
     Power { node: String },
     /// A link has no carrier at a node, or has it again.
-    Carrier { node: String, link: String, is_dark: bool },
+    Carrier { node: String, link: String, is_down: bool },
 }
 
 /// A client's request.
@@ -32,13 +32,13 @@ pub(crate) struct Wanted {
     pub(crate) key: Option<String>,
     pub(crate) what: What,
     /// Number of retries without an answer.
-    pub(crate) patience: u64,
+    pub(crate) retries: u64,
 }
 
 #[derive(Clone)]
 pub(crate) enum What {
     Apply {
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         mode: Mode,
         effect: Effect,
     },
@@ -73,7 +73,7 @@ pub(crate) enum Waiting {
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
     Applied {
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         mode: Mode,
         effect: Effect,
         applied: Vec<ItemResult>,
@@ -86,7 +86,7 @@ pub(crate) enum Done {
 
 impl What {
     pub(crate) fn text(&self) -> String {
-        let one = |(order, check): &(Order, Precondition)| {
+        let one = |(order, check): &(ContractRequest, Precondition)| {
             let Some(contract) = order.as_latency() else { return format!("{order:?} {check:?}") };
             let tenant = contract.tenant.as_deref().unwrap_or("default");
             let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);

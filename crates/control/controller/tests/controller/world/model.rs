@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_contracts::Order;
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{Controller, Effect, Id, ItemResult, Mode, Outcome, Precondition};
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
@@ -13,7 +13,7 @@ use wayleave_units::WallTime;
 /// Acknowledged objects.
 #[derive(Default)]
 pub(crate) struct Model {
-    contracts: BTreeMap<Id, Order>,
+    contracts: BTreeMap<Id, ContractRequest>,
     revisions: BTreeMap<Id, u64>,
     /// By key, what was answered when it was carried out.
     keys: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ impl Model {
         self.contracts.keys().cloned().collect()
     }
 
-    pub(crate) fn order(&self, id: &Id) -> Option<&Order> {
+    pub(crate) fn order(&self, id: &Id) -> Option<&ContractRequest> {
         self.contracts.get(id)
     }
 
@@ -36,7 +36,8 @@ impl Model {
     }
 
     fn expire(&mut self, id: &Id) {
-        let may_have_ended = |order: &Order| order.ends.zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
+        let may_have_ended =
+            |order: &ContractRequest| order.ends.zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
         if self.contracts.get(id).is_some_and(may_have_ended) {
             self.contracts.remove(id);
         }
@@ -45,7 +46,7 @@ impl Model {
     /// A list of contracts was decided and put on disk.
     pub(crate) fn applied(
         &mut self,
-        orders: &[(Order, Precondition)],
+        orders: &[(ContractRequest, Precondition)],
         mode: Mode,
         effect: Effect,
         applied: &[ItemResult],
@@ -127,10 +128,10 @@ impl Model {
             }
         }
         let grants = controller.grants().filter(|grant| !grant.is_ended());
-        for (id, told, now) in grants.map(|grant| (&*grant.id, grant.order.clone(), grant.revision)) {
+        for (id, notices, now) in grants.map(|grant| (&*grant.id, grant.order.clone(), grant.revision)) {
             match self.contracts.get(id) {
                 None => return Err(format!("{id} is there, and no client was told so")),
-                Some(order) if here(controller, id, order) != told => {
+                Some(order) if here(controller, id, order) != notices => {
                     return Err(format!("{id} has other terms than were told"));
                 }
                 Some(_) => {}
@@ -150,7 +151,7 @@ impl Model {
 }
 
 /// Returns `true` if two orders are equal: a VM that both name may have moved between them.
-fn is_same(known: &Order, order: &Order) -> bool {
+fn is_same(known: &ContractRequest, order: &ContractRequest) -> bool {
     if known.members != order.members {
         return false;
     }
@@ -159,8 +160,8 @@ fn is_same(known: &Order, order: &Order) -> bool {
 }
 
 /// The order with its ends on the hosts where they are now: contracts move with their VMs.
-fn here(controller: &Controller, id: &Id, order: &Order) -> Order {
-    let host = |(_, name, told): (_, &str, NodeId)| controller.end_of(id, name).unwrap_or(told);
+fn here(controller: &Controller, id: &Id, order: &ContractRequest) -> ContractRequest {
+    let host = |(_, name, notices): (_, &str, NodeId)| controller.end_of(id, name).unwrap_or(notices);
     let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
     order.clone().on(&hosts)
 }

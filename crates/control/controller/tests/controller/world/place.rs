@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_agent::machine::PollInterval;
-use wayleave_controller::{EnforcedBy, Setup, Timing, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::admission::fabric::{Fabric, Paths, Settings};
@@ -17,7 +17,7 @@ use wayleave_units::Time;
 /// Jumps of the calendar up to this are trusted at once; orders last a few times as long.
 pub(crate) const JUMP: Time = Time::from_millis(100);
 /// Time for which larger jumps are distrusted.
-pub(crate) const DOUBT: Time = Time::from_millis(500);
+pub(crate) const CLOCK_HOLD_DOWN: Time = Time::from_millis(500);
 
 /// Choices that a seed replays.
 pub(crate) struct Dice(ChaCha8Rng);
@@ -71,7 +71,7 @@ pub(crate) struct Weather {
     /// move.
     pub(crate) is_crowd: bool,
     /// Number of requests of clients.
-    pub(crate) wishes: u64,
+    pub(crate) generated: u64,
 }
 
 impl Weather {
@@ -90,12 +90,12 @@ impl Weather {
                 retry_most: Time::from_millis(60),
             },
             is_crowd: dice.percent(60),
-            wishes: dice.between(15, 40),
+            generated: dice.between(15, 40),
         }
     }
 }
 
-pub(crate) fn setup(dice: &mut Dice) -> Setup {
+pub(crate) fn setup(dice: &mut Dice) -> ControllerConfig {
     let cabling = Cabling::default;
     let leaf_spine = |leaves, spines, hosts_per_leaf| LeafSpine {
         leaves,
@@ -128,18 +128,18 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
             Chameleon::new(of.clone(), Model::default(), params.clone()).unwrap().into()
         }
     };
-    Setup {
+    ControllerConfig {
         network,
         model: Model::default(),
         scheme: Arc::new(make),
         enforced_by: dice.pick(&[EnforcedBy::Hosts, EnforcedBy::Hosts, EnforcedBy::HostsAndSwitches]),
-        timing: Timing {
+        timing: Timeouts {
             confirm_within: Time::from_millis(150),
             retry_every: Time::from_millis(200),
             heal_after: Time::from_millis(300),
             silent_after: Time::from_millis(400),
             clock_jump: JUMP,
-            clock_doubt: DOUBT,
+            clock_hold_down: CLOCK_HOLD_DOWN,
         },
         unfit: UnfitPolicy::Refuse,
     }

@@ -21,7 +21,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_contracts::Demand;
+use wayleave_contracts::BucketDemand;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
 use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, PromisedFlow, check};
@@ -37,14 +37,14 @@ pub(crate) struct Flow {
     pub(crate) hops: Vec<(u32, u8)>,
     pub(crate) rate: u64,
     pub(crate) burst: u64,
-    /// Hops at its beginning where another flow stands for its packets.
+    /// Hops at its beginning where another flow represents its packets.
     pub(crate) covered: usize,
     /// Counts flows that are equal in all of that, from 0.
     pub(crate) copy: u64,
 }
 
 impl Flow {
-    pub(crate) fn of(serial: u64, route: &Route, demand: Demand, covered: usize) -> Self {
+    pub(crate) fn of(serial: u64, route: &Route, demand: BucketDemand, covered: usize) -> Self {
         let (rate, burst) = (demand.rate.bits_per_second(), demand.burst.get());
         Self { serial, hops: hops(route), rate, burst, covered, copy: 0 }
     }
@@ -56,7 +56,7 @@ const REMEMBERED: usize = 6;
 /// A rule of a host, and until when its packets may be there.
 struct Sent {
     version: u64,
-    demand: Demand,
+    demand: BucketDemand,
     routes: Vec<Route>,
     bound: Time,
     tainted: bool,
@@ -68,7 +68,7 @@ struct Sent {
 
 impl Sent {
     fn of(version: u64, rule: &Rule, network: &Network, tainted: bool) -> Self {
-        let demand = Demand {
+        let demand = BucketDemand {
             rate: Rate::from_bits_per_second(rule.rate_bps),
             burst: Bytes::new(rule.burst_bytes),
             max_frame: rule.max_frame_bytes.map(Bytes::new),

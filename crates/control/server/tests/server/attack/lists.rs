@@ -1,7 +1,7 @@
 //! Long lists, which once stopped every other change until they were done.
 
 use serde_json::{Value, json};
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 
 use super::{tenant, times, world};
 use crate::common::contract;
@@ -13,8 +13,8 @@ fn list(count: usize) -> String {
 }
 
 #[test]
-fn changes_of_others_are_made_while_a_list_is_carried_out() {
-    let world = world(Limits::default());
+fn changes_of_others_are_made_while_a_list_is_applied() {
+    let world = world(ServerLimits::default());
     let (noisy, quiet) = (tenant(&world, "noisy", json!({})), tenant(&world, "quiet", json!({})));
     let count = 8_000 * times();
     let sender = noisy.clone();
@@ -33,8 +33,8 @@ fn changes_of_others_are_made_while_a_list_is_carried_out() {
 }
 
 #[test]
-fn what_nothing_may_come_between_is_short() {
-    let world = world(Limits { together: 50, ..Limits::default() });
+fn an_atomic_batch_has_a_limited_length() {
+    let world = world(ServerLimits { together: 50, ..ServerLimits::default() });
     let noisy = tenant(&world, "noisy", json!({}));
     for query in ["atomic=true", "dryRun=true", "atomic=true&dryRun=true"] {
         let path = format!("/v1/apply?{query}");
@@ -55,8 +55,8 @@ fn what_nothing_may_come_between_is_short() {
 }
 
 #[test]
-fn a_list_with_a_key_is_carried_out_once_also_while_it_is_carried_out() {
-    let world = world(Limits::default());
+fn a_list_with_a_key_is_applied_once_even_while_it_is_applied() {
+    let world = world(ServerLimits::default());
     let noisy = tenant(&world, "noisy", json!({}));
     let text = list(4_000);
     let answers: Vec<u16> = std::thread::scope(|scope| {

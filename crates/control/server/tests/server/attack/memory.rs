@@ -1,15 +1,15 @@
 //! Memory that clients make the server use.
 
 use serde_json::json;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 
 use super::{metric, tenant, times, world};
 use crate::common::contract;
 
 #[test]
-fn answers_that_are_kept_cost_the_tenant_that_asked() {
+fn stored_answers_are_charged_to_the_tenant_that_asked() {
     let most = (64 << 10) * times() as u64;
-    let world = world(Limits { answer_bytes: most, ..Limits::default() });
+    let world = world(ServerLimits { answer_bytes: most, ..ServerLimits::default() });
     let victim = tenant(&world, "victim", json!({}));
     let noisy = tenant(&world, "noisy", json!({ "contracts": 1 }));
     let (path, body) = ("/v1/contracts/mine", contract("a", "b", "1Mbit").to_string());
@@ -42,8 +42,8 @@ fn answers_that_are_kept_cost_the_tenant_that_asked() {
 }
 
 #[test]
-fn the_answer_to_a_long_list_is_kept_shortened() {
-    let world = world(Limits::default());
+fn the_answer_to_a_long_list_is_stored_shortened() {
+    let world = world(ServerLimits::default());
     let noisy = tenant(&world, "noisy", json!({ "contracts": 100 }));
     let contracts: Vec<_> = (0..500)
         .map(|number| {
@@ -66,8 +66,8 @@ fn the_answer_to_a_long_list_is_kept_shortened() {
 }
 
 #[test]
-fn bodies_that_never_come_take_no_memory_from_others() {
-    let world = world(Limits { open_bytes: 20 << 20, ..Limits::default() });
+fn incomplete_bodies_take_no_memory_from_others() {
+    let world = world(ServerLimits { open_bytes: 20 << 20, ..ServerLimits::default() });
     let noisy = tenant(&world, "noisy", json!({}));
     // Each may send 16 MiB, the largest list, and sends nothing.
     let half =
@@ -83,8 +83,8 @@ fn bodies_that_never_come_take_no_memory_from_others() {
 }
 
 #[test]
-fn a_tenant_has_no_end_of_vms() {
-    let world = world(Limits { vms: 5, ..Limits::default() });
+fn a_tenant_has_a_limited_number_of_vms() {
+    let world = world(ServerLimits { vms: 5, ..ServerLimits::default() });
     // With two VMs already.
     let noisy = tenant(&world, "noisy", json!({}));
     let made: Vec<u16> = (0..5).map(|number| noisy.put(&format!("/v1/vms/v{number}"), &json!({})).status).collect();

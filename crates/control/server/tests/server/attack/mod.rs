@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wayleave_controller::EnforcedBy;
-use wayleave_server::Limits;
+use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Client, Scratch, World, options};
@@ -23,7 +23,7 @@ fn times() -> usize {
 }
 
 /// A server with these limits.
-fn world(limits: Limits) -> World {
+fn world(limits: ServerLimits) -> World {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
     options.limits = limits;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use wayleave_faults::{Fault, Shim, Step, TracedCall, read};
+use wayleave_faults::{Shim, TraceStep, TracedCall, WriteFault, read};
 
 use super::writer::{batch_of, command};
 use super::{factor, seed};
@@ -19,7 +19,7 @@ const SECTOR: usize = 512;
 const CUTS: usize = 250;
 
 #[test]
-fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
+fn a_power_cut_at_any_moment_loses_no_acknowledged_commit() {
     let traces = traces();
     let first = seed(1);
     // An explicit seed selects one cut.
@@ -49,7 +49,7 @@ fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
 }
 
 /// Returns the trace of an undisturbed run, and some of runs that are killed before a sync and then continue.
-fn traces() -> Vec<Vec<Step>> {
+fn traces() -> Vec<Vec<TraceStep>> {
     let shim = Shim::build(env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"));
     let whole = trace(&shim, None);
     let syncs = (1..).zip(&whole).filter(|(_, step)| step.call == TracedCall::Sync).map(|(at, _)| at);
@@ -58,16 +58,16 @@ fn traces() -> Vec<Vec<Step>> {
 }
 
 /// Everything that the writer does in its directory. The directory is new, so this is all there is.
-fn trace(shim: &Shim, kill: Option<u64>) -> Vec<Step> {
+fn trace(shim: &Shim, kill: Option<u64>) -> Vec<TraceStep> {
     let scratch = Scratch::new();
     let directory = scratch.path("writer");
     fs::create_dir(&directory).unwrap();
     let (watch, file) = (directory.to_str().unwrap(), scratch.path("trace"));
     let run = |kill: Option<u64>| {
         let mut command = command(&directory, 9);
-        shim.preload(&mut command, watch, &Fault::Trace(file.clone()));
+        shim.preload(&mut command, watch, &WriteFault::Trace(file.clone()));
         if let Some(at) = kill {
-            shim.preload(&mut command, watch, &Fault::KillBefore(at));
+            shim.preload(&mut command, watch, &WriteFault::KillBefore(at));
         }
         let output = command.output().unwrap();
         assert_eq!(output.status.success(), kill.is_none(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -79,7 +79,7 @@ fn trace(shim: &Shim, kill: Option<u64>) -> Vec<Step> {
     read(&file).unwrap()
 }
 
-fn short(step: &Step) -> (String, &'static str) {
+fn short(step: &TraceStep) -> (String, &'static str) {
     let call = match step.call {
         TracedCall::Create => "create",
         TracedCall::Write(..) => "write",
@@ -108,7 +108,7 @@ struct File {
 }
 
 impl Disk {
-    fn apply(&mut self, Step { path, call }: &Step) {
+    fn apply(&mut self, TraceStep { path, call }: &TraceStep) {
         if self.names_on_disk.is_empty() {
             self.names_on_disk.push(BTreeMap::new());
         }

@@ -5,7 +5,7 @@ use std::process::Output;
 use super::factor;
 use super::writer::{acknowledged, command};
 use crate::common::Scratch;
-use wayleave_faults::{Errno, Fault, Shim, Step, TracedCall, read};
+use wayleave_faults::{Errno, Shim, TraceStep, TracedCall, WriteFault, read};
 
 const BATCHES: u64 = 5;
 
@@ -14,10 +14,10 @@ fn shim() -> Shim {
 }
 
 /// The calls of a run in which nothing fails.
-fn calls(shim: &Shim) -> Vec<Step> {
+fn calls(shim: &Shim) -> Vec<TraceStep> {
     let scratch = Scratch::new();
     let trace = scratch.path("trace");
-    let output = run(shim, &scratch, &Fault::Trace(trace.clone()));
+    let output = run(shim, &scratch, &WriteFault::Trace(trace.clone()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(acknowledged(&scratch.path("")), (0..=BATCHES).collect::<Vec<_>>());
     let calls = read(&trace).unwrap();
@@ -29,15 +29,15 @@ fn calls(shim: &Shim) -> Vec<Step> {
     calls
 }
 
-fn run(shim: &Shim, scratch: &Scratch, fault: &Fault) -> Output {
+fn run(shim: &Shim, scratch: &Scratch, fault: &WriteFault) -> Output {
     shim.preload(&mut command(&scratch.path(""), BATCHES), "ledger.db", fault).output().unwrap()
 }
 
 /// Starts the writer with the files that a fault has left: every acknowledged batch is present, perhaps one batch
 /// more, and the writer completes its run.
-fn check(shim: &Shim, scratch: &Scratch, fault: &Fault) {
+fn check(shim: &Shim, scratch: &Scratch, fault: &WriteFault) {
     let before = acknowledged(&scratch.path(""));
-    let output = run(shim, scratch, &Fault::None);
+    let output = run(shim, scratch, &WriteFault::None);
     assert!(output.status.success(), "{fault:?}: {}", String::from_utf8_lossy(&output.stderr));
     let (last, all) = (before.last().copied().unwrap_or(0), acknowledged(&scratch.path("")));
     let found = all[before.len()];
@@ -46,20 +46,20 @@ fn check(shim: &Shim, scratch: &Scratch, fault: &Fault) {
 }
 
 #[test]
-fn a_kill_at_any_write_or_sync_loses_nothing_that_was_acknowledged() {
+fn a_kill_at_any_write_or_sync_loses_no_acknowledged_commit() {
     let shim = shim();
     let calls = calls(&shim);
     let mut faults = Vec::new();
     for (at, step) in (1..).zip(&calls) {
-        faults.push(Fault::KillBefore(at));
+        faults.push(WriteFault::KillBefore(at));
         match step.call {
-            TracedCall::Write(..) => faults.push(Fault::KillHalf(at)),
+            TracedCall::Write(..) => faults.push(WriteFault::KillHalf(at)),
             // For files, after a call equals before the next; with a factor it is tried nevertheless.
-            _ if factor() > 1 => faults.push(Fault::KillAfter(at)),
+            _ if factor() > 1 => faults.push(WriteFault::KillAfter(at)),
             _ => {}
         }
     }
-    faults.push(Fault::KillAfter(calls.len() as u64));
+    faults.push(WriteFault::KillAfter(calls.len() as u64));
     for fault in &faults {
         let scratch = Scratch::new();
         let output = run(&shim, &scratch, fault);
@@ -70,7 +70,7 @@ fn a_kill_at_any_write_or_sync_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn calls_that_fail_from_some_point_on_lose_nothing_and_say_why() {
+fn persistent_call_failures_lose_nothing_and_give_a_reason() {
     let shim = shim();
     let calls = calls(&shim);
     let stride = (5 / factor()).max(1);
@@ -78,7 +78,7 @@ fn calls_that_fail_from_some_point_on_lose_nothing_and_say_why() {
     for (start, errno) in [(1, Errno::NoSpace), (2, Errno::Io), (4, Errno::ReadOnly)] {
         // The last call removes the log, which is empty by then: its failure is harmless.
         for at in (start..calls.len()).step_by(stride) {
-            let fault = Fault::Fail(at as u64, errno);
+            let fault = WriteFault::Fail(at as u64, errno);
             let scratch = Scratch::new();
             let output = run(&shim, &scratch, &fault);
             let message = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use wayleave_store::{Change, Options, Record, SqliteStore, Store, StoreError};
+use wayleave_store::{CommitStep, Options, SqliteStore, Store, StoreError, StoredRecord};
 
 const LEDGER: &str = "WAYLEAVE_WRITER_LEDGER";
 const BATCHES: &str = "WAYLEAVE_WRITER_BATCHES";
@@ -63,28 +63,29 @@ fn is_broken(store: &mut SqliteStore) -> bool {
 }
 
 /// The changes of batch n: some records are new, some replaced, one is deleted, and they are of several sizes.
-pub(crate) fn batch(n: u64) -> Vec<Change> {
-    let record = |key: String, length: usize| Change::Put(Record::new("thing", key, format!("{n:0>length$}")));
+pub(crate) fn batch(n: u64) -> Vec<CommitStep> {
+    let record =
+        |key: String, length: usize| CommitStep::Put(StoredRecord::new("thing", key, format!("{n:0>length$}")));
     let mut changes = vec![record("last".to_owned(), 20), record(format!("a-{}", n % 3), 5000)];
     changes.extend((0..3).map(|i| record(format!("b-{n}-{i}"), 700)));
-    changes.push(Change::delete("thing", format!("b-{}-1", n.saturating_sub(2))));
+    changes.push(CommitStep::delete("thing", format!("b-{}-1", n.saturating_sub(2))));
     changes
 }
 
 /// The records after batch n.
-pub(crate) fn after(n: u64) -> Vec<Record> {
+pub(crate) fn after(n: u64) -> Vec<StoredRecord> {
     let mut records = BTreeMap::new();
     for change in (1..=n).flat_map(batch) {
         match change {
-            Change::Put(record) => drop(records.insert(record.key.clone(), record)),
-            Change::Delete { key, .. } => drop(records.remove(&key)),
+            CommitStep::Put(record) => drop(records.insert(record.key.clone(), record)),
+            CommitStep::Delete { key, .. } => drop(records.remove(&key)),
         }
     }
     records.into_values().collect()
 }
 
 /// The batch after which these are the records; nothing but whole batches can be there.
-pub(crate) fn batch_of(records: &[Record]) -> u64 {
+pub(crate) fn batch_of(records: &[StoredRecord]) -> u64 {
     let last = records.iter().find(|record| record.key == "last");
     let n = last.map_or(0, |record| record.body.trim_start_matches('0').parse().expect("a number"));
     assert!(records == after(n), "these are not the records after batch {n}");

@@ -5,13 +5,13 @@
 
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_calculus::{
-    ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, deconvolution, horizontal_deviation,
+    ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve, deconvolution, horizontal_deviation,
     residual_service, strict_priority_residuals, vertical_deviation,
 };
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 fn arrival(pieces: &[(i128, i128)]) -> ArrivalCurve {
-    let pieces = pieces.iter().map(|&(rate, burst)| TokenBucket { rate: whole(rate), burst: whole(burst) });
+    let pieces = pieces.iter().map(|&(rate, burst)| BucketCurve { rate: whole(rate), burst: whole(burst) });
     ArrivalCurve::from_pieces(pieces).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn a_token_bucket_through_a_rate_latency_server_waits_for_the_latency_and_its_bu
     let (alpha, beta) = (arrival(&[(3, 10)]), rate_latency(4, frac(5, 2)));
     assert_eq!(horizontal_deviation(&alpha, &beta), Some(frac(5, 2) + frac(10, 4)));
     assert_eq!(vertical_deviation(&alpha, &beta), Some(whole(10) + whole(3) * frac(5, 2)));
-    let output = TokenBucket { rate: whole(3), burst: frac(35, 2) };
+    let output = BucketCurve { rate: whole(3), burst: frac(35, 2) };
     assert_eq!(deconvolution(&alpha, &beta), ArrivalCurve::from_pieces([output]).ok());
 }
 
@@ -59,11 +59,11 @@ fn a_t_spec_flow_through_a_rate_latency_server_has_the_bounds_of_the_intserv_mod
             let backlog = &grown + positive(&knee - &latency) * (&excess - whole(peak - mean));
             assert_eq!(vertical_deviation(&alpha, &beta), Some(backlog), "{alpha:?} {beta:?}");
 
-            let mut output = vec![TokenBucket { rate: whole(mean), burst: grown }];
+            let mut output = vec![BucketCurve { rate: whole(mean), burst: grown }];
             if knee > latency {
                 let slope = whole(peak.min(rate));
                 let offset = &slope * &latency + whole(max_packet) + &knee * &excess;
-                output.push(TokenBucket { rate: slope, burst: offset });
+                output.push(BucketCurve { rate: slope, burst: offset });
             }
             assert_eq!(deconvolution(&alpha, &beta), ArrivalCurve::from_pieces(output).ok(), "{alpha:?} {beta:?}");
         }
@@ -72,7 +72,7 @@ fn a_t_spec_flow_through_a_rate_latency_server_has_the_bounds_of_the_intserv_mod
 
 /// Section 1.4.3: beta_{R1,T1} convolved with beta_{R2,T2} is beta_{min(R1,R2), T1+T2}.
 #[test]
-fn rate_latency_servers_in_a_row_have_the_least_rate_and_all_of_the_latency() {
+fn rate_latency_servers_in_sequence_add_latencies_at_the_minimum_rate() {
     let nodes = [rate_latency(5, whole(2)), rate_latency(3, frac(1, 2)), rate_latency(4, whole(1))];
     let path = nodes[0].convolution(&nodes[1]).convolution(&nodes[2]);
     assert_eq!(path, rate_latency(3, frac(7, 2)));
@@ -133,14 +133,14 @@ fn a_residual_service_is_convex_and_its_first_slope_is_below_it() {
 
 /// Section 1.5: a greedy shaper sigma gives the output curve alpha convolved with sigma, here their minimum.
 #[test]
-fn a_shaper_keeps_what_the_traffic_kept_before() {
+fn a_shaper_preserves_existing_constraints_of_traffic() {
     let (alpha, sigma) = (arrival(&[(2, 9)]), arrival(&[(5, 3)]));
     assert_eq!(alpha.convolution(&sigma), arrival(&[(5, 3), (2, 9)]));
 }
 
 /// The published Chameleon controller: R = 1 Gbit/s, Lmax = 1530 B, latency 2 Lmax / R for the highest priority.
 #[test]
-fn strict_priorities_of_a_link_give_each_what_the_higher_ones_leave() {
+fn strict_priorities_of_a_link_serve_each_with_the_remainder_of_higher_ones() {
     let [urgent, middle] = [(100, 10_000), (400, 20_000)]
         .map(|(mbit, bytes)| ArrivalCurve::token_bucket(Rate::from_mbit(mbit), Bytes::new(bytes)));
     let arrivals = [urgent, middle, ArrivalCurve::zero()];

@@ -3,18 +3,18 @@
 use proptest::prelude::*;
 use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
 use wayleave_calculus::network::{
-    BoundError, Flow, Multiplexing, Options, Packetizer, PortNetwork, Server, Shaping, sfa, tfa,
+    BoundError, CurveServer, LineShaping, Multiplexing, Options, Packetizer, PortNetwork, ServerFlow, sfa, tfa,
 };
 use wayleave_calculus::rational::{ratio, whole};
-use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, horizontal_deviation};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve, horizontal_deviation};
 
-fn server(name: &str, rate: i128, latency: i128) -> Server {
-    Server::new(name, ServiceCurve::from_pieces([RateLatency::new(whole(rate), &whole(latency))]).unwrap())
+fn server(name: &str, rate: i128, latency: i128) -> CurveServer {
+    CurveServer::new(name, ServiceCurve::from_pieces([RateLatency::new(whole(rate), &whole(latency))]).unwrap())
 }
 
-fn flow(name: &str, rate: i128, burst: i128, path: &[usize]) -> Flow {
-    let curve = ArrivalCurve::from_pieces([TokenBucket { rate: whole(rate), burst: whole(burst) }]).unwrap();
-    Flow::unicast(name, curve, path.to_vec())
+fn flow(name: &str, rate: i128, burst: i128, path: &[usize]) -> ServerFlow {
+    let curve = ArrivalCurve::from_pieces([BucketCurve { rate: whole(rate), burst: whole(burst) }]).unwrap();
+    ServerFlow::unicast(name, curve, path.to_vec())
 }
 
 fn bound(network: &PortNetwork, options: Options) -> Rational {
@@ -47,7 +47,7 @@ fn flows_that_stay_together_pay_their_bursts_once() {
 /// Traffic that joins at the second server: all of f may be held back at a for 1 and let go at 10, and x comes at once with its
 /// end, so that 14 wait 2 and are served at 10. TFA lets all of f come to b at once.
 #[test]
-fn fresh_traffic_at_the_second_server_is_waited_for_there() {
+fn traffic_that_joins_at_the_second_server_is_delayed_there() {
     let row = vec![server("a", 10, 1), server("b", 10, 2)];
     let net = PortNetwork::new(row, vec![flow("f", 1, 6, &[0, 1]), flow("x", 2, 8, &[1])]).unwrap();
     let lp = bound(&net, Options::default());
@@ -57,7 +57,7 @@ fn fresh_traffic_at_the_second_server_is_waited_for_there() {
 }
 
 #[test]
-fn what_has_no_bound_says_why() {
+fn a_missing_bound_has_a_reason() {
     let net = |rate| {
         let flows = vec![flow("f", rate, 6, &[0]), flow("x", 5, 8, &[0])];
         PortNetwork::new(vec![server("a", 10, 1)], flows).unwrap()
@@ -99,17 +99,17 @@ fn networks() -> impl Strategy<Value = PortNetwork> {
             if path.is_empty() {
                 path.push(index % count);
             }
-            let long = TokenBucket { rate: whole(rate), burst: whole(burst + packet) };
-            let short = TokenBucket { rate: whole(rate + peak), burst: whole(packet) };
+            let long = BucketCurve { rate: whole(rate), burst: whole(burst + packet) };
+            let short = BucketCurve { rate: whole(rate + peak), burst: whole(packet) };
             let arrival = ArrivalCurve::from_pieces([long, short]).unwrap();
-            Flow { max_packet: whole(packet), ..Flow::unicast(&format!("f{index}"), arrival, path) }
+            ServerFlow { max_packet: whole(packet), ..ServerFlow::unicast(&format!("f{index}"), arrival, path) }
         });
         PortNetwork::new(servers.collect(), flows.collect()).unwrap()
     })
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let shaping = prop_oneof![Just(Shaping::On), Just(Shaping::Off)];
+    let shaping = prop_oneof![Just(LineShaping::On), Just(LineShaping::Off)];
     let packetizer = prop_oneof![Just(Packetizer::On), Just(Packetizer::Off)];
     (shaping, packetizer).prop_map(|(shaping, packetizer)| Options {
         shaping,
@@ -133,7 +133,7 @@ proptest! {
             prop_assert!(!lp.is_loose);
             prop_assert!(lp.delay <= total.path_delay(flow, 0).unwrap());
             prop_assert!(lp.delay <= known);
-            let Flow { arrival, paths, .. } = &net.flows()[flow];
+            let ServerFlow { arrival, paths, .. } = &net.flows()[flow];
             let servers = paths[0].iter().map(|&server| net.servers()[server].service.clone());
             let service = servers.reduce(|one, other| one.convolution(&other)).unwrap();
             prop_assert!(lp.delay >= horizontal_deviation(arrival, &service).unwrap());
@@ -143,7 +143,7 @@ proptest! {
 
 /// The solver takes small numbers for zero, yet the result does not depend on the units of time and of data.
 #[test]
-fn a_bound_does_not_depend_on_how_large_times_are() {
+fn a_bound_does_not_depend_on_the_scale_of_times() {
     // 10 + 10 + four bursts of 1 at rate 1, in units from a microsecond to a quarter of an hour.
     for unit in [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000] {
         let rate = 1_000_000_000;
@@ -163,7 +163,7 @@ fn a_bound_does_not_depend_on_how_large_times_are() {
 }
 
 #[test]
-fn a_program_that_is_no_better_than_what_is_known_says_so() {
+fn a_program_no_better_than_the_known_bound_is_reported() {
     let one = PortNetwork::new(vec![server("a", 10, 1)], vec![flow("f", 1, 6, &[0]), flow("x", 2, 8, &[0])]).unwrap();
     let total = tfa(&one, &Options::default());
     let known = |known: Rational| fifo_delay(&one, &total, Some(&known), 0, 0).unwrap();

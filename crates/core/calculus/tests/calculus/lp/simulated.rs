@@ -7,10 +7,10 @@
 use proptest::prelude::*;
 use wayleave_calculus::lp::fifo_delay;
 use wayleave_calculus::network::{
-    Flow, Multiplexing, Options, Packetizer, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
+    CurveServer, LineShaping, Multiplexing, Options, Packetizer, PortNetwork, ServerFlow, pmoo, sfa, tfa,
 };
 use wayleave_calculus::rational::whole;
-use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, RateLatency, Rational, ServiceCurve};
 
 const PACKETS: usize = 12;
 
@@ -49,13 +49,13 @@ fn cases() -> impl Strategy<Value = Case> {
 fn network(case: &Case) -> PortNetwork {
     let servers = case.servers.iter().enumerate().map(|(index, &(rate, latency))| {
         let piece = RateLatency::new(whole(rate), &whole(latency));
-        Server::new(&format!("s{index}"), ServiceCurve::from_pieces([piece]).unwrap()).with_line(whole(rate))
+        CurveServer::new(&format!("s{index}"), ServiceCurve::from_pieces([piece]).unwrap()).with_line(whole(rate))
     });
     let flows = case.sources.iter().enumerate().map(|(index, source)| {
-        let bucket = TokenBucket { rate: whole(source.rate), burst: whole(source.burst) };
+        let bucket = BucketCurve { rate: whole(source.rate), burst: whole(source.burst) };
         let arrival = ArrivalCurve::from_pieces([bucket]).unwrap();
-        let flow = Flow::unicast(&format!("f{index}"), arrival, source.path.clone());
-        Flow { max_packet: whole(source.packet), ..flow }
+        let flow = ServerFlow::unicast(&format!("f{index}"), arrival, source.path.clone());
+        ServerFlow { max_packet: whole(source.packet), ..flow }
     });
     PortNetwork::new(servers.collect(), flows.collect()).unwrap()
 }
@@ -103,7 +103,7 @@ proptest! {
     fn no_packet_is_later_than_any_bound(case in cases()) {
         let net = network(&case);
         let delays = simulate(&case);
-        for shaping in [Shaping::On, Shaping::Off] {
+        for shaping in [LineShaping::On, LineShaping::Off] {
             let options = Options { shaping, packetizer: Packetizer::On, multiplexing: Multiplexing::Fifo };
             let total = tfa(&net, &options);
             let (separate, once) = (sfa(&net, &options, &total), pmoo(&net, &options, &total));

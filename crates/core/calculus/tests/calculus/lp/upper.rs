@@ -1,6 +1,6 @@
 //! The upper bound of admission: cases that are clear without a program.
 
-use wayleave_calculus::lp::{CapacityLink, Demand, MAX_VARIABLES, UpperBoundError, admitted_upper_bound};
+use wayleave_calculus::lp::{CapacityLink, MAX_VARIABLES, RequestedRate, UpperBoundError, admitted_upper_bound};
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_units::Rate;
 
@@ -9,12 +9,12 @@ fn both(a: usize, b: usize, mbit: u64) -> [CapacityLink; 2] {
     [CapacityLink { from: a, to: b, capacity }, CapacityLink { from: b, to: a, capacity }]
 }
 
-fn demand(source: usize, sink: usize, mbit: u64) -> Demand {
-    Demand { source, sink, rate: Rate::from_mbit(mbit), weight: 1 }
+fn demand(source: usize, sink: usize, mbit: u64) -> RequestedRate {
+    RequestedRate { source, sink, rate: Rate::from_mbit(mbit), weight: 1 }
 }
 
 /// Hosts 0 and 1 at switch 2, hosts 4 and 5 at switch 3, two routes between the switches: over 6 and over 7.
-fn two_ways() -> Vec<CapacityLink> {
+fn two_paths() -> Vec<CapacityLink> {
     [(0, 2, 100), (1, 2, 100), (4, 3, 100), (5, 3, 100), (2, 6, 60), (6, 3, 60), (2, 7, 30), (7, 3, 50)]
         .into_iter()
         .flat_map(|(a, b, mbit)| both(a, b, mbit))
@@ -22,37 +22,37 @@ fn two_ways() -> Vec<CapacityLink> {
 }
 
 #[test]
-fn both_ways_are_used_and_the_narrowest_links_count() {
+fn both_paths_are_used_and_the_narrowest_links_count() {
     // 60 + 30 between the switches for 100 from each of two hosts.
-    let bound = admitted_upper_bound(8, &two_ways(), &[demand(0, 4, 100), demand(1, 5, 100)]).unwrap();
+    let bound = admitted_upper_bound(8, &two_paths(), &[demand(0, 4, 100), demand(1, 5, 100)]).unwrap();
     assert_eq!(bound.weight, ratio(90, 100).unwrap());
     assert!(!bound.is_loose);
     // Beside them, traffic of the other direction and of one switch: 0 -> 1 has what its links have left.
     let demands = [demand(0, 4, 90), demand(4, 0, 10), demand(0, 1, 20)];
-    assert_eq!(admitted_upper_bound(8, &two_ways(), &demands).unwrap().weight, whole(2) + ratio(8, 9).unwrap());
+    assert_eq!(admitted_upper_bound(8, &two_paths(), &demands).unwrap().weight, whole(2) + ratio(8, 9).unwrap());
 }
 
 #[test]
 fn a_link_of_a_host_bounds_its_demands_in_sum() {
     let demands = vec![demand(0, 1, 7); 30];
-    assert_eq!(admitted_upper_bound(8, &two_ways(), &demands).unwrap().weight, ratio(100, 7).unwrap());
+    assert_eq!(admitted_upper_bound(8, &two_paths(), &demands).unwrap().weight, ratio(100, 7).unwrap());
 }
 
 #[test]
-fn what_nothing_joins_is_not_admitted() {
+fn demands_without_a_path_are_not_admitted() {
     let links = both(0, 1, 10);
     let demands = [demand(0, 1, 5), demand(0, 2, 5)];
     assert_eq!(admitted_upper_bound(3, &links, &demands).unwrap().weight, whole(1));
 }
 
 #[test]
-fn what_is_too_large_or_not_there_is_an_error() {
+fn too_large_or_unknown_input_is_an_error() {
     assert_eq!(
         admitted_upper_bound(1, &[], &[demand(0, 3, 1)]),
         Err(UpperBoundError::UnknownNode { node: 3, nodes: 1 })
     );
     let ring: Vec<CapacityLink> = (0..200).flat_map(|node| both(node, (node + 1) % 200, 10)).collect();
-    let demands: Vec<Demand> = (1..200).map(|sink| demand(0, sink, 1)).collect();
+    let demands: Vec<RequestedRate> = (1..200).map(|sink| demand(0, sink, 1)).collect();
     let error = admitted_upper_bound(200, &ring, &demands).unwrap_err();
     assert!(matches!(error, UpperBoundError::TooLarge { variables } if variables > MAX_VARIABLES));
     assert!(error.to_string().contains("are solved at most"));
@@ -83,7 +83,7 @@ fn a_fat_tree_with_thousands_of_demands_is_solved() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
-    let demands: Vec<Demand> =
+    let demands: Vec<RequestedRate> =
         (0..2000).map(|_| demand(ends[next(ends.len())], ends[next(ends.len())], [5, 10, 20][next(3)])).collect();
     let bound = admitted_upper_bound(cores + 4 * pods + ends.len(), &links, &demands).unwrap();
     assert!(!bound.is_loose);

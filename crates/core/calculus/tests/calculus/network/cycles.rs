@@ -1,17 +1,17 @@
 //! Rings: where a fixed point exists, what it is, and where none does.
 
 use wayleave_calculus::network::{
-    BoundError, Flow, Multiplexing, Options, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
+    BoundError, CurveServer, LineShaping, Multiplexing, Options, PortNetwork, ServerFlow, pmoo, sfa, tfa,
 };
 use wayleave_calculus::{Rational, rational::whole};
 
 use crate::network::{flow, frac, network, server};
 
 /// `size` servers in a ring, and at each a flow that crosses `hops` of them.
-fn ring(size: usize, hops: usize, make: impl Fn(&str) -> Server, rate: i128, burst: i128) -> PortNetwork {
+fn ring(size: usize, hops: usize, make: impl Fn(&str) -> CurveServer, rate: i128, burst: i128) -> PortNetwork {
     let servers = (0..size).map(|index| make(&format!("s{index}"))).collect();
     let path = |start: usize| (start..start + hops).map(|at| at % size).collect::<Vec<_>>();
-    let flows: Vec<Flow> = (0..size).map(|start| flow(&format!("f{start}"), rate, burst, &path(start))).collect();
+    let flows: Vec<ServerFlow> = (0..size).map(|start| flow(&format!("f{start}"), rate, burst, &path(start))).collect();
     network(servers, flows)
 }
 
@@ -61,7 +61,7 @@ fn beyond_the_pole_no_bound_is_given() {
 #[test]
 fn lines_move_the_pole() {
     let ring = |r| ring(4, 4, |name| server(name, 100, 2).with_line(whole(100)), r, 40);
-    let unshaped = tfa(&ring(20), &Options { shaping: Shaping::Off, ..Options::default() });
+    let unshaped = tfa(&ring(20), &Options { shaping: LineShaping::Off, ..Options::default() });
     assert!(matches!(unshaped.path_delay(0, 0), Err(BoundError::NoFixedPoint { .. })));
     // D = 2 + 40/100 + (20/100) (120 + 120 D) / 40 = 3 + 0.6 D.
     let shaped = tfa(&ring(20), &Options::default());
@@ -71,7 +71,7 @@ fn lines_move_the_pole() {
 }
 
 #[test]
-fn what_lies_before_and_behind_a_cycle_is_bounded_with_it() {
+fn servers_before_and_behind_a_cycle_are_bounded_with_it() {
     let servers = ["in", "a", "b", "out", "apart"].map(|name| server(name, 100, 1));
     let flows = vec![
         flow("f", 10, 20, &[0, 1, 2]),

@@ -2,7 +2,8 @@
 
 use wayleave_calculus::ServiceCurve;
 use wayleave_calculus::network::{
-    BoundError, Flow, Multiplexing, NetworkError, Options, Packetizer, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
+    BoundError, CurveServer, LineShaping, Multiplexing, Options, Packetizer, PortNetwork, ServerFlow,
+    ServerNetworkError, pmoo, sfa, tfa,
 };
 use wayleave_calculus::rational::whole;
 
@@ -91,7 +92,7 @@ fn overlapping_cross_flows_are_each_paid_once() {
 
 /// The burst of a cross flow that joins on the path is its burst behind the previous servers: larger by r T.
 #[test]
-fn a_cross_flow_that_joins_late_brings_the_burst_that_it_has_there() {
+fn a_cross_flow_that_joins_late_has_its_burst_at_that_server() {
     let servers = vec![server("before", 10, 2), server("a", 10, 1)];
     let net = network(servers, vec![flow("f", 1, 5, &[1]), flow("x", 2, 8, &[0, 1])]);
     let options = arbitrary();
@@ -131,25 +132,25 @@ fn with_a_large_burst_the_best_thetas_pay_it_once() {
 /// Two flows over one line of rate 10 with a burst of 0: at the next server of rate 10 they cannot queue at all, and with
 /// packets of 3 one packet does.
 #[test]
-fn a_line_keeps_bursts_apart_and_a_packetizer_gives_one_packet_back() {
+fn a_line_spaces_bursts_and_a_packetizer_adds_one_packet() {
     let shaped = |name| server(name, 10, 0).with_line(whole(10));
-    let flow = |name: &str| Flow { max_packet: whole(3), ..flow(name, 1, 30, &[0, 1]) };
+    let flow = |name: &str| ServerFlow { max_packet: whole(3), ..flow(name, 1, 30, &[0, 1]) };
     let net = network(vec![shaped("a"), server("b", 10, 2)], vec![flow("f"), flow("g")]);
     let bound = |shaping, packetizer| {
         let total = tfa(&net, &Options { shaping, packetizer, ..Options::default() });
         total.servers()[1].as_ref().unwrap().clone()
     };
-    assert_eq!(bound(Shaping::On, Packetizer::Off).delay, whole(2));
-    assert_eq!(bound(Shaping::On, Packetizer::On).delay, whole(2) + frac(3, 10));
+    assert_eq!(bound(LineShaping::On, Packetizer::Off).delay, whole(2));
+    assert_eq!(bound(LineShaping::On, Packetizer::On).delay, whole(2) + frac(3, 10));
     // Behind a each flow has a burst of 30 + 6.
-    assert_eq!(bound(Shaping::Off, Packetizer::Off).delay, whole(2) + frac(72, 10));
-    assert_eq!(bound(Shaping::Off, Packetizer::On).backlog, whole(72 + 2 * 2 + 3));
+    assert_eq!(bound(LineShaping::Off, Packetizer::Off).delay, whole(2) + frac(72, 10));
+    assert_eq!(bound(LineShaping::Off, Packetizer::On).backlog, whole(72 + 2 * 2 + 3));
 }
 
 /// Two queues of one port, each with a flow to one common next server: one line for both.
 #[test]
 fn queues_of_one_port_share_its_line() {
-    let queue = |name, port| Server { port, ..server(name, 10, 0).with_line(whole(10)) };
+    let queue = |name, port| CurveServer { port, ..server(name, 10, 0).with_line(whole(10)) };
     let delay = |port| {
         let flows = vec![flow("f", 1, 30, &[0, 2]), flow("g", 1, 30, &[1, 2])];
         let net = network(vec![queue("high", port), queue("low", port), server("next", 10, 2)], flows);
@@ -161,9 +162,9 @@ fn queues_of_one_port_share_its_line() {
 }
 
 #[test]
-fn a_multicast_flow_counts_once_on_what_its_paths_share() {
+fn a_multicast_flow_counts_once_on_shared_links_of_its_paths() {
     let servers = vec![server("root", 10, 1), server("left", 10, 1), server("right", 10, 1)];
-    let multicast = Flow { paths: vec![vec![0, 1], vec![0, 2]], ..flow("m", 2, 10, &[0]) };
+    let multicast = ServerFlow { paths: vec![vec![0, 1], vec![0, 2]], ..flow("m", 2, 10, &[0]) };
     let net = network(servers.clone(), vec![multicast, flow("x", 1, 5, &[2])]);
     let total = tfa(&net, &Options::default());
     assert_eq!(total.servers()[0].as_ref().unwrap().delay, whole(1) + frac(10, 10));
@@ -177,7 +178,7 @@ fn a_multicast_flow_counts_once_on_what_its_paths_share() {
 }
 
 #[test]
-fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
+fn servers_behind_an_overload_have_no_bound_and_name_its_server() {
     let servers = vec![server("a", 3, 0), server("b", 10, 0), server("c", 10, 0)];
     let flows = vec![flow("f", 2, 1, &[0, 1]), flow("g", 2, 1, &[0]), flow("h", 1, 1, &[2])];
     let net = network(servers, flows);
@@ -195,22 +196,22 @@ fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
 }
 
 #[test]
-fn what_is_no_network_is_refused_with_names() {
+fn an_invalid_network_is_refused_with_names() {
     let two = || vec![server("a", 1, 0), server("b", 1, 0)];
     let error = |servers, flows| PortNetwork::new(servers, flows).unwrap_err();
     let alone = |path: &[usize]| error(two(), vec![flow("f", 1, 1, path)]);
-    assert!(matches!(alone(&[0, 0]), NetworkError::RepeatedServer { .. }));
-    assert!(matches!(alone(&[2]), NetworkError::UnknownServer { index: 2, .. }));
-    assert!(matches!(alone(&[]), NetworkError::EmptyPath { .. }));
-    let silent = Server::new("a", ServiceCurve::zero());
-    assert!(matches!(error(vec![silent], vec![]), NetworkError::NoService { .. }));
-    let loops = Flow { paths: vec![vec![0, 1], vec![1]], ..flow("f", 1, 1, &[0]) };
+    assert!(matches!(alone(&[0, 0]), ServerNetworkError::RepeatedServer { .. }));
+    assert!(matches!(alone(&[2]), ServerNetworkError::UnknownServer { index: 2, .. }));
+    assert!(matches!(alone(&[]), ServerNetworkError::EmptyPath { .. }));
+    let silent = CurveServer::new("a", ServiceCurve::zero());
+    assert!(matches!(error(vec![silent], vec![]), ServerNetworkError::NoService { .. }));
+    let loops = ServerFlow { paths: vec![vec![0, 1], vec![1]], ..flow("f", 1, 1, &[0]) };
     assert!(error(two(), vec![loops]).to_string().ends_with("the paths of a multicast flow must form a tree"));
-    let pathless = Flow { name: "f".into(), arrival: bucket(1, 1), max_packet: whole(0), paths: vec![] };
-    assert!(matches!(error(two(), vec![pathless]), NetworkError::NoPath { .. }));
+    let pathless = ServerFlow { name: "f".into(), arrival: bucket(1, 1), max_packet: whole(0), paths: vec![] };
+    assert!(matches!(error(two(), vec![pathless]), ServerNetworkError::NoPath { .. }));
     assert!(matches!(
         error(two(), vec![flow("f", 1, 1, &[0]), flow("f", 1, 1, &[1])]),
-        NetworkError::DuplicateFlow { .. }
+        ServerNetworkError::DuplicateFlow { .. }
     ));
 }
 
@@ -220,8 +221,8 @@ fn the_classic_theta_keeps_all_pieces() {
     let piece = |rate, latency: i128| wayleave_calculus::RateLatency::new(whole(rate), &whole(latency));
     let service = ServiceCurve::from_pieces([piece(2, 1), piece(10, 5)]).unwrap();
     let cross = bucket(4, 2).minimum(&bucket(1, 8));
-    let cross = Flow::unicast("x", cross, vec![0]);
-    let net = network(vec![Server::new("a", service.clone())], vec![flow("f", 1, 3, &[0]), cross]);
+    let cross = ServerFlow::unicast("x", cross, vec![0]);
+    let net = network(vec![CurveServer::new("a", service.clone())], vec![flow("f", 1, 3, &[0]), cross]);
     let total = tfa(&net, &Options::default());
     // theta = 2 serves the burst of 2. At t = 2 + s beta is max(2 + 2 s, 10 s - 30) and the cross traffic min(2 + 4 s, 8 + s);
     // they differ by 3 first at 10 s - 30 - 8 - s = 3, s = 41/9; later bits wait less. The best theta of the pieces in the
@@ -230,7 +231,7 @@ fn the_classic_theta_keeps_all_pieces() {
     // If the long-term rates give a weak bound the classic theta is better: max(9 t, 10 [t - 5]+) and t + 2, theta =
     // 2/9, then 4 at a rate of 8.
     let service = ServiceCurve::from_pieces([piece(9, 0), piece(10, 5)]).unwrap();
-    let net = network(vec![Server::new("a", service)], vec![flow("f", 1, 4, &[0]), flow("x", 1, 2, &[0])]);
+    let net = network(vec![CurveServer::new("a", service)], vec![flow("f", 1, 4, &[0]), flow("x", 1, 2, &[0])]);
     let total = tfa(&net, &Options::default());
     assert_eq!(sfa(&net, &Options::default(), &total).path_delay(0, 0), Ok(frac(2, 9) + frac(4, 8)));
 }

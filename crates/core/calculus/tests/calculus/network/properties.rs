@@ -1,15 +1,18 @@
 //! Relations between the analyses on every network.
 
 use proptest::prelude::*;
-use wayleave_calculus::network::{Flow, Multiplexing, Options, Packetizer, PortNetwork, Shaping, pmoo, sfa, tfa};
+use wayleave_calculus::network::{
+    LineShaping, Multiplexing, Options, Packetizer, PortNetwork, ServerFlow, pmoo, sfa, tfa,
+};
 use wayleave_calculus::{ArrivalCurve, Rational, ServiceCurve, horizontal_deviation, residual_service};
 
 use super::random::{Curves, feed_forward};
 
-const PLAIN: Options = Options { shaping: Shaping::Off, packetizer: Packetizer::Off, multiplexing: Multiplexing::Fifo };
+const PLAIN: Options =
+    Options { shaping: LineShaping::Off, packetizer: Packetizer::Off, multiplexing: Multiplexing::Fifo };
 
 fn options() -> impl Strategy<Value = Options> {
-    let shaping = prop_oneof![Just(Shaping::On), Just(Shaping::Off)];
+    let shaping = prop_oneof![Just(LineShaping::On), Just(LineShaping::Off)];
     let packetizer = prop_oneof![Just(Packetizer::On), Just(Packetizer::Off)];
     let multiplexing = prop_oneof![Just(Multiplexing::Fifo), Just(Multiplexing::Arbitrary)];
     (shaping, packetizer, multiplexing).prop_map(|(shaping, packetizer, multiplexing)| Options {
@@ -21,7 +24,7 @@ fn options() -> impl Strategy<Value = Options> {
 
 /// No analysis can be below what a flow alone in the network suffers: its convolved servers.
 fn alone(network: &PortNetwork, flow: usize) -> Rational {
-    let Flow { arrival, paths, .. } = &network.flows()[flow];
+    let ServerFlow { arrival, paths, .. } = &network.flows()[flow];
     let servers = paths[0].iter().map(|&server| network.servers()[server].service.clone());
     let service = servers.reduce(|one, other| one.convolution(&other)).unwrap();
     horizontal_deviation(arrival, &service).unwrap()
@@ -74,7 +77,7 @@ proptest! {
     /// within its busy period.
     #[test]
     fn separate_blind_flows_are_never_worse_than_the_total(net in feed_forward(Curves::Rich), options in options()) {
-        let options = Options { multiplexing: Multiplexing::Arbitrary, shaping: Shaping::Off, ..options };
+        let options = Options { multiplexing: Multiplexing::Arbitrary, shaping: LineShaping::Off, ..options };
         let total = tfa(&net, &options);
         let separate = sfa(&net, &options, &total);
         for flow in 0..net.flows().len() {
@@ -100,8 +103,8 @@ proptest! {
             let of_flow = |flow| [total.path_delay(flow, 0).unwrap(), once.path_delay(flow, 0).unwrap()];
             (0..net.flows().len()).flat_map(of_flow).collect::<Vec<_>>()
         };
-        let on = bounds(Options { shaping: Shaping::On, ..options });
-        let off = bounds(Options { shaping: Shaping::Off, ..options });
+        let on = bounds(Options { shaping: LineShaping::On, ..options });
+        let off = bounds(Options { shaping: LineShaping::Off, ..options });
         prop_assert!(on.iter().zip(&off).all(|(on, off)| on <= off));
         let fluid = bounds(Options { packetizer: Packetizer::Off, ..options });
         let packets = bounds(Options { packetizer: Packetizer::On, ..options });

@@ -2,9 +2,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use wayleave_calculus::network::{Flow, PortNetwork, Server};
+use wayleave_calculus::network::{CurveServer, PortNetwork, ServerFlow};
 use wayleave_calculus::rational::whole;
-use wayleave_calculus::{ArrivalCurve, RateLatency, ServiceCurve, TokenBucket};
+use wayleave_calculus::{ArrivalCurve, BucketCurve, RateLatency, ServiceCurve};
 
 /// Features of a random network beside rate-latency servers and token buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,22 +28,26 @@ pub(crate) fn feed_forward(curves: Curves) -> impl Strategy<Value = PortNetwork>
             if path.is_empty() {
                 path.push(index % count);
             }
-            let mut pieces = vec![TokenBucket { rate: whole(rate), burst: whole(burst + packet) }];
+            let mut pieces = vec![BucketCurve { rate: whole(rate), burst: whole(burst + packet) }];
             if curves == Curves::Rich {
-                pieces.push(TokenBucket { rate: whole(rate + peak), burst: whole(packet) });
+                pieces.push(BucketCurve { rate: whole(rate + peak), burst: whole(packet) });
             }
             let arrival = ArrivalCurve::from_pieces(pieces).unwrap();
-            Flow { max_packet: whole(packet), ..Flow::unicast(&format!("f{index}"), arrival, path) }
+            ServerFlow { max_packet: whole(packet), ..ServerFlow::unicast(&format!("f{index}"), arrival, path) }
         });
         PortNetwork::new(servers.collect(), flows.collect()).unwrap()
     })
 }
 
-fn make_server(index: usize, (rate, latency, later, has_line): (i128, i128, i128, bool), curves: Curves) -> Server {
+fn make_server(
+    index: usize,
+    (rate, latency, later, has_line): (i128, i128, i128, bool),
+    curves: Curves,
+) -> CurveServer {
     let mut pieces = vec![RateLatency::new(whole(rate), &whole(latency))];
     if curves == Curves::Rich && later > 0 {
         pieces.push(RateLatency::new(whole(rate * 2), &whole(latency + later)));
     }
-    let server = Server::new(&format!("s{index}"), ServiceCurve::from_pieces(pieces).unwrap());
+    let server = CurveServer::new(&format!("s{index}"), ServiceCurve::from_pieces(pieces).unwrap());
     if curves == Curves::Rich && has_line { server.with_line(whole(rate * 2)) } else { server }
 }

@@ -5,14 +5,14 @@ use std::num::NonZeroU32;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use wayleave_sharing::{NodeId, Terms, Tree};
+use wayleave_sharing::{ServiceTerms, Tree, TreeNode};
 use wayleave_units::Rate;
 
 /// A tree with the inputs of its shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) parents: Vec<usize>,
-    pub(crate) terms: Vec<Terms>,
+    pub(crate) terms: Vec<ServiceTerms>,
     pub(crate) demands: Vec<Rate>,
     pub(crate) capacity: Rate,
 }
@@ -57,7 +57,7 @@ pub(crate) fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits)
 }
 
-pub(crate) fn node(tree: &Tree, index: usize) -> NodeId {
+pub(crate) fn node(tree: &Tree, index: usize) -> TreeNode {
     tree.nodes().nth(index).unwrap()
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn case(random: &mut ChaCha8Rng, nodes: usize, most: u64) -> Case {
     for _ in 0..count {
         let min = if random.random_bool(0.5) { 0 } else { any_size(random, most) };
         let max = random.random_bool(0.4).then(|| rate(min + any_size(random, most)));
-        terms.push(Terms { min: rate(min), max, weight: NonZeroU32::new(weight(random)).unwrap() });
+        terms.push(ServiceTerms { min: rate(min), max, weight: NonZeroU32::new(weight(random)).unwrap() });
         demands.push(rate(any_size(random, most)));
     }
     let capacity = rate(any_size(random, most.saturating_mul(2)));

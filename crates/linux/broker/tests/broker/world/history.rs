@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_broker::Setup;
+use wayleave_broker::BrokerConfig;
 use wayleave_broker::world::{Faults, SimulatedRacks};
 use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
@@ -109,7 +109,7 @@ const SETTLED: Time = Time::from_millis(60_000);
 pub(crate) struct History {
     seed: u64,
     kind: Kind,
-    setup: Arc<Setup>,
+    setup: Arc<BrokerConfig>,
     world: SimulatedRacks,
     rng: ChaCha8Rng,
     /// Reduced uplink capacity of one rack.

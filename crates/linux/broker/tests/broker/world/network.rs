@@ -3,8 +3,8 @@
 use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
 
-use wayleave_broker::Setup;
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_broker::BrokerConfig;
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_schemes::host::parley::Settings;
 use wayleave_schemes::hosts::HostSchemeConfig;
 use wayleave_topology::Network;
@@ -23,15 +23,15 @@ fn network() -> Network {
     build::leaf_spine(&spec).unwrap()
 }
 
-fn service(name: &str, port: u16, bandwidth: Bandwidth) -> Service {
+fn service(name: &str, port: u16, bandwidth: Bandwidth) -> ServiceSpec {
     let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
     let bandwidth = PerDirection { transmit: bandwidth, receive: bandwidth };
-    Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
+    ServiceSpec { name: name.to_owned(), filter: Some(filter), bandwidth, ..ServiceSpec::default() }
 }
 
 /// Section 6.3's policy in small, with a third service of more weight, and a peak that leaves room for one machine
 /// without limits. The fluid is exact, so a limit counts as filled at 99 %.
-pub(crate) fn setup(with_fabric: bool) -> Arc<Setup> {
+pub(crate) fn setup(with_fabric: bool) -> Arc<BrokerConfig> {
     let network = network();
     let gbit = |rate| Some(Rate::from_gbit(rate));
     let default = Bandwidth::default();
@@ -46,6 +46,6 @@ pub(crate) fn setup(with_fabric: bool) -> Arc<Setup> {
         let limited = service("a", 1, Bandwidth { max: gbit(7), ..default });
         policies.push(of(PolicyLevel::Fabric, None, vec![limited]));
     }
-    let scheme = HostSchemeConfig::Parley(Settings { filled_percent: 99, ..Settings::default() });
-    Arc::new(Setup::new(network, policies, scheme, 7).unwrap())
+    let scheme = HostSchemeConfig::Parley(Settings { limit_saturation_percent: 99, ..Settings::default() });
+    Arc::new(BrokerConfig::new(network, policies, scheme, 7).unwrap())
 }

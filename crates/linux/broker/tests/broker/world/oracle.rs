@@ -1,11 +1,11 @@
 //! The shares that all services should get under Parley, computed at once from their real demands, without messages.
 
-use wayleave_broker::Setup;
+use wayleave_broker::BrokerConfig;
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
 use wayleave_scheme_api::ClassId;
 use wayleave_schemes::host::parley::{Params, PoolError};
 use wayleave_schemes::services::Services;
-use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
+use wayleave_sharing::{ServiceTerms, Shares, Tree, TreeNode as Node};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
@@ -16,7 +16,7 @@ use wayleave_units::Rate;
 /// # Errors
 /// If the policies are no trees of the network.
 pub(crate) fn shares(
-    setup: &Setup,
+    setup: &BrokerConfig,
     wants: &[Vec<[Rate; 2]>],
     capacity: impl Fn(NodeId) -> Option<[Rate; 2]>,
 ) -> Result<Vec<Vec<[Rate; 2]>>, PoolError> {
@@ -91,7 +91,7 @@ struct Rack {
 
 impl Rack {
     fn new(
-        setup: &Setup,
+        setup: &BrokerConfig,
         policy: &Policy,
         switch: NodeId,
         direction: Direction,
@@ -110,7 +110,7 @@ impl Rack {
         }
         for machine in setup.machines(switch) {
             let machine = hosts.iter().position(|&host| host == machine).ok_or(PoolError::Nobody)?;
-            leaves.push((machine, Services::OTHER, points.tree.add(rest, Terms::default())?));
+            leaves.push((machine, Services::OTHER, points.tree.add(rest, ServiceTerms::default())?));
         }
         Ok(Self { switch, points, leaves })
     }
@@ -130,12 +130,12 @@ impl Rack {
         leaves.fold(Rate::ZERO, |sum, &(_, _, leaf)| sum + shares.share(leaf))
     }
 
-    fn limit(&mut self, setup: &Setup, policy: &Policy, class: ClassId, limit: Rate) -> Result<(), PoolError> {
+    fn limit(&mut self, setup: &BrokerConfig, policy: &Policy, class: ClassId, limit: Rate) -> Result<(), PoolError> {
         let service = setup.services().name(class).and_then(|name| place(policy, name));
         let Some(node) = service.and_then(|service| self.points.services[service]) else { return Ok(()) };
         let terms = self.points.tree.terms(node);
         let max = terms.max.map_or(limit, |max| max.min(limit));
-        self.points.tree.set_terms(node, Terms { min: terms.min.min(max), max: Some(max), ..terms })?;
+        self.points.tree.set_terms(node, ServiceTerms { min: terms.min.min(max), max: Some(max), ..terms })?;
         Ok(())
     }
 }

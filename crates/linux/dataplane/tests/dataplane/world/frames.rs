@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use wayleave_dataplane::host::{HostPath, HostRule, Sender};
-use wayleave_packet_format::{Demand, Selector, Tag};
+use wayleave_packet_format::{BucketDemand, PacketSelector, Tag};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{ipv4, ipv6, mac};
@@ -108,7 +108,7 @@ pub(crate) fn damage(rng: &mut ChaCha8Rng, frame: &mut Vec<u8>) {
 }
 
 /// Packets of some kind.
-pub(crate) fn selector(rng: &mut ChaCha8Rng) -> Selector {
+pub(crate) fn selector(rng: &mut ChaCha8Rng) -> PacketSelector {
     let mut some = |percent| chance(rng, percent);
     let [destination, protocol_, source, from, to, at] = [80, 50, 20, 20, 20, 20].map(&mut some);
     let version = some(50);
@@ -116,7 +116,7 @@ pub(crate) fn selector(rng: &mut ChaCha8Rng) -> Selector {
         let last = rng.random_range(1..4);
         if version { ipv4(last) } else { ipv6(last) }
     };
-    Selector {
+    PacketSelector {
         destination: destination.then(|| mac(rng.random_range(1..=5))),
         protocol: protocol_.then(|| protocol(rng)),
         source_address: source.then(|| address(rng)),
@@ -146,7 +146,7 @@ pub(crate) fn rule(rng: &mut ChaCha8Rng, endpoints: &[u32], uplinks: &[u32]) -> 
     let paths = if chance(rng, 60) { 1 } else { rng.random_range(0..=4) };
     HostRule {
         senders,
-        demand: Demand {
+        demand: BucketDemand {
             rate: Rate::from_bits_per_second(10_u64.pow(rng.random_range(0..11))),
             burst: Bytes::new(rng.random_range(50..6000)),
             max_frame: chance(rng, 30).then(|| Bytes::new(rng.random_range(84..1600))),

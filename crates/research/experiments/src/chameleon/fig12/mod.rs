@@ -3,7 +3,7 @@
 
 mod path;
 
-use wayleave_dataplane::measure::{Shaping, ShapingError, TABLE_4, Tagging, memory, shape, tag};
+use wayleave_dataplane::measure::{ShapingError, ShapingScenario, TABLE_4, Tagging, memory, shape, tag};
 
 use self::path::PACKETS;
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
@@ -151,15 +151,15 @@ fn tagging_statements(TaggingData { all, paths }: &TaggingData) -> Vec<Statement
 /// Measures Fig. 12b.
 pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     // 1 kbit/s takes 2 s a look.
-    let is_in = |what: &&Shaping| run.choose(true, what.rate > 1_000);
-    let scenarios: Vec<&Shaping> = TABLE_4.iter().filter(is_in).step_by(run.choose(1, 3)).collect();
+    let is_in = |what: &&ShapingScenario| run.choose(true, what.rate > 1_000);
+    let scenarios: Vec<&ShapingScenario> = TABLE_4.iter().filter(is_in).step_by(run.choose(1, 3)).collect();
     let mut shaped = Vec::new();
     for &&what in &scenarios {
         shaped.push((what, shape(what, run.choose(3, 2)).map_err(Failed::broken)?));
     }
     let columns =
         ["VMs", "flows", "packet (B)", "rate (bit/s)", "burst (bit)", "rate deviation (%)", "burst deviation (%)"];
-    let row = |(what, shaped): &(Shaping, ShapingError)| {
+    let row = |(what, shaped): &(ShapingScenario, ShapingError)| {
         vec![
             what.vms.to_string(),
             what.flows.to_string(),
@@ -172,7 +172,7 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     };
     let table = Table {
         name: "deviation".to_owned(),
-        title: "What passes, against what the rule says".to_owned(),
+        title: "Measured rate and burst relative to the rule".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: shaped.iter().map(row).collect(),
     };
@@ -189,7 +189,7 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     .with("scenarios", "Table 4"))
 }
 
-fn shaping_statements(shaped: &[(Shaping, ShapingError)]) -> Vec<Statement> {
+fn shaping_statements(shaped: &[(ShapingScenario, ShapingError)]) -> Vec<Statement> {
     let worst = |of: fn(&ShapingError) -> f64| 100.0 * shaped.iter().map(|(_, shaped)| of(shaped)).fold(0.0, f64::max);
     let error = |what: &str, worst: f64| {
         let says = format!("the {what} deviates by around 2 % at most");
@@ -200,8 +200,8 @@ fn shaping_statements(shaped: &[(Shaping, ShapingError)]) -> Vec<Statement> {
         vec![error("rate", worst(|shaped| shaped.rate_error)), error("burst", worst(|shaped| shaped.burst_error))];
     // The one row of Table 4 that differs from another in nothing but its VMs.
     let with = |vms: u8| {
-        let terms = |what: &Shaping| (what.vms, what.flows, what.packet, what.rate, what.burst);
-        let is_meant = |what: &Shaping| terms(what) == (vms, 1, 800, 10_000_000, 1_000_000);
+        let terms = |what: &ShapingScenario| (what.vms, what.flows, what.packet, what.rate, what.burst);
+        let is_meant = |what: &ShapingScenario| terms(what) == (vms, 1, 800, 10_000_000, 1_000_000);
         shaped
             .iter()
             .find(|(what, _)| is_meant(what))
@@ -234,7 +234,7 @@ pub(crate) fn resources(_: &Run) -> Result<Figure, Failed> {
     let row = |name: &str, paper: &str, here: String| vec![name.to_owned(), paper.to_owned(), here];
     let table = Table {
         name: "resources".to_owned(),
-        title: "What a host's data plane needs".to_owned(),
+        title: "Resources of a host's data plane".to_owned(),
         columns: ["", "the paper", "here"].map(str::to_owned).to_vec(),
         rows: vec![
             row("memory without VMs", "19.2 MB", format!("{base:.1} MB")),
@@ -299,7 +299,7 @@ pub(crate) mod tests {
     #[test]
     pub(crate) fn every_verdict_of_shaping_can_change() {
         let exact = ShapingError { rate_error: 0.001, burst_error: 0.001 };
-        let shaped: Vec<(Shaping, ShapingError)> = TABLE_4.into_iter().map(|what| (what, exact)).collect();
+        let shaped: Vec<(ShapingScenario, ShapingError)> = TABLE_4.into_iter().map(|what| (what, exact)).collect();
         assert_eq!(shaping_statements(&shaped).len(), 3);
         assert_each_can_change(
             &shaped,

@@ -80,7 +80,7 @@ impl Limits {
             points: self.all.iter().map(|one| Point::of(one.limit.to_string(), one.flows[at].clone())).collect(),
         };
         Panel {
-            x: Axis::categories("candidates that are tried to be moved"),
+            x: Axis::categories("candidates for rerouting"),
             form: Form::Apart,
             ..scope.panel(
                 "limits",

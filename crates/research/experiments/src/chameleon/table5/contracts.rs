@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use wayleave_adversary::{Background, Claim, Effort, Promise, verify};
-use wayleave_contracts::{Category, Mix};
+use wayleave_adversary::{AdmittedClaim, Background, Effort, Promise, verify};
+use wayleave_contracts::{Category, RequestMix};
 use wayleave_ledger::Model;
-use wayleave_scenarios::{FlowEndpoints, PacketKind, Phase, Scenario, Traffic};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, StartPhase, Traffic};
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{Share, SwitchAccounting};
+use wayleave_schemes::admission::loko::{AcceptedRate, SwitchAccounting};
 use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet};
 use wayleave_schemes::registry::Scheme;
 use wayleave_sim::Outcome;
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, build};
-use wayleave_topology::devices::{Scenario as DeviceScenario, SoftwareSwitch};
+use wayleave_topology::devices::{PacketScenario as DeviceScenario, SoftwareSwitch};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::super::system::System;
@@ -39,7 +39,7 @@ fn network() -> Result<Arc<Network>, Failed> {
 pub(super) fn admission(name: &'static str, system: System) -> Result<ObservedProperties, Failed> {
     let (network, model) = (network()?, Model::default());
     let mut scheme = system.with_model(&network, model)?;
-    let clocks = Mix::new(&network, 8, 1).filter(|contract| Category::of(contract) == Some(Category::Clock));
+    let clocks = RequestMix::new(&network, 8, 1).filter(|contract| Category::of(contract) == Some(Category::Clock));
     let requests: Vec<Request> = clocks.take(CONTRACTS).map(|of| wayleave_schemes::request(&of, &model)).collect();
     let mut is_reserved = true;
     for request in &requests {
@@ -76,7 +76,7 @@ fn attacked(
     scheme: &Scheme,
     network: &Arc<Network>,
     model: &Model,
-) -> Result<(wayleave_adversary::Verification, Claim), Failed> {
+) -> Result<(wayleave_adversary::Verification, AdmittedClaim), Failed> {
     let promise = |flow| {
         let held = scheme.held(flow)?;
         let carried = held.route.hops.iter().map(|hop| model.largest_frame(network.link(hop.link)));
@@ -85,12 +85,12 @@ fn attacked(
         Some(Promise { name: format!("{flow:?}"), route, rate, burst, frame, bound: held.released, today: None })
     };
     let largest = network.links().map(|(_, link)| model.largest_frame(link)).collect();
-    let claim = Claim {
+    let claim = AdmittedClaim {
         network: network.clone(),
         background: Background::Saturating { largest },
         promises: scheme.flows().into_iter().filter_map(promise).collect(),
         protected: Vec::new(),
-        order: wayleave_adversary::Order::Free,
+        order: wayleave_adversary::PacketOrder::Free,
         services: Vec::new(),
     };
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true).map_err(Failed::broken)?;
@@ -114,7 +114,8 @@ fn alone(held: &AdmittedFlow<'_>, network: &Arc<Network>, duration: Time) -> Res
     let ends = held.route.hops.first().zip(held.route.hops.last());
     let (first, last) = ends.ok_or_else(|| Failed::broken("a contract without a route"))?;
     let ends = FlowEndpoints::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
-    let kind = PacketKind::TokenBucket { rate: held.demand.rate, burst: held.demand.burst, phase: Phase::Together };
+    let kind =
+        PacketKind::TokenBucket { rate: held.demand.rate, burst: held.demand.burst, phase: StartPhase::Together };
     let frame = held.demand.burst.min(Bytes::new(1_500));
     let mut scenario = Scenario::new("lone contract", network.clone(), duration);
     let mut traffic = Traffic::packets("contract", ends, kind, frame);
@@ -135,7 +136,8 @@ fn lone_contract(scheme: &Scheme, network: &Arc<Network>) -> Result<f64, Failed>
 pub(super) fn loko(name: &'static str) -> Result<ObservedProperties, Failed> {
     const SWITCHES: u64 = 4;
     let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut scheme = low_cost::loko(&network, Share::FullRate, SwitchAccounting::Sound, 1).map_err(Failed::broken)?;
+    let mut scheme =
+        low_cost::loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1).map_err(Failed::broken)?;
     let asked = requests(&network, FlowSize::MEDIUM, 1, 400);
     let admitted: Vec<&Request> = asked.iter().filter(|request| scheme.admit(request).is_ok()).collect();
     let held: Vec<AdmittedFlow<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
@@ -145,7 +147,7 @@ pub(super) fn loko(name: &'static str) -> Result<ObservedProperties, Failed> {
         device: SoftwareSwitch::ZODIAC_FX,
         case,
         burst_multiplier: 1,
-        phase: Phase::Together,
+        phase: StartPhase::Together,
         duration: Time::from_millis(10_000),
         seed,
     };

@@ -7,10 +7,10 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, Congestion, Ecn, FlowEndpoints, HostSchemeConfig, PacketKind, Phase, Reliable, Scenario, Sharing,
-    Traffic, Transport, Workload,
+    Congestion, Ecn, FlowArrivals, FlowEndpoints, HostSchemeConfig, PacketKind, Reliable, Scenario, Sharing,
+    StartPhase, Traffic, TransportConfig, Workload,
 };
 use wayleave_sim::{FlowOutcome, Outcome};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -115,7 +115,7 @@ fn scenario(
 ) -> Result<Scenario, Failed> {
     let mut scenario = Scenario::new(name, network.clone(), DURATION);
     scenario.warmup = WARMUP;
-    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::dctcp(), ..TransportConfig::default() };
     scenario.switches.ecn = Ecn::above(THRESHOLD).into();
     if let Some(scheme) = scheme {
         let policy = |level| policy(network, level);
@@ -128,7 +128,7 @@ fn scenario(
         scenario.traffic.push(Traffic { service, ..traffic });
     };
     let to_first = |senders: &[NodeId]| FlowEndpoints::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
-    let endless = || Workload::Flows(Reliable::new(Arrivals::Once, None));
+    let endless = || Workload::Flows(Reliable::new(FlowArrivals::Once, None));
     if company != Company::Nobody {
         add(Traffic::new(ONE, to_first(&hosts[1..2]), endless()), ONE);
     }
@@ -138,7 +138,7 @@ fn scenario(
     if company != Company::Flow {
         let small = PacketKind::ConstantRate { rate: Rate::from_mbit(1) };
         add(Traffic::packets(PROBE, to_first(&hosts[1..2]), small, Bytes::new(300)), ONE);
-        let bursts = PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: BURST, phase: Phase::Together };
+        let bursts = PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: BURST, phase: StartPhase::Together };
         // Once everything has settled.
         let mut traffic = Traffic::packets(BURSTS, to_first(&hosts[1..2]), bursts, Bytes::new(1_500));
         traffic.start = WARMUP;
@@ -153,7 +153,7 @@ fn policy(network: &Network, level: PolicyLevel) -> Result<Policy, Failed> {
         let filter =
             Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
         let bandwidth = PerDirection { transmit: min, receive: min };
-        Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
+        ServiceSpec { name: name.to_owned(), filter: Some(filter), bandwidth, ..ServiceSpec::default() }
     };
     let services = vec![service(ONE, 80, GUARANTEES[0]), service(OTHERS, 81, GUARANTEES[1])];
     Policy::new(network, level.name(), level, Vec::new(), None, services).map_err(|errors| {

@@ -47,7 +47,7 @@ fn measured(id: &str, effort: &str) -> Measured {
 }
 
 #[test]
-fn the_page_of_a_figure_has_what_the_results_have() {
+fn the_page_of_a_figure_contains_the_results() {
     let text = figure(&measured("table5", "full"));
     for part in [
         "# table5\n",

@@ -1,7 +1,7 @@
 //! Fig. 15: seven tenants on the testbed at 100 Gbit/s, one after the other, and a core that fails; what probes cost (section 5.4).
 
-use wayleave_scenarios::{Arrivals, Endpoint, FlowEndpoints, Reliable};
-use wayleave_scenarios::{Change, Element, Outage, Scenario, Vm};
+use wayleave_scenarios::{Element, ElementChange, Outage, Scenario, ScenarioVm};
+use wayleave_scenarios::{Endpoint, FlowArrivals, FlowEndpoints, Reliable};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "100GE",
     paper: &UFAB,
     place: "Fig. 15",
-    title: "Seven tenants at 100 Gbit/s, a core that fails, and what probes cost",
+    title: "Seven tenants at 100 Gbit/s, a core failure, and the cost of probes",
     full_runs: 5,
     full_seconds: 240,
     quick_seconds: 2,
@@ -123,7 +123,7 @@ fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
         network.node(from).name.starts_with("pod1-")
     });
     scenario.outages = into_core
-        .map(|&link| Outage { at: times(9), what: Element::Link(link), change: Change::FailsSilently })
+        .map(|&link| Outage { at: times(9), what: Element::Link(link), change: ElementChange::FailsSilently })
         .collect();
     let outcome = simulate(&scenario, seed)?;
     let rates: Vec<Vec<f64>> = (0..MINIMA.len()).map(|at| received(&outcome, &name(at), last)).collect();
@@ -161,12 +161,12 @@ fn probing(pairs: usize) -> Result<Probing, Failed> {
     scenario.warmup = Time::from_millis(1);
     Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
     let at = |pair: usize| -> NodeId { others[pair % others.len()] };
-    let vm = |pair: usize| Vm { name: format!("vm{pair}"), host: at(pair), service: Some("vf".to_owned()) };
+    let vm = |pair: usize| ScenarioVm { name: format!("vm{pair}"), host: at(pair), service: Some("vf".to_owned()) };
     scenario.vms = (0..pairs).map(vm).collect();
     let ends: Option<Vec<(Endpoint, Endpoint)>> =
         (0..pairs).map(|pair| Some((from.into(), Endpoint::of_vm(&scenario.vms, pair)?))).collect();
     let ends = FlowEndpoints::Pairs(ends.ok_or_else(|| Failed::broken("a pair without its machine"))?);
-    scenario.traffic = vec![flows("vf", ends, Reliable::new(Arrivals::Once, None))];
+    scenario.traffic = vec![flows("vf", ends, Reliable::new(FlowArrivals::Once, None))];
     let outcome = simulate(&scenario, 1)?;
     let probes = outcome.sharing.as_ref().map(|sharing| sharing.probes).unwrap_or_default();
     let up = network.links_from(from).first().and_then(|up| outcome.links.iter().find(|link| link.link == *up));
@@ -268,7 +268,7 @@ fn probing_panel(data: &Data) -> Panel {
         points: data.probing.iter().map(|one| Point::of(one.pairs as f64, vec![100.0 * of(one)])).collect(),
     };
     let axes = (Axis::logarithmic("pairs", ""), Axis::linear("probes", "%"));
-    let series = vec![series("as they are", |one| one.part), series("if each had 52 B", |one| one.printed)];
+    let series = vec![series("actual size", |one| one.part), series("at 52 B each", |one| one.printed)];
     Panel::new("probes", "What probes cost by the number of pairs", axes, Form::Joined, series)
 }
 

@@ -98,7 +98,7 @@ fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>
     for (at, &host) in from.iter().enumerate() {
         let mut little = endless(&name(at), host, to, Time::ZERO);
         if let Workload::Flows(flows) = &mut little.workload {
-            flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(500)));
+            flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(500)));
         }
         let mut much = endless(&name(at), host, to, PERIOD);
         much.name = format!("{} at times", name(at));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use wayleave_scenarios::{Arrivals, FlowEndpoints, FlowSizes, Reliable, Scenario};
+use wayleave_scenarios::{FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Scenario};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "real workload",
     paper: &UFAB,
     place: "Fig. 17",
-    title: "Flows of a web search on the fabric",
+    title: "Web-search flows on the fabric",
     full_runs: 5,
     full_seconds: 3_000,
     quick_seconds: 10,
@@ -173,7 +173,7 @@ fn one(
         .iter()
         .map(|tenant| {
             let ends = FlowEndpoints::Random(tenant.hosts.clone(), tenant.hosts.clone());
-            flows(&tenant.name, ends, Reliable::new(Arrivals::Load(load), Some(sizes.clone())))
+            flows(&tenant.name, ends, Reliable::new(FlowArrivals::Load(load), Some(sizes.clone())))
         })
         .collect();
     system.on_testbed().open_pairs(&mut scenario);
@@ -407,10 +407,10 @@ fn table(rows: &[Row]) -> Table {
         let sizes = (0..CLASSES.len()).map(|class| format!("{:.2}", each(&|run| run.by_size[class])));
         [row.tenancy.name(), row.system.name().to_owned()].into_iter().chain(numbers).chain(sizes).collect()
     });
-    let columns = ["tenants", "system", "missed", "round trip, 99 %", "slowdown"].into_iter();
+    let columns = ["tenants", "system", "missed", "p99 round-trip time", "slowdown"].into_iter();
     Table {
         name: "tenants".to_owned(),
-        title: "At 1:1 and 0.7: other tenants, means; slowdowns of all flows and by size".to_owned(),
+        title: "At 1:1 and load 0.7: mean over other tenants; slowdown of all flows and by size".to_owned(),
         columns: columns.chain(CLASSES.map(|(_, _, name)| name)).map(str::to_owned).collect(),
         rows: cells.collect(),
     }
@@ -437,8 +437,8 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
     let axes = (Axis::categories("size"), Axis::logarithmic("slowdown", ""));
     let by_size = Panel::new("by-size", "Slowdown by size, 1:1 and 0.7", axes, Form::Apart, heavy.map(sizes).collect());
     vec![
-        panel("missed", "Guarantees that were missed", Axis::linear("missed", "%"), |run| 100.0 * run.missed),
-        panel("round-trips", "99 % of round trips", Axis::logarithmic("round trip", "us"), |run| run.tail_us),
+        panel("missed", "Missed guarantees", Axis::linear("missed", "%"), |run| 100.0 * run.missed),
+        panel("round-trips", "p99 round-trip time", Axis::logarithmic("round-trip time", "us"), |run| run.tail_us),
         panel("slowdown", "Mean slowdown", Axis::logarithmic("slowdown", ""), |run| run.slowdown),
         by_size,
     ]

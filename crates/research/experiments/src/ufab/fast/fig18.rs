@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "convergence",
     paper: &UFAB,
     place: "Fig. 18",
-    title: "Convergence by load, freeze window and how often is probed",
+    title: "Convergence by load, freeze window and probing interval",
     full_runs: 5,
     full_seconds: 600,
     quick_seconds: 8,
@@ -144,7 +144,7 @@ fn frozen(pods: u64, load: f64, window: u32, duration: Time, seed: u64) -> Resul
             hosts.iter().map(|&host| (name.clone(), host, min.bits_per_second() as f64 / 1e9))
         })
         .collect();
-    let settings = Settings { freeze: window, ..super::fast() };
+    let settings = Settings { migration_backoff: window, ..super::fast() };
     let (outcome, notes) = watch(&scenario(&network, pairs, settings, duration)?, seed)?;
     // Of each pair, what it has of its minimum, interval by interval.
     let parts = wanted
@@ -315,7 +315,7 @@ fn panels(data: &Data) -> Vec<Panel> {
         panel(
             "probing",
             "16 to 1 beside half of the load, by how often is probed",
-            Axis::categories("a probe every"),
+            Axis::categories("probing interval"),
             Axis::linear("time", "us"),
             Form::Apart,
             Vec::new(),

@@ -23,7 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "128 to 1",
     paper: &UFAB,
     place: "Fig. 20",
-    title: "Answers that come apart, and rates that converge",
+    title: "Spread of answers, and convergence of rates",
     full_runs: 5,
     full_seconds: 240,
     quick_seconds: 7,
@@ -130,7 +130,7 @@ fn one((pods, senders): (u64, usize), load: f64, duration: Time, seed: u64) -> R
 /// Returns the spread of the incast's answers in each round. Pairs are identified by their tokens: those of the
 /// background have more.
 fn apart(notes: &[super::watched::Note], senders: &[NodeId]) -> Vec<f64> {
-    let tokens = MIN.bits_per_second() / super::fast().unit.bits_per_second();
+    let tokens = MIN.bits_per_second() / super::fast().unit_bandwidth.bits_per_second();
     let mut of_incast: BTreeMap<u64, usize> = BTreeMap::new();
     let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); ROUNDS];
     for note in notes.iter().filter(|note| senders.contains(&note.from)) {
@@ -219,7 +219,7 @@ fn panels(runs: &[Measured]) -> Vec<Panel> {
         panel(
             "rate",
             "One sender (first seed)",
-            Axis::linear("since the start", "ms"),
+            Axis::linear("time since the start", "ms"),
             Axis::linear("rate", "Gbit/s"),
             first.iter().enumerate().map(rate).collect(),
         ),

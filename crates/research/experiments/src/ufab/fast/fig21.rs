@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "tokens",
     paper: &UFAB,
     place: "Fig. 21",
-    title: "The example of tokens: who gets how many",
+    title: "Token assignment example",
     full_runs: 1,
     full_seconds: 2,
     quick_seconds: 2,
@@ -72,7 +72,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// Six hosts of one tenant; a1 sends to a4, a5 and a6, and a2 to a6.
-fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
+fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Said, Failed> {
     let cabling = Cabling {
         rate: LINE,
         propagation: Time::from_micros(1),
@@ -86,7 +86,7 @@ fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
     let mut scenario = Scenario::new("tokens", network.clone(), Time::from_millis(3));
     Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
     if let Some(sharing) = &mut scenario.sharing {
-        sharing.scheme = wayleave_scenarios::HostSchemeConfig::Ufab(Settings { unused, ..super::fast() });
+        sharing.scheme = wayleave_scenarios::HostSchemeConfig::Ufab(Settings { unused_tokens, ..super::fast() });
     }
     let pairs = [(0, 3), (0, 4), (0, 5), (1, 5)];
     scenario.traffic = pairs.iter().map(|&(from, to)| endless("a", hosts[from], hosts[to], Time::ZERO)).collect();
@@ -95,7 +95,7 @@ fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
     }
     if let (Some(epsilon), Workload::Flows(flows)) = (epsilon, &mut scenario.traffic[0].workload) {
         // Of each frame of 1,538 B 1,460 are payload.
-        flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
+        flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
     }
     let (_, notes) = watch(&scenario, 1)?;
     let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());
@@ -164,7 +164,7 @@ fn table(data: &Data) -> Table {
     };
     Table {
         name: "tokens".to_owned(),
-        title: "Tokens that probes say, and what a6 admits of a2".to_owned(),
+        title: "Tokens in probes, and tokens of a2 that a6 admits".to_owned(),
         columns: ["case", "a1 to a4", "a1 to a5", "a1 to a6", "a2 to a6", "a6 admits of a2"]
             .map(str::to_owned)
             .to_vec(),

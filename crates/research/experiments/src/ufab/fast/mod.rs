@@ -23,7 +23,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Policy;
 use wayleave_scenarios::{
-    Arrivals, Buffering, FlowEndpoints, HostSchemeConfig, Reliable, Scenario, SendSchedule, Traffic,
+    Buffering, FlowArrivals, FlowEndpoints, HostSchemeConfig, Reliable, Scenario, SendSchedule, Traffic,
 };
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_sim::Outcome;
@@ -100,7 +100,7 @@ impl Contender {
         *settings = Settings { latency_bound: settings.latency_bound, ..fast() };
         match self {
             Self::Eager => settings.probe_every = Bytes::new(1_500),
-            Self::Lasting => settings.idle = 1_000,
+            Self::Lasting => settings.idle_rtts = 1_000,
             Self::Deep => run.switches.buffering = Buffering::Unlimited,
             Self::Ufab | Self::Unbounded | Self::Elastic | Self::ElasticCubic | Self::Pwc => {}
         }
@@ -109,7 +109,7 @@ impl Contender {
 
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
 fn fast() -> Settings {
-    Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() }
+    Settings { unit_bandwidth: Rate::from_mbit(2), measurement_interval: Time::from_micros(12), ..Settings::default() }
 }
 
 /// Servers of a pod of the fabric.
@@ -167,8 +167,8 @@ fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair>
             let min = Rate::from_mbit(mbit as u64);
             let name = format!("b{round}-{at}");
             // The offered rate is payload: 1,460 B of each 1,538.
-            let offer = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
-            let reliable = Reliable { offer, ..Reliable::new(Arrivals::Once, None) };
+            let send_schedule = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
+            let reliable = Reliable { send_schedule, ..Reliable::new(FlowArrivals::Once, None) };
             let traffic = flows(&name, FlowEndpoints::Pairs(vec![(two[0], two[1]), (two[1], two[0])]), reliable);
             pairs.push(Pair { tenant: Tenant { name, min, hosts: two.to_vec() }, traffic });
         }

@@ -1,8 +1,8 @@
 //! The made-up headers of one frame. All numbers are big-endian, as on the wire.
 
 use super::tags::Tags;
-use crate::trace::header::{FlowEntry, Header};
-use crate::trace::record::{Flags, Record};
+use crate::trace::header::{Header, TraceFlow};
+use crate::trace::record::{Flags, TraceRecord};
 
 /// Two addresses and a type (IEEE 802.3).
 const ETHERNET_BYTES: usize = 14;
@@ -54,7 +54,7 @@ struct End {
 }
 
 /// All headers of a frame that is `original` bytes long; they may be longer.
-pub(super) fn headers(header: &Header, record: &Record, original: u32, tags: Tags) -> Vec<u8> {
+pub(super) fn headers(header: &Header, record: &TraceRecord, original: u32, tags: Tags) -> Vec<u8> {
     let flow = header.flows.get(record.flow as usize);
     let [from, to] = ends(flow, record);
     let is_tcp = record.flags.has(Flags::SEGMENT) || record.flags.has(Flags::ACK);
@@ -86,7 +86,7 @@ pub(super) fn headers(header: &Header, record: &Record, original: u32, tags: Tag
 }
 
 /// Returns the source and the destination of a packet.
-fn ends(flow: Option<&FlowEntry>, record: &Record) -> [End; 2] {
+fn ends(flow: Option<&TraceFlow>, record: &TraceRecord) -> [End; 2] {
     let port = |bits: u32| HIGH_PORT | (bits & ((1 << PORT_BITS) - 1)) as u16;
     let sender = End { address: address(flow.map(|flow| flow.from)), port: port(record.flow) };
     let receiver = End { address: address(flow.map(|flow| flow.to)), port: port(record.flow >> PORT_BITS) };
@@ -98,7 +98,7 @@ fn address(host: Option<u32>) -> [u8; 4] {
     host.map_or([0; 4], |host| (FIRST_ADDRESS + host % ADDRESSES).to_be_bytes())
 }
 
-fn put_tags(frame: &mut Vec<u8>, record: &Record) {
+fn put_tags(frame: &mut Vec<u8>, record: &TraceRecord) {
     let priority = 7_u16.saturating_sub(record.queue.into());
     for height in (1..=u16::from(record.tags)).rev() {
         frame.extend(TYPE_TAG.to_be_bytes());
@@ -106,7 +106,7 @@ fn put_tags(frame: &mut Vec<u8>, record: &Record) {
     }
 }
 
-fn ipv4(record: &Record, bytes: usize, protocol: u8, from: [u8; 4], to: [u8; 4]) -> [u8; IPV4_BYTES] {
+fn ipv4(record: &TraceRecord, bytes: usize, protocol: u8, from: [u8; 4], to: [u8; 4]) -> [u8; IPV4_BYTES] {
     let is_marked = record.flags.has(Flags::MARKED) && !record.flags.has(Flags::ACK);
     let ecn = match (is_marked, record.flags.has(Flags::ECN_CAPABLE)) {
         (true, _) => CE,
@@ -132,7 +132,7 @@ fn ipv4(record: &Record, bytes: usize, protocol: u8, from: [u8; 4], to: [u8; 4])
 
 /// Writes the TCP fields behind the ports. Only one side of a connection sends data: the numbers of the other one
 /// stay at zero.
-fn put_tcp(frame: &mut Vec<u8>, record: &Record, segment_bytes: u32) {
+fn put_tcp(frame: &mut Vec<u8>, record: &TraceRecord, segment_bytes: u32) {
     // Without a size of segments they are counted instead.
     let number = |segment: u32| segment.wrapping_mul(segment_bytes.max(1));
     let is_ack = record.flags.has(Flags::ACK);

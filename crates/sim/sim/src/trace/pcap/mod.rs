@@ -30,7 +30,7 @@ use self::frame::MAX_HEADER_BYTES;
 use super::file::{WholeFile, WriteError};
 use super::header::Header;
 use super::read::ReadError;
-use super::record::{Event, Record};
+use super::record::{PacketEvent, TraceRecord};
 
 pub use tags::Tags;
 
@@ -49,9 +49,9 @@ const PS_PER_NS: u64 = 1_000;
 
 /// Selection of the records that become frames, and their form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capture {
+pub struct PcapOptions {
     /// Events that are captured. With more than one, a packet may appear several times along its path.
-    pub events: Vec<Event>,
+    pub events: Vec<PacketEvent>,
     /// The link where, by its index; `None` for all links.
     pub link: Option<u32>,
     /// Visibility of tags.
@@ -60,11 +60,11 @@ pub struct Capture {
     pub hidden_bytes: u32,
 }
 
-impl Default for Capture {
+impl Default for PcapOptions {
     /// Departures on all links and deliveries, with tags.
     fn default() -> Self {
         Self {
-            events: vec![Event::Departed, Event::Delivered],
+            events: vec![PacketEvent::Departed, PacketEvent::Delivered],
             link: None,
             tags: Tags::Shown,
             hidden_bytes: HIDDEN_BYTES,
@@ -72,8 +72,8 @@ impl Default for Capture {
     }
 }
 
-impl Capture {
-    fn takes(&self, record: &Record) -> bool {
+impl PcapOptions {
+    fn takes(&self, record: &TraceRecord) -> bool {
         self.link.is_none_or(|link| link == record.link) && self.events.contains(&record.event)
     }
 }
@@ -127,8 +127,8 @@ impl From<WriteError> for PcapError {
 pub fn write(
     path: &Path,
     header: &Header,
-    records: impl IntoIterator<Item = Result<Record, ReadError>>,
-    capture: &Capture,
+    records: impl IntoIterator<Item = Result<TraceRecord, ReadError>>,
+    capture: &PcapOptions,
 ) -> Result<u64, PcapError> {
     let mut file = WholeFile::create(path)?;
     let mut frames = 0;
@@ -147,16 +147,16 @@ pub fn write(
 /// Writes a capture of some records to any target, in small pieces, and returns its number of frames.
 ///
 /// ```
-/// use wayleave_sim::trace::pcap::{Capture, write_to};
-/// use wayleave_sim::trace::{Event, Flags, FlowEntry, Header, Record};
+/// use wayleave_sim::trace::pcap::{PcapOptions, write_to};
+/// use wayleave_sim::trace::{PacketEvent, Flags, TraceFlow, Header, TraceRecord};
 ///
-/// let flows = vec![FlowEntry { name: "web".into(), from: 0, to: 1, segment_bytes: 1_460 }];
+/// let flows = vec![TraceFlow { name: "web".into(), from: 0, to: 1, segment_bytes: 1_460 }];
 /// let header = Header { flows, ..Header::default() };
-/// let sent = Record { size: 1_538, flags: Flags::SEGMENT, ..Record::default() };
+/// let sent = TraceRecord { size: 1_538, flags: Flags::SEGMENT, ..TraceRecord::default() };
 ///
 /// let mut file = Vec::new();
-/// let records = [sent, Record { event: Event::Delivered, ..sent }];
-/// let frames = write_to(&mut file, &header, &records, &Capture::default())?;
+/// let records = [sent, TraceRecord { event: PacketEvent::Delivered, ..sent }];
+/// let frames = write_to(&mut file, &header, &records, &PcapOptions::default())?;
 /// assert_eq!(frames, 1);
 /// // The file, the frame, Ethernet, IPv4, TCP.
 /// assert_eq!(file.len(), 24 + 16 + 14 + 20 + 20);
@@ -171,8 +171,8 @@ pub fn write(
 pub fn write_to<'a>(
     target: &mut impl Write,
     header: &Header,
-    records: impl IntoIterator<Item = &'a Record>,
-    capture: &Capture,
+    records: impl IntoIterator<Item = &'a TraceRecord>,
+    capture: &PcapOptions,
 ) -> io::Result<u64> {
     begin(target)?;
     let mut frames = 0;
@@ -197,7 +197,7 @@ fn begin(target: &mut impl Write) -> io::Result<()> {
 }
 
 /// A frame with its header.
-fn put(target: &mut impl Write, header: &Header, record: &Record, capture: &Capture) -> io::Result<()> {
+fn put(target: &mut impl Write, header: &Header, record: &TraceRecord, capture: &PcapOptions) -> io::Result<()> {
     let original = record.size.saturating_sub(capture.hidden_bytes);
     let mut frame = frame::headers(header, record, original, capture.tags);
     // A simulated packet may be smaller than real headers are.

@@ -3,7 +3,7 @@
 use super::frame::checksum;
 use super::*;
 use crate::trace::tests::Directory;
-use crate::trace::{Flags, FlowEntry, Ring};
+use crate::trace::{Flags, Ring, TraceFlow};
 use proptest::prelude::*;
 
 /// A frame as a reader of captures sees it.
@@ -103,11 +103,11 @@ fn parse_headers(bytes: &[u8], mut frame: Frame) -> Frame {
 }
 
 fn header() -> Header {
-    let flow = |from, to| FlowEntry { name: "flow".into(), from, to, segment_bytes: 1_460 };
+    let flow = |from, to| TraceFlow { name: "flow".into(), from, to, segment_bytes: 1_460 };
     Header { flows: vec![flow(0, 1), flow(254, 65_535)], ..Header::default() }
 }
 
-fn capture_of(records: &[Record], capture: &Capture) -> Vec<Frame> {
+fn capture_of(records: &[TraceRecord], capture: &PcapOptions) -> Vec<Frame> {
     let mut file = Vec::new();
     let count = write_to(&mut file, &header(), records, capture).unwrap();
     let frames = parse(&file);
@@ -115,19 +115,19 @@ fn capture_of(records: &[Record], capture: &Capture) -> Vec<Frame> {
     frames
 }
 
-fn frame_of(record: Record) -> Frame {
-    capture_of(&[Record { event: Event::Departed, ..record }], &Capture::default()).remove(0)
+fn frame_of(record: TraceRecord) -> Frame {
+    capture_of(&[TraceRecord { event: PacketEvent::Departed, ..record }], &PcapOptions::default()).remove(0)
 }
 
 /// A full segment, with headers of 54 bytes.
-const SEGMENT: Record = Record {
+const SEGMENT: TraceRecord = TraceRecord {
     time_ps: 3_000_001_230_999,
     link: 0,
     flow: 1,
     sequence: 10,
     expected: 0,
     size: 1_538,
-    event: Event::Departed,
+    event: PacketEvent::Departed,
     queue: 2,
     flags: Flags::SEGMENT,
     tags: 0,
@@ -156,8 +156,8 @@ fn a_full_segment_has_the_length_of_the_simulated_frame_and_the_bytes_of_its_hea
 }
 
 #[test]
-fn an_acknowledgement_goes_back_and_counts_bytes() {
-    let ack = Record { flags: Flags::ACK, sequence: 12, expected: 10, size: 84, ..SEGMENT };
+fn an_acknowledgement_is_sent_back_and_counts_bytes() {
+    let ack = TraceRecord { flags: Flags::ACK, sequence: 12, expected: 10, size: 84, ..SEGMENT };
     let frame = frame_of(ack);
     assert_eq!((frame.from.as_str(), frame.to.as_str()), ("10.1.0.0", "10.0.0.255"));
     assert_eq!(frame.ports, (0x8000, 0x8001));
@@ -167,14 +167,14 @@ fn an_acknowledgement_goes_back_and_counts_bytes() {
 
 #[test]
 fn a_datagram_is_udp() {
-    let frame = frame_of(Record { flags: Flags::default(), size: 124, ..SEGMENT });
+    let frame = frame_of(TraceRecord { flags: Flags::default(), size: 124, ..SEGMENT });
     assert_eq!((frame.protocol, frame.tcp, frame.udp_bytes), (17, None, Some(66)));
     assert_eq!((frame.included, frame.original, frame.packet_bytes), (42, 100, 86));
 }
 
 #[test]
 fn congestion_shows_in_the_packet_and_in_its_acknowledgement() {
-    let capable = |flags| frame_of(Record { flags: flags | Flags::ECN_CAPABLE, ..SEGMENT });
+    let capable = |flags| frame_of(TraceRecord { flags: flags | Flags::ECN_CAPABLE, ..SEGMENT });
     assert_eq!(capable(Flags::SEGMENT).ecn, 0b10);
     assert_eq!(capable(Flags::SEGMENT | Flags::MARKED).ecn, 0b11);
     let ack = capable(Flags::ACK | Flags::MARKED);
@@ -184,11 +184,11 @@ fn congestion_shows_in_the_packet_and_in_its_acknowledgement() {
 
 #[test]
 fn every_remaining_hop_has_a_tag_and_the_payload_stays() {
-    let tagged = Record { tags: 3, size: SEGMENT.size + 12, ..SEGMENT };
+    let tagged = TraceRecord { tags: 3, size: SEGMENT.size + 12, ..SEGMENT };
     let frame = frame_of(tagged);
     assert_eq!(frame.tags, [(5, 3), (5, 2), (5, 1)]);
     assert_eq!((frame.included, frame.original, frame.packet_bytes), (66, 1_526, 1_500));
-    let hidden = Capture { tags: Tags::Hidden, ..Capture::default() };
+    let hidden = PcapOptions { tags: Tags::Hidden, ..PcapOptions::default() };
     let frame = capture_of(&[tagged], &hidden).remove(0);
     assert_eq!((frame.tags.len(), frame.included, frame.original, frame.packet_bytes), (0, 54, 1_526, 1_500));
 }
@@ -197,9 +197,9 @@ fn every_remaining_hop_has_a_tag_and_the_payload_stays() {
 fn a_packet_smaller_than_its_headers_is_cut_to_its_own_length() {
     let mut file = Vec::new();
     // 60 bytes of frame, with six tags under 40 bytes of TCP and IPv4.
-    let small = Record { tags: 6, size: 84, ..SEGMENT };
+    let small = TraceRecord { tags: 6, size: 84, ..SEGMENT };
     // And one that the wire could not carry.
-    write_to(&mut file, &header(), &[small, Record { size: 3, ..SEGMENT }], &Capture::default()).unwrap();
+    write_to(&mut file, &header(), &[small, TraceRecord { size: 3, ..SEGMENT }], &PcapOptions::default()).unwrap();
     let lengths: [u32; 2] = [32, 36].map(|at| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()));
     assert_eq!(lengths, [60, 60]);
     assert_eq!(file.len(), 24 + 16 + 60 + 16);
@@ -207,45 +207,45 @@ fn a_packet_smaller_than_its_headers_is_cut_to_its_own_length() {
 
 #[test]
 fn only_the_chosen_events_on_the_chosen_link_are_captured() {
-    let records = [Event::Sent, Event::Departed, Event::Delivered, Event::Lost]
-        .map(|event| [0, 7].map(|link| Record { event, link, ..SEGMENT }))
+    let records = [PacketEvent::Sent, PacketEvent::Departed, PacketEvent::Delivered, PacketEvent::Lost]
+        .map(|event| [0, 7].map(|link| TraceRecord { event, link, ..SEGMENT }))
         .concat();
-    assert_eq!(capture_of(&records, &Capture::default()).len(), 4);
-    assert_eq!(capture_of(&records, &Capture { link: Some(7), ..Capture::default() }).len(), 2);
-    let sent = Capture { events: vec![Event::Sent], link: Some(7), ..Capture::default() };
+    assert_eq!(capture_of(&records, &PcapOptions::default()).len(), 4);
+    assert_eq!(capture_of(&records, &PcapOptions { link: Some(7), ..PcapOptions::default() }).len(), 2);
+    let sent = PcapOptions { events: vec![PacketEvent::Sent], link: Some(7), ..PcapOptions::default() };
     assert_eq!(capture_of(&records, &sent).len(), 1);
 }
 
 #[test]
 fn flows_between_the_same_hosts_have_ports_of_their_own() {
-    let ports = |flow| frame_of(Record { flow, ..SEGMENT }).ports;
+    let ports = |flow| frame_of(TraceRecord { flow, ..SEGMENT }).ports;
     assert_eq!((ports(0x7fff), ports(0x8000)), ((0xffff, 0x8000), (0x8000, 0x8001)));
 }
 
 #[test]
-fn a_flow_without_a_name_comes_from_nowhere() {
-    let frame = frame_of(Record { flow: 99, ..SEGMENT });
+fn a_flow_without_a_name_has_addresses_of_zero() {
+    let frame = frame_of(TraceRecord { flow: 99, ..SEGMENT });
     assert_eq!((frame.from.as_str(), frame.to.as_str()), ("0.0.0.0", "0.0.0.0"));
 }
 
 #[test]
-fn the_sum_of_rfc_1071_comes_out() {
+fn the_checksum_of_rfc_1071_is_reproduced() {
     // Section 3: the bytes 00 01 f2 03 f4 f5 f6 f7 sum up to ddf2.
     assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
 }
 
 #[test]
-fn a_trace_that_breaks_off_leaves_no_capture() {
+fn a_truncated_trace_leaves_no_capture() {
     let directory = Directory::new("pcap");
     let path = directory.0.join("run.pcap");
     let records = [Ok(SEGMENT), Err(ReadError::Truncated { bytes: 5 })];
-    let result = write(&path, &header(), records, &Capture::default());
+    let result = write(&path, &header(), records, &PcapOptions::default());
     assert!(matches!(result, Err(PcapError::Read(ReadError::Truncated { bytes: 5 }))), "{result:?}");
     assert_eq!(directory.names(), [""; 0]);
 
     let mut ring = Ring::new(5);
     ring.push(SEGMENT);
-    let frames = write(&path, &header(), ring.iter().copied().map(Ok), &Capture::default()).unwrap();
+    let frames = write(&path, &header(), ring.iter().copied().map(Ok), &PcapOptions::default()).unwrap();
     assert_eq!((frames, parse(&std::fs::read(&path).unwrap()).len()), (1, 1));
 }
 
@@ -262,7 +262,7 @@ proptest! {
         let flags = Flags::from_bits(flags);
         // Room for all headers.
         let size = 24 + MAX_HEADER_BYTES as u32 + more;
-        let record = Record { time_ps, flow, sequence, expected, queue, flags, tags, size, ..SEGMENT };
+        let record = TraceRecord { time_ps, flow, sequence, expected, queue, flags, tags, size, ..SEGMENT };
         let frame = frame_of(record);
         prop_assert_eq!(frame.original, size - 24);
         prop_assert_eq!(frame.tags.len(), usize::from(tags));

@@ -3,8 +3,8 @@
 //! A full segment takes 1,230,400 ps at 10 Gbit/s, over two links 2,460,800 ps, without propagation.
 
 use wayleave_scenarios::{
-    Arrivals, FlowEndpoints, FlowSizes, PacketKind, Period, Phase, Reliable, Scenario, Schedule, SendSchedule, Traffic,
-    Workload,
+    FlowArrivals, FlowEndpoints, FlowSizes, PacketKind, Period, Reliable, Scenario, Schedule, SendSchedule, StartPhase,
+    Traffic, Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -28,9 +28,9 @@ fn ends(star: &Star) -> FlowEndpoints {
 }
 
 /// Flows of this payload whose data is offered so.
-fn offered(star: &Star, arrivals: Arrivals, size: u64, offer: SendSchedule) -> Traffic {
+fn offered(star: &Star, arrivals: FlowArrivals, size: u64, offer: SendSchedule) -> Traffic {
     let mut reliable = Reliable::new(arrivals, Some(FlowSizes::Fixed(Bytes::new(size))));
-    reliable.offer = Some(offer);
+    reliable.send_schedule = Some(offer);
     Traffic::new("f", ends(star), Workload::Flows(reliable))
 }
 
@@ -56,7 +56,7 @@ fn a_flow_without_end_sends_while_it_is_on() {
 
 /// Catches entries of a list that overlap, or that are left out: on once from 2 to 3 ms, then in turn from 5 ms on.
 #[test]
-fn entries_of_a_schedule_hold_one_after_the_other() {
+fn entries_of_a_schedule_apply_one_after_another() {
     let star = two();
     let mut bulk = endless("bulk", star.hosts[0], star.hosts[1]);
     let ms = Time::from_millis;
@@ -71,11 +71,11 @@ fn entries_of_a_schedule_hold_one_after_the_other() {
 /// frames leave when the source was on for 0, 1, 2, ... ms. On for 2 ms from 1 ms on, and off for 3 ms: 1, 2, 6, 7,
 /// 11 ms.
 #[test]
-fn a_source_goes_on_where_it_stopped() {
+fn a_source_resumes_where_it_stopped() {
     let star = two();
     let ms = Time::from_millis;
     let (rate, burst) = (Rate::from_mbit(8), Bytes::new(1_000));
-    let kind = PacketKind::TokenBucket { rate, burst, phase: Phase::Together };
+    let kind = PacketKind::TokenBucket { rate, burst, phase: StartPhase::Together };
     let mut packets = Traffic::packets("p", ends(&star), kind, burst);
     packets.active = Some(Schedule::periodic(ms(1), ms(2), ms(3)));
     let mut scenario = scenario(&star, 12, vec![packets]);
@@ -93,7 +93,7 @@ fn flows_begin_while_their_traffic_is_on() {
     let star = two();
     let time = Time::from_micros;
     let schedule = Schedule::periodic(Time::ZERO, time(2_500), time(7_500));
-    let begun = |arrivals: Arrivals, milliseconds: u64| {
+    let begun = |arrivals: FlowArrivals, milliseconds: u64| {
         let mut traffic = Traffic::flows("f", ends(&star), arrivals, FlowSizes::Fixed(Bytes::new(SEGMENT)));
         traffic.active = Some(schedule.clone());
         let outcome = run(&scenario(&star, milliseconds, vec![traffic]), 1);
@@ -101,9 +101,9 @@ fn flows_begin_while_their_traffic_is_on() {
         outcome.traffic[0].begun
     };
     // At 0, 1, 2, 10.5 and 11.5 ms; the next one at 20 ms.
-    assert_eq!(begun(Arrivals::Every(Time::from_millis(1)), 19), 5);
+    assert_eq!(begun(FlowArrivals::Every(Time::from_millis(1)), 19), 5);
     // A quarter of 20,000; five deviations are 354.
-    let poisson = begun(Arrivals::PerSecond(100_000.0), 200);
+    let poisson = begun(FlowArrivals::PerSecond(100_000.0), 200);
     assert!(poisson.abs_diff(5_000) < 354, "{poisson} flows");
 }
 
@@ -113,7 +113,7 @@ fn flows_begin_while_their_traffic_is_on() {
 fn a_flow_sends_no_faster_than_its_application_writes() {
     let star = two();
     let rate = Rate::from_bits_per_second(116_800_000);
-    let traffic = offered(&star, Arrivals::Once, 100 * SEGMENT, SendSchedule::Rate(rate));
+    let traffic = offered(&star, FlowArrivals::Once, 100 * SEGMENT, SendSchedule::Rate(rate));
     let outcome = run(&scenario(&star, 20, vec![traffic]), 1);
     let completions = &outcome.traffic[0].completions;
     assert_eq!(completions.times().max(), Some(10_000_000_000 + 2 * FULL));
@@ -130,7 +130,7 @@ fn a_segment_is_sent_when_all_its_bytes_are_written() {
     // Ten segments at 0, 1 and 2 ms: the last ten follow one another.
     let writes = SendSchedule::Writes { bytes: Bytes::new(10 * SEGMENT), every: us(1_000) };
     let took = |size, offer| {
-        let outcome = run(&scenario(&star, 10, vec![offered(&star, Arrivals::Once, size, offer)]), 1);
+        let outcome = run(&scenario(&star, 10, vec![offered(&star, FlowArrivals::Once, size, offer)]), 1);
         outcome.traffic[0].completions.times().max()
     };
     assert_eq!(took(30 * SEGMENT, writes), Some(2_000_000_000 + 11 * FULL));
@@ -145,7 +145,7 @@ fn a_segment_is_sent_when_all_its_bytes_are_written() {
 fn an_application_that_is_off_writes_nothing() {
     let star = two();
     let rate = Rate::from_bits_per_second(116_800_000);
-    let mut traffic = offered(&star, Arrivals::Once, 25 * SEGMENT, SendSchedule::Rate(rate));
+    let mut traffic = offered(&star, FlowArrivals::Once, 25 * SEGMENT, SendSchedule::Rate(rate));
     let ms = Time::from_millis;
     traffic.active = Some(Schedule::periodic(ms(0), ms(1), ms(3)));
     let outcome = run(&scenario(&star, 20, vec![traffic]), 1);
@@ -155,11 +155,11 @@ fn an_application_that_is_off_writes_nothing() {
 
 /// Catches an offer that is forgotten where the network is slower than the application: 20 Gbit/s on a line of 10.
 #[test]
-fn an_application_that_is_ahead_of_the_network_limits_nothing() {
+fn an_application_faster_than_the_network_limits_nothing() {
     let star = two();
     let all = |offer: Option<SendSchedule>| {
-        let mut reliable = Reliable::new(Arrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500 * SEGMENT))));
-        reliable.offer = offer;
+        let mut reliable = Reliable::new(FlowArrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500 * SEGMENT))));
+        reliable.send_schedule = offer;
         let traffic = Traffic::new("f", ends(&star), Workload::Flows(reliable));
         run(&scenario(&star, 10, vec![traffic]), 1).traffic[0].completions.times().max()
     };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wayleave_scenarios::{
-    Action, Collective, Dependency, Endpoint, Exchange, Graph, Job, Operation, Scenario, Traffic, WaitUntil,
+    Collective, CollectiveExchange, Dependency, Endpoint, Job, JobGraph, JobOperation, OperationAction, Scenario,
+    Traffic, WaitUntil,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -22,32 +23,32 @@ fn ranks(star: &Star) -> Vec<Endpoint> {
     star.hosts.iter().map(|&host| host.into()).collect()
 }
 
-fn scenario(star: &Star, graph: Graph, iterations: u32) -> Scenario {
+fn scenario(star: &Star, graph: JobGraph, iterations: u32) -> Scenario {
     let mut scenario = Scenario::new("job", star.network.clone(), Time::from_millis(100));
     scenario.transport = fixed_window(1_000);
     scenario.traffic = vec![Traffic::job("job", Job::new(ranks(star), Arc::new(graph), iterations).unwrap())];
     scenario
 }
 
-fn exchange(collective: Collective, data: u64) -> Exchange {
-    Exchange { collective, data: Bytes::new(data), pieces: 1, compute: Time::ZERO }
+fn exchange(collective: Collective, data: u64) -> CollectiveExchange {
+    CollectiveExchange { collective, data: Bytes::new(data), chunks: 1, compute: Time::ZERO }
 }
 
 /// Catches: a receive that is over before its message, a send before its dependency, concurrent computations of one
 /// processor, and a dependency on the beginning that waits for the end. Two hops of propagation and of one segment
 /// are between two ranks; the reverse direction has the same delay for 64 B.
 #[test]
-fn operations_wait_for_what_they_depend_on() {
+fn operations_wait_for_their_dependencies() {
     let star = star(&[RATE; 2], DELAY_NS);
-    let operation = |rank, action, cpu| Operation { rank, action, cpu, nic: 0 };
-    let microseconds = |count| Action::Compute(Time::from_micros(count));
+    let operation = |rank, action, cpu| JobOperation { rank, action, cpu, nic: 0 };
+    let microseconds = |count| OperationAction::Compute(Time::from_micros(count));
     let size = Bytes::new(SEGMENT);
-    let message = Action::Send { to: 1, size, tag: 3 };
-    let receive = |tag| Action::Receive { from: Some(0), size, tag };
+    let message = OperationAction::Send { to: 1, size, tag: 3 };
+    let receive = |tag| OperationAction::Receive { from: Some(0), size, tag };
     let dependency = |operation, on, until| Dependency { operation, on, until };
     let one_way = 2 * HOP + 2 * DELAY_NS * 1_000;
-    let took = |operations: Vec<Operation>, dependencies: &[Dependency]| {
-        let outcome = run(&scenario(&star, Graph::new(2, operations, dependencies).unwrap(), 1), 1);
+    let took = |operations: Vec<JobOperation>, dependencies: &[Dependency]| {
+        let outcome = run(&scenario(&star, JobGraph::new(2, operations, dependencies).unwrap(), 1), 1);
         assert_eq!(finished(&outcome, 0), 1);
         outcome.traffic[0].completions.times().max().unwrap()
     };
@@ -81,9 +82,10 @@ fn operations_wait_for_what_they_depend_on() {
 
 /// Catches: iterations that overlap or are lost, and a job whose time is not from the first beginning to the last end.
 #[test]
-fn iterations_follow_one_another_and_the_job_is_over_with_the_last() {
+fn iterations_are_consecutive_and_the_job_ends_with_the_last() {
     let star = star(&[RATE; 4], DELAY_NS);
-    let ring = Exchange { compute: Time::from_micros(100), ..exchange(Collective::RingAllReduce, 40 * SEGMENT) };
+    let ring =
+        CollectiveExchange { compute: Time::from_micros(100), ..exchange(Collective::RingAllReduce, 40 * SEGMENT) };
     let outcome = run(&scenario(&star, ring.graph(4).unwrap(), 5), 1);
     let result = &outcome.traffic[0];
     assert_eq!((result.begun, finished(&outcome, 0), result.chains.count()), (5, 5, 1));
@@ -110,10 +112,10 @@ fn slowdowns(scenario: &Scenario) -> (u64, u64) {
 fn one_message_alone_has_a_slowdown_of_one() {
     for size in [1, SEGMENT, SEGMENT + 1, 20 * SEGMENT] {
         let star = star(&[RATE; 2], 10_000);
-        let operation = |rank, action| Operation { rank, action, cpu: 0, nic: 0 };
-        let send = operation(0, Action::Send { to: 1, size: Bytes::new(size), tag: 0 });
-        let receive = operation(1, Action::Receive { from: Some(0), size: Bytes::new(size), tag: None });
-        let graph = Graph::new(2, vec![send, receive], &[]).unwrap();
+        let operation = |rank, action| JobOperation { rank, action, cpu: 0, nic: 0 };
+        let send = operation(0, OperationAction::Send { to: 1, size: Bytes::new(size), tag: 0 });
+        let receive = operation(1, OperationAction::Receive { from: Some(0), size: Bytes::new(size), tag: None });
+        let graph = JobGraph::new(2, vec![send, receive], &[]).unwrap();
         let (least, most) = slowdowns(&scenario(&star, graph, 2));
         // The acknowledgement of a short last segment waits for the one before it.
         assert!(
@@ -129,7 +131,8 @@ fn an_exchange_on_an_idle_network_has_a_slowdown_of_about_one() {
     for (_, collective) in Collective::ALL {
         for compute in [0, 500] {
             let star = star(&[RATE; 8], DELAY_NS);
-            let exchange = Exchange { compute: Time::from_micros(compute), ..exchange(collective, 8 * 100 * SEGMENT) };
+            let exchange =
+                CollectiveExchange { compute: Time::from_micros(compute), ..exchange(collective, 8 * 100 * SEGMENT) };
             let (least, most) = slowdowns(&scenario(&star, exchange.graph(8).unwrap(), 2));
             assert!(least >= 1_000, "{collective:?} {compute}: {least}");
             // Acknowledgements share the ports with segments: 84 B for each 1,538 B.
@@ -142,7 +145,7 @@ fn an_exchange_on_an_idle_network_has_a_slowdown_of_about_one() {
 
 /// Catches: messages of two jobs that are taken for one another, and jobs that begin before their start.
 #[test]
-fn two_jobs_on_one_network_slow_one_another_down_and_stay_apart() {
+fn two_jobs_on_one_network_slow_each_other_down_and_stay_separate() {
     let star = star(&[RATE; 4], DELAY_NS);
     let graph = Arc::new(exchange(Collective::AllToAll, 400 * SEGMENT).graph(4).unwrap());
     let mut alone = scenario(&star, (*graph).clone(), 1);
@@ -155,7 +158,7 @@ fn two_jobs_on_one_network_slow_one_another_down_and_stay_apart() {
 
 /// Catches: ranks at one host whose messages are lost, or go over the network.
 #[test]
-fn messages_within_a_host_are_there_at_once() {
+fn messages_within_a_host_arrive_at_once() {
     let star = star(&[RATE; 2], DELAY_NS);
     let graph = exchange(Collective::RingAllReduce, 4 * SEGMENT).graph(4).unwrap();
     let [first, second] = [star.hosts[0], star.hosts[1]].map(Endpoint::from);
@@ -172,7 +175,7 @@ fn messages_within_a_host_are_there_at_once() {
 
 /// Catches: an iteration that is not over when the run ends, and is not counted or counted for each message.
 #[test]
-fn what_is_not_over_at_the_end_is_counted_once() {
+fn an_unfinished_iteration_at_the_end_is_counted_once() {
     let star = star(&[RATE; 4], DELAY_NS);
     let mut scenario = scenario(&star, exchange(Collective::AllToAll, 100_000_000).graph(4).unwrap(), 3);
     scenario.duration = Time::from_millis(1);
@@ -186,7 +189,7 @@ proptest! {
 
     /// Catches: a ring that moves too much, too little, or faster than links can. Thakur et al., section 4.5: 2(N-1) steps of one part each.
     #[test]
-    fn a_ring_all_reduce_moves_what_it_must_and_is_no_faster_than_its_bound(count in 2_u64..9, parts in 1_u64..60, seed in 0_u64..1_000) {
+    fn a_ring_all_reduce_moves_the_required_bytes_and_respects_its_bound(count in 2_u64..9, parts in 1_u64..60, seed in 0_u64..1_000) {
         let star = star(&vec![RATE; count as usize], DELAY_NS);
         let data = count * parts * SEGMENT;
         let outcome = run(&scenario(&star, exchange(Collective::RingAllReduce, data).graph(count as u32).unwrap(), 1), seed);
@@ -205,12 +208,12 @@ proptest! {
     /// Catches: an algorithm that leaves out a rank. All of them end, and every rank sends and receives at least its
     /// part.
     #[test]
-    fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, pieces in 1_u32..4) {
+    fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, chunks in 1_u32..4) {
         let (_, collective) = Collective::ALL[which];
         let count = 1_u32 << bits;
         let star = star(&vec![RATE; count as usize], DELAY_NS);
-        let graph = Exchange { pieces, ..exchange(collective, data) }.graph(count).unwrap();
-        let empty = graph.operations().iter().filter(|operation| matches!(operation.action, Action::Send { size: Bytes::ZERO, .. })).count();
+        let graph = CollectiveExchange { chunks, ..exchange(collective, data) }.graph(count).unwrap();
+        let empty = graph.operations().iter().filter(|operation| matches!(operation.action, OperationAction::Send { size: Bytes::ZERO, .. })).count();
         let payload = graph.payload() + empty as u64;
         let outcome = run(&scenario(&star, graph, 1), 1);
         prop_assert_eq!(finished(&outcome, 0), 1);

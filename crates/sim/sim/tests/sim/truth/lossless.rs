@@ -1,8 +1,8 @@
 //! Nothing is lost for good, nothing arrives twice, and every packet is somewhere.
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, Outage, PacketKind, Routing, Scenario, Traffic,
-    Transport,
+    Buffering, Congestion, Discipline, Element, ElementChange, FlowEndpoints, Outage, PacketKind, Routing, Scenario,
+    Traffic, TransportConfig,
 };
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
@@ -22,9 +22,9 @@ fn assert_complete(outcome: &Outcome, traffic: usize, flows: u64, bytes: u64, wh
     assert_eq!(payload, flows * bytes, "{what}: payload");
 }
 
-fn short_timeouts(congestion: Congestion) -> Transport {
+fn short_timeouts(congestion: Congestion) -> TransportConfig {
     let (min_timeout, first_timeout) = (Time::from_millis(1), Time::from_millis(10));
-    Transport { congestion, min_timeout, first_timeout, ..Transport::default() }
+    TransportConfig { congestion, min_timeout, first_timeout, ..TransportConfig::default() }
 }
 
 /// 32 senders, one receiver, a buffer of five packets: nearly all is lost at first. Catches retransmissions that are
@@ -50,7 +50,7 @@ fn incast_into_a_tiny_buffer_completes() {
 
 /// Catches acknowledgements that count as received data, and the reverse: here the reverse path is congested.
 #[test]
-fn losses_of_acknowledgements_do_no_harm() {
+fn losses_of_acknowledgements_are_harmless() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), Rate::from_gbit(10)], 1_000);
     let (a, b, c) = (star.hosts[0], star.hosts[1], star.hosts[2]);
     let mut scenario = Scenario::new("acks", star.network.clone(), Time::from_millis(1_000));
@@ -69,7 +69,7 @@ fn losses_of_acknowledgements_do_no_harm() {
 /// Catches reordering that is taken for an end, duplicates that are delivered, and segments that stay in a reordering
 /// buffer. Packets, cells or flowlets take a path each, to spines that carry half of the hosts' sending rate.
 #[test]
-fn flows_whose_packets_overtake_each_other_arrive_whole() {
+fn flows_with_reordered_packets_arrive_complete() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let spec = LeafSpine {
         leaves: 2,
@@ -82,7 +82,7 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let network = std::sync::Arc::new(build::leaf_spine(&spec).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<(NodeId, NodeId)> = (0..8).map(|index| (hosts[index], hosts[8 + index])).collect();
-    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000), silence: None });
+    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000), path_timeout: None });
     let gap = Routing::Flowlet(flowlet::Params { gap: Time::from_micros(5) });
     let all = [Congestion::newreno(), Congestion::dctcp(), Congestion::fixed_window(64)];
     for (routing, congestion) in [Routing::spraying(), cell, gap]
@@ -113,7 +113,7 @@ fn flows_finish_after_their_only_link_is_repaired() {
             scenario.transport = short_timeouts(congestion.clone());
             scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 3_000_000)])];
             for round in 0..3 {
-                for (at, change) in [(3 + 9 * round, Change::Fails), (7 + 9 * round, Change::Works)] {
+                for (at, change) in [(3 + 9 * round, ElementChange::Fails), (7 + 9 * round, ElementChange::Works)] {
                     for link in [star.up[0], star.down[1], star.up[1], star.down[0]] {
                         scenario.outages.push(Outage { at: Time::from_millis(at), what: Element::Link(link), change });
                     }
@@ -128,7 +128,7 @@ fn flows_finish_after_their_only_link_is_repaired() {
 
 /// Catches flows that stay on a failed path: a spine of two fails, and all traffic uses the other one.
 #[test]
-fn flows_change_over_to_the_spine_that_is_left() {
+fn flows_move_to_the_remaining_spine() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let spec = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 8, cabling, ..LeafSpine::default() };
     let network = std::sync::Arc::new(build::leaf_spine(&spec).unwrap());
@@ -138,7 +138,8 @@ fn flows_change_over_to_the_spine_that_is_left() {
     scenario.transport = short_timeouts(Congestion::dctcp());
     scenario.traffic = vec![once("f", &pairs, 5_000_000)];
     let spine = network.find_node("spine1").unwrap();
-    scenario.outages = vec![Outage { at: Time::from_millis(2), what: Element::Switch(spine), change: Change::Fails }];
+    scenario.outages =
+        vec![Outage { at: Time::from_millis(2), what: Element::Switch(spine), change: ElementChange::Fails }];
     let outcome = run(&scenario, 1);
     assert_complete(&outcome, 0, 8, 5_000_000, "over one spine");
     // 2 ms at 10 Gbit/s are 2.5 MB; what 40 MB need beyond went over the other spine.
@@ -152,7 +153,7 @@ fn flows_change_over_to_the_spine_that_is_left() {
 /// Catches distances that are not recomputed: in a triangle of switches the direct path fails, a longer one takes
 /// over, and the direct one is used again after its repair.
 #[test]
-fn a_longer_way_is_used_while_the_short_one_is_down() {
+fn a_longer_path_is_used_while_the_short_one_is_down() {
     let mut cables = Cables::new();
     let switches = [cables.switch("s1"), cables.switch("s2"), cables.switch("s3")];
     let rate = Rate::from_gbit(1);
@@ -165,7 +166,7 @@ fn a_longer_way_is_used_while_the_short_one_is_down() {
     let mut scenario = Scenario::new("triangle", cables.build(), Time::from_millis(60));
     scenario.transport = short_timeouts(Congestion::fixed_window(20));
     scenario.traffic = vec![listed("f", &[(0, hosts[0], hosts[1], 3_000_000)])];
-    for (at, change) in [(5, Change::Fails), (15, Change::Works)] {
+    for (at, change) in [(5, ElementChange::Fails), (15, ElementChange::Works)] {
         for link in [direct.0, direct.1] {
             scenario.outages.push(Outage { at: Time::from_millis(at), what: Element::Link(link), change });
         }
@@ -192,7 +193,7 @@ fn packets_on_a_failed_link_are_lost_and_counted() {
         scenario.hosts = ports(discipline.clone(), Buffering::Unlimited);
         scenario.traffic = vec![burst("b", star.hosts[0], star.hosts[1], 1_250, 10, 0)];
         let at = Time::from_nanos(104_500);
-        scenario.outages = vec![Outage { at, what: Element::Link(star.up[0]), change: Change::Fails }];
+        scenario.outages = vec![Outage { at, what: Element::Link(star.up[0]), change: ElementChange::Fails }];
         let outcome = run(&scenario, 1);
         let flow = flow(&outcome, 0);
         assert_eq!((flow.sent, flow.delivered, flow.drops), (10, 4, 6), "{discipline:?}");
@@ -233,7 +234,7 @@ fn every_datagram_is_delivered_or_counted_as_lost() {
             traffic.stop = Some(Time::from_millis(50));
             scenario.traffic.push(traffic);
         }
-        for (at, change) in [(20, Change::Fails), (25, Change::Works)] {
+        for (at, change) in [(20, ElementChange::Fails), (25, ElementChange::Works)] {
             let what = Element::Link(star.down[8]);
             scenario.outages.push(Outage { at: Time::from_millis(at), what, change });
         }
@@ -248,7 +249,7 @@ fn every_datagram_is_delivered_or_counted_as_lost() {
 
 /// Catches a window that is not kept: a port that never overflows sees exactly the window.
 #[test]
-fn a_fixed_window_is_what_is_on_the_way() {
+fn a_fixed_window_is_the_data_in_flight() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(1)], 0);
     let mut scenario = Scenario::new("window", star.network.clone(), Time::from_millis(50));
     scenario.switches = ports(Discipline::StrictPriority, Buffering::Unlimited);

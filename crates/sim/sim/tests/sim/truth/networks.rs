@@ -3,10 +3,10 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Match, Protocol, Service};
+use wayleave_contracts::{Match, Protocol, ServiceSpec};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, FlowEndpoints, FlowSizes, FlowSpec, PacketKind, Phase, PortBehaviour,
-    Reliable, Scenario, Traffic, Transport, Workload,
+    Buffering, Congestion, Discipline, FlowArrivals, FlowEndpoints, FlowSizes, FlowSpec, PacketKind, PortBehaviour,
+    Reliable, Scenario, StartPhase, Traffic, TransportConfig, Workload,
 };
 use wayleave_sim::{FlowOutcome, Outcome, QueueCounts, QueueOutcome};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec};
@@ -24,13 +24,13 @@ pub(crate) fn takes(bytes: u64, rate: Rate) -> u64 {
 }
 
 /// Returns the service `a<index>` of TCP to port `index` + 1.
-pub(crate) fn service_of_port(index: usize) -> Service {
+pub(crate) fn service_of_port(index: usize) -> ServiceSpec {
     let filter = Match {
         protocol: Some(Protocol::TCP),
         destination_port: NonZeroU16::new(index as u16 + 1),
         ..Match::default()
     };
-    Service { name: format!("a{index}"), filter: Some(filter), ..Service::default() }
+    ServiceSpec { name: format!("a{index}"), filter: Some(filter), ..ServiceSpec::default() }
 }
 
 /// Builds a network cable by cable.
@@ -113,7 +113,7 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> Outcome {
 /// Frames that leave together at a time in ns, and none later.
 pub(crate) fn burst(name: &str, from: NodeId, to: NodeId, frame: u64, count: u64, at: u64) -> Traffic {
     let (rate, burst) = (Rate::from_bits_per_second(1), Bytes::new(frame * count));
-    let kind = PacketKind::TokenBucket { rate, burst, phase: Phase::Together };
+    let kind = PacketKind::TokenBucket { rate, burst, phase: StartPhase::Together };
     let mut traffic = Traffic::packets(name, FlowEndpoints::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
     traffic.start = Time::from_nanos(at);
     highest(traffic)
@@ -150,7 +150,7 @@ pub(crate) fn listed(name: &str, flows: &[(u64, NodeId, NodeId, u64)]) -> Traffi
 
 /// A flow without end between two hosts.
 pub(crate) fn endless(name: &str, from: NodeId, to: NodeId) -> Traffic {
-    let reliable = Reliable::new(Arrivals::Once, None);
+    let reliable = Reliable::new(FlowArrivals::Once, None);
     highest(Traffic::new(name, FlowEndpoints::Pairs(vec![(from, to)]), Workload::Flows(reliable)))
 }
 
@@ -159,14 +159,18 @@ pub(crate) fn once(name: &str, pairs: &[(NodeId, NodeId)], bytes: u64) -> Traffi
     highest(Traffic::flows(
         name,
         FlowEndpoints::Pairs(pairs.to_vec()),
-        Arrivals::Once,
+        FlowArrivals::Once,
         FlowSizes::Fixed(Bytes::new(bytes)),
     ))
 }
 
 /// Returns a window of `packets` full packets that never changes.
-pub(crate) fn fixed_window(packets: u32) -> Transport {
-    Transport { congestion: Congestion::fixed_window(packets), initial_window: packets, ..Transport::default() }
+pub(crate) fn fixed_window(packets: u32) -> TransportConfig {
+    TransportConfig {
+        congestion: Congestion::fixed_window(packets),
+        initial_window: packets,
+        ..TransportConfig::default()
+    }
 }
 
 /// Ports with this order of service and this buffer for each queue.

@@ -1,7 +1,8 @@
 //! Transports with objectives at one port, D2TCP and L2DCT: who gets more than DCTCP would give.
 
 use wayleave_scenarios::{
-    Arrivals, Congestion, Deadline, Ecn, FlowEndpoints, FlowSizes, Reliable, Scenario, Traffic, Transport, Workload,
+    Congestion, Deadline, Ecn, FlowArrivals, FlowEndpoints, FlowSizes, Reliable, Scenario, Traffic, TransportConfig,
+    Workload,
 };
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
@@ -12,7 +13,7 @@ use super::networks::{FRAME, Star, assert_near, finished, flow, highest, run, st
 fn scenario(star: &Star, milliseconds: u64, congestion: Congestion) -> Scenario {
     let mut scenario = Scenario::new("shares", star.network.clone(), Time::from_millis(milliseconds));
     scenario.switches.ecn = Ecn::above(Bytes::new(20 * FRAME)).into();
-    scenario.transport = Transport { congestion, ..Transport::default() };
+    scenario.transport = TransportConfig { congestion, ..TransportConfig::default() };
     scenario
 }
 
@@ -29,7 +30,7 @@ fn shares(congestion: Congestion, deadlines: [u64; 2]) -> [f64; 2] {
     scenario.traffic = (0..2)
         .map(|at| {
             let ends = FlowEndpoints::Pairs(vec![(star.hosts[at], star.hosts[2])]);
-            let mut flows = Reliable::new(Arrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500_000_000))));
+            let mut flows = Reliable::new(FlowArrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500_000_000))));
             flows.deadline = Some(Deadline::Fixed(Time::from_millis(deadlines[at])));
             highest(Traffic::new(&format!("f{at}"), ends, Workload::Flows(flows)))
         })
@@ -41,7 +42,7 @@ fn shares(congestion: Congestion, deadlines: [u64; 2]) -> [f64; 2] {
 /// Catches deadlines that do not reach flows, and urgencies with the wrong sign. 500 MB take 4 s alone: with 5 s a
 /// flow is urgent (d = 2 at half of the rate), with 50 s it has more than ten times its transfer time (d = 1/2).
 #[test]
-fn a_tight_deadline_gets_more_than_a_lax_one() {
+fn a_tight_deadline_gets_more_than_a_loose_one() {
     let equal = shares(Congestion::dctcp(), [5_000, 50_000]);
     // Two flows alone can stay in step for long, one a little above the other, with any deadlines.
     assert!(equal[0] < 1.5 * equal[1] && equal[1] < 1.5 * equal[0], "DCTCP knows no deadlines: {equal:?}");
@@ -64,9 +65,9 @@ fn short_beside_long(congestion: Congestion, seed: u64) -> Outcome {
     let to = |from: usize| FlowEndpoints::Pairs(vec![(star.hosts[from], star.hosts[3])]);
     let fixed = |bytes| FlowSizes::Fixed(Bytes::new(bytes));
     scenario.traffic = vec![
-        highest(Traffic::flows("a", to(0), Arrivals::Once, fixed(200_000_000))),
-        highest(Traffic::flows("b", to(1), Arrivals::Once, fixed(200_000_000))),
-        highest(Traffic::flows("short", to(2), Arrivals::PerSecond(200.0), fixed(100_000))),
+        highest(Traffic::flows("a", to(0), FlowArrivals::Once, fixed(200_000_000))),
+        highest(Traffic::flows("b", to(1), FlowArrivals::Once, fixed(200_000_000))),
+        highest(Traffic::flows("short", to(2), FlowArrivals::PerSecond(200.0), fixed(100_000))),
     ];
     run(&scenario, seed)
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Buffering, Change, Congestion, Discipline, Element, FlowEndpoints, Outage, PacketKind, Scenario, Traffic, Transport,
+    Buffering, Congestion, Discipline, Element, ElementChange, FlowEndpoints, Outage, PacketKind, Scenario, Traffic,
+    TransportConfig,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -14,7 +15,7 @@ use crate::truth::networks::{burst, finished, flow, once, ports, run, star};
 
 const SIZE: u64 = 5_000_000;
 
-fn outage(at: Time, link: LinkId, change: Change) -> Outage {
+fn outage(at: Time, link: LinkId, change: ElementChange) -> Outage {
     Outage { at, what: Element::Link(link), change }
 }
 
@@ -29,7 +30,8 @@ fn eight_flows() -> (Arc<Network>, Scenario) {
     let mut scenario = Scenario::new("silent", network.clone(), Time::from_millis(200));
     scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
     let congestion = Congestion::fixed_window(50);
-    scenario.transport = Transport { congestion, min_timeout: Time::from_millis(1), ..Transport::default() };
+    scenario.transport =
+        TransportConfig { congestion, min_timeout: Time::from_millis(1), ..TransportConfig::default() };
     scenario.traffic = vec![once("f", &pairs, SIZE)];
     (network, scenario)
 }
@@ -42,17 +44,17 @@ fn complete(outcome: &Outcome) -> Vec<bool> {
 /// Catches paths that avoid a link that failed silently, packets that pass over it, losses that are not counted, and
 /// flows that do not resume after its repair.
 #[test]
-fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on() {
+fn flows_over_a_silent_failure_stall_until_its_repair_and_others_continue() {
     let (network, mut scenario) = eight_flows();
     let link = network.find_link("leaf1->spine1").unwrap();
     let fails = |change| outage(Time::from_millis(1), link, change);
-    scenario.outages = vec![fails(Change::Fails)];
+    scenario.outages = vec![fails(ElementChange::Fails)];
     scenario.duration = Time::from_millis(20);
     let told = run(&scenario, 1);
     assert_eq!(complete(&told), [true; 8], "everybody changes over to the other spine");
     assert_eq!(told.links[link.index()].lost_silently, 0);
 
-    scenario.outages = vec![fails(Change::FailsSilently)];
+    scenario.outages = vec![fails(ElementChange::FailsSilently)];
     let silent = run(&scenario, 1);
     let stalled = complete(&silent).iter().filter(|done| !**done).count();
     assert!((1..8).contains(&stalled), "{stalled} of 8 flows go over the failed link");
@@ -68,7 +70,7 @@ fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on()
     // No counter of the port shows this.
     assert!(silent.queues.iter().all(|queue| queue.counts.drops == 0));
 
-    scenario.outages.push(outage(Time::from_millis(20), link, Change::Works));
+    scenario.outages.push(outage(Time::from_millis(20), link, ElementChange::Works));
     scenario.duration = Time::from_millis(200);
     let repaired = run(&scenario, 1);
     assert_eq!(finished(&repaired, 0), 8, "a time-out sends again, and the rest follows");
@@ -84,7 +86,7 @@ fn a_silent_failure_while_nothing_is_sent_changes_no_path() {
     let link = network.find_link("spine2->leaf2").unwrap();
     scenario.traffic[0].start = Time::from_millis(10);
     let untouched = run(&scenario, 1);
-    scenario.outages = [(1, Change::FailsSilently), (5, Change::Works)]
+    scenario.outages = [(1, ElementChange::FailsSilently), (5, ElementChange::Works)]
         .map(|(at, change)| outage(Time::from_millis(at), link, change))
         .to_vec();
     let repaired = run(&scenario, 1);
@@ -96,7 +98,7 @@ fn a_silent_failure_while_nothing_is_sent_changes_no_path() {
 /// Ten frames of 1 us leave one after the other on a cable of 100 us that fails at 104.5 us, when four have arrived and
 /// six are on it; ten more leave while it is down, and ten when it works again. Both kinds of ports.
 #[test]
-fn what_is_on_a_link_and_what_comes_to_it_is_lost_and_counted() {
+fn packets_on_and_sent_to_a_failed_link_are_lost_and_counted() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
         let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10)], 100_000);
         let mut scenario = Scenario::new("cut", star.network.clone(), Time::from_millis(1));
@@ -104,7 +106,7 @@ fn what_is_on_a_link_and_what_comes_to_it_is_lost_and_counted() {
         scenario.traffic = [0, 200_000, 400_000]
             .map(|at| burst(&format!("at {at}"), star.hosts[0], star.hosts[1], 1_250, 10, at))
             .to_vec();
-        scenario.outages = [(104_500, Change::FailsSilently), (300_000, Change::Works)]
+        scenario.outages = [(104_500, ElementChange::FailsSilently), (300_000, ElementChange::Works)]
             .map(|(at, change)| outage(Time::from_nanos(at), star.up[0], change))
             .to_vec();
         let outcome = run(&scenario, 1);
@@ -134,10 +136,10 @@ fn a_silent_failure_can_become_known() {
     }
     let at = Time::from_millis;
     scenario.outages = vec![
-        Outage { at: at(2), what, change: Change::FailsSilently },
-        Outage { at: at(4), what, change: Change::Fails },
+        Outage { at: at(2), what, change: ElementChange::FailsSilently },
+        Outage { at: at(4), what, change: ElementChange::Fails },
         // It stays known.
-        Outage { at: at(5), what, change: Change::FailsSilently },
+        Outage { at: at(5), what, change: ElementChange::FailsSilently },
     ];
     let outcome = run(&scenario, 1);
     let drops: u64 = outcome.flows.iter().map(|flow| flow.drops).sum();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Buffering, Discipline, FlowEndpoints, FlowSizes, Routing, Scenario, Traffic};
+use wayleave_scenarios::{Buffering, Discipline, FlowArrivals, FlowEndpoints, FlowSizes, Routing, Scenario, Traffic};
 use wayleave_schemes::path::flowlet;
 use wayleave_schemes::path::presto;
 use wayleave_sim::Outcome;
@@ -43,7 +43,7 @@ fn flows_between_pods_use_every_core_link() {
     let (network, hosts) = fat_tree();
     let all = FlowEndpoints::AllToAll(hosts.clone(), hosts);
     let sizes = FlowSizes::Fixed(Bytes::new(10_000));
-    let outcome = run(&scenario(Routing::ecmp(), vec![Traffic::flows("all", all, Arrivals::Once, sizes)]), 1);
+    let outcome = run(&scenario(Routing::ecmp(), vec![Traffic::flows("all", all, FlowArrivals::Once, sizes)]), 1);
     let cores = into_cores(&network, &outcome);
     assert_eq!((cores.len(), finished(&outcome, 0)), (16, 240));
     assert!(cores.iter().all(|&bytes| bytes > 0), "{cores:?}");
@@ -57,7 +57,7 @@ fn a_permutation_spreads_over_the_cores() {
     let mut used = 0;
     for seed in 0..10 {
         let sizes = FlowSizes::Fixed(Bytes::new(1_000_000));
-        let traffic = Traffic::flows("p", FlowEndpoints::Permutation(hosts.clone()), Arrivals::Once, sizes);
+        let traffic = Traffic::flows("p", FlowEndpoints::Permutation(hosts.clone()), FlowArrivals::Once, sizes);
         let outcome = run(&scenario(Routing::ecmp(), vec![traffic]), seed);
         assert_eq!(finished(&outcome, 0), 16, "seed {seed}");
         // Data is 1 MB per flow; acknowledgements are 5 % of that.
@@ -96,7 +96,7 @@ fn flows_of_one_pair_take_different_paths() {
 /// Catches paths that are drawn unevenly: with a path for each packet, the four links out of a pod that lead to cores
 /// carry the same within a few per cent. 8,000 segments draw from four: a standard deviation of 2 %.
 #[test]
-fn a_path_for_each_packet_balances_the_cores() {
+fn packet_spraying_balances_the_cores() {
     let (network, hosts) = fat_tree();
     let mut scenario = scenario(Routing::spraying(), vec![listed("f", &[(0, hosts[0], hosts[15], 8_000 * 1_460)])]);
     scenario.transport = fixed_window(20);
@@ -121,8 +121,10 @@ fn flowcells_use_all_paths_and_arrive_in_order() {
     let (network, hosts) = fat_tree();
     let size = Bytes::new(64 * 1024);
     let flows = [(0, hosts[0], hosts[15], 6_000_000), (0, hosts[1], hosts[14], 6_000_000)];
-    let outcome =
-        run(&scenario(Routing::Flowcells(presto::Spreading { size, silence: None }), vec![listed("f", &flows)]), 1);
+    let outcome = run(
+        &scenario(Routing::Flowcells(presto::Spreading { size, path_timeout: None }), vec![listed("f", &flows)]),
+        1,
+    );
     let data: Vec<u64> = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 500_000).collect();
     assert_eq!((data.len(), finished(&outcome, 0)), (4, 2));
     let mean = data.iter().sum::<u64>() as f64 / 4.0;

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_scenarios::{Buffering, Congestion, Discipline, Reliable, Scenario, Transport, Workload};
+use wayleave_scenarios::{Buffering, Congestion, Discipline, Reliable, Scenario, TransportConfig, Workload};
 use wayleave_schemes::transport::pfabric;
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
@@ -26,7 +26,7 @@ fn scenario(star: &Star, milliseconds: u64) -> Scenario {
     let buffer = Buffering::EachQueue(Bytes::new(2 * PRODUCT * FRAME));
     scenario.switches = ports(Discipline::SmallestRemainingFirst, buffer);
     scenario.hosts = ports(Discipline::SmallestRemainingFirst, Buffering::Unlimited);
-    scenario.transport = Transport { congestion: Congestion::pfabric(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::pfabric(), ..TransportConfig::default() };
     scenario
 }
 
@@ -121,7 +121,7 @@ fn completion_times_are_near_those_of_shortest_remaining_first() {
 /// turn. A flow's turn lasts 17 to 50 round trips, of which it may lose a time-out and a slow start: a quarter at
 /// most.
 #[test]
-fn an_incast_is_served_one_flow_after_the_other() {
+fn an_incast_is_served_one_flow_after_another() {
     let star = port(20);
     let flows: Vec<Arrival> = (0..20).map(|at| (at, at as usize, (at + 10) * 20 * SEGMENT)).collect();
     let (mean, outcome) = mean_time(&star, &scenario(&star, 1_000), &flows);
@@ -136,14 +136,14 @@ fn an_incast_is_served_one_flow_after_the_other() {
 
 /// Catches classes that ports do not see: a flow of the first class with much left goes before one of the second with little.
 #[test]
-fn a_class_goes_before_what_is_smaller_in_a_later_one() {
+fn a_class_is_served_before_smaller_flows_of_a_later_class() {
     let star = port(2);
     let mut scenario = scenario(&star, 1_000);
     let class = |class| Congestion::Pfabric(pfabric::Params { class, ..pfabric::Params::default() });
     let mut of = |name: &str, from: usize, segments: u64, congestion: Congestion| {
         let mut traffic = once(name, &[(star.hosts[from], star.hosts[2])], segments * SEGMENT);
         if let Workload::Flows(Reliable { transport, .. }) = &mut traffic.workload {
-            *transport = Some(Transport { congestion, ..Transport::default() });
+            *transport = Some(TransportConfig { congestion, ..TransportConfig::default() });
         }
         scenario.traffic.push(traffic);
     };

@@ -1,7 +1,7 @@
 //! SCC's underlay in the simulator: shares of divisions against their weights, and their behaviour without feedback
 //! or tracker.
 
-use wayleave_contracts::{Division, Objective, Policy, PolicyLevel, Service};
+use wayleave_contracts::{Division, FlowObjective, Policy, PolicyLevel, ServiceSpec};
 use wayleave_scenarios::{BrokerAt, HostSchemeConfig, Scenario, Sharing, SharingChange, SharingEvent, Traffic};
 use wayleave_schemes::host::scc::{Params, RateLaw};
 use wayleave_sim::Outcome;
@@ -13,8 +13,8 @@ use super::networks::{Star, assert_near, endless, run, service_of_port, star};
 const LINE: Rate = Rate::from_gbit(1);
 
 /// Divisions a0, a1 and so on with these shares in Mbit/s.
-pub(super) fn divisions(network: &Network, shares: &[(u64, Option<Objective>)]) -> Policy {
-    let service = |(index, &(share, objective)): (usize, &(u64, Option<Objective>))| Service {
+pub(super) fn divisions(network: &Network, shares: &[(u64, Option<FlowObjective>)]) -> Policy {
+    let service = |(index, &(share, objective)): (usize, &(u64, Option<FlowObjective>))| ServiceSpec {
         division: Some(Division { share: Rate::from_mbit(share), objective }),
         ..service_of_port(index)
     };
@@ -66,7 +66,7 @@ fn ratio(shares: [u64; 2], tunnels: usize, milliseconds: u64, params: Params) ->
 /// Catches: a law that does not share by weight, marks that are another share of few packets than of many, and tunnels that march
 /// in step.
 #[test]
-fn divisions_share_by_weight_whatever_their_tunnels() {
+fn divisions_share_by_weight_for_any_number_of_tunnels() {
     for (tunnels, milliseconds, tolerance) in [(1, 1_000, 0.05), (4, 1_000, 0.05), (16, 4_000, 0.05)] {
         for (shares, expected) in [([250, 750], 3.0), ([91, 909], 10.0)] {
             let (ratio, sum, drops) = ratio(shares, tunnels, milliseconds, Params::default());
@@ -78,9 +78,9 @@ fn divisions_share_by_weight_whatever_their_tunnels() {
 
 /// Catches: windows and steps that are made for feedback once in a round trip.
 #[test]
-fn divisions_share_by_weight_whatever_the_period() {
+fn divisions_share_by_weight_for_any_period() {
     for period in [150, 600] {
-        let params = Params { period: Time::from_micros(period), ..Params::default() };
+        let params = Params { feedback_period: Time::from_micros(period), ..Params::default() };
         for tunnels in [1, 4] {
             let (ratio, ..) = ratio([91, 909], tunnels, 2_000, params.clone());
             assert_near(ratio, 10.0, 0.1, &format!("{period} us, {tunnels} tunnels"));
@@ -105,7 +105,7 @@ fn sixty_four_tunnels_of_each_division_share_by_weight() {
 /// Equations 1 and 2: what part B of the claims found in a fluid model, packet by packet.
 #[test]
 fn the_printed_law_does_not_share_by_weight() {
-    let params = Params { law: RateLaw::AsPrinted, ..Params::default() };
+    let params = Params { rate_law: RateLaw::AsPrinted, ..Params::default() };
     let wrong = [([10, 30], 3.0), ([250, 750], 3.0), ([91, 909], 10.0)].map(|(shares, wanted)| {
         let (ratio, _, _) = ratio(shares, 1, 2_000, params.clone());
         (ratio / wanted - 1.0_f64).abs()
@@ -164,7 +164,7 @@ fn the_second_tracker_takes_over() {
 
 /// Catches: a rate that crashes when many begin at once, and does not come back. Two divisions of equal shares, one with ten flows in one tunnel.
 #[test]
-fn ten_flows_in_a_tunnel_have_no_more_than_one_in_another() {
+fn ten_flows_in_a_tunnel_get_no_more_than_one_in_another() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), LINE], 70_000);
     let mut scenario = Scenario::new("flows", star.network.clone(), Time::from_millis(600));
     scenario.switches.buffering = wayleave_scenarios::Buffering::EachQueue(Bytes::new(250 * 1_538));

@@ -1,12 +1,12 @@
 //! Promises of SCC to divisions, tested with random numbers of tunnels, flows and hosts: only arrivals are inspected,
 //! not the internals of the scheme.
 
-use wayleave_contracts::Objective;
+use wayleave_contracts::FlowObjective;
 use wayleave_scenarios::{
-    BrokerAt, Buffering, Change, Congestion, Element, HostSchemeConfig, MessageFaults, Outage, Scenario, Schedule,
-    Sharing, SharingChange, SharingEvent, Traffic, Transport, Workload,
+    BrokerAt, Buffering, Congestion, Element, ElementChange, HostSchemeConfig, MessageFaults, Outage, Scenario,
+    Schedule, Sharing, SharingChange, SharingEvent, Traffic, TransportConfig, Workload,
 };
-use wayleave_schemes::host::scc::{Params, Scheduling};
+use wayleave_schemes::host::scc::{Params, TunnelScheduling};
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -36,7 +36,7 @@ fn senders(count: usize) -> Star {
     star(&rates, 70_000)
 }
 
-fn scenario(star: &Star, divisions: &[(u64, Option<Objective>)], length: Time) -> Scenario {
+fn scenario(star: &Star, divisions: &[(u64, Option<FlowObjective>)], length: Time) -> Scenario {
     let mut scenario = Scenario::new("divisions", star.network.clone(), length);
     scenario.switches.buffering = Buffering::EachQueue(Bytes::new(250 * FRAME));
     scenario.transport.congestion = Congestion::dctcp();
@@ -66,8 +66,8 @@ fn parts(outcome: &Outcome, divisions: usize) -> Vec<f64> {
     all.iter().map(|bytes| bytes / sum).collect()
 }
 
-const OBJECTIVES: [Option<Objective>; 4] =
-    [None, Some(Objective::Latency), Some(Objective::Deadline), Some(Objective::Completion)];
+const OBJECTIVES: [Option<FlowObjective>; 4] =
+    [None, Some(FlowObjective::Latency), Some(FlowObjective::Deadline), Some(FlowObjective::Completion)];
 
 /// Two to four divisions of random shares: each with one to eight tunnels, and one to sixteen flows in each of them.
 fn drawn(seed: u64) -> (Scenario, Vec<u64>) {
@@ -79,7 +79,7 @@ fn drawn(seed: u64) -> (Scenario, Vec<u64>) {
     let mut scenario = scenario(&star, &divisions, Time::from_millis(600));
     scenario.warmup = Time::from_millis(200);
     if let Some(Sharing { scheme: HostSchemeConfig::Scc(params), .. }) = &mut scenario.sharing {
-        params.scheduling = [Scheduling::Tunnel, Scheduling::Transports][random.below(2) as usize];
+        params.scheduling = [TunnelScheduling::Tunnel, TunnelScheduling::Transports][random.below(2) as usize];
     }
     for division in 0..count {
         let first = random.below(8) as usize;
@@ -90,7 +90,7 @@ fn drawn(seed: u64) -> (Scenario, Vec<u64>) {
                 traffic.name = format!("{} {}", traffic.name, scenario.traffic.len());
                 traffic.start = Time::from_micros(random.below(20_000));
                 if let Workload::Flows(flows) = &mut traffic.workload {
-                    let transport = Transport { congestion: congestion.clone(), ..Transport::default() };
+                    let transport = TransportConfig { congestion: congestion.clone(), ..TransportConfig::default() };
                     flows.transport = Some(transport);
                 }
                 scenario.traffic.push(traffic);
@@ -112,7 +112,7 @@ fn distance(outcome: &Outcome, shares: &[u64], measured: Time) -> (f64, f64) {
 
 /// Catches: shares by flows or by tunnels instead of by weights, divisions whose objective or transport changes what they get, and a bottleneck that is not used.
 #[test]
-fn shares_follow_weights_whatever_the_number_of_tunnels_flows_and_hosts() {
+fn shares_follow_weights_for_any_number_of_tunnels_flows_and_hosts() {
     let (mut least, mut all) = (1.0_f64, Vec::new());
     for seed in cases(6) {
         let (scenario, shares) = drawn(seed);
@@ -138,11 +138,11 @@ fn shares_follow_weights_whatever_the_number_of_tunnels_flows_and_hosts() {
 
 /// Returns the part of the second of two divisions of equal share. It has `flows` flows over `tunnels` tunnels, and
 /// the first has one; or four if tunnels keep queues so short that one flow of DCTCP does not always fill its tunnel.
-fn against(flows: usize, tunnels: usize, objective: Option<Objective>) -> f64 {
+fn against(flows: usize, tunnels: usize, objective: Option<FlowObjective>) -> f64 {
     let star = senders(8);
     let mut scenario = scenario(&star, &[(500, objective), (500, objective)], Time::from_millis(600));
     scenario.warmup = Time::from_millis(300);
-    let few = if objective == Some(Objective::Latency) { 4 } else { 1 };
+    let few = if objective == Some(FlowObjective::Latency) { 4 } else { 1 };
     for (division, number) in (0..few).map(|number| (0, number)).chain((0..flows).map(|number| (1, number))) {
         let mut traffic = flow(&star, division, if division == 0 { 0 } else { number % tunnels });
         traffic.name = format!("{} {number}", traffic.name);
@@ -179,7 +179,7 @@ fn window(scenario: &Scenario, end: Time, periods: u64) -> [f64; 2] {
 /// from 200 to 300 ms. Nine tenths of a share are back ten periods after demand resumes, and free capacity is used
 /// after 100.
 #[test]
-fn a_share_that_is_not_wanted_is_free_and_comes_back() {
+fn an_unused_share_is_free_and_returns_with_demand() {
     let star = senders(4);
     let mut scenario = scenario(&star, &[(500, None), (500, None)], Time::from_millis(400));
     for from in 0..2 {
@@ -199,7 +199,7 @@ fn a_share_that_is_not_wanted_is_free_and_comes_back() {
 
 /// Two divisions of equal share, with one tunnel and with four.
 fn lopsided(star: &Star) -> Scenario {
-    let divisions = [(500, Some(Objective::Completion)), (500, Some(Objective::Completion))];
+    let divisions = [(500, Some(FlowObjective::Completion)), (500, Some(FlowObjective::Completion))];
     let mut scenario = scenario(star, &divisions, Time::from_millis(600));
     scenario.warmup = Time::from_millis(300);
     scenario.traffic.push(flow(star, 0, 0));
@@ -243,11 +243,11 @@ fn shares_survive_lost_trackers_and_messages() {
 /// Catches: rates that stay at their values from the time without answers. For 50 ms nothing returns from the
 /// receiver, neither acknowledgements nor feedback.
 #[test]
-fn shares_come_back_when_feedback_does() {
+fn shares_recover_with_feedback() {
     let star = senders(5);
     let mut scenario = lopsided(&star);
     let back = Element::Link(star.up[5]);
-    scenario.outages = [(150, Change::FailsSilently), (200, Change::Works)]
+    scenario.outages = [(150, ElementChange::FailsSilently), (200, ElementChange::Works)]
         .map(|(at, change)| Outage { at: Time::from_millis(at), what: back, change })
         .to_vec();
     let (off, used) = distance(&run(&scenario, 1), &[500, 500], Time::from_millis(300));
@@ -257,7 +257,7 @@ fn shares_come_back_when_feedback_does() {
 
 /// Catches: packets that a tunnel reorders, which a transport would take for losses, and bytes that it loses without a word.
 #[test]
-fn tunnels_reorder_no_flow_and_lose_nothing_but_what_they_report() {
+fn tunnels_reorder_no_flow_and_report_every_loss() {
     for seed in cases(6) {
         let (mut scenario, _) = drawn(seed);
         (scenario.duration, scenario.warmup) = (Time::from_millis(200), Time::ZERO);

@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_scenarios::{
-    Buffering, Change, Discipline, Element, FlowEndpoints, Outage, PacketKind, Routing, Scenario, Traffic,
+    Buffering, Discipline, Element, ElementChange, FlowEndpoints, Outage, PacketKind, Routing, Scenario, Traffic,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::{HopDistances, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
@@ -57,7 +57,7 @@ fn link(network: &Network, name: &str) -> LinkId {
 
 /// Catches a simulator that sends over the first link only: one flow, packet by packet over both planes, has nearly 20 Gbit/s.
 #[test]
-fn a_flow_that_is_sprayed_has_both_links() {
+fn a_sprayed_flow_has_both_links() {
     let (network, [h1, h2]) = two_planes();
     let outcome = run(&scenario(network.clone(), Routing::spraying(), vec![endless("f", h1, h2)]), 1);
     for name in ["h1->a", "h1->b", "a->h2", "b->h2"] {
@@ -86,7 +86,7 @@ fn a_failed_link_of_a_host_is_left() {
     let outage = |at, change| cable.map(|link| Outage { at: Time::from_millis(at), what: Element::Link(link), change });
     let mut scenario =
         scenario(network.clone(), Routing::ecmp(), (0..8).map(|n| endless(&format!("f{n}"), h1, h2)).collect());
-    scenario.outages = outage(5, Change::Fails).to_vec();
+    scenario.outages = outage(5, ElementChange::Fails).to_vec();
     let outcome = run(&scenario, 1);
     let (first, second) = (sent(&outcome, cable[0]), sent(&outcome, link(&network, "h1->b")));
     // 5 of 10 ms at 10 Gbit/s are 6.25 MB.
@@ -105,7 +105,7 @@ fn packets_of_sources_leave_a_failed_link() {
         scenario.outages = vec![Outage {
             at: Time::from_millis(5),
             what: Element::Link(link(&network, failed)),
-            change: Change::Fails,
+            change: ElementChange::Fails,
         }];
         let outcome = run(&scenario, 1);
         let (sent, delivered) = (outcome.flows[0].sent, outcome.flows[0].delivered);

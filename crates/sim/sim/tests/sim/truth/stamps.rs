@@ -1,7 +1,7 @@
 //! Telemetry does not depend on the simulation of a port: a port that computes departures at once and one that holds
 //! its packets until it sends them report equal values.
 
-use wayleave_scenarios::{Buffering, Change, Element, Outage};
+use wayleave_scenarios::{Buffering, Element, ElementChange, Outage};
 use wayleave_schemes::host::ufab::Settings;
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Time};
@@ -16,7 +16,7 @@ const HELD: Buffering = Buffering::Shared { total: Bytes::new(1 << 40), alpha: 1
 /// warm-up or a failure; and packets that are written after they were lost. Windows follow telemetry to the byte, so
 /// any error in one probe changes the traffic.
 #[test]
-fn ports_tell_the_same_however_they_are_simulated() {
+fn ports_report_equal_telemetry_in_both_simulations() {
     let mut moved = 0;
     for seed in 1..=6 {
         let outcomes = [Buffering::Unlimited, HELD].map(|buffering| {
@@ -24,12 +24,12 @@ fn ports_tell_the_same_however_they_are_simulated() {
             scenario.switches.buffering = buffering;
             scenario.warmup = Time::from_millis(2);
             scenario.record.series = Some(Time::from_micros(50));
-            let change = if seed % 2 == 0 { Change::Fails } else { Change::FailsSilently };
+            let change = if seed % 2 == 0 { ElementChange::Fails } else { ElementChange::FailsSilently };
             let outage = |at, change| {
                 let what = Element::Link(diamond.to_spine[seed as usize / 2 % 2]);
                 Outage { at: Time::from_micros(at), what, change }
             };
-            scenario.outages = vec![outage(4_000, change), outage(7_000, Change::Works)];
+            scenario.outages = vec![outage(4_000, change), outage(7_000, ElementChange::Works)];
             run(&scenario, seed)
         });
         let [plain, held] = &outcomes;

@@ -1,6 +1,6 @@
 //! Swift at one port: the sharing among flows, and its queue.
 
-use wayleave_scenarios::{Buffering, Congestion, Scenario, Transport};
+use wayleave_scenarios::{Buffering, Congestion, Scenario, TransportConfig};
 use wayleave_sim::Outcome;
 use wayleave_units::{Rate, Time};
 
@@ -13,7 +13,7 @@ fn shares(flows: usize, milliseconds: u64) -> (Outcome, Vec<f64>, [f64; 2]) {
     let mut scenario = Scenario::new("swift", star.network.clone(), Time::from_millis(50 + milliseconds));
     scenario.warmup = Time::from_millis(50);
     scenario.switches.buffering = Buffering::Unlimited;
-    scenario.transport = Transport { congestion: Congestion::swift(), ..Transport::default() };
+    scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
     scenario.traffic =
         (0..flows).map(|index| endless(&format!("f{index}"), star.hosts[index], star.hosts[flows])).collect();
     let outcome = run(&scenario, 1);

@@ -1,7 +1,7 @@
 //! Flows that follow others, and flows in turn, against times computed by hand.
 
 use wayleave_scenarios::{
-    Arrivals, DependentFlows, FlowEndpoints, FlowSizes, Onward, Reliable, Scenario, ScenarioError, Traffic,
+    DependentFlows, FlowArrivals, FlowEndpoints, FlowSizes, Onward, Reliable, Scenario, ScenarioError, Traffic,
     TrafficError, Workload,
 };
 use wayleave_topology::NodeId;
@@ -13,7 +13,7 @@ use super::networks::{SEGMENT, Star, finished, fixed_window, run, star};
 const HOP: u64 = 1_230_400;
 
 fn follows(name: &str, before: &str, from: Vec<NodeId>, to: Vec<NodeId>, onward: Onward) -> Traffic {
-    let arrivals = Arrivals::After(DependentFlows { traffic: before.to_owned(), to: onward });
+    let arrivals = FlowArrivals::After(DependentFlows { traffic: before.to_owned(), to: onward });
     Traffic::new(name, FlowEndpoints::Random(from, to), Workload::Flows(Reliable::new(arrivals, None)))
 }
 
@@ -23,14 +23,14 @@ fn writes(star: &Star, milliseconds: u64) -> Scenario {
     scenario.transport = fixed_window(100);
     let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     let sizes = FlowSizes::Fixed(Bytes::new(SEGMENT));
-    scenario.traffic = vec![Traffic::flows("write", ends, Arrivals::Every(Time::from_micros(100)), sizes)];
+    scenario.traffic = vec![Traffic::flows("write", ends, FlowArrivals::Every(Time::from_micros(100)), sizes)];
     scenario
 }
 
 /// Catches: tasks that are lost, that count each flow for itself, or from another beginning. A segment takes two hops; three copies leave the second host
 /// one after the other; the answer of each goes back.
 #[test]
-fn what_follows_a_flow_begins_when_it_is_complete_and_is_over_with_the_last_of_its_flows() {
+fn follow_up_flows_begin_and_end_with_the_completion_of_their_predecessors() {
     let star = star(&[Rate::from_gbit(10); 5], 0);
     let mut scenario = writes(&star, 10);
     let (block, chunks) = (vec![star.hosts[1]], star.hosts[2..].to_vec());
@@ -81,7 +81,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
     let mut scenario = Scenario::new("periodic", star.network.clone(), Time::from_millis(32));
     let ends = FlowEndpoints::Random(star.hosts[..2].to_vec(), star.hosts[2..].to_vec());
     let sizes = FlowSizes::Fixed(Bytes::new(1_000));
-    scenario.traffic = vec![Traffic::flows("write", ends, Arrivals::Periodic(Time::from_micros(320)), sizes)];
+    scenario.traffic = vec![Traffic::flows("write", ends, FlowArrivals::Periodic(Time::from_micros(320)), sizes)];
     let outcome = run(&scenario, 1);
     assert_eq!(outcome.traffic[0].begun, 200, "two senders, a hundred periods");
     let received = |host: usize| {
@@ -92,7 +92,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
         // 50 of 200 with a standard deviation of 6.
         assert!((25..=75).contains(&received(host)), "host {host} receives {}", received(host));
     }
-    let period = Arrivals::Periodic(Time::from_millis(1));
+    let period = FlowArrivals::Periodic(Time::from_millis(1));
     let pairs = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[2]), (star.hosts[0], star.hosts[3])]);
     scenario.traffic = vec![Traffic::flows("pairs", pairs, period, FlowSizes::Fixed(Bytes::new(1_000)))];
     assert_eq!(run(&scenario, 1).traffic[0].begun, 64, "every pair for itself");
@@ -100,7 +100,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
 
 /// Catches: tasks that continue after the end of their traffic.
 #[test]
-fn nothing_follows_after_the_stop() {
+fn no_flow_follows_after_the_stop_time() {
     let star = star(&[Rate::from_gbit(10); 3], 0);
     let mut scenario = writes(&star, 10);
     let mut copy = follows("copy", "write", vec![star.hosts[1]], vec![star.hosts[2]], Onward::Drawn(1));
@@ -111,10 +111,10 @@ fn nothing_follows_after_the_stop() {
 
 /// Catches: chains that cannot be followed, which would end silently.
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn chains_that_cannot_be_followed_are_refused() {
     let star = star(&[Rate::from_gbit(10); 4], 0);
     let (block, chunks) = (vec![star.hosts[1]], star.hosts[2..].to_vec());
-    let refused = |copy: Traffic, write: Option<Arrivals>| {
+    let refused = |copy: Traffic, write: Option<FlowArrivals>| {
         let mut scenario = writes(&star, 10);
         if let (Some(arrivals), Workload::Flows(reliable)) = (write, &mut scenario.traffic[0].workload) {
             (reliable.arrivals, reliable.sizes) = (arrivals, None);
@@ -131,16 +131,16 @@ fn what_cannot_be_followed_is_refused() {
     );
     assert!(matches!(refused(copy("copy", &block, Onward::Drawn(1)), None), TrafficError::FollowsNothing { .. }));
     assert!(matches!(
-        refused(copy("write", &block, Onward::Drawn(1)), Some(Arrivals::Once)),
+        refused(copy("write", &block, Onward::Drawn(1)), Some(FlowArrivals::Once)),
         TrafficError::FollowsNoEnd { .. }
     ));
     assert!(matches!(
         refused(copy("write", &chunks, Onward::Drawn(1)), None),
-        TrafficError::FollowsStranger { key: "from", .. }
+        TrafficError::FollowsUnrelated { key: "from", .. }
     ));
     assert!(matches!(
         refused(copy("write", &block, Onward::Sender), None),
-        TrafficError::FollowsStranger { key: "to", .. }
+        TrafficError::FollowsUnrelated { key: "to", .. }
     ));
     assert!(matches!(
         refused(copy("write", &block, Onward::Drawn(3)), None),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, FlowEndpoints, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario,
-    Server, Traffic, Workload,
+    Buffering, Deadline, Discipline, FlowArrivals, FlowEndpoints, FlowSizes, OnOff, PacketKind, Rpc, RpcServer,
+    Scenario, StartPhase, Traffic, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -17,12 +17,12 @@ use crate::truth::networks::{
 /// Little's law: in a closed loop without pauses, requests per second times the mean time of one is the number
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
 #[test]
-fn a_closed_loop_keeps_its_requests_outstanding() {
+fn a_closed_loop_has_a_constant_number_of_outstanding_requests() {
     for outstanding in [1, 3, 8] {
         let star = star(&[Rate::from_gbit(10); 4], 1_000);
         let mut scenario = Scenario::new("rpc", star.network.clone(), Time::from_millis(40));
         let answer = FlowSizes::Uniform(Bytes::new(1_000), Bytes::new(60_000));
-        let rpc = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(answer) });
+        let rpc = FlowArrivals::Rpc(Rpc { outstanding, ..Rpc::new(answer) });
         let pairs = vec![(star.hosts[0], star.hosts[1]), (star.hosts[2], star.hosts[1])];
         scenario.transport = fixed_window(30);
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
@@ -42,7 +42,7 @@ fn a_closed_loop_pauses_between_its_requests() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let mut scenario = Scenario::new("think", star.network.clone(), Time::from_millis(200));
     let answer = FlowSizes::Fixed(Bytes::new(100));
-    let rpc = Arrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 100, think_time: Time::from_millis(1), ..Rpc::new(answer) });
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     scenario.traffic = vec![Traffic::flows("rpc", FlowEndpoints::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
     let outcome = run(&scenario, 1);
@@ -59,7 +59,7 @@ fn incast_begins_in_rounds() {
         let mut scenario = Scenario::new("rounds", star.network.clone(), Time::from_millis(20));
         scenario.transport = fixed_window(10);
         let ends = FlowEndpoints::AllToAll(star.hosts[..4].to_vec(), vec![star.hosts[4]]);
-        let every = Arrivals::Every(Time::from_millis(2));
+        let every = FlowArrivals::Every(Time::from_millis(2));
         let mut traffic = Traffic::flows("incast", ends, every, FlowSizes::Fixed(Bytes::new(14_600)));
         traffic.start = Time::from_millis(1);
         traffic.stop = Some(Time::from_nanos(stop));
@@ -75,7 +75,7 @@ fn incast_begins_in_rounds() {
 
 /// Catches a load that counts other links than those of the senders, frames for payload, or the wrong mean.
 #[test]
-fn a_load_is_that_share_of_the_senders_links() {
+fn a_load_is_a_fraction_of_the_links_of_senders() {
     let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
     let network = Arc::new(build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
@@ -86,7 +86,7 @@ fn a_load_is_that_share_of_the_senders_links() {
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
         scenario.transport = fixed_window(20);
         let ends = FlowEndpoints::Random(hosts[..8].to_vec(), hosts[8..].to_vec());
-        scenario.traffic = vec![Traffic::flows("load", ends, Arrivals::Load(load), sizes.clone())];
+        scenario.traffic = vec![Traffic::flows("load", ends, FlowArrivals::Load(load), sizes.clone())];
         let outcome = run(&scenario, 1);
         let payload = outcome.flows[0].payload.get() as f64;
         // Eight senders, 10 ms.
@@ -98,12 +98,12 @@ fn a_load_is_that_share_of_the_senders_links() {
 
 /// Catches flows a second that are not.
 #[test]
-fn flows_begin_as_often_as_was_asked_for() {
+fn flows_begin_at_the_configured_frequency() {
     let star = star(&[Rate::from_gbit(100); 3], 0);
     let mut scenario = Scenario::new("rate", star.network.clone(), Time::from_millis(200));
     let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1]), (star.hosts[1], star.hosts[2])]);
     let sizes = FlowSizes::Fixed(Bytes::new(1_000));
-    scenario.traffic = vec![Traffic::flows("f", ends, Arrivals::PerSecond(100_000.0), sizes)];
+    scenario.traffic = vec![Traffic::flows("f", ends, FlowArrivals::PerSecond(100_000.0), sizes)];
     let outcome = run(&scenario, 1);
     // 20,000 in 200 ms: a standard deviation of 0.7 %.
     assert_near(outcome.traffic[0].begun as f64, 20_000.0, 0.03, "flows");
@@ -119,7 +119,7 @@ fn every_kind_of_source_sends_at_its_rate() {
         (PacketKind::ConstantRate { rate }, 0.001),
         (PacketKind::Poisson { rate }, 0.03),
         (PacketKind::OnOff(OnOff { rate: Rate::from_gbit(4), on, off }), 0.08),
-        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: Phase::Random }, 0.01),
+        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: StartPhase::Random }, 0.01),
     ];
     for (kind, tolerance) in kinds {
         let star = star(&[Rate::from_gbit(10); 2], 0);
@@ -162,7 +162,8 @@ fn the_warm_up_is_not_counted() {
 /// the same instant, so that one does not wait, one waits for a frame and one for two.
 #[test]
 fn colliding_bursts_meet_at_the_last_port() {
-    for (phase, waits) in [(Phase::Colliding, [0, 8_000_000, 16_000_000]), (Phase::Together, [0, 5_000_000, 8_000_000])]
+    for (phase, waits) in
+        [(StartPhase::Colliding, [0, 8_000_000, 16_000_000]), (StartPhase::Together, [0, 5_000_000, 8_000_000])]
     {
         let mut cables = Cables::new();
         let (switch, to) = (cables.switch("s"), cables.host("to"));
@@ -185,7 +186,7 @@ fn colliding_bursts_meet_at_the_last_port() {
 
 /// Catches flows that vanish because they have not finished when the run ends: percentiles without them are too small.
 #[test]
-fn flows_that_do_not_finish_are_reported() {
+fn unfinished_flows_are_reported() {
     let star = star(&[Rate::from_mbit(10), Rate::from_gbit(1)], 0);
     let mut scenario = Scenario::new("unfinished", star.network.clone(), Time::from_millis(5));
     scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 10_000_000)])];
@@ -194,11 +195,11 @@ fn flows_that_do_not_finish_are_reported() {
 
 /// Catches: gaps that are not uniform, pairs that share one process.
 #[test]
-fn every_pair_has_uniform_gaps_of_its_own() {
+fn every_pair_has_its_own_uniform_gaps() {
     let star = star(&[Rate::from_gbit(10); 5], 1_000);
     let mut scenario = Scenario::new("uniform", star.network.clone(), Time::from_millis(400));
     let mean = Time::from_micros(400);
-    let arrivals = Arrivals::Uniform { mean, connections: None };
+    let arrivals = FlowArrivals::Uniform { mean, connections: None };
     let ends = FlowEndpoints::AllToAll(star.hosts[1..].to_vec(), vec![star.hosts[0]]);
     scenario.traffic = vec![Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(1_000)))];
     let begun = run(&scenario, 1).traffic[0].begun;
@@ -209,13 +210,13 @@ fn every_pair_has_uniform_gaps_of_its_own() {
 
 /// Catches: connections that are lost, flows that overtake one another, times that begin when a connection is free.
 #[test]
-fn flows_wait_for_one_of_the_connections_of_their_pair() {
+fn flows_wait_for_a_free_connection_of_their_pair() {
     let star = star(&[Rate::from_gbit(10); 2], 1_000);
     let times = |connections: u32| {
         let mut scenario = Scenario::new("connections", star.network.clone(), Time::from_millis(100));
         scenario.transport = fixed_window(1_000);
         // 730,000 B are 500 segments, 615 us on the line: twice as much as arrives in a gap.
-        let arrivals = Arrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
+        let arrivals = FlowArrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
         let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let mut traffic = Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
         traffic.stop = Some(Time::from_millis(40));
@@ -238,13 +239,13 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
 /// deadline. A flow of 500 segments takes one hop of its first segment and all of them in turn: 1,538 B are 1.2304 us at
 /// 10 Gbit/s, so 501 of them 616.4 us, without propagation.
 #[test]
-fn every_flow_has_a_deadline_of_its_own() {
+fn every_flow_has_its_own_deadline() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let us = Time::from_micros;
     let outcome = |deadline: Option<Deadline>| {
         let mut scenario = Scenario::new("deadlines", star.network.clone(), Time::from_millis(400));
         scenario.transport = fixed_window(1_000);
-        let arrivals = Arrivals::Every(Time::from_millis(1));
+        let arrivals = FlowArrivals::Every(Time::from_millis(1));
         let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let mut traffic = Traffic::flows("f", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
         if let Workload::Flows(reliable) = &mut traffic.workload {
@@ -283,7 +284,7 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
     let mut scenario = Scenario::new("requests", star.network.clone(), Time::from_millis(milliseconds));
     scenario.transport = fixed_window(20);
     let ends = FlowEndpoints::AllToAll(vec![star.hosts[0]], star.hosts[1..].to_vec());
-    scenario.traffic = vec![Traffic::flows("q", ends, Arrivals::Rpc(rpc), FlowSizes::Fixed(Bytes::new(100)))];
+    scenario.traffic = vec![Traffic::flows("q", ends, FlowArrivals::Rpc(rpc), FlowSizes::Fixed(Bytes::new(100)))];
     run(&scenario, 1)
 }
 
@@ -291,10 +292,14 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
 /// twice. The first request is at its server after 284.8 ns; its answer, behind the acknowledgement, at the switch at
 /// 1,582.4 ns, and all eight have passed the client's link after eight times 1,230.4 ns.
 #[test]
-fn a_request_that_fans_out_is_complete_with_its_last_answer() {
+fn a_fan_out_request_is_complete_with_its_last_answer() {
     let pause = Time::from_millis(1_000);
-    let rpc =
-        Rpc { server: Server::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc = Rpc {
+        server: RpcServer::Drawn,
+        fan_out: 8,
+        think_time: pause,
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT)))
+    };
     let outcome = requests(rpc, 1);
     let traffic = &outcome.traffic[0];
     assert_eq!((traffic.begun, finished(&outcome, 0)), (1, 1));
@@ -310,9 +315,14 @@ fn a_request_that_fans_out_is_complete_with_its_last_answer() {
 /// Catches: steps that overlap or that are left out. Each takes 284.8 ns, 67.2 ns behind the acknowledgement, and
 /// 2,460.8 ns; all but the first one also wait for the acknowledgement of the answer before, which is on the link.
 #[test]
-fn the_steps_of_a_request_follow_one_another() {
+fn the_steps_of_a_request_are_consecutive() {
     let pause = Time::from_millis(1_000);
-    let rpc = Rpc { server: Server::Drawn, chain: 3, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc = Rpc {
+        server: RpcServer::Drawn,
+        chain: 3,
+        think_time: pause,
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT)))
+    };
     let outcome = requests(rpc, 1);
     let all = outcome.traffic[0].completions.all();
     assert_eq!((outcome.traffic[0].begun, all.finished()), (1, 1));
@@ -325,7 +335,7 @@ fn the_steps_of_a_request_follow_one_another() {
 /// Catches servers that are drawn once, and draws that are not uniform.
 #[test]
 fn a_server_is_drawn_for_every_request() {
-    let rpc = Rpc { server: Server::Drawn, ..Rpc::new(FlowSizes::Fixed(Bytes::new(100))) };
+    let rpc = Rpc { server: RpcServer::Drawn, ..Rpc::new(FlowSizes::Fixed(Bytes::new(100))) };
     let outcome = requests(rpc, 10);
     let all = finished(&outcome, 0);
     assert!(all > 8_000, "{all} requests");
@@ -342,8 +352,8 @@ fn a_server_is_drawn_for_every_request() {
 
 /// Catches requests that are counted as unfinished once for each part.
 #[test]
-fn a_request_that_is_not_over_is_unfinished_once() {
-    let rpc = Rpc { server: Server::Drawn, fan_out: 8, ..Rpc::new(FlowSizes::Fixed(Bytes::new(10_000_000))) };
+fn an_unfinished_request_is_counted_once() {
+    let rpc = Rpc { server: RpcServer::Drawn, fan_out: 8, ..Rpc::new(FlowSizes::Fixed(Bytes::new(10_000_000))) };
     let outcome = requests(rpc, 1);
     assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.unfinished()), (1, 1));
 }

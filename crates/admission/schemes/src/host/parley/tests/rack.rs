@@ -1,6 +1,6 @@
 //! Racks whose machines send as much as they want and may, a round at a time. Messages arrive at once or never.
 
-use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
+use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, ServiceSpec};
 use wayleave_packet_format::broker::RateList;
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
 use wayleave_topology::Network;
@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::*;
 use crate::services::{Policies, Services};
-use crate::usage_report::{Limited, Usage, UsageReport};
+use crate::usage_report::{Limited, ServiceUsageReport, UsageReport};
 
 pub(super) const SECOND: Time = Time::from_millis(1_000);
 
@@ -30,7 +30,7 @@ pub(super) fn network(racks: u64, hosts: u64, uplinks: u64) -> Network {
 }
 
 /// A service with a minimum and a maximum in Mbit/s, in both directions.
-pub(super) fn service(name: &str, min: u64, max: Option<u64>) -> Service {
+pub(super) fn service(name: &str, min: u64, max: Option<u64>) -> ServiceSpec {
     let bandwidth = Bandwidth { min: Some(mbit(min)), max: max.map(mbit), weight: None };
     let port = std::num::NonZeroU16::new(1000 + u16::from(name.as_bytes()[0]));
     let filter = wayleave_contracts::Match {
@@ -39,10 +39,10 @@ pub(super) fn service(name: &str, min: u64, max: Option<u64>) -> Service {
         ..Default::default()
     };
     let bandwidth = PerDirection { transmit: bandwidth, receive: bandwidth };
-    Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
+    ServiceSpec { name: name.to_owned(), filter: Some(filter), bandwidth, ..ServiceSpec::default() }
 }
 
-pub(super) fn policy(network: &Network, level: PolicyLevel, peak: Option<Rate>, services: Vec<Service>) -> Policy {
+pub(super) fn policy(network: &Network, level: PolicyLevel, peak: Option<Rate>, services: Vec<ServiceSpec>) -> Policy {
     Policy::new(network, level.name(), level, Vec::new(), peak, services).unwrap()
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Machine {
     pub(super) limits: Vec<[Option<Rate>; 2]>,
     /// Usage across the uplinks in the last round.
     pub(super) used: Vec<[Rate; 2]>,
-    counted: Vec<Usage>,
+    counted: Vec<ServiceUsageReport>,
 }
 
 const FABRIC: BrokerId = BrokerId(u32::MAX);
@@ -96,7 +96,7 @@ impl Racks {
                     is_metered: true,
                     limits: vec![[None; 2]; services.len()],
                     used: vec![[Rate::ZERO; 2]; services.len()],
-                    counted: services.classes().map(Usage::none).collect(),
+                    counted: services.classes().map(ServiceUsageReport::none).collect(),
                 });
             }
         }
@@ -138,7 +138,7 @@ impl Racks {
         for machine in 0..self.machines.len() {
             let report = self.machines[machine].run(self.now);
             let host = machine;
-            self.tell(machine, BrokerInput::Message { from: self.member(host), message: Message::Report(report) });
+            self.handle(machine, BrokerInput::Message { from: self.member(host), message: Message::Report(report) });
         }
     }
 
@@ -148,7 +148,7 @@ impl Racks {
         place.map_or(Member::Broker(FABRIC), Member::Host)
     }
 
-    pub(super) fn tell(&mut self, machine: usize, input: BrokerInput<Message, core::convert::Infallible>) {
+    pub(super) fn handle(&mut self, machine: usize, input: BrokerInput<Message, core::convert::Infallible>) {
         let mut actions = Vec::new();
         if let Some(broker) = &mut self.machines[machine].broker {
             broker.on(self.now, input, &mut |action| actions.push(action));
@@ -162,7 +162,7 @@ impl Racks {
     fn carry(&mut self, from: usize, to: Member, message: Message) {
         let sender = Member::Broker(BrokerId(from as u32));
         match (to, message) {
-            (Member::Host(_), Message::Rates(list)) => self.machines[from].hear(&list),
+            (Member::Host(_), Message::Rates(list)) => self.machines[from].receive(&list),
             (Member::Broker(FABRIC), Message::Rates(list)) => {
                 self.written.push(list.clone());
                 if (self.is_lost)(self.now, from as u32, u32::MAX) {
@@ -175,14 +175,14 @@ impl Racks {
                 }
                 for answer in answers {
                     let BrokerAction::Send { to: Member::Broker(to), message } = answer else { panic!() };
-                    self.tell(to.index(), BrokerInput::Message { from: Member::Broker(FABRIC), message });
+                    self.handle(to.index(), BrokerInput::Message { from: Member::Broker(FABRIC), message });
                 }
             }
             (Member::Broker(to), Message::Rates(list)) => {
                 self.written.push(list.clone());
                 if !(self.is_lost)(self.now, from as u32, to.0) {
                     let message = Message::Rates(RateList::decode(&list.encode()).unwrap());
-                    self.tell(to.index(), BrokerInput::Message { from: sender, message });
+                    self.handle(to.index(), BrokerInput::Message { from: sender, message });
                 }
             }
             other => panic!("{other:?}"),
@@ -226,7 +226,7 @@ impl Machine {
         limits.map(|(class, &limit)| Limited { class: ClassId(class as u32), limit }).collect()
     }
 
-    fn hear(&mut self, list: &RateList) {
+    fn receive(&mut self, list: &RateList) {
         for class in 0..self.limits.len() {
             let (transmit, receive) = list.of(class as u16).unwrap();
             self.limits[class] = [transmit, receive];

@@ -16,9 +16,9 @@
 //! |---|---|
 //! | which sessions are satisfied first when more is wanted than given | the cheapest (Algorithm 1, line 9), those with the largest V (Algorithm 3): the longest queues |
 //! | if less is wanted, each sends at x* | the same rule: then the first N are all. A session's part of a slot is x* times the slot; further packets wait for the rate that is left over |
-//! | the rate left over, and unsatisfied sessions | all is used, as tunnels are work conserving (III-B). Deadlines: `spare`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
+//! | the rate left over, and unsatisfied sessions | all is used, as tunnels are work conserving (III-B). Deadlines: `spareRate`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
 //! | a session that begins within a slot | it gets its part of the rest of the slot, if it still fits (deadlines) |
-//! | a deadline that has passed, or that is nearer than a slot | `late`; no deadline is nearer than a slot, as nothing is decided for less |
+//! | a deadline that has passed, or that is nearer than a slot | `missedDeadline`; no deadline is nearer than a slot, as nothing is decided for less |
 //! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
 //! | maximum queue of latency-sensitive flows before transports see marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
 //! | a flow without a deadline, beside flows with one | a packet in each slot, as for one whose deadline has passed; it is served after all that can be in time, shortest first |
@@ -26,7 +26,7 @@
 //! | an unknown size | the amount sent so far replaces the remaining size: for sizes with heavy tails the expected rest grows like that; so the order is that of least attained service |
 //! | N_f, the latency-sensitive flows of a tunnel | those with something left |
 //! | marks by "queue length and properties of flows" | the queue is the tunnel's; where the tunnel schedules it is the flow's own, since a flow that is served first would otherwise shrink its window for packets behind it. The same holds for drops |
-//! | tau, the decision slot | `slot` |
+//! | tau, the decision slot | `decisionSlot` |
 
 mod completion;
 mod deadline;
@@ -37,13 +37,13 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
-use wayleave_contracts::Objective;
+use wayleave_contracts::FlowObjective;
 use wayleave_scheme_api::{
-    CongestionSignal, Entry, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue,
+    CongestionSignal, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue,
 };
 use wayleave_units::{Rate, Time};
 
-use super::{Params, Scheduling};
+use super::{Params, TunnelScheduling};
 use session::{Session, Sessions};
 use turns::SessionOrder;
 
@@ -54,10 +54,10 @@ const WEIGHT_UNIT: u64 = 1_000;
 ///
 /// ```
 /// use wayleave_scheme_api::{CongestionSignal, FlowStart, LocalFlow, Tunnel, TunnelPacket};
-/// use wayleave_schemes::host::scc::{Objective, Params, PrivateControl};
+/// use wayleave_schemes::host::scc::{TuneObjective, Params, PrivateControl};
 /// use wayleave_units::{Rate, Time};
 ///
-/// let mut tunnel = PrivateControl::new(Some(Objective::Deadline), Rate::from_mbit(300), Rate::from_gbit(1), &Params::default());
+/// let mut tunnel = PrivateControl::new(Some(TuneObjective::Deadline), Rate::from_mbit(300), Rate::from_gbit(1), &Params::default());
 /// let start = FlowStart {
 ///     segment: 1_460,
 ///     initial_window: 14_600,
@@ -75,7 +75,7 @@ const WEIGHT_UNIT: u64 = 1_000;
 /// ```
 #[derive(Debug)]
 pub struct PrivateControl {
-    objective: Option<Objective>,
+    objective: Option<FlowObjective>,
     params: Params,
     /// W_d.
     share: Rate,
@@ -92,14 +92,14 @@ pub struct PrivateControl {
 impl PrivateControl {
     /// Creates a tunnel of a division with this weight W_d, at a host with this line. Without an objective its
     /// packets leave in order, and all of the division's tunnels with data have equal weights.
-    pub fn new(objective: Option<Objective>, share: Rate, line: Rate, params: &Params) -> Self {
+    pub fn new(objective: Option<FlowObjective>, share: Rate, line: Rate, params: &Params) -> Self {
         Self {
             objective,
             params: params.clone(),
             share,
             line: line.bits_per_second(),
             weight: None,
-            sessions: Sessions::new(line.bits_per_second(), params.slot),
+            sessions: Sessions::new(line.bits_per_second(), params.decision_slot),
             turns: SessionOrder::default(),
             slot_ends: Time::ZERO,
         }
@@ -107,7 +107,7 @@ impl PrivateControl {
 
     /// Returns `true` if packets leave by Algorithms 1 to 3, and not in order.
     fn schedules(&self) -> bool {
-        self.objective.is_some() && self.params.scheduling == Scheduling::Tunnel
+        self.objective.is_some() && self.params.scheduling == TunnelScheduling::Tunnel
     }
 
     /// Returns BW_res in bit/s: W_t. Before W_t is received, the tunnel counts as the division's only one.
@@ -127,24 +127,24 @@ impl PrivateControl {
     fn refresh(&mut self, flow: LocalFlow) {
         let schedules = self.schedules();
         let Some(left) = self.sessions.refresh(flow) else { return };
-        if schedules && self.objective == Some(Objective::Completion) {
+        if schedules && self.objective == Some(FlowObjective::Completion) {
             self.turns.reorder(flow, completion::order(left));
         }
     }
 
     /// Returns W', and sets each session's part of a slot that begins now.
     fn decide(&mut self, now: Time) -> u64 {
-        let (schedules, given, slot) = (self.schedules(), self.given(), self.params.slot);
+        let (schedules, given, slot) = (self.schedules(), self.given(), self.params.decision_slot);
         match self.objective {
             None => 1,
-            Some(Objective::Completion) => self.sessions.inverses(),
-            Some(Objective::Deadline) => {
+            Some(FlowObjective::Completion) => self.sessions.inverses(),
+            Some(FlowObjective::Deadline) => {
                 if schedules {
                     self.turns.begin_slot(deadline::claims(&self.sessions, now, self.line, &self.params), given, slot);
                 }
                 deadline::weight(&self.sessions, now, self.line, &self.params)
             }
-            Some(Objective::Latency) => {
+            Some(FlowObjective::Latency) => {
                 if schedules {
                     self.turns.begin_slot(latency::claims(&self.sessions, &self.params), given, slot);
                 }
@@ -165,11 +165,11 @@ impl Tunnel for PrivateControl {
         self.turns.leave(flow);
     }
 
-    fn on_arrival(&mut self, _now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
+    fn on_arrival(&mut self, _now: Time, packet: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
         let hears_losses =
             self.sessions.get(packet.flow).is_some_and(|session| session.signal() == CongestionSignal::Losses);
         let is_full = self.private_queue(packet.flow, queue).packets >= self.params.tunnel_packets;
-        if hears_losses && is_full { Entry::Dropped } else { Entry::Queued }
+        if hears_losses && is_full { TunnelEntry::Dropped } else { TunnelEntry::Queued }
     }
 
     fn on_queued(&mut self, now: Time, packet: TunnelPacket) {
@@ -182,9 +182,9 @@ impl Tunnel for PrivateControl {
         }
         let Some(session) = self.sessions.get(flow) else { return };
         let claim = match self.objective {
-            Some(Objective::Deadline) => deadline::claim(session, now, self.line, &self.params),
-            Some(Objective::Completion) => completion::claim(session),
-            Some(Objective::Latency) | None => latency::late_claim(),
+            Some(FlowObjective::Deadline) => deadline::claim(session, now, self.line, &self.params),
+            Some(FlowObjective::Completion) => completion::claim(session),
+            Some(FlowObjective::Latency) | None => latency::late_claim(),
         };
         let rest = self.slot_ends.saturating_sub(now);
         self.turns.join(flow, claim, self.given(), rest);
@@ -196,7 +196,7 @@ impl Tunnel for PrivateControl {
             return NextQueue::InOrder;
         }
         let spare = match self.objective {
-            Some(Objective::Latency) => None,
+            Some(FlowObjective::Latency) => None,
             _ => self.turns.first_of_spare(),
         };
         self.turns.first_granted().or(spare).map_or(NextQueue::InOrder, NextQueue::Of)
@@ -212,7 +212,7 @@ impl Tunnel for PrivateControl {
     fn on_ack(&mut self, _now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
         let hears_marks = self.sessions.get(flow).is_some_and(|session| session.signal() == CongestionSignal::Marks);
         let threshold = match self.objective {
-            Some(Objective::Latency) => self.params.target_packets,
+            Some(FlowObjective::Latency) => self.params.target_packets,
             _ => self.params.tunnel_mark_packets,
         };
         let is_long = self.private_queue(flow, queue).packets > threshold;
@@ -223,7 +223,7 @@ impl Tunnel for PrivateControl {
         if self.sessions.active() == 0 {
             return Some(Slot { weight: 0, next: None });
         }
-        let next = now + self.params.slot;
+        let next = now + self.params.decision_slot;
         self.slot_ends = next;
         // A tunnel with data always has a weight.
         Some(Slot { weight: self.decide(now).max(1), next: Some(next) })

@@ -3,12 +3,12 @@
 //! A packet is 1538 bytes on the wire: 1460 of payload and 78 of overhead.
 
 use proptest::prelude::*;
-use wayleave_scheme_api::{CongestionSignal, Entry, FlowStart, LocalFlow, Tunnel, TunnelAck, TunnelPacket};
+use wayleave_scheme_api::{CongestionSignal, FlowStart, LocalFlow, Tunnel, TunnelAck, TunnelEntry, TunnelPacket};
 use wayleave_stack::{Instant, NextPacket, TunnelState};
 use wayleave_units::{Rate, Time};
 
 use super::PrivateControl;
-use crate::host::scc::{MissedDeadline, Objective, Params, Scheduling, SparePolicy};
+use crate::host::scc::{FlowObjective, MissedDeadline, Params, SparePolicy, TunnelScheduling};
 
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
@@ -27,7 +27,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(objective: Objective, params: &Params) -> Self {
+    fn new(objective: FlowObjective, params: &Params) -> Self {
         let role = PrivateControl::new(Some(objective), Rate::from_mbit(1_000), Rate::from_gbit(10), params);
         Self { tunnel: TunnelState::new(Box::new(role)), held: Vec::new(), sent: Vec::new(), now: 0 }
     }
@@ -50,7 +50,7 @@ impl Bench {
     }
 
     /// A transport sends a packet.
-    fn send(&mut self, flow: u32) -> Entry {
+    fn send(&mut self, flow: u32) -> TunnelEntry {
         let held = &mut self.held[flow as usize];
         let packet = |held: Option<u32>| TunnelPacket {
             flow: LocalFlow(flow),
@@ -63,13 +63,13 @@ impl Bench {
         *held = held.map(|held| held.saturating_sub(1));
         let packet = packet(*held);
         match entry {
-            Entry::Queued => {
+            TunnelEntry::Queued => {
                 let number = &mut self.sent[flow as usize];
                 _ = self.tunnel.put(self.now, packet, (flow, *number));
                 *number += 1;
             }
-            Entry::Dropped => self.tunnel.drop(packet),
-            Entry::HeldBack => panic!("never"),
+            TunnelEntry::Dropped => self.tunnel.drop(packet),
+            TunnelEntry::HeldBack => panic!("never"),
         }
         entry
     }
@@ -78,7 +78,7 @@ impl Bench {
     fn flow(&mut self, packets: u32, sent: u32, deadline_ms: Option<u64>) -> u32 {
         let flow = self.open(Some(packets), deadline_ms, CongestionSignal::Marks);
         for _ in 0..sent {
-            assert_eq!(self.send(flow), Entry::Queued);
+            assert_eq!(self.send(flow), TunnelEntry::Queued);
         }
         flow
     }
@@ -113,12 +113,12 @@ impl Bench {
 }
 
 fn transports() -> Params {
-    Params { scheduling: Scheduling::Transports, ..Params::default() }
+    Params { scheduling: TunnelScheduling::Transports, ..Params::default() }
 }
 
 #[test]
 fn a_deadline_asks_for_what_is_left_over_the_time_that_is_left() {
-    let mut bench = Bench::new(Objective::Deadline, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     bench.flow(100, 10, Some(10));
     // 100 packets in 10 ms, of which 90 are still at the transport.
     assert_eq!(bench.slot(), 100 * WIRE * 8 * 100);
@@ -132,7 +132,7 @@ fn a_deadline_asks_for_what_is_left_over_the_time_that_is_left() {
 
 #[test]
 fn nothing_is_asked_for_less_than_a_slot() {
-    let mut bench = Bench::new(Objective::Deadline, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     bench.flow(10, 10, Some(2));
     bench.now = 2 * MS - 1_000;
     assert_eq!(bench.slot(), 10 * WIRE * 8 * 1_000, "a nanosecond is left, a millisecond counts");
@@ -140,11 +140,13 @@ fn nothing_is_asked_for_less_than_a_slot() {
 
 #[test]
 fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
-    for (late, rate) in [(MissedDeadline::Last, PACKET_A_SLOT), (MissedDeadline::Urgent, WIRE * 8 * 10 * 1_000)] {
-        let mut bench = Bench::new(Objective::Deadline, &Params { late, ..Params::default() });
+    for (missed_deadline, rate) in
+        [(MissedDeadline::Last, PACKET_A_SLOT), (MissedDeadline::Urgent, WIRE * 8 * 10 * 1_000)]
+    {
+        let mut bench = Bench::new(FlowObjective::Deadline, &Params { missed_deadline, ..Params::default() });
         bench.flow(10, 10, Some(2));
         bench.now = 2 * MS;
-        assert_eq!(bench.slot(), rate, "{late:?}");
+        assert_eq!(bench.slot(), rate, "{missed_deadline:?}");
     }
 }
 
@@ -153,7 +155,7 @@ fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
 fn a_deadline_that_needs_more_than_the_line_counts_as_passed() {
     // A bench's line carries 812 packets in 1 ms.
     for (packets, passed) in [(812, false), (813, true)] {
-        let mut bench = Bench::new(Objective::Deadline, &Params::default());
+        let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
         bench.flow(packets, 1, Some(1));
         let rate = if passed { PACKET_A_SLOT } else { u64::from(packets) * WIRE * 8 * 1_000 };
         assert_eq!(bench.slot(), rate, "{packets} packets");
@@ -165,7 +167,7 @@ fn a_deadline_that_needs_more_than_the_line_counts_as_passed() {
 #[test]
 fn a_long_flow_without_a_deadline_asks_for_less_than_a_short_one_with_one() {
     let with = |packets, deadline| {
-        let mut bench = Bench::new(Objective::Deadline, &Params::default());
+        let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
         bench.flow(packets, 1, deadline);
         bench.slot()
     };
@@ -178,7 +180,7 @@ fn a_long_flow_without_a_deadline_asks_for_less_than_a_short_one_with_one() {
 #[test]
 fn transports_of_latency_tunnels_hear_marks_above_the_target() {
     let mut marked = Vec::new();
-    for objective in [Objective::Latency, Objective::Deadline] {
+    for objective in [FlowObjective::Latency, FlowObjective::Deadline] {
         let mut bench = Bench::new(objective, &Params::default());
         let flow = bench.flow(100, 2, None);
         let mut marks = Vec::new();
@@ -194,7 +196,7 @@ fn transports_of_latency_tunnels_hear_marks_above_the_target() {
 
 #[test]
 fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
-    let mut bench = Bench::new(Objective::Deadline, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     // A part of a slot of 1 ms: 10 of 100 packets in 10 ms, and 2 of 20.
     let dear = bench.flow(100, 20, Some(10));
     let cheap = bench.flow(20, 20, Some(10));
@@ -211,7 +213,7 @@ fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
 #[test]
 fn what_is_left_over_may_go_to_the_earliest_deadline() {
     let mut bench =
-        Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+        Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     let cheap = bench.flow(20, 4, Some(20));
     let dear = bench.flow(100, 20, Some(10));
     bench.give(200_000);
@@ -225,7 +227,7 @@ fn what_is_left_over_may_go_to_the_earliest_deadline() {
 #[test]
 fn if_not_all_fit_the_cheapest_are_satisfied() {
     let mut bench =
-        Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+        Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     // 123, 74 and 25 Mbit/s: 99 fit into 150.
     let dear = bench.flow(100, 30, Some(10));
     let middle = bench.flow(120, 30, Some(20));
@@ -242,7 +244,7 @@ fn if_not_all_fit_the_cheapest_are_satisfied() {
 #[test]
 fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
     let mut bench =
-        Bench::new(Objective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+        Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     let other = bench.flow(1_000, 100, Some(10));
     // Its rate stays the same while it sends: 4 packets in 10 ms, 3.6 in 9.
     let small = bench.flow(4, 4, Some(11));
@@ -259,7 +261,8 @@ fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
 #[test]
 fn a_flow_that_comes_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
     for (weight, is_first) in [(500_000, true), (130_000, false)] {
-        let mut bench = Bench::new(Objective::Deadline, &Params { spare: SparePolicy::Cheapest, ..Params::default() });
+        let mut bench =
+            Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::Cheapest, ..Params::default() });
         let first = bench.flow(100, 30, Some(10));
         bench.give(weight);
         bench.slot();
@@ -275,7 +278,7 @@ fn a_flow_that_comes_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
 
 #[test]
 fn flows_without_a_deadline_and_late_ones_come_after_those_in_time_shortest_first() {
-    let mut bench = Bench::new(Objective::Deadline, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     let none = bench.flow(2, 2, None);
     let late = bench.flow(1, 1, Some(1));
     bench.now = 2 * MS;
@@ -288,7 +291,7 @@ fn flows_without_a_deadline_and_late_ones_come_after_those_in_time_shortest_firs
 
 #[test]
 fn completion_weighs_by_the_inverse_of_what_is_left() {
-    let mut bench = Bench::new(Objective::Completion, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Completion, &Params::default());
     // A bench's line carries 812 packets in a slot.
     let least = (1 << 50) / LINE_IN_A_SLOT;
     let inverse = |packets: u64| (1 << 50) / (packets * WIRE);
@@ -306,7 +309,7 @@ fn completion_weighs_by_the_inverse_of_what_is_left() {
 
 #[test]
 fn what_is_left_decides_not_what_a_flow_had() {
-    let mut bench = Bench::new(Objective::Completion, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Completion, &Params::default());
     let first = bench.flow(10, 10, None);
     assert_eq!(bench.order(6), [first; 6]);
     let second = bench.flow(5, 5, None);
@@ -315,7 +318,7 @@ fn what_is_left_decides_not_what_a_flow_had() {
 
 #[test]
 fn a_flow_of_unknown_size_stands_by_what_it_has_sent() {
-    let mut bench = Bench::new(Objective::Completion, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Completion, &Params::default());
     let old = bench.open(None, None, CongestionSignal::Marks);
     for _ in 0..40 {
         bench.send(old);
@@ -332,7 +335,7 @@ fn a_flow_of_unknown_size_stands_by_what_it_has_sent() {
 
 #[test]
 fn latency_asks_for_the_queue_beyond_its_target_and_for_ten_packets_a_round_trip() {
-    let mut bench = Bench::new(Objective::Latency, &Params { epsilon_percent: 50, ..Params::default() });
+    let mut bench = Bench::new(FlowObjective::Latency, &Params { epsilon_percent: 50, ..Params::default() });
     bench.flow(2, 2, None);
     // 15,380 bytes in 300 us are more than a packet in 1 ms.
     assert_eq!(bench.slot(), 15_380 * 8 * 10_000 / 3);
@@ -343,7 +346,7 @@ fn latency_asks_for_the_queue_beyond_its_target_and_for_ten_packets_a_round_trip
 
 #[test]
 fn the_longest_latency_sensitive_queues_are_served_first() {
-    let mut bench = Bench::new(Objective::Latency, &Params { epsilon_percent: 50, ..Params::default() });
+    let mut bench = Bench::new(FlowObjective::Latency, &Params { epsilon_percent: 50, ..Params::default() });
     let short = bench.flow(3, 3, None);
     let long = bench.flow(5, 5, None);
     let longest = bench.flow(60, 60, None);
@@ -357,7 +360,7 @@ fn the_longest_latency_sensitive_queues_are_served_first() {
 
 #[test]
 fn latency_sensitive_packets_up_to_the_target_leave_in_order() {
-    let mut bench = Bench::new(Objective::Latency, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Latency, &Params::default());
     for packets in [1, 2, 2, 1] {
         bench.flow(packets, packets, None);
     }
@@ -367,14 +370,14 @@ fn latency_sensitive_packets_up_to_the_target_leave_in_order() {
 
 #[test]
 fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
-    for objective in [Objective::Deadline, Objective::Completion, Objective::Latency] {
+    for objective in [FlowObjective::Deadline, FlowObjective::Completion, FlowObjective::Latency] {
         let mut weights = Vec::new();
         for params in [Params::default(), transports()] {
             let mut bench = Bench::new(objective, &params);
             bench.flow(30, 3, Some(10));
             bench.flow(1, 1, Some(2));
             weights.push(bench.slot());
-            if params.scheduling == Scheduling::Transports {
+            if params.scheduling == TunnelScheduling::Transports {
                 assert_eq!(bench.order(4), [0, 0, 0, 1], "{objective:?}");
             }
         }
@@ -386,7 +389,7 @@ fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
 fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
     let role = PrivateControl::new(None, Rate::from_mbit(100), Rate::from_gbit(1), &Params::default());
     let mut bench =
-        Bench { tunnel: TunnelState::new(Box::new(role)), ..Bench::new(Objective::Latency, &Params::default()) };
+        Bench { tunnel: TunnelState::new(Box::new(role)), ..Bench::new(FlowObjective::Latency, &Params::default()) };
     let flows: Vec<u32> = (0..3).rev().map(|left| bench.flow(left + 1, 1, Some(1))).collect();
     assert_eq!(bench.slot(), 1);
     assert_eq!(bench.order(3), flows);
@@ -396,7 +399,7 @@ fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
 fn transports_hear_marks_of_the_private_queue_and_none_of_the_network() {
     // The tunnel's queue where transports schedule, the flow's where the tunnel does.
     for (params, other) in [(transports(), 1_460), (Params::default(), 0)] {
-        let mut bench = Bench::new(Objective::Completion, &params);
+        let mut bench = Bench::new(FlowObjective::Completion, &params);
         let long = bench.flow(100, 20, None);
         let short = bench.open(Some(10), None, CongestionSignal::Marks);
         assert_eq!(bench.marked(long), 0, "twenty packets are no queue yet");
@@ -415,15 +418,15 @@ fn transports_hear_marks_of_the_private_queue_and_none_of_the_network() {
 #[test]
 fn the_queue_is_bounded_for_transports_that_want_losses() {
     for (signal, entry) in [
-        (CongestionSignal::Losses, Entry::Dropped),
-        (CongestionSignal::Marks, Entry::Queued),
-        (CongestionSignal::RoundTrips, Entry::Queued),
+        (CongestionSignal::Losses, TunnelEntry::Dropped),
+        (CongestionSignal::Marks, TunnelEntry::Queued),
+        (CongestionSignal::RoundTrips, TunnelEntry::Queued),
     ] {
-        let mut bench = Bench::new(Objective::Completion, &transports());
+        let mut bench = Bench::new(FlowObjective::Completion, &transports());
         bench.flow(60, 60, None);
         let flow = bench.open(Some(1_000), None, signal);
         for _ in 0..40 {
-            assert_eq!(bench.send(flow), Entry::Queued);
+            assert_eq!(bench.send(flow), TunnelEntry::Queued);
         }
         assert_eq!(bench.send(flow), entry, "{signal:?}");
     }
@@ -431,7 +434,7 @@ fn the_queue_is_bounded_for_transports_that_want_losses() {
 
 #[test]
 fn a_tunnel_with_nothing_left_has_no_slots() {
-    let mut bench = Bench::new(Objective::Deadline, &Params::default());
+    let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     let rests = |bench: &mut Bench| {
         let slot = bench.tunnel.slot(0).unwrap();
         (slot.weight == 0, slot.next)
@@ -450,7 +453,7 @@ fn a_tunnel_with_nothing_left_has_no_slots() {
 
 #[test]
 fn weights_do_not_overflow() {
-    let mut role = PrivateControl::new(Some(Objective::Deadline), Rate::MAX, Rate::MAX, &Params::default());
+    let mut role = PrivateControl::new(Some(FlowObjective::Deadline), Rate::MAX, Rate::MAX, &Params::default());
     let start = FlowStart {
         segment: SEGMENT,
         initial_window: 0,
@@ -466,9 +469,9 @@ fn weights_do_not_overflow() {
     assert!(role.on_slot(Time::from_millis(5)).unwrap().weight > 0);
 }
 
-fn modes() -> impl Strategy<Value = (Objective, Scheduling, SparePolicy)> {
-    let objectives = [Objective::Deadline, Objective::Completion, Objective::Latency];
-    let modes = [Scheduling::Tunnel, Scheduling::Transports];
+fn modes() -> impl Strategy<Value = (FlowObjective, TunnelScheduling, SparePolicy)> {
+    let objectives = [FlowObjective::Deadline, FlowObjective::Completion, FlowObjective::Latency];
+    let modes = [TunnelScheduling::Tunnel, TunnelScheduling::Transports];
     let spares = [SparePolicy::Cheapest, SparePolicy::EarliestDeadline];
     (
         prop::sample::select(objectives.to_vec()),
@@ -485,7 +488,7 @@ proptest! {
         (objective, scheduling, spare) in modes(),
         steps in prop::collection::vec((0_u8..8, 0_usize..6, 1_u32..40), 1..400),
     ) {
-        let params = Params { scheduling, spare, tunnel_packets: 10, ..Params::default() };
+        let params = Params { scheduling, spare_rate: spare, tunnel_packets: 10, ..Params::default() };
         let mut bench = Bench::new(objective, &params);
         let signals = [CongestionSignal::Marks, CongestionSignal::Losses, CongestionSignal::RoundTrips];
         let mut departed: Vec<u32> = Vec::new();

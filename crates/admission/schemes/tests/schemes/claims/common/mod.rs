@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_ledger::{Jitter, Ledger, QueueReport, Reservation, Residual, Shaping};
-use wayleave_recheck::{Checked, Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, check};
+use wayleave_ledger::{JitterModel, Ledger, QueueReport, Reservation, Residual, Shaping};
+use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, RecheckReport, check};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{FlowId, LinkId};
 use wayleave_units::Time;
@@ -67,8 +67,8 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
         jitter: match ledger.model().jitter {
-            Jitter::Ordered => JitterTerm::Ordered,
-            Jitter::Any => JitterTerm::Any,
+            JitterModel::Ordered => JitterTerm::Ordered,
+            JitterModel::Any => JitterTerm::Any,
         },
         shaping: ledger.model().shaping == Shaping::InputLinks,
         flows: ledger.flows().map(promise).collect(),
@@ -79,7 +79,7 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
 }
 
 /// Asserts that every promise holds, and that every queue's delay and backlog equals the calculator's, rounded up.
-pub(crate) fn assert_sound(placement: &Placement, context: &str) -> Checked {
+pub(crate) fn assert_sound(placement: &Placement, context: &str) -> RecheckReport {
     let report = check(&claim(placement));
     assert!(report.is_sound(), "{context}: {report}");
     assert_eq!(report.flows.len(), placement.ledger().flows().count(), "{context}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::Request;
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::Query;
+use wayleave_schemes::routing::RouteQuery;
 use wayleave_topology::{
     Hop, LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec, Route,
 };
@@ -203,8 +203,8 @@ pub(crate) fn random_route(dice: &mut Dice, ledger: &Ledger, from: NodeId, to: N
         }
         let may_pass = |link: &&LinkId| {
             let head = network.link(**link).to;
-            let is_way = head == to || network.node(head).kind == NodeKind::Switch;
-            is_way && !visited.contains(&head) && ledger.budgets(**link).len() > 0
+            let is_allowed = head == to || network.node(head).kind == NodeKind::Switch;
+            is_allowed && !visited.contains(&head) && ledger.budgets(**link).len() > 0
         };
         let open: Vec<LinkId> = network.links_from(at).iter().filter(may_pass).copied().collect();
         let link = *open.get(dice.index(open.len().max(1)))?;
@@ -220,7 +220,7 @@ pub(crate) fn fill(dice: &mut Dice, placement: &mut Placement, attempts: u64, lo
         let wanted = request(dice, &network, load);
         let Some(route) = random_route(dice, placement.ledger(), wanted.from, wanted.to) else { continue };
         let generous = Request { deadline: Time::from_millis(10_000), ..wanted };
-        if let Ok(found) = placement.check(&Query::of(&generous), &route) {
+        if let Ok(found) = placement.check(&RouteQuery::of(&generous), &route) {
             placement.reserve(&generous, found);
         }
     }

@@ -1,11 +1,11 @@
 //! The server's part: requests are executed, put on disk together, and then answered, unless the server ends in
 //! between.
 
-use wayleave_agent::machine::{Agent, AgentReply, AgentRequest, Request};
-use wayleave_contracts::Order;
+use wayleave_agent::machine::{Agent, AgentCall, AgentReply, AgentRequest};
+use wayleave_contracts::ContractRequest;
 use wayleave_controller::{
-    Change, Command, CommandError, Effect, ElementName, FollowError, Kind, Mode, NewAnswer, Precondition, Reply,
-    Timestamps,
+    Command, CommandError, Effect, ElementName, FollowError, Mode, NewAnswer, Precondition, RecordChange, RecordKind,
+    Reply, Timestamps,
 };
 use wayleave_protocol::agent::{ContractProblem, Measured};
 
@@ -62,7 +62,7 @@ impl World {
                 let Some(one) = self.nodes.get(&node) else { return Ok(None) };
                 // An agent without a session reports it in the next one.
                 let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
-                Command::See { node, epoch, without_carrier: one.dark.iter().cloned().collect() }
+                Command::See { node, epoch, without_carrier: one.down_links.iter().cloned().collect() }
             }
             What::Report { node } => {
                 let Some(one) = self.nodes.get(&node) else { return Ok(None) };
@@ -112,7 +112,7 @@ impl World {
     fn apply(
         &mut self,
         now: Timestamps,
-        orders: Vec<(Order, Precondition)>,
+        orders: Vec<(ContractRequest, Precondition)>,
         mode: Mode,
         effect: Effect,
     ) -> Result<Done, String> {
@@ -122,7 +122,7 @@ impl World {
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
-        let is_share = |(order, one): &(&(Order, Precondition), &wayleave_controller::ItemResult)| {
+        let is_share = |(order, one): &(&(ContractRequest, Precondition), &wayleave_controller::ItemResult)| {
             order.0.as_latency().is_none() && one.result.is_ok()
         };
         self.totals.shares += orders.iter().zip(&applied).filter(is_share).count() as u64;
@@ -134,9 +134,9 @@ impl World {
                 return Err("a trial has changed the ledger".to_owned());
             }
             let without_counters = |mut store: Store| {
-                store.retain(|(kind, _), _| *kind != Kind::Controller);
+                store.retain(|(kind, _), _| *kind != RecordKind::Controller);
                 // The numbers of tenants are in their records.
-                for (_, body) in store.iter_mut().filter(|((kind, _), _)| *kind == Kind::Tenant) {
+                for (_, body) in store.iter_mut().filter(|((kind, _), _)| *kind == RecordKind::Tenant) {
                     let mut record: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
                     record.as_object_mut().map(|record| record.remove("numbers"));
                     *body = record.to_string().into();
@@ -151,9 +151,9 @@ impl World {
     }
 
     /// An agent's request has come.
-    pub(super) fn agent_asks(&mut self, node: String, life: u64, request: Request) -> Result<(), String> {
+    pub(super) fn agent_asks(&mut self, node: String, life: u64, request: AgentCall) -> Result<(), String> {
         let now = self.clock();
-        let Request { number, ask } = request;
+        let AgentCall { number, ask } = request;
         let command = match ask {
             AgentRequest::Begin { after, installed } => Command::Begin { node: node.clone(), after, installed },
             AgentRequest::Confirm { epoch, done } => Command::Confirm { node: node.clone(), epoch, done },
@@ -198,7 +198,7 @@ impl World {
         for event in &output.events {
             self.note(|| format!("    {} {} {}", event.object, event.kind.name(), event.detail));
         }
-        for Change { kind, key, body } in output.changes.clone() {
+        for RecordChange { kind, key, body } in output.changes.clone() {
             match body {
                 Some(body) => drop(self.store.insert((kind, key), body)),
                 None => drop(self.store.remove(&(kind, key))),
@@ -208,7 +208,7 @@ impl World {
     }
 
     /// A controller that follows records has the state of one that is loaded from them.
-    fn follow(&mut self, changes: &[Change]) -> Result<(), String> {
+    fn follow(&mut self, changes: &[RecordChange]) -> Result<(), String> {
         let now = Timestamps { steady: self.now, wall: self.wall() };
         match self.follower.as_mut().map(|follower| follower.follow(now, changes)) {
             None if self.totals.commits.is_multiple_of(7) => {
@@ -251,7 +251,7 @@ impl World {
         if crashes {
             return self.crash("after it has committed");
         }
-        group.into_iter().for_each(|one| self.tell(one));
+        group.into_iter().for_each(|one| self.notify(one));
         Ok(())
     }
 
@@ -270,18 +270,18 @@ impl World {
         }
     }
 
-    fn tell(&mut self, one: Waiting) {
+    fn notify(&mut self, one: Waiting) {
         match one {
             Waiting::Client { mut wanted, .. } => {
                 // The answer is lost: it is asked again.
-                if !self.is_calm && wanted.key.is_some() && wanted.patience > 0 && self.dice.percent(30) {
-                    wanted.patience -= 1;
+                if !self.is_calm && wanted.key.is_some() && wanted.retries > 0 && self.dice.percent(30) {
+                    wanted.retries -= 1;
                     self.carry(Event::Asked(wanted));
                 }
             }
             Waiting::Agent { node, life, number, answer } => {
                 if answer.is_none() {
-                    self.tell_rules(&node);
+                    self.send_rules(&node);
                 }
                 let answer = answer.unwrap_or_else(|| AgentReply::Operations(self.controller.outbox(&node)));
                 self.carry(Event::ToAgent { node, life, number, answer });
@@ -290,15 +290,15 @@ impl World {
     }
 
     /// A host fetches the rules of shares when it asks for operations, and reports them if they are others, or now and then.
-    fn tell_rules(&mut self, name: &str) {
+    fn send_rules(&mut self, name: &str) {
         let Some(host) = self.setup.network.find_node(name) else { return };
-        let told = self.controller.grants().filter(|grant| grant.is_announced_to_hosts());
-        let of_host = told.filter(|grant| grant.order.contract.hosts().contains(&host));
+        let notices = self.controller.grants().filter(|grant| grant.is_announced_to_hosts());
+        let of_host = notices.filter(|grant| grant.order.contract.hosts().contains(&host));
         let rules: Vec<(u64, u64)> = of_host.map(|grant| (grant.serial, grant.rule_version())).collect();
         let (reports_anyway, is_outdated) = (self.dice.percent(5), !self.is_calm && self.dice.percent(10));
         let Some(node) = self.nodes.get_mut(name).filter(|_| !is_outdated) else { return };
         let is_new = node.rules != rules;
-        node.told.extend(rules.iter().copied());
+        node.notices.extend(rules.iter().copied());
         node.rules = rules;
         if is_new || reports_anyway {
             self.report_rules(name);
@@ -314,9 +314,9 @@ impl World {
         self.commits = false;
         for one in std::mem::take(&mut self.group) {
             if let Waiting::Client { mut wanted, .. } = one
-                && wanted.patience > 0
+                && wanted.retries > 0
             {
-                wanted.patience -= 1;
+                wanted.retries -= 1;
                 let late = self.dice.time(100, 20_000);
                 self.at(late, Event::Asked(wanted));
             }

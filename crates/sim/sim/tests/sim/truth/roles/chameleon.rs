@@ -3,15 +3,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{Change, Element, FlowEndpoints, Outage, PacketKind, Traffic};
+use wayleave_scenarios::{Element, ElementChange, FlowEndpoints, Outage, PacketKind, Traffic};
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, DynRole, Excess, HostAction, HostInput, Leadership,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, DynRole, ExcessAction, HostAction, HostInput, Leadership,
     Limiter, Member, Outgoing, PathIndex, PathUse, Peer,
 };
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Parts, diamond, of, run_with, scenario, script, seat};
+use super::{Parts, broker_spec, diamond, of, run_with, scenario, script};
 use crate::truth::networks::{FRAME, flow};
 
 const RATE: Rate = Rate::from_mbit(100);
@@ -50,7 +50,7 @@ impl Broker for Controller {
 /// Catches: packets that leave without a rule, timers of brokers that never fire, copies that are delivered twice, lost
 /// with their path, or counted as drops.
 #[test]
-fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_none() {
+fn packets_wait_for_their_rule_and_then_use_both_paths() {
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 20);
     let kind = PacketKind::ConstantRate { rate: RATE };
@@ -66,13 +66,13 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
             let controller = place.first_broker;
             script(move |now, input, act| match input {
                 HostInput::Opened { pair, .. } => {
-                    let nothing = Bucket { rate: Rate::ZERO, burst: Bytes::ZERO, excess: Excess::Drops };
+                    let nothing = Bucket { rate: Rate::ZERO, burst: Bytes::ZERO, excess: ExcessAction::Drops };
                     act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(nothing) });
                     act(HostAction::Send { to: Peer::Broker(controller), message: ASKS });
                 }
                 HostInput::Message { message: RULE, .. } => {
                     let pair = Outgoing(0);
-                    let bucket = Bucket { rate: RATE, burst: Bytes::new(2 * FRAME), excess: Excess::Drops };
+                    let bucket = Bucket { rate: RATE, burst: Bytes::new(2 * FRAME), excess: ExcessAction::Drops };
                     act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
                     let mut take = |path, purpose| act(HostAction::UsePath { pair, path, purpose, from: now });
                     take(PathIndex(0), PathUse::Share);
@@ -86,7 +86,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
             let controller = Controller { waiting: None, confirmed: confirmed.clone() };
             Box::new(DynRole::new(controller, |_: &u64| 84))
         });
-        parts.broker = Some((seat(BrokerLocation::Host(broker), Leadership::Follower), controller));
+        parts.broker = Some((broker_spec(BrokerLocation::Host(broker), Leadership::Follower), controller));
         parts
     };
     let whole = run_with(&scenario, parts(), 1);
@@ -101,7 +101,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
     for path in [0, 1] {
         let what = Element::Link(diamond.to_spine[path]);
         let mut cut = scenario.clone();
-        cut.outages = vec![Outage { at: Time::from_millis(10), what, change: Change::FailsSilently }];
+        cut.outages = vec![Outage { at: Time::from_millis(10), what, change: ElementChange::FailsSilently }];
         let outcome = run_with(&cut, parts(), 1);
         let packets = flow(&outcome, 0);
         assert!((8..=11).contains(&packets.drops), "{} with path {path} cut", packets.drops);
@@ -113,13 +113,13 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
 
 /// Catches: segments whose copies disturb their sender.
 #[test]
-fn segments_over_two_paths_arrive_once_and_no_time_out_strikes_when_one_path_fails() {
+fn segments_over_two_paths_arrive_once_without_a_time_out_after_a_failure() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 20);
     let pairs = [(diamond.left[0], diamond.right[0])];
     scenario.traffic = vec![of("a", crate::truth::networks::once("flow", &pairs, 2_000 * 1460))];
     let what = Element::Link(diamond.to_spine[0]);
-    scenario.outages = vec![Outage { at: Time::from_micros(500), what, change: Change::FailsSilently }];
+    scenario.outages = vec![Outage { at: Time::from_micros(500), what, change: ElementChange::FailsSilently }];
     let parts = Parts::new(|_| {
         script(|now, input, act| {
             if let HostInput::Opened { pair, .. } = input {

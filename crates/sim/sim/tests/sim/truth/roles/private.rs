@@ -2,8 +2,8 @@
 //! depend on the network.
 
 use wayleave_scenarios::{Congestion, Deadline, Routing, Scenario, Traffic, Workload};
-use wayleave_scheme_api::{Bucket, Excess, HostAction, HostInput, Limiter, Weighted};
-use wayleave_schemes::host::scc::{Objective, Params, PrivateControl, Scheduling};
+use wayleave_scheme_api::{Bucket, ExcessAction, HostAction, HostInput, Limiter, Weighted};
+use wayleave_schemes::host::scc::{FlowObjective, Params, PrivateControl, TunnelScheduling};
 use wayleave_schemes::path::presto;
 use wayleave_sim::{FlowOutcome, Outcome};
 use wayleave_topology::{LinkId, NodeId};
@@ -15,11 +15,11 @@ use crate::truth::networks::{FRAME, SEGMENT, assert_near, endless, once, takes};
 const GIVEN: Rate = Rate::from_gbit(1);
 
 /// Every pair has this rate, and a tunnel of a division with this objective.
-fn tunnels(objective: Objective, params: Params) -> Parts {
+fn tunnels(objective: FlowObjective, params: Params) -> Parts {
     let mut parts = Parts::new(|_| {
         script(|_, input, act| {
             if let HostInput::Opened { pair, .. } = input {
-                let bucket = Bucket { rate: GIVEN, burst: Bytes::new(2 * FRAME), excess: Excess::Waits };
+                let bucket = Bucket { rate: GIVEN, burst: Bytes::new(2 * FRAME), excess: ExcessAction::Waits };
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
             }
         })
@@ -66,15 +66,15 @@ fn shortest_first(sizes: &[u64]) -> u64 {
 /// Catches: an order that is not the tunnel's, a tunnel that holds packets back while its limiter could send, and
 /// transports that give up because they wait.
 #[test]
-fn a_completion_tunnel_serves_as_shortest_first_would() {
+fn a_completion_tunnel_serves_shortest_first() {
     let diamond = diamond(2);
     let sizes: Vec<u64> = (0..50).map(|number| 100 + (number * 37) % 50).collect();
     let mut means = Vec::new();
-    for scheduling in [Scheduling::Tunnel, Scheduling::Transports] {
+    for scheduling in [TunnelScheduling::Tunnel, TunnelScheduling::Transports] {
         let mut scenario = dctcp(&diamond, 200);
         scenario.traffic = flows(&diamond, &sizes);
         let params = Params { scheduling, ..Params::default() };
-        let outcome = run_with(&scenario, tunnels(Objective::Completion, params), 1);
+        let outcome = run_with(&scenario, tunnels(FlowObjective::Completion, params), 1);
         let ends = ends(&outcome);
         means.push(ends.iter().sum::<u64>() as f64 / ends.len() as f64);
         assert_eq!(sum(&outcome, |flow| flow.again), 0);
@@ -100,7 +100,7 @@ fn a_flow_that_waits_for_others_sends_nothing_twice() {
         traffic.push(short);
     }
     scenario.traffic = traffic;
-    let outcome = run_with(&scenario, tunnels(Objective::Completion, Params::default()), 1);
+    let outcome = run_with(&scenario, tunnels(FlowObjective::Completion, Params::default()), 1);
     let ends = ends(&outcome);
     assert!(ends[0] > 180_000 && ends[0] < 230_000, "{} us", ends[0]);
     assert_eq!(sum(&outcome, |flow| flow.again + flow.timeouts), 0);
@@ -108,10 +108,10 @@ fn a_flow_that_waits_for_others_sends_nothing_twice() {
 
 /// Catches: a deadline tunnel that shares, and so is late with all: the demand is twice the given rate.
 #[test]
-fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
+fn a_deadline_tunnel_meets_feasible_deadlines_instead_of_missing_all() {
     let diamond = diamond(2);
     let mut met = Vec::new();
-    for scheduling in [Scheduling::Tunnel, Scheduling::Transports] {
+    for scheduling in [TunnelScheduling::Tunnel, TunnelScheduling::Transports] {
         let mut scenario = dctcp(&diamond, 100);
         // 100 segments in 10 ms are 123 Mbit/s.
         scenario.traffic = flows(&diamond, &[100; 16]);
@@ -121,7 +121,7 @@ fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
             }
         }
         let params = Params { scheduling, ..Params::default() };
-        let outcome = run_with(&scenario, tunnels(Objective::Deadline, params), 1);
+        let outcome = run_with(&scenario, tunnels(FlowObjective::Deadline, params), 1);
         met.push(outcome.traffic.iter().map(|traffic| traffic.completions.deadlines().met).sum::<u64>());
     }
     // 812 segments in 10 ms.
@@ -131,21 +131,21 @@ fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
 /// Catches: a private queue without bound, drops that are not counted, and marks of the network that a transport
 /// sees.
 #[test]
-fn transports_that_want_losses_find_them_in_the_private_queue() {
+fn loss_based_transports_get_losses_from_the_private_queue() {
     let diamond = diamond(2);
-    for scheduling in [Scheduling::Tunnel, Scheduling::Transports] {
+    for scheduling in [TunnelScheduling::Tunnel, TunnelScheduling::Transports] {
         let mut scenario = dctcp(&diamond, 200);
         scenario.transport.congestion = Congestion::newreno();
         scenario.traffic = flows(&diamond, &[2_000, 2_000]);
         let params = Params { scheduling, ..Params::default() };
-        let outcome = run_with(&scenario, tunnels(Objective::Completion, params), 1);
+        let outcome = run_with(&scenario, tunnels(FlowObjective::Completion, params), 1);
         assert!(ends(&outcome).iter().all(|&end| end < 80_000), "{:?}", ends(&outcome));
         let counts = outcome.sharing.as_ref().unwrap().tunnels[0].counts;
         let again = sum(&outcome, |flow| flow.again);
         assert_eq!(counts.arrived, counts.departed + counts.queued + counts.dropped);
         assert_eq!(counts.dropped.get(), sum(&outcome, |flow| flow.drops) * FRAME, "nothing is lost elsewhere");
         assert!(counts.dropped.get() > 0 && again >= counts.dropped.get() / FRAME);
-        let most = if scheduling == Scheduling::Transports { 100 } else { 200 };
+        let most = if scheduling == TunnelScheduling::Transports { 100 } else { 200 };
         assert!(counts.longest <= most, "{} packets", counts.longest);
     }
 }
@@ -155,9 +155,9 @@ fn transports_that_want_losses_find_them_in_the_private_queue() {
 fn flowcells_of_tunnelled_flows_use_all_paths_and_arrive_in_order() {
     let diamond = diamond(2);
     let mut scenario = dctcp(&diamond, 200);
-    scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64_000), silence: None });
+    scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64_000), path_timeout: None });
     scenario.traffic = flows(&diamond, &[1_000, 1_000, 1_000]);
-    let outcome = run_with(&scenario, tunnels(Objective::Completion, Params::default()), 1);
+    let outcome = run_with(&scenario, tunnels(FlowObjective::Completion, Params::default()), 1);
     assert!(ends(&outcome).iter().all(|&end| end < 40_000), "{:?}", ends(&outcome));
     assert_eq!(sum(&outcome, |flow| flow.again + flow.duplicates + flow.drops), 0);
     let carried = |link: LinkId| outcome.links[link.index()].sent.get();
@@ -173,7 +173,7 @@ fn tunnels_share_the_line_of_their_host_by_weight() {
     let mut parts = Parts::new(|_| {
         script(|_, input, act| {
             if let HostInput::Opened { pair, .. } = input {
-                let bucket = Bucket { rate: LINE, burst: Bytes::new(2 * FRAME), excess: Excess::Waits };
+                let bucket = Bucket { rate: LINE, burst: Bytes::new(2 * FRAME), excess: ExcessAction::Waits };
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
                 act(HostAction::SetWeight { of: Weighted::Pair(pair), weight: WEIGHTS[pair.index() % 3] });
             }

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use wayleave_scenarios::{Congestion, Ecn, PortBehaviour, PortEcn};
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, DynRole, Entry, Excess, FlowStart, Host,
-    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, NextQueue, Origin, Outgoing, Peer, Slot,
-    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
+    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, DynRole, ExcessAction, FlowStart, Host,
+    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, MessageOrigin, NextQueue, Outgoing, Peer,
+    Slot, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario, seat};
+use super::{LINE, Parts, broker_spec, diamond, of, run_with, scenario};
 use crate::truth::networks::{FRAME, assert_near, endless, once};
 
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl Underlay {
         let rate = rate.clamp(10_000_000, LINE.bits_per_second());
         self.rates.insert(pair.0, rate);
         let rate = Rate::from_bits_per_second(rate);
-        let bucket = Bucket { rate, burst: Bytes::new(10 * FRAME), excess: Excess::Waits };
+        let bucket = Bucket { rate, burst: Bytes::new(10 * FRAME), excess: ExcessAction::Waits };
         act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
     }
 }
@@ -85,12 +85,12 @@ impl Host for Underlay {
                 act(HostAction::Send { to: Peer::Sender(pair), message });
                 act(HostAction::Arm { at: now + FEEDBACK, timer: Timer::Feedback(pair) });
             }
-            HostInput::Message { from: Origin::Receiver(pair), message: Message::Marked(part) } => {
+            HostInput::Message { from: MessageOrigin::Receiver(pair), message: Message::Marked(part) } => {
                 let rate = self.rates.get(&pair.0).copied().unwrap_or(0);
                 let rate = if part > 0 { rate / 2_000 * (2_000 - part) } else { rate + 50_000_000 };
                 self.limit(pair, rate, act);
             }
-            HostInput::Message { from: Origin::Broker(_), message: Message::Sum(sum) } => {
+            HostInput::Message { from: MessageOrigin::Broker(_), message: Message::Sum(sum) } => {
                 for (&pair, &reference) in &self.references {
                     let weight = (100 * reference / sum.max(1)).max(1) as u32;
                     self.weights.lock().unwrap().push(weight);
@@ -140,12 +140,12 @@ impl Broker for Tracker {
 struct Private {
     flows: BTreeMap<u32, u64>,
     rate: Option<Rate>,
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
 }
 
 /// Signals that tunnels received.
 #[derive(Debug, Default)]
-struct Heard {
+struct Received {
     rates: u32,
     weights: u32,
     closed: u32,
@@ -158,14 +158,14 @@ impl Tunnel for Private {
     }
     fn on_close(&mut self, _: Time, flow: LocalFlow) {
         assert!(self.flows.remove(&flow.0).is_some());
-        self.heard.lock().unwrap().closed += 1;
+        self.received.lock().unwrap().closed += 1;
     }
     /// III-C: 100 packets for transports that rely on drops.
-    fn on_arrival(&mut self, _: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
+    fn on_arrival(&mut self, _: Time, packet: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
         if let Some((left, remaining)) = self.flows.get_mut(&packet.flow.0).zip(packet.remaining) {
             *left = remaining;
         }
-        if queue.packets < 100 { Entry::Queued } else { Entry::Dropped }
+        if queue.packets < 100 { TunnelEntry::Queued } else { TunnelEntry::Dropped }
     }
     /// Algorithm 2: shortest remaining flow first.
     fn next(&mut self, _: Time) -> NextQueue {
@@ -182,20 +182,20 @@ impl Tunnel for Private {
     }
     fn on_rate(&mut self, _: Time, rate: Option<Rate>) {
         self.rate = rate;
-        self.heard.lock().unwrap().rates += 1;
+        self.received.lock().unwrap().rates += 1;
     }
     fn on_weight(&mut self, _: Time, _: u32) {
-        self.heard.lock().unwrap().weights += 1;
+        self.received.lock().unwrap().weights += 1;
     }
 }
 
 struct Watched {
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
     weights: Arc<Mutex<Vec<u32>>>,
 }
 
 fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
-    let watched = Watched { heard: Arc::default(), weights: Arc::default() };
+    let watched = Watched { received: Arc::default(), weights: Arc::default() };
     let weights = watched.weights.clone();
     let mut parts = Parts::new(move |place| {
         let role = Underlay {
@@ -207,10 +207,10 @@ fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
         };
         Box::new(DynRole::new(role, |_: &Message| 100))
     });
-    let heard = watched.heard.clone();
-    parts.tunnel = Box::new(move |_, _| Some(Box::new(Private { heard: heard.clone(), ..Private::default() })));
+    let received = watched.received.clone();
+    parts.tunnel = Box::new(move |_, _| Some(Box::new(Private { received: received.clone(), ..Private::default() })));
     let tracker = Box::new(|| -> CustomBroker { Box::new(DynRole::new(Tracker::default(), |_: &Message| 100)) });
-    parts.broker = Some((seat(BrokerLocation::Host(tracker_at), Leadership::Leader), tracker));
+    parts.broker = Some((broker_spec(BrokerLocation::Host(tracker_at), Leadership::Leader), tracker));
     (parts, watched)
 }
 
@@ -258,15 +258,15 @@ fn tunnels_share_a_bottleneck_by_the_feedback_of_their_receivers() {
         let weights = watched.weights.lock().unwrap();
         // Two flows to one: 201 of 302 and 101 of 302.
         assert!(weights.contains(&66) && weights.contains(&33), "{weights:?}");
-        let heard = watched.heard.lock().unwrap();
-        assert!(heard.rates > 400 && heard.weights > 100, "{heard:?}");
+        let received = watched.received.lock().unwrap();
+        assert!(received.rates > 400 && received.weights > 100, "{received:?}");
     }
 }
 
 /// Catches: an order of departure that is not the tunnel's. Behind a limiter the flow that is shortest goes first, so
 /// that it does not see the long one.
 #[test]
-fn the_shortest_flow_of_a_tunnel_goes_first() {
+fn the_shortest_flow_of_a_tunnel_is_served_first() {
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 100);
     scenario.switches = marking();
@@ -282,5 +282,5 @@ fn the_shortest_flow_of_a_tunnel_goes_first() {
     // Twenty frames at the tunnel's 3 Gbit/s or so, and some round trips.
     assert!(times[1] < 500_000_000, "{times:?}");
     assert!(times[0] < 100_000_000_000, "{times:?}");
-    assert_eq!(watched.heard.lock().unwrap().closed, 2);
+    assert_eq!(watched.received.lock().unwrap().closed, 2);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use wayleave_scenarios::{Change, Element, Outage, Scenario};
+use wayleave_scenarios::{Element, ElementChange, Outage, Scenario};
 use wayleave_scheme_api::{
     Demand, DynRole, HopWindow, Host, HostAction, HostInput, IntHop, Mark, Outgoing, PairSpec, PathIndex, PathUse,
     Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome, QueueState, Switch,
@@ -239,10 +239,10 @@ impl Switch for Core {
     fn on_telemetry(&mut self, _now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
         self.records.lock().unwrap().push((self.place.0, self.place.1, *hop));
         let Some(probe) = probe else { return };
-        let ProbeAt { probe, said } = probe;
+        let ProbeAt { probe, window } = probe;
         match probe.kind {
             ProbeKind::Candidate => None,
-            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, said.window)),
+            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, window.window)),
             ProbeKind::Finish => self.pairs.remove(&probe.pair),
         };
         hop.tokens = self.pairs.values().map(|(tokens, _)| tokens).sum();
@@ -293,7 +293,7 @@ fn windows_share_the_bottleneck_by_tokens_and_its_queue_stays_short() {
 }
 
 #[test]
-fn a_tenth_of_the_probes_lost_changes_nothing_but_the_number_of_probes() {
+fn losing_a_tenth_of_the_probes_changes_only_their_number() {
     let diamond = long_diamond(2, 10_000);
     let mut scenario = contended(&diamond, 20);
     scenario.sharing.as_mut().unwrap().faults.probe_loss = 0.1;
@@ -310,7 +310,7 @@ fn a_tenth_of_the_probes_lost_changes_nothing_but_the_number_of_probes() {
 /// Catches: candidates that are counted as subscribers, and ports that are no candidates. Two pairs to different hosts
 /// take one spine each, so both have the line.
 #[test]
-fn pairs_take_the_path_that_fewer_have_subscribed() {
+fn pairs_take_the_path_with_fewer_subscriptions() {
     let diamond = diamond(2);
     let mut scenario = contended(&diamond, 10);
     scenario.traffic = vec![
@@ -326,7 +326,7 @@ fn pairs_take_the_path_that_fewer_have_subscribed() {
 
 /// Catches: a failure that is reported to hosts although it is silent, and probes that keep a dead path alive.
 #[test]
-fn a_pair_leaves_a_path_that_fails_without_a_word() {
+fn a_pair_leaves_a_silently_failed_path() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 60);
     scenario.switches = telling();
@@ -335,7 +335,8 @@ fn a_pair_leaves_a_path_that_fails_without_a_word() {
     scenario.record.series = Some(Time::from_millis(1));
     let carried = |link| {
         let mut scenario = scenario.clone();
-        let outage = Outage { at: Time::from_millis(20), what: Element::Link(link), change: Change::FailsSilently };
+        let outage =
+            Outage { at: Time::from_millis(20), what: Element::Link(link), change: ElementChange::FailsSilently };
         scenario.outages = vec![outage];
         let outcome = run_with(&scenario, ufab(&Records::default()), 1);
         let machine = &outcome.sharing.as_ref().unwrap().service("a").unwrap().machines[1];
@@ -352,7 +353,7 @@ fn a_pair_leaves_a_path_that_fails_without_a_word() {
 /// Catches: stamps of another queue, of the whole port, of a counter that begins again after the warm-up. The trace is the
 /// outside counter: everything that left a queue before its stamp, and everything that came to it.
 #[test]
-fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
+fn telemetry_equals_an_external_counter_for_every_port_and_queue() {
     let diamond = diamond(2);
     let mut scenario = contended(&diamond, 2);
     (scenario.traffic[0].queue, scenario.traffic[1].queue) = (Some(0), Some(3));
@@ -364,7 +365,7 @@ fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
     let records = records.lock().unwrap();
     assert!(records.len() > 500, "{}", records.len());
     let mut queues = 0;
-    let mut seen: BTreeMap<(u32, u8), Vec<&trace::Record>> = BTreeMap::new();
+    let mut seen: BTreeMap<(u32, u8), Vec<&trace::TraceRecord>> = BTreeMap::new();
     for record in recording.ring().iter() {
         seen.entry((record.link, record.queue)).or_default().push(record);
     }
@@ -372,12 +373,12 @@ fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
         // Roles count nanoseconds, so what happened within the same one may be on either side.
         let (from, to) = (hop.at.as_nanos() * 1_000, (hop.at.as_nanos() + 1) * 1_000);
         let here = &seen[&(link.0, queue)];
-        let sum = |before: u64, wanted: fn(trace::Event) -> bool| -> u64 {
+        let sum = |before: u64, wanted: fn(trace::PacketEvent) -> bool| -> u64 {
             let counted = here.iter().take_while(|record| record.time_ps < before);
             counted.filter(|record| wanted(record.event)).map(|record| u64::from(record.size)).sum()
         };
-        let departed = |event| event == trace::Event::Departed;
-        let entered = |event| event == trace::Event::Enqueued;
+        let departed = |event| event == trace::PacketEvent::Departed;
+        let entered = |event| event == trace::PacketEvent::Enqueued;
         let sent = hop.sent.get();
         assert!((sum(from, departed)..=sum(to, departed)).contains(&sent), "{link:?} {queue}: {hop:?}");
         // It waits behind the packet that leaves: came, and has not left, but for that packet, a probe or a frame.
@@ -403,7 +404,7 @@ fn the_same_seed_gives_the_same_bits() {
 
 /// A pair alone gets the line, which its own window allows.
 #[test]
-fn a_pair_alone_has_the_line() {
+fn a_lone_pair_has_the_line() {
     let diamond = diamond(1);
     let mut scenario = contended_by_one(&diamond);
     scenario.switches = telling();
