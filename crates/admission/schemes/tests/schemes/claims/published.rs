@@ -315,8 +315,9 @@ fn silo_as_published_admits_the_flows_of_the_published_controller() {
     assert_ne!(silo(around, Model { max_frame: Some(Bytes::ZERO), ..silo::PUBLISHED_MODEL }), [38, 24]);
 }
 
-/// It admitted 681, 759 and 723 flows with seeds 1 to 3, and 1235, 1769 and 1875 with rerouting: all of these but 759. Its searches choose
-/// among routes of equal delay in an order of their own. With seed 2 the order of equal candidates matters: it moves the oldest first.
+/// It admitted 681, 759 and 723 flows, and 1235, 1769 and 1875 with rerouting. The record has no seeds; seeds 1 to 3 give all of these but 759.
+/// Its searches choose among routes of equal delay in an order of their own. With seed 2 the order of equal candidates matters: it moves the
+/// oldest first.
 #[test]
 fn chameleon_as_published_admits_the_flows_of_the_published_controller() {
     let of = |sort: Option<Sort>| {
