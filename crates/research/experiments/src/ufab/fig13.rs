@@ -124,8 +124,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .into_iter()
         .map(at(LOADS[0]))
         .chain(loads[1..].iter().flat_map(|&load| AT_OTHER_LOADS.into_iter().map(at(load))));
-    // Other minima under uFAB and the alternatives in a full run, and under uFAB in a short one. Plain TCP has no minima.
-    let others = SERVED.into_iter().take(run.choose(SERVED.len() - 1, 1)).map(Beside::Mongo);
+    // Other minima under uFAB and the alternatives over CUBIC in a full run, and under uFAB in a short one. Plain TCP has no minima.
+    let others = [System::Ufab, System::PwcCubic, System::ElasticCubic].into_iter();
+    let others = others.take(run.choose(3, 1)).map(Beside::Mongo);
     let other_minima =
         MINIMA[1..].iter().flat_map(|&minima| others.clone().map(move |beside| (beside, minima, LOADS[0])));
     let cases: Vec<_> = everything.chain(other_minima).collect();

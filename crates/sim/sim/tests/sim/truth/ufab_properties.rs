@@ -277,11 +277,6 @@ fn what_is_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
         let bound = 1.0 + bound(pairs, CROSSED_PRODUCT);
         assert!(ratio < bound, "seed {seed}: {pairs} pairs with {all} Mbit/s, {ratio:.2} of {bound:.2} CT in flight");
         let queue = links.iter().map(|&link| peak(&outcome, link)).max().unwrap() as f64 / CROSSED_PRODUCT as f64;
-        if queue > 1.6 {
-            println!(
-                links.iter().map(|&link| peak(&outcome, link) as f64 / CROSSED_PRODUCT as f64).collect::<Vec<_>>()
-            );
-        }
         (most, longest) = (most.max(ratio), longest.max(queue));
     }
     println!("while pairs move: {most:.2} CT in flight, {longest:.2} CT in a queue");
