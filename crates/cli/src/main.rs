@@ -19,6 +19,7 @@ mod groups;
 mod import_args;
 mod inputs;
 mod interrupt;
+mod key_warnings;
 mod model_args;
 mod output;
 mod program;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Exit, Failure> {
+    key_warnings::install();
     let line = settings::layered(std::env::args_os().collect(), command_line)?;
     let matches = command_line().get_matches_from(line);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command_line()).exit());

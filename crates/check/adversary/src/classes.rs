@@ -270,7 +270,7 @@ impl ClassFault {
                 sharing.scale_minima(&before.network, 10_000 / least.max(1)) && least < 100
             }
             Self::StepsUnlimited => {
-                scenario.sharing.as_mut().is_some_and(|sharing| sharing.set_word("ufab", "rise", "free"))
+                scenario.sharing.as_mut().is_some_and(|sharing| sharing.set_word("ufab", "windowIncrease", "free"))
             }
             Self::ClassLeaked => {
                 let Discipline::StrictOverWeighted { strict, .. } = before.switches.discipline else { return false };
@@ -283,7 +283,7 @@ impl ClassFault {
                     && !claim.maxima.is_empty()
             }
             Self::WeightIgnored => {
-                let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "surplus", "minima");
+                let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "excessSharing", "minima");
                 scenario.sharing.as_mut().is_some_and(by_minima)
                     && claim.meeting.as_ref().is_some_and(ReceiverContention::has_weights)
             }

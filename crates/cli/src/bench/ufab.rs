@@ -50,7 +50,11 @@ pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
         Policy::new(&network, "tenants", PolicyLevel::Machine, Vec::new(), None, (0..tenants).map(service).collect());
     let policy = policy.map_err(|errors| format!("{errors:?}"))?;
     // A token of 2 Mbit/s, so that 16 bits count 100 Gbit/s; a full frame and its answer take 12 us over six links.
-    let settings = Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() };
+    let settings = Settings {
+        unit_bandwidth: Rate::from_mbit(2),
+        measurement_interval: Time::from_micros(12),
+        ..Settings::default()
+    };
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), policy));
     let sizes = FlowSizes::published("web-search").ok_or("no sizes of flows")?;
     scenario.traffic = (0..tenants)

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::location::Span;
 use crate::messages::{all_of, did_you_mean, nearest, one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
+use crate::renamed::renamed_key;
 use crate::tree::{Entry, Node, Value};
 
 /// A sort of mapping: what messages call it, and its keys. The JSON Schemas are tested against these.
@@ -48,17 +49,16 @@ impl<'n, 'a> Fields<'n, 'a> {
                 problems.report(ProblemKind::WrongType, entry.key.span, message);
                 continue;
             };
-            match shape.keys.iter().position(|known| *known == key) {
+            let slot = fields.slot(key).or_else(|| {
+                let renamed = renamed_key(shape.what, key)?;
+                problems.warn_of_old_key(renamed, entry.key.span);
+                fields.slot(renamed.new)
+            });
+            match slot {
                 None => fields.report_unknown(key, entry.key.span, problems),
                 Some(slot) => match fields.slots[slot] {
                     None => fields.slots[slot] = Some(entry),
-                    Some(first) => {
-                        let source = problems.source();
-                        problems.report(ProblemKind::DuplicateKey, entry.key.span, || {
-                            let line = source.line_of(first.key.span);
-                            format!("{} is given twice: first on line {line}", quoted(key))
-                        });
-                    }
+                    Some(first) => report_twice(key, entry.key.span, first, problems),
                 },
             }
         }
@@ -152,6 +152,20 @@ impl<'n, 'a> Fields<'n, 'a> {
     pub(crate) fn count(&self, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
         self.get(key)?.count(problems)
     }
+}
+
+/// Reports a key that a mapping contains twice, under one name or under its old and its new name.
+fn report_twice(key: &str, span: Span, first: &Entry<'_>, problems: &mut Problems<'_>) {
+    let source = problems.source();
+    problems.report(ProblemKind::DuplicateKey, span, || {
+        let line = source.line_of(first.key.span);
+        match first.key.text() {
+            Some(other) if other != key => {
+                format!("{} and {} on line {line} are two names of one key: remove one", quoted(key), quoted(other))
+            }
+            _ => format!("{} is given twice: first on line {line}", quoted(key)),
+        }
+    });
 }
 
 /// A rate, a time, a size or a date.

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::excerpt::Excerpt;
 use crate::location::{SourceLocation, Span};
 use crate::messages::printable;
+use crate::renamed::RenamedKey;
 use crate::source::Source;
 
 /// Maximum number of problems of a file that are kept; the others are counted.
@@ -45,6 +46,8 @@ pub enum ProblemKind {
     BadOrder,
     /// The text says something else than the request that it came with.
     Contradiction,
+    /// An old name of a key. A warning: the file is accepted.
+    OldKey,
     /// Found later, by a user of the contracts: see `ContractList::finding`.
     Finding,
 }
@@ -220,11 +223,13 @@ pub(crate) struct Problems<'s> {
     source: &'s Source,
     found: Vec<Problem>,
     more: usize,
+    /// Old keys that were warned of.
+    pub(crate) old_keys: Vec<RenamedKey>,
 }
 
 impl<'s> Problems<'s> {
     pub(crate) fn new(source: &'s Source) -> Self {
-        Self { source, found: Vec::new(), more: 0 }
+        Self { source, found: Vec::new(), more: 0, old_keys: Vec::new() }
     }
 
     pub(crate) fn source(&self) -> &'s Source {

@@ -64,13 +64,14 @@ mod tests {
     fn a_word_of_a_scheme_is_another_one() {
         let mut scheme = HostSchemeConfig::of("ufab", &Vec::new()).unwrap();
         let usual = scheme.clone();
-        assert!(set_word(&mut scheme, "rise", "free"));
-        assert!(!set_word(&mut scheme, "rise", "free"), "it is that already");
-        assert!(!set_word(&mut scheme, "rise", "no such word"));
-        let word =
-            |scheme: &HostSchemeConfig| scheme.settings().into_iter().find(|(parameter, _)| parameter.key == "rise");
+        assert!(set_word(&mut scheme, "windowIncrease", "free"));
+        assert!(!set_word(&mut scheme, "windowIncrease", "free"), "it is that already");
+        assert!(!set_word(&mut scheme, "windowIncrease", "no such word"));
+        let word = |scheme: &HostSchemeConfig| {
+            scheme.settings().into_iter().find(|(parameter, _)| parameter.key == "windowIncrease")
+        };
         assert_eq!(word(&scheme).unwrap().1, Value::Word("free"));
-        assert!(set_word(&mut scheme, "rise", "share"));
+        assert!(set_word(&mut scheme, "windowIncrease", "share"));
         assert_eq!(scheme, usual, "nothing else has changed");
     }
 }

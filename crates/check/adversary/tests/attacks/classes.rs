@@ -254,7 +254,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
         }
         shares.push(SharePromise { service: name, weight });
     }
-    let params = scc::Params { period: Time::from_micros(100), ..scc::Params::default() };
+    let params = scc::Params { feedback_period: Time::from_micros(100), ..scc::Params::default() };
     let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), policy(&star.network, services));
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
     sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });

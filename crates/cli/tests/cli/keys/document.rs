@@ -50,7 +50,7 @@ Some keys mean something beside others only. `sim` prints a warning that begins 
 | `topology.classes` | beside `contracts` |
 | `routing.clove.probe` | beside `sharing`, since pairs of hosts send probes |
 | `transport.initialWindow` | but for `fixed` and `pfabric`, which have their own; `pfabric` has its own `maxWindow`, `minTimeout` and `firstTimeout`, too |
-| `min`, `max`, `weight` of a service | `static-limits` has a use for `transmit.max` alone; `picnic` for all but weights; `elasticswitch` for all but `receive.max` and `receive.weight`; `ufab` for weights of what is sent with `surplus: weights` only |
+| `min`, `max`, `weight` of a service | `static-limits` has a use for `transmit.max` alone; `picnic` for all but weights; `elasticswitch` for all but `receive.max` and `receive.weight`; `ufab` for weights of what is sent with `excessSharing: weights` only |
 | `sharing.faults` | `probeLoss` with `ufab`; the others where there are brokers |
 
 `discipline` and `ecn` of `switches` and `discipline` of `hosts` are refused beside `contracts`, which say them.

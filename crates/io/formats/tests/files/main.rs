@@ -22,6 +22,7 @@ mod orders;
 mod other_tools;
 mod policy;
 mod properties;
+mod renamed_keys;
 mod robust;
 mod saihu;
 mod scale;

@@ -88,7 +88,7 @@ fn a_key_that_does_nothing_in_a_scenario_is_named() {
         (
             sharing("ufab", "transmit: { weight: 2 }", ""),
             "transmit.weight of service a ",
-            sharing("{ ufab: { surplus: weights } }", "transmit: { weight: 2 }", ""),
+            sharing("{ ufab: { excessSharing: weights } }", "transmit: { weight: 2 }", ""),
         ),
         (
             sharing("eyeq", "min: 1Mbit", ", faults: { loss: 0.1 }"),

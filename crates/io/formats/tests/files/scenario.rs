@@ -396,9 +396,9 @@ fn a_queue_cannot_mark_beside_what_ufab_needs_of_it() {
     assert!(!without.is_err_and(|errors| errors.to_string().contains("mark")));
     // Hosts repeat a change for 4 ms: switches that forget it before count it twice.
     for (remember, is_short) in [("4ms", true), ("5ms", false)] {
-        let core = format!("ecn: {{ ufabCore: {{ remember: {remember} }} }}");
+        let core = format!("ecn: {{ ufabCore: {{ dedupWindow: {remember} }} }}");
         let errors = read(&spec.replace("ecn: 80kB", &core)).map(drop).unwrap_err().to_string();
-        assert_eq!(errors.contains("remember has to be as long"), is_short, "{errors}");
+        assert_eq!(errors.contains("dedupWindow has to be as long"), is_short, "{errors}");
     }
 }
 

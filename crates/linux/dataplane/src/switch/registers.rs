@@ -28,11 +28,11 @@ const NONE: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterSettings {
     /// Minimum time for which the filter remembers a change.
-    pub remember: Time,
+    pub dedup_window: Time,
     /// Time without a probe after which a pair no longer counts.
-    pub clean: Time,
+    pub pair_expiry: Time,
     /// In which the rate of a queue is measured, at least.
-    pub interval: Time,
+    pub measurement_interval: Time,
 }
 
 /// Purpose of a probe.
@@ -106,8 +106,8 @@ impl Registers {
     /// # Errors
     /// If the kernel does not run it, or there is no such queue.
     pub fn probe(&mut self, now: Time, said: &ProbeRequest) -> Result<QueueReply, Error> {
-        let RegisterSettings { remember, clean, interval } = self.set;
-        let times = [now, remember, clean, interval].map(|time| time.as_nanos().to_ne_bytes());
+        let RegisterSettings { dedup_window, pair_expiry, measurement_interval } = self.set;
+        let times = [now, dedup_window, pair_expiry, measurement_interval].map(|time| time.as_nanos().to_ne_bytes());
         let mut value = [0; 32];
         value.iter_mut().zip(times.iter().flatten()).for_each(|(to, from)| *to = *from);
         self.settings.set(0, value, 0).map_err(|error| Error::failed("writing the register settings", error))?;

@@ -27,9 +27,9 @@ struct Known {
 pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
     let world = World::new();
     // Short, so that filters turn and periods end many times.
-    let (remember, clean) = (Time::from_micros(900), Time::from_micros(7_000));
-    let params = Params { remember, clean, ..Params::default() };
-    let set = RegisterSettings { remember, clean, interval: params.interval };
+    let (dedup_window, pair_expiry) = (Time::from_micros(900), Time::from_micros(7_000));
+    let params = Params { dedup_window, pair_expiry, ..Params::default() };
+    let set = RegisterSettings { dedup_window, pair_expiry, measurement_interval: params.measurement_interval };
     let mut kernel = Registers::open(&world.pins.join("ufab"), set).unwrap();
     let mut models: Vec<UfabCore> = (0..QUEUES).map(|_| UfabCore::new(params)).collect();
     let mut known: BTreeMap<(u32, u64), Known> = BTreeMap::new();

@@ -37,7 +37,7 @@ fn fits(wanted: &[(u64, Vec<Vec<LinkId>>)], used: &mut HashMap<LinkId, u64>) -> 
 
 /// Returns the fraction of random draws in which the rule ends in a dead end: a pair has no path with room for its
 /// minimum, and no pair on an overbooked link can move to a path that has room. It is a dead end since "it will not
-/// continue this migration" (3.3). Pairs arrive sequentially. Each inspects `candidates` of its paths, and takes one
+/// continue this migration" (3.3). Pairs arrive sequentially. Each inspects `candidatePaths` of its paths, and takes one
 /// of those with room at random, weighted by the room, or the one with most.
 pub(super) fn dead_ends(
     network: &Network,

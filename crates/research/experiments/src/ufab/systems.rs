@@ -109,8 +109,8 @@ impl System {
         let usual = || ufab::Settings { probe_every: MTU, ..ufab::Settings::default() };
         match self {
             Self::Ufab => share_by_ufab(run, usual(), tenants),
-            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidates: 256, ..usual() }, tenants),
-            Self::Hasty => share_by_ufab(run, ufab::Settings { idle: 2, ..usual() }, tenants),
+            Self::AllPaths => share_by_ufab(run, ufab::Settings { candidate_paths: 256, ..usual() }, tenants),
+            Self::Hasty => share_by_ufab(run, ufab::Settings { idle_rtts: 2, ..usual() }, tenants),
             Self::Probed => {
                 let initial_path = ufab::InitialPath::Probed;
                 share_by_ufab(run, ufab::Settings { initial_path, ..usual() }, tenants);
@@ -146,9 +146,9 @@ pub(super) const MTU: Bytes = Bytes::new(1_500);
 /// Replaces what differs here from the text by what it prints.
 pub(super) fn as_printed(settings: ufab::Settings) -> ufab::Settings {
     ufab::Settings {
-        step: ufab::WindowGrowth::AsPrinted,
-        queue: ufab::Queue::AsPrinted,
-        sum: ufab::Sum::AsPrinted,
+        startup: ufab::WindowGrowth::AsPrinted,
+        queue_estimate: ufab::QueueEstimate::AsPrinted,
+        window_unit: ufab::WindowUnit::AsPrinted,
         registers: RegisterRule::AsPrinted,
         ..settings
     }

@@ -98,18 +98,25 @@ impl Tenants {
     fn ufab(&self) -> ufab::Settings {
         let usual = ufab::Settings::beside_other_classes();
         let latest = self.minima().iter().map(|minimum| minimum.within).max().unwrap_or(Time::ZERO);
-        // Repeated changes come after `timeout` base round trips each, and the last may be as late as a minimum.
-        let tries = self.round_trip().as_nanos().saturating_mul(u64::from(usual.timeout) * TRIES);
+        // Repeated changes come after `probeTimeoutRtts` base round trips each, and the last may be as late as a minimum.
+        let tries = self.round_trip().as_nanos().saturating_mul(u64::from(usual.probe_timeout_rtts) * TRIES);
         let needed = tries.max(latest.as_nanos().saturating_mul(2)).min(MAX_REMEMBERED.as_nanos());
-        let remember = usual.remember.max(Time::from_nanos(needed));
+        let dedup_window = usual.dedup_window.max(Time::from_nanos(needed));
         // The filter has the same part of a bit for each probe, and the usual one is for a line of 100 Gbit/s.
         let fastest = self.network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
-        let times = u128::from(remember.as_nanos()) * u128::from(fastest.bits_per_second());
-        let usual_times = u128::from(usual.remember.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
-        let bytes = u128::from(usual.filter.get()) * times / usual_times.max(1);
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.filter.get(), MAX_FILTER.get());
-        let target_percent = self.classes.target;
-        ufab::Settings { surplus: ufab::Surplus::Weights, target_percent, remember, filter: Bytes::new(bytes), ..usual }
+        let times = u128::from(dedup_window.as_nanos()) * u128::from(fastest.bits_per_second());
+        let usual_times =
+            u128::from(usual.dedup_window.as_nanos()) * u128::from(Rate::from_gbit(100).bits_per_second());
+        let bytes = u128::from(usual.bloom_filter_size.get()) * times / usual_times.max(1);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(usual.bloom_filter_size.get(), MAX_FILTER.get());
+        let target_utilization_percent = self.classes.target;
+        ufab::Settings {
+            excess_sharing: ufab::ExcessSharing::Weights,
+            target_utilization_percent,
+            dedup_window,
+            bloom_filter_size: Bytes::new(bytes),
+            ..usual
+        }
     }
 
     /// A service of each contract, at its hosts, and one of all latency contracts.

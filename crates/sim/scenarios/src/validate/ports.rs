@@ -56,7 +56,7 @@ pub(super) fn check_core(scenario: &Scenario) -> Result<(), PortError> {
             "queues of switches cannot mark beside {name}, for which they keep sums: leave the marks out"
         )));
     }
-    let forgets = |ecn: &Ecn| matches!((ecn, &core), (Ecn::UfabCore(given), Some(Ecn::UfabCore(wanted))) if given.remember < wanted.remember);
+    let forgets = |ecn: &Ecn| matches!((ecn, &core), (Ecn::UfabCore(given), Some(Ecn::UfabCore(wanted))) if given.dedup_window < wanted.dedup_window);
     let is_short = match &switches.ecn {
         PortEcn::Same(ecn) => ecn.as_ref().is_some_and(forgets),
         PortEcn::PerQueue(queues) => queues.iter().flatten().any(forgets),
@@ -64,7 +64,7 @@ pub(super) fn check_core(scenario: &Scenario) -> Result<(), PortError> {
     if is_short {
         let name = scheme.name();
         return Err(PortError::EcnConflict(format!(
-            "queues of switches forget changes that hosts of {name} still repeat: remember has to be as long as the scheme's"
+            "queues of switches forget changes that hosts of {name} still repeat: dedupWindow has to be as long as the scheme's"
         )));
     }
     Ok(())

@@ -157,12 +157,13 @@ impl TunnelControl {
     /// The rate in bit/s.
     pub(super) fn rate(&self, terms: TunnelTerms, params: &Params) -> u64 {
         let rate = part(terms.weight, self.level, ONE).min(terms.line);
-        let relief = match (params.law, self.phase) {
-            (RateLaw::Weighted, Phase::Steady) => u64::from(params.relief_percent) * self.marks,
+        let relief = match (params.rate_law, self.phase) {
+            (RateLaw::Weighted, Phase::Steady) => u64::from(params.marked_slack_percent) * self.marks,
             _ => 0,
         };
         // The relief is for the observed queue, which has changed before a sparse tunnel receives its next feedback.
-        let relief = part(relief, params.period.as_nanos(), self.interval.max(params.period.as_nanos()));
+        let relief =
+            part(relief, params.feedback_period.as_nanos(), self.interval.max(params.feedback_period.as_nanos()));
         (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor)
     }
 
@@ -201,8 +202,8 @@ impl TunnelControl {
         params: &Params,
     ) {
         let before = self.level;
-        let counts = self.counts(elapsed, own_period(params.period, terms.weight), params.period);
-        match params.law {
+        let counts = self.counts(elapsed, own_period(params.feedback_period, terms.weight), params.feedback_period);
+        match params.rate_law {
             RateLaw::Weighted => {
                 self.by_weight(period, counts, usage, params);
                 if usage == TunnelUse::Partial {
@@ -266,21 +267,25 @@ impl TunnelControl {
         }
         // A tunnel below its weight recovers faster: if the weights fit on the link, the weight is its due.
         let below = part(ONE, ONE, self.level.max(ONE / MAX_BELOW)).max(ONE);
-        let unit = ONE / 100 * u64::from(params.step_percent);
+        let unit = ONE / 100 * u64::from(params.increase_factor_percent);
         let step = part(unit, below, ONE);
         let grown = match usage {
             TunnelUse::Partial if self.alpha < CONTENDED => 0,
-            TunnelUse::Full if clear >= CLEAR && params.most_steps > 1 => {
+            TunnelUse::Full if clear >= CLEAR && params.max_increase_steps > 1 => {
                 let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
-                step.max(unit.saturating_mul((clear - CLEAR + 1).min(params.most_steps.into()))).max(free)
+                step.max(unit.saturating_mul((clear - CLEAR + 1).min(params.max_increase_steps.into()))).max(free)
             }
             TunnelUse::Full | TunnelUse::Partial => part(step.min(self.level / MAX_GROWTH), WHOLE - marks, WHOLE),
         };
-        let brake = part(self.level.saturating_sub(ONE).min(ONE), u64::from(params.brake_percent) * marks, 100 * WHOLE);
+        let brake = part(
+            self.level.saturating_sub(ONE).min(ONE),
+            u64::from(params.overshoot_backoff_percent) * marks,
+            100 * WHOLE,
+        );
         let cut = brake
             + match self.pressed {
                 pressed if pressed <= PRESSED || pressed % SETTLING != 0 => {
-                    part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE)
+                    part(self.level, u64::from(params.decrease_factor_percent) * marks, 100 * WHOLE)
                 }
                 _ => self.level / PRESSED_CUT,
             };

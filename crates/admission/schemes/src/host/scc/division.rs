@@ -65,7 +65,7 @@ impl Division {
             self.unanswered += 1;
             self.silent = self.silent.saturating_add(1);
         }
-        if self.unanswered > params.patience {
+        if self.unanswered > params.tracker_timeout {
             self.unanswered = 1;
             self.leader = (self.leader + 1) % self.trackers.len().max(1);
         }
@@ -92,7 +92,7 @@ impl Division {
         if reference == 0 {
             return None;
         }
-        let rounds = params.patience.saturating_mul(1 + self.trackers.len() as u32);
+        let rounds = params.tracker_timeout.saturating_mul(1 + self.trackers.len() as u32);
         let (share, others) = match self.scale {
             Some(scale) if self.silent <= rounds => (scale.share, scale.others),
             _ => (self.unscaled(), 0),

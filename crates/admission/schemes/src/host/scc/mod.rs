@@ -37,7 +37,7 @@ use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Paramete
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use message::{Message, ReplyRequest};
-pub use params::{MissedDeadline, Params, RateLaw, TunnelScheduling, SparePolicy};
+pub use params::{MissedDeadline, Params, RateLaw, SparePolicy, TunnelScheduling};
 pub use tracker::Tracker;
 pub use tunnel::PrivateControl;
 pub use underlay::{Scc, Timer};
@@ -76,7 +76,7 @@ impl HostScheme for Scc {
         let shares = tracker::shares(Some(setup.policy), setup.services, params);
         let divisions = shares.into_iter().map(|(class, share)| (class, division(setup, class, share, params)));
         let divisions: BTreeMap<ClassId, Division> = divisions.collect();
-        let phase = (setup.phase)(params.report);
+        let phase = (setup.phase)(params.report_interval);
         Ok(Self::new(HostLocation { line: setup.line.transmit, divisions, phase }, params.clone()))
     }
 
@@ -111,8 +111,8 @@ impl HostScheme for Scc {
     }
 
     fn broker_times(params: &Params) -> BrokerTimes {
-        let timeout = Time::from_nanos(params.report.as_nanos().saturating_mul(params.patience.into()));
-        BrokerTimes { interval: params.report, timeout, connection: timeout }
+        let timeout = Time::from_nanos(params.report_interval.as_nanos().saturating_mul(params.tracker_timeout.into()));
+        BrokerTimes { interval: params.report_interval, timeout, connection: timeout }
     }
 
     /// Marking at 20 packets (II-B).

@@ -77,36 +77,36 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {
         /// Between two feedbacks of a tunnel: a round trip is enough, as DCTCP has it.
-        pub period: Time = Time::from_micros(300), "period", ValueKind::TIME, "ours: the round trip of II-B";
+        pub feedback_period: Time = Time::from_micros(300), "feedbackPeriod", ValueKind::TIME, "ours: the round trip of II-B";
         /// Reaction of rates to marks.
-        pub law: RateLaw = RateLaw::Weighted, "law", ValueKind::Word(RateLaw::WORDS), "ours; III-B is as-printed";
+        pub rate_law: RateLaw = RateLaw::Weighted, "rateLaw", ValueKind::Word(RateLaw::WORDS), "ours; III-B is as-printed";
         /// Growth of a tunnel in a period without marks, as a part of its weight, in steps of 0.01.
-        pub step_percent: u8 = 1, "step", ValueKind::Hundredths { least: 1, most: 100 }, "ours";
+        pub increase_factor_percent: u8 = 1, "increaseFactor", ValueKind::Hundredths { least: 1, most: 100 }, "ours";
         /// Decrease of a tunnel in a fully marked period, as a part of its rate, in steps of 0.01.
-        pub cut_percent: u8 = 4, "cut", ValueKind::Hundredths { least: 1, most: 50 }, "ours";
+        pub decrease_factor_percent: u8 = 4, "decreaseFactor", ValueKind::Hundredths { least: 1, most: 50 }, "ours";
         /// Additional decrease, as a part of the rate above its weight, up to twice the weight, in steps of 0.01.
-        pub brake_percent: u8 = 10, "brake", ValueKind::Hundredths { least: 0, most: 50 }, "ours";
+        pub overshoot_backoff_percent: u8 = 10, "overshootBackoff", ValueKind::Hundredths { least: 0, most: 50 }, "ours";
         /// Maximum number of growth steps in a period, after many periods without marks; 1: always one step.
-        pub most_steps: u32 = 16, "mostSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
+        pub max_increase_steps: u32 = 16, "maxIncreaseSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
         /// Number of periods beyond a round trip for which a tunnel's rate may be in flight; more if packets wait for
         /// earlier ones.
-        pub rounds: u32 = 1, "rounds", ValueKind::Count { least: 1, most: 1_000 }, "ours";
+        pub in_flight_periods: u32 = 1, "inFlightPeriods", ValueKind::Count { least: 1, most: 1_000 }, "ours";
         /// Part of its rate that a tunnel forgoes while all its packets are marked, in steps of 0.01.
-        pub relief_percent: u8 = 25, "relief", ValueKind::Hundredths { least: 0, most: 90 }, "ours";
+        pub marked_slack_percent: u8 = 25, "markedSlack", ValueKind::Hundredths { least: 0, most: 90 }, "ours";
         /// By 2 to the minus this the average of marks follows a period's share.
         pub smoothing: u32 = 4, "smoothing", ValueKind::Count { least: 0, most: 10 }, "DCTCP (SIGCOMM 2010): g = 1/16";
         /// Of the limiter of a tunnel.
         pub burst: Bytes = Bytes::new(15_380), "burst", ValueKind::BYTES, "ours: an initial window of ten packets (IV-C)";
         /// No tunnel has less.
-        pub floor: Rate = Rate::from_bits_per_second(500_000), "floor", ValueKind::Rate { least: Rate::from_bits_per_second(1_000) }, "ours";
+        pub min_rate: Rate = Rate::from_bits_per_second(500_000), "minRate", ValueKind::Rate { least: Rate::from_bits_per_second(1_000) }, "ours";
         /// Number of periods without feedback on its packets after which a tunnel halves its rate.
-        pub silence: u32 = 10, "silence", ValueKind::Count { least: 2, most: 1_000_000 }, "ours";
+        pub feedback_timeout: u32 = 10, "feedbackTimeout", ValueKind::Count { least: 2, most: 1_000_000 }, "ours";
         /// Between two reports of reference weights to the tracker.
-        pub report: Time = Time::from_millis(1), "report", ValueKind::TIME, "IV-A: about a decision slot";
+        pub report_interval: Time = Time::from_millis(1), "reportInterval", ValueKind::TIME, "IV-A: about a decision slot";
         /// Number of source hosts of a division that run a tracker; the first that answers counts.
         pub trackers: u32 = 2, "trackers", ValueKind::Count { least: 1, most: 16 }, "ours";
         /// Number of reports without an answer after which a tracker counts as lost, and its last answer as stale.
-        pub patience: u32 = 5, "patience", ValueKind::Count { least: 2, most: 1_000_000 }, "ours";
+        pub tracker_timeout: u32 = 5, "trackerTimeout", ValueKind::Count { least: 2, most: 1_000_000 }, "ours";
         /// The share of all traffic of no service.
         pub best_effort: Rate = Rate::from_mbit(10), "bestEffort", ValueKind::RATE, "ours";
         /// Queue length in packets from which on packets are marked, unless the scenario configures its switches.
@@ -114,15 +114,15 @@ params! {
         /// Choice of the flow whose packet leaves a tunnel.
         pub scheduling: TunnelScheduling = TunnelScheduling::Tunnel, "scheduling", ValueKind::Word(TunnelScheduling::WORDS), "VI-A";
         /// Between two computations of a tunnel's reference weight.
-        pub slot: Time = Time::from_millis(1), "slot", ValueKind::TIME, "IV-A: about a millisecond";
+        pub decision_slot: Time = Time::from_millis(1), "decisionSlot", ValueKind::TIME, "IV-A: about a millisecond";
         /// Queue length of a tunnel from which on transports see marks.
         pub tunnel_mark_packets: u32 = 20, "tunnelMarkPackets", ValueKind::Count { least: 1, most: 1_000_000 }, "ours: as at switches (II-B)";
         /// The most packets of a tunnel, for transports that rely on drops.
         pub tunnel_packets: u32 = 100, "tunnelPackets", ValueKind::Count { least: 1, most: 1_000_000 }, "III-C";
         /// Treatment of a flow whose deadline has passed.
-        pub late: MissedDeadline = MissedDeadline::Last, "late", ValueKind::Word(MissedDeadline::WORDS), "ours";
+        pub missed_deadline: MissedDeadline = MissedDeadline::Last, "missedDeadline", ValueKind::Word(MissedDeadline::WORDS), "ours";
         /// Flows that use the rate that deadlines leave over.
-        pub spare: SparePolicy = SparePolicy::Cheapest, "spare", ValueKind::Word(SparePolicy::WORDS), "ours: the order of Algorithm 1";
+        pub spare_rate: SparePolicy = SparePolicy::Cheapest, "spareRate", ValueKind::Word(SparePolicy::WORDS), "ours: the order of Algorithm 1";
         /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.
         pub target_packets: u32 = 2, "targetPackets", ValueKind::Count { least: 1, most: 1_000_000 }, "ours: a message of II-B has two";
         /// Share of the target queue from which on a latency-sensitive flow asks for a rate (epsilon), in steps of
@@ -137,7 +137,7 @@ impl Params {
     /// For objectives in a class of their own, where others go first and come and go within milliseconds: a rate without demand is only lent, so steps do not
     /// grow for it, and packets wait while bursts pass, so windows are larger (docs/theory/scc.md, "Control law").
     #[must_use]
-    pub fn below_classes(period: Time) -> Self {
-        Self { period, most_steps: 1, rounds: 4, ..Self::default() }
+    pub fn below_classes(feedback_period: Time) -> Self {
+        Self { feedback_period, max_increase_steps: 1, in_flight_periods: 4, ..Self::default() }
     }
 }

@@ -113,13 +113,13 @@ impl Tracker {
 
     /// Returns the time for which a host may be silent: within it every host has reported.
     fn report_timeout(&self) -> Time {
-        Time::from_nanos(self.params.report.as_nanos().saturating_mul(self.params.patience.into()))
+        Time::from_nanos(self.params.report_interval.as_nanos().saturating_mul(self.params.tracker_timeout.into()))
     }
 
     /// Removes hosts that have been silent for too long, at most once per report interval.
     fn sweep(&mut self, now: Time) {
         let patience = self.report_timeout();
-        if now.saturating_sub(self.swept) >= self.params.report {
+        if now.saturating_sub(self.swept) >= self.params.report_interval {
             self.swept = now;
             let since = now.saturating_sub(patience);
             self.divisions.values_mut().for_each(|known| known.forget(since));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Arrivals, BrokerId, Bucket, ClassId, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing,
-    PairSpec, PathIndex, Peer, Weighted,
+    Arrivals, BrokerId, Bucket, ClassId, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin,
+    Outgoing, PairSpec, PathIndex, Peer, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -150,7 +150,7 @@ impl Scc {
         let weight = self.divisions.get(&class).map_or(0, Division::first_weight);
         let sending = SenderTunnel {
             class,
-            control: TunnelControl::new(own_period(self.params.period, weight)),
+            control: TunnelControl::new(own_period(self.params.feedback_period, weight)),
             reference: 0,
             weight,
             rate: 0,
@@ -215,9 +215,9 @@ impl Scc {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let rate = sending.control.rate(sending.terms(self.line, &self.params), &self.params);
         if sending.rate != rate {
-            sending.settle(now, self.params.period);
+            sending.settle(now, self.params.feedback_period);
             sending.rate = rate;
-            if self.params.law == RateLaw::Weighted {
+            if self.params.rate_law == RateLaw::Weighted {
                 let window = sending.in_flight.set_window(rate, &self.params);
                 for path in (0..sending.in_flight.paths).map(PathIndex) {
                     act(HostAction::SetWindow { pair, path, window: Some(window) });
@@ -230,7 +230,7 @@ impl Scc {
     }
 
     fn on_sent(&mut self, now: Time, pair: Outgoing, bytes: Bytes, act: &mut impl FnMut(Action)) {
-        let period = self.params.period;
+        let period = self.params.feedback_period;
         let periods = |count: u32| Time::from_nanos(period.as_nanos().saturating_mul(count.into()));
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         if sending.settle(now, period) == TunnelUse::Partial && now.saturating_sub(sending.sent_at) > periods(IDLE) {
@@ -243,7 +243,7 @@ impl Scc {
         sending.in_flight.bytes = sending.in_flight.bytes.saturating_add(bytes.get());
         sending.sent_at = now;
         let since = *sending.unheard_since.get_or_insert(now);
-        if now.saturating_sub(since) > periods(self.params.silence) {
+        if now.saturating_sub(since) > periods(self.params.feedback_timeout) {
             sending.unheard_since = Some(now);
             sending.control.give_up_half(sending.terms(self.line, &self.params));
             self.set_rate(now, pair, act);
@@ -259,7 +259,7 @@ impl Scc {
         act: &mut impl FnMut(Action),
     ) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        let span = sending.in_flight.span(self.params.period);
+        let span = sending.in_flight.span(self.params.feedback_period);
         let Some(period) = Period::of(arrived, clear.as_nanos() / span.as_nanos().max(1)) else { return };
         let terms = sending.terms(self.line, &self.params);
         sending.unheard_since = None;
@@ -285,7 +285,7 @@ impl Scc {
         if receiving.clock == Clock::Stopped {
             receiving.clock = Clock::Running;
             let timer = Timer::Feedback(pair, receiving.epoch);
-            act(HostAction::Arm { at: now + self.params.period, timer });
+            act(HostAction::Arm { at: now + self.params.feedback_period, timer });
         }
     }
 
@@ -302,7 +302,7 @@ impl Scc {
         (receiving.bytes, receiving.marked, receiving.lost) = (0, 0, 0);
         let clear = now.saturating_sub(self.disturbed_at);
         act(HostAction::Send { to: Peer::Sender(pair), message: Message::Feedback { bytes, marked, lost, clear } });
-        act(HostAction::Arm { at: now + self.params.period, timer: Timer::Feedback(pair, epoch) });
+        act(HostAction::Arm { at: now + self.params.feedback_period, timer: Timer::Feedback(pair, epoch) });
     }
 
     /// Reports the sum of the reference weights of a division's tunnels here to its trackers.
@@ -323,7 +323,7 @@ impl Scc {
             return;
         }
         due.into_iter().for_each(|class| self.report(class, act));
-        act(HostAction::Arm { at: now + self.params.report, timer: Timer::Report });
+        act(HostAction::Arm { at: now + self.params.report_interval, timer: Timer::Report });
     }
 
     /// Handles a tracker's scale of a division: its tunnels here get new weights.
@@ -346,7 +346,7 @@ impl Scc {
 
 impl SenderTunnel {
     fn terms(&self, line: u64, params: &Params) -> TunnelTerms {
-        TunnelTerms { weight: self.weight, floor: params.floor.bits_per_second(), line }
+        TunnelTerms { weight: self.weight, floor: params.min_rate.bits_per_second(), line }
     }
 
     /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not
@@ -377,7 +377,7 @@ impl InFlight {
     /// take one path for a long time.
     fn set_window(&mut self, rate: u64, params: &Params) -> Bytes {
         let time = u128::from(self.round_trip.as_nanos())
-            + u128::from(params.rounds) * u128::from(self.span(params.period).as_nanos());
+            + u128::from(params.in_flight_periods) * u128::from(self.span(params.feedback_period).as_nanos());
         let window = u128::from(rate) * time / 8_000_000_000;
         self.window = u64::try_from(window).unwrap_or(u64::MAX).max(FRAME);
         Bytes::new(self.window)

@@ -10,7 +10,9 @@ use wayleave_packet_format::probe::rounded;
 use wayleave_scheme_api::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::settings::{Floor, Queue, Rise, Settings, WindowGrowth, Sum, Surplus};
+use super::settings::{
+    ExcessSharing, FullWindowRate, QueueEstimate, Settings, WindowGrowth, WindowIncrease, WindowUnit,
+};
 
 /// Terms of a pair on a path.
 #[derive(Clone, Copy, Debug)]
@@ -128,15 +130,15 @@ fn limited(terms: PathTerms) -> u64 {
 
 /// Returns the maximum number of bandwidth-delay products that a link counts for a pair.
 fn most(settings: &Settings) -> u64 {
-    match settings.sum {
-        Sum::Rates => MAX,
-        Sum::AsPrinted => 1,
+    match settings.window_unit {
+        WindowUnit::Rates => MAX,
+        WindowUnit::AsPrinted => 1,
     }
 }
 
 /// Returns the amount that a link drains from a queue in a base round trip beside A, in bytes: (1 - eta) / eta A T.
 fn headroom(hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
-    let beside = line(hop) - target(hop, settings.target_percent);
+    let beside = line(hop) - target(hop, settings.target_utilization_percent);
     bytes(u128::from(beside), terms.round_trip)
 }
 
@@ -145,23 +147,23 @@ fn headroom(hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
 /// limits the window.
 fn rise(hop: &IntHop, view: &View, terms: PathTerms, settings: &Settings) -> Option<u64> {
     hop.class?;
-    match settings.rise {
-        Rise::Guaranteed => Some(terms.guaranteed(settings.unit)),
-        Rise::Share => Some(terms.guaranteed(settings.unit).max(view.share)),
-        Rise::Free => None,
+    match settings.window_increase {
+        WindowIncrease::Guaranteed => Some(terms.guaranteed(settings.unit_bandwidth)),
+        WindowIncrease::Share => Some(terms.guaranteed(settings.unit_bandwidth).max(view.share)),
+        WindowIncrease::Free => None,
     }
 }
 
 impl View {
     fn of(hop: &IntHop, queue: u64, counted: u64, terms: PathTerms, settings: &Settings) -> Self {
         let of = |rate| bytes(u128::from(rate), terms.round_trip);
-        let product = of(target(hop, settings.target_percent));
-        let share = portion(of(capacity(hop, settings.target_percent)), hop, terms, settings);
+        let product = of(target(hop, settings.target_utilization_percent));
+        let share = portion(of(capacity(hop, settings.target_utilization_percent)), hop, terms, settings);
         let windows = scale(hop.windows.get(), settings.summed_over(terms.round_trip), terms.round_trip).max(counted);
         let load = bytes(u128::from(hop.tx.bits_per_second()), terms.round_trip).saturating_add(queue);
-        let fair = match settings.surplus {
-            Surplus::Minima => part(portion(windows, hop, terms, settings), product, load),
-            Surplus::Weights => portion(part(windows, product, load), hop, terms, settings),
+        let fair = match settings.excess_sharing {
+            ExcessSharing::Minima => part(portion(windows, hop, terms, settings), product, load),
+            ExcessSharing::Weights => portion(part(windows, product, load), hop, terms, settings),
         };
         Self { product, share, fair: fair.min(product.saturating_mul(most(settings))) }
     }
@@ -173,11 +175,11 @@ impl View {
 fn portion(all: u64, hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64 {
     // If a false positive has left the pair out, it counts itself.
     let tokens = hop.tokens.max(terms.tokens);
-    let minima = PathTerms { tokens, ..terms }.guaranteed(settings.unit);
-    match settings.surplus {
-        Surplus::Weights if all > minima => {
+    let minima = PathTerms { tokens, ..terms }.guaranteed(settings.unit_bandwidth);
+    match settings.excess_sharing {
+        ExcessSharing::Weights if all > minima => {
             let above = part(all - minima, terms.weight, hop.weights.max(terms.weight));
-            terms.guaranteed(settings.unit).saturating_add(above)
+            terms.guaranteed(settings.unit_bandwidth).saturating_add(above)
         }
         _ => part(all, terms.tokens, tokens),
     }
@@ -186,7 +188,7 @@ fn portion(all: u64, hop: &IntHop, terms: PathTerms, settings: &Settings) -> u64
 impl Admission {
     /// Scenario-1: a pair joins a path.
     pub(super) fn join(terms: PathTerms, settings: &Settings) -> Self {
-        let window = terms.guaranteed(settings.unit).max(MIN);
+        let window = terms.guaranteed(settings.unit_bandwidth).max(MIN);
         let ramp = settings.latency_bound.then_some(window);
         let links = vec![Link { ramp, window, queue: u64::MAX }];
         Self { links, window, share: window, ..Self::default() }
@@ -249,9 +251,9 @@ impl Admission {
         let views: Vec<View> = (self.links.iter_mut().zip(hops))
             .map(|(link, hop)| {
                 let before = std::mem::replace(&mut link.queue, hop.queue.get());
-                let queue = match settings.queue {
-                    Queue::Standing => before.min(link.queue).saturating_sub(headroom(hop, terms, settings)),
-                    Queue::AsPrinted => link.queue,
+                let queue = match settings.queue_estimate {
+                    QueueEstimate::Standing => before.min(link.queue).saturating_sub(headroom(hop, terms, settings)),
+                    QueueEstimate::AsPrinted => link.queue,
                 };
                 View::of(hop, queue, link.window, terms, settings)
             })
@@ -259,8 +261,9 @@ impl Admission {
         let share = views.iter().map(|view| view.share).min().unwrap_or(self.window);
         self.share = share;
         self.stage(share, usage, &views, terms, settings);
-        let is_shared = settings.floor == Floor::Minimum && hops.iter().any(|hop| hop.class.is_some());
-        let sure = if is_shared { terms.guaranteed(settings.unit).min(share) } else { 0 };
+        let is_shared =
+            settings.full_window_rate == FullWindowRate::Minimum && hops.iter().any(|hop| hop.class.is_some());
+        let sure = if is_shared { terms.guaranteed(settings.unit_bandwidth).min(share) } else { 0 };
         self.floor = part(sure.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos());
         let mut window = u64::MAX;
         for ((link, view), hop) in self.links.iter_mut().zip(&views).zip(hops) {
@@ -295,8 +298,8 @@ impl Admission {
             } else if wakes && settings.latency_bound {
                 link.ramp = Some(view.share.min(share));
             }
-            let step = match settings.step {
-                WindowGrowth::Guaranteed => terms.guaranteed(settings.unit).min(view.share),
+            let step = match settings.startup {
+                WindowGrowth::Guaranteed => terms.guaranteed(settings.unit_bandwidth).min(view.share),
                 WindowGrowth::AsPrinted => view.share,
             };
             link.ramp = link.ramp.map(|ramp| ramp.saturating_add(step));
@@ -312,7 +315,7 @@ mod tests {
 
     /// Windows as bytes, as in the text's equation.
     fn printed() -> Settings {
-        Settings { sum: Sum::AsPrinted, ..Settings::default() }
+        Settings { window_unit: WindowUnit::AsPrinted, ..Settings::default() }
     }
 
     fn hop(tokens: u64, windows: u64, tx_mbit: u64, queue: u64) -> IntHop {
@@ -360,7 +363,7 @@ mod tests {
     /// 10 Gbit/s, of which 9.5 are filled, and 24 us: minima of 1 and 3 Gbit/s, 3,000 and 9,000 B, and 16,500 B above them by weights of 2 and 1.
     #[test]
     fn what_is_above_minima_is_shared_by_weights() {
-        let settings = Settings { surplus: Surplus::Weights, ..printed() };
+        let settings = Settings { excess_sharing: ExcessSharing::Weights, ..printed() };
         let hop = IntHop { weights: 3, ..hop(4_000, 28_500, 9_500, 0) };
         let view =
             |tokens, weight| View::of(&hop, 0, 0, PathTerms { tokens, weight, round_trip: T, most: None }, &settings);

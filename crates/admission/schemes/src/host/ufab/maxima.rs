@@ -25,7 +25,7 @@ const SMALL: u64 = 32;
 
 /// Returns the time after which a receiver takes a grant back. Its sender uses it for half of that, and renews it after a fifth.
 pub(super) fn lease(round_trip: Time, settings: &Settings) -> Time {
-    settings.remember.max(round_trips(round_trip, settings.timeout.saturating_mul(LEASE)))
+    settings.dedup_window.max(round_trips(round_trip, settings.probe_timeout_rtts.saturating_mul(LEASE)))
 }
 
 /// Returns the level up to which requests can be granted out of a maximum: the sum of the lesser of each request and

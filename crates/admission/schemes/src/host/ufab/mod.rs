@@ -18,35 +18,35 @@
 //! | 4.1: initial path of the path monitor | `monitor`, `pair::initial` |
 //! | 3.6: probes, finish probes until they are answered | `registration` |
 //! | 4.1: L_w, time-out after 8 base round trips | `pair` |
-//! | 4.1: eight weighted queues, pairs of one in turn | `turns`, [`level`], the host's stack |
+//! | 4.1: eight weighted queues, pairs of one in turn | `classWeights`, [`level`], the host's stack |
 //! | E, Algorithm 1; Fig. 21; F, Algorithm 2 | `tokens` |
 //!
 //! # Holes of the text, and what is done about them
 //! The printed form of each is a parameter of its own.
-//! - **Joint starts** (`step`). Windows grow by phi/Phi CT a round trip, but the first of N pairs sees a Phi of its own tokens only, the second one of two: together they
+//! - **Joint starts** (`startup`). Windows grow by phi/Phi CT a round trip, but the first of N pairs sees a Phi of its own tokens only, the second one of two: together they
 //!   grow by H_N CT (a harmonic number). Here a window grows by phi B_u T, so all of a qualified path together by CT at most.
-//! - **Queues that only pass** (`queue`). A probe finds packets that are being forwarded at line rate, and equation 3 takes them for
+//! - **Queues that only pass** (`queueEstimate`). A probe finds packets that are being forwarded at line rate, and equation 3 takes them for
 //!   overload: 18 pairs of 500 Mbit/s on a line of 10 got 483. The lesser of two answers in a row counts (as in HPCC, SIGCOMM 2019), and of that what the headroom,
 //!   1 - eta of the line, does not drain in a base round trip by itself.
-//! - **Round trips that differ** (`sum`). Windows that are shared by tokens are rates that are shared by tokens and the inverse of the round trip: of two equal pairs, one with
+//! - **Round trips that differ** (`windowUnit`). Windows that are shared by tokens are rates that are shared by tokens and the inverse of the round trip: of two equal pairs, one with
 //!   25 us and one with 33, the second got 2.4 Gbit/s and the first 3.4. Links add up what windows carry in a time that is the same for all, which is
 //!   equation 2 with windows.
-//! - **The cap of equation 3** (`sum`). It cuts what a link counts for a pair at the bandwidth-delay product as well, also of a pair that sends less because of another link; where that
+//! - **The cap of equation 3** (`windowUnit`). It cuts what a link counts for a pair at the bandwidth-delay product as well, also of a pair that sends less because of another link; where that
 //!   pair has 2.3 times the tokens of the other one, the other got 5.5 of the 7.0 Gbit/s that were left. What a link counts is cut at four times that here, what is in flight
 //!   as printed.
-//! - **Sums that follow** (`registers`): see [`crate::switch::ufab_core`]. A change is given up when switches may forget it (`remember`), and then it may be counted twice for [`Settings::clean`]: answers must
+//! - **Sums that follow** (`registers`): see [`crate::switch::ufab_core`]. A change is given up when switches may forget it (`dedupWindow`), and then it may be counted twice for [`Settings::pair_expiry`]: answers must
 //!   not take longer. Contracts set it by their times; in a scenario with round trips above half a millisecond or long queues it has to be set.
-//! - **Eight weights** (`turns`). On a full interface a class gets its part by a weight that is rounded to a power of two: one of 2.4 Gbit/s beside a hundred of 23 Mbit/s got
+//! - **Eight weights** (`classWeights`). On a full interface a class gets its part by a weight that is rounded to a power of two: one of 2.4 Gbit/s beside a hundred of 23 Mbit/s got
 //!   0.8 Gbit/s of the 6 that they had, and a window does not help who waits for a turn. Here weights are minima.
-//! - **Unused tokens** (`unused`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
+//! - **Unused tokens** (`unusedTokens`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
 //! - **Scenario-2 and work conservation.** A pair that sends less than r may have r T in flight. If links counted that as its window, equation 3 would
 //!   give the others no more than their proportional part of a link that is not full (81 % of it beside one idle pair of the same weight). So links
 //!   continue to count equation 3's window while it rests, and its true one from when it wants more; `stage` says it again.
 //!
 //! # Beside other classes
 //! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_scheme_api::ClassHop)), a link has two
-//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): docs/theory/ufab.md, "Below latency contracts". Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
-//! since those that ask are not among the pairs that Algorithm 1 divides by: with `asks` they are, and every pair asks.
+//! capacities, windows rise in steps (`windowIncrease`) and minima do not wait for answers (`fullWindowRate`): docs/theory/ufab.md, "Below latency contracts". Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
+//! since those that ask are not among the pairs that Algorithm 1 divides by: with `admitBeforeSend` they are, and every pair asks.
 //!
 //! # Deviations
 //! - **Initial path** (`initial_path`). By 3.5 a pair that joins probes its candidates "to bootstrap"; by 4.1 a new pair obtains an initial path and sends at once. Both can
@@ -65,9 +65,9 @@
 //! - A pair's paths share its tokens before the first of them receives its part: otherwise the first would begin with all of them.
 //! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive. Receivers divide their
 //!   maximum among the pairs that request a part of it with their probes (`maxima`).
-//! - **Weights** (`surplus`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
+//! - **Weights** (`excessSharing`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
 //!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
-//! - A pair that has been idle for [`Settings::idle`] round trips leaves its paths. It begins on the path that it used last if that has room.
+//! - A pair that has been idle for [`Settings::idle_rtts`] round trips leaves its paths. It begins on the path that it used last if that has room.
 
 mod admission;
 mod hose;
@@ -87,12 +87,15 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MaxGrant,
-    Outgoing, Parameters, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
+    Bucket, ClassId, Demand, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter,
+    MaxGrant, Outgoing, Parameters, PathsChange, Probe, ProbeAnswer, ProbeKind, Role, Share, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use settings::{ClassOrder, Floor, InitialPath, Queue, Rise, Settings, WindowGrowth, Sum, Surplus, UnusedTokens};
+pub use settings::{
+    ClassWeights, ExcessSharing, FullWindowRate, InitialPath, QueueEstimate, Settings, UnusedTokens, WindowGrowth, WindowIncrease,
+    WindowUnit,
+};
 pub use timer::{Action, Timer};
 
 use crate::brokers::NoBroker;
@@ -235,7 +238,7 @@ impl Ufab {
         wishes.extend(
             active().filter_map(state).map(|pair| SenderDemand { sends: pair.sends_less(), admitted: pair.admitted() }),
         );
-        tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused, parts);
+        tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused_tokens, parts);
         let pairs: Vec<Outgoing> = active().copied().collect();
         let hose = Hose { transmit: class.transmit, receive: class.receive };
         let level = class.transmit.max.map(|max| {
@@ -292,7 +295,7 @@ impl Ufab {
     }
 
     fn keep_alive(&self) -> Time {
-        Time::from_nanos((self.settings.clean.as_nanos() / 4).max(1))
+        Time::from_nanos((self.settings.pair_expiry.as_nanos() / 4).max(1))
     }
 
     fn on_timer(&mut self, now: Time, timer: Timer, act: &mut dyn FnMut(Action)) {
@@ -352,10 +355,10 @@ pub fn level(min: Rate, line: Rate) -> u32 {
 }
 
 /// The weight of a class at the interface of its host.
-fn weight(min: Rate, line: Rate, turns: ClassOrder) -> u32 {
+fn weight(min: Rate, line: Rate, turns: ClassWeights) -> u32 {
     match turns {
-        ClassOrder::Minimum => u32::try_from(min.bits_per_second().div_ceil(1_000)).unwrap_or(u32::MAX).max(1),
-        ClassOrder::AsPrinted => 1 << level(min, line),
+        ClassWeights::Minimum => u32::try_from(min.bits_per_second().div_ceil(1_000)).unwrap_or(u32::MAX).max(1),
+        ClassWeights::AsPrinted => 1 << level(min, line),
     }
 }
 
@@ -377,9 +380,9 @@ impl HostScheme for Ufab {
     }
 
     fn not_carried_out(settings: &Settings) -> &'static [&'static str] {
-        match settings.surplus {
-            Surplus::Minima => &["transmit.weight", "receive.weight"],
-            Surplus::Weights => &["receive.weight"],
+        match settings.excess_sharing {
+            ExcessSharing::Minima => &["transmit.weight", "receive.weight"],
+            ExcessSharing::Weights => &["receive.weight"],
         }
     }
 
@@ -415,7 +418,7 @@ impl Host for Ufab {
                 if was_limited || transmit.max.is_some() {
                     act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket: transmit.max.map(bucket) });
                 }
-                let weight = weight(transmit.min, self.line, self.settings.turns);
+                let weight = weight(transmit.min, self.line, self.settings.class_weights);
                 act(HostAction::SetWeight { of: Weighted::Class(class), weight });
                 self.divide(class, act);
             }
@@ -448,7 +451,7 @@ impl Host for Ufab {
             }
             HostInput::IncomingOpened { pair, spec } => {
                 self.classes.entry(spec.class).or_default().incoming.push(pair);
-                let waits = round_trips(spec.round_trip, self.settings.timeout);
+                let waits = round_trips(spec.round_trip, self.settings.probe_timeout_rtts);
                 let lease = maxima::lease(spec.round_trip, &self.settings);
                 let (class, ledger) = (spec.class, Ledger::default());
                 let receiving = Receiving { class, given: None, asked: None, waits, ledger, lease };
@@ -470,13 +473,13 @@ impl Host for Ufab {
 
     /// Returns the receiver's side of Algorithm 1: the admitted part of the rate that the sender gives.
     fn answer(&mut self, now: Time, pair: Incoming, probe: &Probe) -> ProbeAnswer {
-        let unit = self.settings.unit.bits_per_second();
+        let unit = self.settings.unit_bandwidth.bits_per_second();
         let given = probe.tokens.saturating_mul(unit);
         let Some(Some(state)) = self.receiving.get_mut(pair.index()) else { return ProbeAnswer::default() };
         match probe.kind {
             ProbeKind::Active => (state.given, state.asked) = (Some((given, now)), None),
             ProbeKind::Finish => (state.given, state.asked) = (None, None),
-            ProbeKind::Candidate if self.settings.asks => state.asked = Some((given, now)),
+            ProbeKind::Candidate if self.settings.admit_before_send => state.asked = Some((given, now)),
             ProbeKind::Candidate => {}
         }
         let class = state.class;
@@ -486,7 +489,7 @@ impl Host for Ufab {
         if hose == 0 || probe.kind == ProbeKind::Finish {
             return ProbeAnswer { tokens: None, grant };
         }
-        let silent = self.settings.clean;
+        let silent = self.settings.pair_expiry;
         let heard = |other: &&Incoming| {
             let state = self.receiving.get(other.index())?.as_ref()?;
             state.takes_part(now, silent).filter(|_| **other != pair)
@@ -494,6 +497,6 @@ impl Host for Ufab {
         let mut all = vec![given];
         all.extend(class.incoming.iter().filter_map(|other| heard(&other)));
         let admitted = tokens::admit(hose, &all).first().copied().flatten();
-        ProbeAnswer { tokens: admitted.map(|admitted| tokens_of(admitted, self.settings.unit)), grant }
+        ProbeAnswer { tokens: admitted.map(|admitted| tokens_of(admitted, self.settings.unit_bandwidth)), grant }
     }
 }

@@ -16,7 +16,7 @@ use super::monitor::PathMonitor;
 use super::path::PathState;
 use super::registration::Changes;
 use super::search::{Search, SearchReason, left, round_trips, tokens_of};
-use super::settings::{Settings, Surplus};
+use super::settings::{ExcessSharing, Settings};
 use super::{Action, Timer};
 use crate::random::SplitMix;
 
@@ -126,7 +126,7 @@ impl SendingPair {
     }
 
     fn candidate(&self, settings: &Settings) -> Probe {
-        let tokens = tokens_of(self.part(), settings.unit);
+        let tokens = tokens_of(self.part(), settings.unit_bandwidth);
         Probe { request: self.allowance.request(), ..Probe::new(self.spec.key, ProbeKind::Candidate, tokens) }
     }
 
@@ -152,10 +152,10 @@ impl SendingPair {
     }
 
     fn terms_of(&self, part: u64, settings: &Settings) -> PathTerms {
-        let tokens = tokens_of(part, settings.unit);
-        let weight = match settings.surplus {
-            Surplus::Minima => tokens,
-            Surplus::Weights => self.hose.weight(part),
+        let tokens = tokens_of(part, settings.unit_bandwidth);
+        let weight = match settings.excess_sharing {
+            ExcessSharing::Minima => tokens,
+            ExcessSharing::Weights => self.hose.weight(part),
         };
         PathTerms {
             tokens,
@@ -173,7 +173,7 @@ impl SendingPair {
     }
 
     fn timeout(&self, around: &PairContext<'_>) -> Time {
-        around.now + round_trips(self.spec.round_trip, around.settings.timeout)
+        around.now + round_trips(self.spec.round_trip, around.settings.probe_timeout_rtts)
     }
 
     /// Nothing may be sent yet.
@@ -223,7 +223,7 @@ impl SendingPair {
             admission.into_iter().for_each(Admission::ends);
         }
         if !std::mem::replace(&mut self.is_idle_armed, true) {
-            let at = around.now + round_trips(self.spec.round_trip, around.settings.idle);
+            let at = around.now + round_trips(self.spec.round_trip, around.settings.idle_rtts);
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
         }
     }
@@ -234,7 +234,7 @@ impl SendingPair {
         if self.wants {
             return;
         }
-        let at = self.ended_at + round_trips(self.spec.round_trip, around.settings.idle);
+        let at = self.ended_at + round_trips(self.spec.round_trip, around.settings.idle_rtts);
         if at > around.now {
             self.is_idle_armed = true;
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
@@ -288,7 +288,7 @@ impl SendingPair {
         if let Some(ProbeAnswer { tokens, grant }) = answer
             && probe.kind != ProbeKind::Finish
         {
-            let unit = around.settings.unit.bits_per_second();
+            let unit = around.settings.unit_bandwidth.bits_per_second();
             self.admitted = tokens.map(|tokens| tokens.saturating_mul(unit));
             self.granted(grant, around, act);
         }
@@ -333,7 +333,8 @@ impl SendingPair {
 
     fn compare_later(&mut self, path: PathIndex, around: &PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
-            let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / INSPECTION_BATCH).max(1));
+            let at = around.now
+                + Time::from_nanos((around.settings.migration_hold_time.as_nanos() / INSPECTION_BATCH).max(1));
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
         }
     }
@@ -355,7 +356,7 @@ impl SendingPair {
         self.take(&[path], around.now + wait, around, act);
         act(HostAction::LeavePath { pair: around.pair, path: old });
         self.stop(old, around, act);
-        let freeze = 1 + around.random.below(around.settings.freeze);
+        let freeze = 1 + around.random.below(around.settings.migration_backoff);
         *around.frozen_until = around.now + round_trips(self.spec.round_trip, freeze);
     }
 
@@ -450,7 +451,7 @@ impl SendingPair {
             }
             if left < 0 {
                 let since = *state.violated_since.get_or_insert(now);
-                let long = round_trips(terms.round_trip, settings.violations);
+                let long = round_trips(terms.round_trip, settings.violation_rtts);
                 let may = now >= *around.frozen_until && self.search.is_none() && self.spec.paths > 1;
                 if may && now.saturating_sub(since) >= long {
                     self.search_paths(SearchReason::Violated(path), around, act);
@@ -458,7 +459,7 @@ impl SendingPair {
             } else {
                 state.violated_since = None;
             }
-            around.monitor.record((self.spec.peer, path), left + terms.guarantee(settings.unit));
+            around.monitor.record((self.spec.peer, path), left + terms.guarantee(settings.unit_bandwidth));
             if self.is_initial() {
                 self.initial_answered(path, left >= 0, around, act);
             }

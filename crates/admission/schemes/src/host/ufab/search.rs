@@ -55,7 +55,7 @@ impl Candidate {
         counted: Option<&[LinkId]>,
         settings: &Settings,
     ) -> Self {
-        let unit = i128::from(settings.unit.bits_per_second());
+        let unit = i128::from(settings.unit_bandwidth.bits_per_second());
         let last = hops.len().saturating_sub(1);
         let is_counted = |at: usize, hop: &IntHop| match (counted, hop.link) {
             (None, _) => false,
@@ -65,7 +65,9 @@ impl Candidate {
         let after = |at: usize, hop: &IntHop| hop.tokens + if is_counted(at, hop) { 0 } else { terms.tokens };
         let links = || hops.iter().enumerate();
         let headroom = links()
-            .map(|(at, hop)| i128::from(capacity(hop, settings.target_percent)) - i128::from(after(at, hop)) * unit)
+            .map(|(at, hop)| {
+                i128::from(capacity(hop, settings.target_utilization_percent)) - i128::from(after(at, hop)) * unit
+            })
             .min();
         let rate = links().map(|(at, hop)| rate(hop, after(at, hop), terms, settings)).min();
         Self { path, headroom: headroom.unwrap_or(0), rate: rate.unwrap_or(0) }
@@ -78,15 +80,15 @@ impl Candidate {
 
 /// Returns the least of C - Phi B_u over the links of a path that count the pair, in bit/s: guarantees fit if it is not negative.
 pub(super) fn left(hops: &[IntHop], settings: &Settings) -> i128 {
-    let unit = i128::from(settings.unit.bits_per_second());
-    let of = |hop: &IntHop| i128::from(capacity(hop, settings.target_percent)) - i128::from(hop.tokens) * unit;
+    let unit = i128::from(settings.unit_bandwidth.bits_per_second());
+    let of = |hop: &IntHop| i128::from(capacity(hop, settings.target_utilization_percent)) - i128::from(hop.tokens) * unit;
     hops.iter().map(of).min().unwrap_or(0)
 }
 
 /// Returns equation 2, with W/T for the sum of the rates; at least equation 1. It uses the current capacity, unlike
 /// path qualification. It is by tokens even if weights share the capacity above them, because it compares paths.
 fn rate(hop: &IntHop, tokens: u64, terms: PathTerms, settings: &Settings) -> u64 {
-    let capacity = target(hop, settings.target_percent);
+    let capacity = target(hop, settings.target_utilization_percent);
     let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
     let rates = u128::from(hop.windows.get()) * 8_000_000_000 / u128::from(over);
     let used = u128::from(hop.tx.bits_per_second().max(1));

@@ -39,7 +39,7 @@ words! {
 
 /// Maximum rise of a pair's window per answer on a link that serves other classes as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rise {
+pub enum WindowIncrease {
     /// The amount that its guarantee carries in a base round trip.
     Guaranteed,
     /// Its part of the admitted capacity.
@@ -49,7 +49,7 @@ pub enum Rise {
 }
 
 words! {
-    Rise {
+    WindowIncrease {
         Guaranteed = "guaranteed", "By what its guarantee carries in a base round trip at most";
         Share = "share", "By its part of the capacity that was admitted at most";
         Free = "free", "As far as equation 3 allows: too far after a burst of a higher class";
@@ -58,7 +58,7 @@ words! {
 
 /// Rate that a pair may send when its window is full, on a path with links that serve other classes as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Floor {
+pub enum FullWindowRate {
     /// Its minimum.
     Minimum,
     /// Nothing.
@@ -66,7 +66,7 @@ pub enum Floor {
 }
 
 words! {
-    Floor {
+    FullWindowRate {
         Minimum = "minimum", "Its minimum: a window waits for answers while a class above sends, and what was promised cannot wait";
         Nothing = "nothing", "Nothing: a pair loses the time in which classes above send";
     }
@@ -74,7 +74,7 @@ words! {
 
 /// Sharing of the capacity above all minima.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Surplus {
+pub enum ExcessSharing {
     /// By minima.
     Minima,
     /// By the weights of services.
@@ -82,7 +82,7 @@ pub enum Surplus {
 }
 
 words! {
-    Surplus {
+    ExcessSharing {
         Minima = "minima", "By minima (3.3): weights of services mean nothing";
         Weights = "weights", "By the weights of services, above their minima";
     }
@@ -90,7 +90,7 @@ words! {
 
 /// Sharing of a host's interface among its classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClassOrder {
+pub enum ClassWeights {
     /// Their minima.
     Minimum,
     /// One of eight weights, each twice the one below.
@@ -98,7 +98,7 @@ pub enum ClassOrder {
 }
 
 words! {
-    ClassOrder {
+    ClassWeights {
         Minimum = "minimum", "By their minima, to 1 kbit/s";
         AsPrinted = "as-printed", "By the weights of eight queues (4.1), each twice the one below: minima up to 2.4 Gbit/s got a third on a full interface of 6 Gbit/s";
     }
@@ -106,7 +106,7 @@ words! {
 
 /// Queue value in equation 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+pub enum QueueEstimate {
     /// The lesser of two answers in a row, less the amount that the headroom drains in a round trip.
     Standing,
     /// That of this answer.
@@ -114,7 +114,7 @@ pub enum Queue {
 }
 
 words! {
-    Queue {
+    QueueEstimate {
         Standing = "standing", "The lesser of two answers in a row, beyond what the headroom of the line drains in a base round trip";
         AsPrinted = "as-printed", "As the probe finds it (3.4, equation 3)";
     }
@@ -122,7 +122,7 @@ words! {
 
 /// Quantity of windows that links add up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sum {
+pub enum WindowUnit {
     /// The amount that they carry in a fixed time.
     Rates,
     /// Their bytes.
@@ -130,7 +130,7 @@ pub enum Sum {
 }
 
 words! {
-    Sum {
+    WindowUnit {
         Rates = "rates", "What windows carry in 100 us, so that rates are shared by tokens whatever their round trips";
         AsPrinted = "as-printed", "Their bytes (3.4, equation 3), so that a pair with twice the round trip gets half of the rate";
     }
@@ -157,9 +157,9 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
         /// B_u: the bandwidth of one token.
-        pub unit: Rate = Rate::from_mbit(1), "unit", ValueKind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
+        pub unit_bandwidth: Rate = Rate::from_mbit(1), "unitBandwidth", ValueKind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
         /// eta: how much of a line is shared out, in steps of 0.01.
-        pub target_percent: u8 = 95, "target", ValueKind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
+        pub target_utilization_percent: u8 = 95, "targetUtilization", ValueKind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
         /// L_w: number of bytes for which one probe is sent.
         pub probe_every: Bytes = Bytes::new(4_000), "probeEvery", ValueKind::BYTES, "5.4";
         /// Between two assignments of tokens to pairs.
@@ -168,52 +168,52 @@ params! {
         pub paths: u32 = 1, "paths", ValueKind::Count { least: 1, most: 256 }, "6; F: several";
         /// Count pairs in path discovery at receivers, and let a pair with one path probe it before it begins.
         /// Without this, hosts that turn to one receiver together begin with all of their hoses.
-        pub asks: bool = false, "asks", ValueKind::Flag, "ours; 3.4: it begins at once";
+        pub admit_before_send: bool = false, "admitBeforeSend", ValueKind::Flag, "ours; 3.4: it begins at once";
         /// Path on which a pair with several paths begins to send.
         pub initial_path: InitialPath = InitialPath::AtOnce, "initialPath", ValueKind::Word(InitialPath::WORDS), "4.1; 3.5 is probed";
         /// Maximum number of paths of a pair that are probed in a search.
-        pub candidates: u32 = 4, "candidates", ValueKind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
+        pub candidate_paths: u32 = 4, "candidatePaths", ValueKind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
         /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
-        pub freeze: u32 = 10, "freeze", ValueKind::Count { least: 1, most: 1_000_000 }, "5.6";
+        pub migration_backoff: u32 = 10, "migrationBackoff", ValueKind::Count { least: 1, most: 1_000_000 }, "5.6";
         /// Number of round trips for which a path must miss the guarantee before the pair leaves it.
-        pub violations: u32 = 5, "violations", ValueKind::Count { least: 1, most: 1_000_000 }, "3.5";
+        pub violation_rtts: u32 = 5, "violationRtts", ValueKind::Count { least: 1, most: 1_000_000 }, "3.5";
         /// Time for which another path must be better before the pair moves there.
-        pub better_for: Time = Time::from_millis(30_000), "betterFor", ValueKind::TIME, "3.5";
+        pub migration_hold_time: Time = Time::from_millis(30_000), "migrationHoldTime", ValueKind::TIME, "3.5";
         /// Number of base round trips after which a probe counts as lost.
-        pub timeout: u32 = 8, "timeout", ValueKind::Count { least: 1, most: 1_000_000 }, "4.1";
+        pub probe_timeout_rtts: u32 = 8, "probeTimeoutRtts", ValueKind::Count { least: 1, most: 1_000_000 }, "4.1";
         /// Number of base round trips without data after which a pair takes no part.
-        pub idle: u32 = 16, "idle", ValueKind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
+        pub idle_rtts: u32 = 16, "idleRtts", ValueKind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
         /// Let a pair that moves send nothing for a round trip, so that nothing is reordered.
         pub in_order: bool = false, "inOrder", ValueKind::Flag, "3.5";
         /// Ramp up windows in two stages, which bounds latency; without it this is uFAB'.
         pub latency_bound: bool = true, "latencyBound", ValueKind::Flag, "3.4; uFAB' in 5.2";
         /// Growth of windows in the first stage.
-        pub step: WindowGrowth = WindowGrowth::Guaranteed, "step", ValueKind::Word(WindowGrowth::WORDS), "ours; 3.4 is as-printed";
+        pub startup: WindowGrowth = WindowGrowth::Guaranteed, "startup", ValueKind::Word(WindowGrowth::WORDS), "ours; 3.4 is as-printed";
         /// Maximum rise of windows per answer on links that serve other classes as well.
-        pub rise: Rise = Rise::Share, "rise", ValueKind::Word(Rise::WORDS), "ours";
+        pub window_increase: WindowIncrease = WindowIncrease::Share, "windowIncrease", ValueKind::Word(WindowIncrease::WORDS), "ours";
         /// Rate that pairs may send when their windows are full, on paths with links that serve other classes as
         /// well.
-        pub floor: Floor = Floor::Minimum, "floor", ValueKind::Word(Floor::WORDS), "ours";
+        pub full_window_rate: FullWindowRate = FullWindowRate::Minimum, "fullWindowRate", ValueKind::Word(FullWindowRate::WORDS), "ours";
         /// Sharing of the capacity above all minima.
-        pub surplus: Surplus = Surplus::Minima, "surplus", ValueKind::Word(Surplus::WORDS), "3.3: by minima";
+        pub excess_sharing: ExcessSharing = ExcessSharing::Minima, "excessSharing", ValueKind::Word(ExcessSharing::WORDS), "3.3: by minima";
         /// Sharing of a host's interface among its classes.
-        pub turns: ClassOrder = ClassOrder::Minimum, "turns", ValueKind::Word(ClassOrder::WORDS), "ours; 4.1 is as-printed";
+        pub class_weights: ClassWeights = ClassWeights::Minimum, "classWeights", ValueKind::Word(ClassWeights::WORDS), "ours; 4.1 is as-printed";
         /// Queue value in equation 3.
-        pub queue: Queue = Queue::Standing, "queue", ValueKind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
+        pub queue_estimate: QueueEstimate = QueueEstimate::Standing, "queueEstimate", ValueKind::Word(QueueEstimate::WORDS), "ours; 3.4 is as-printed";
         /// Quantity of windows that links add up.
-        pub sum: Sum = Sum::Rates, "sum", ValueKind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
+        pub window_unit: WindowUnit = WindowUnit::Rates, "windowUnit", ValueKind::Word(WindowUnit::WORDS), "ours; 3.4 is as-printed";
         /// Part of a pair whose demand is below its part.
-        pub unused: UnusedTokens = UnusedTokens::Kept, "unused", ValueKind::Word(UnusedTokens::WORDS), "E: the text; line 7 is as-printed";
+        pub unused_tokens: UnusedTokens = UnusedTokens::Kept, "unusedTokens", ValueKind::Word(UnusedTokens::WORDS), "E: the text; line 7 is as-printed";
         /// Sums of tokens and windows at switches.
         pub registers: RegisterRule = RegisterRule::Changes, "registers", ValueKind::Word(RegisterRule::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filters at switches.
-        pub filter: Bytes = Bytes::new(20_480), "filter", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        pub bloom_filter_size: Bytes = Bytes::new(20_480), "bloomFilterSize", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
         /// Minimum time for which switches remember a change; a pair repeats a change for four fifths of this time.
-        pub remember: Time = Time::from_millis(5), "remember", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
+        pub dedup_window: Time = Time::from_millis(5), "dedupWindow", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
         /// Time without a probe after which switches do not count a pair any more.
-        pub clean: Time = Time::from_millis(10_000), "clean", ValueKind::TIME, "4.2";
+        pub pair_expiry: Time = Time::from_millis(10_000), "pairExpiry", ValueKind::TIME, "4.2";
         /// In which switches measure rates, at least.
-        pub interval: Time = Time::from_micros(24), "interval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
+        pub measurement_interval: Time = Time::from_micros(24), "measurementInterval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
     }
 }
 
@@ -225,31 +225,31 @@ impl Settings {
     /// Returns settings for links that serve other classes as well, with minima promised to hoses that may all turn
     /// to one host.
     pub fn beside_other_classes() -> Self {
-        Self { asks: true, ..Self::default() }
+        Self { admit_before_send: true, ..Self::default() }
     }
 
     /// The time to which windows of a base round trip are scaled when links add them up.
     pub(super) fn summed_over(&self, round_trip: Time) -> Time {
-        match self.sum {
-            Sum::Rates => UNIT,
-            Sum::AsPrinted => round_trip,
+        match self.window_unit {
+            WindowUnit::Rates => UNIT,
+            WindowUnit::AsPrinted => round_trip,
         }
     }
 
     /// Returns the time after which an unanswered change is given up. It is shorter than the switches' memory of the
     /// change; otherwise they would count the change twice. The difference is for the last probe to arrive.
     pub(super) fn give_up(&self) -> Time {
-        Time::from_nanos(self.remember.as_nanos() / 5 * 4)
+        Time::from_nanos(self.dedup_window.as_nanos() / 5 * 4)
     }
 
     /// Returns the parameters of the switches.
     pub(super) fn core(&self) -> crate::switch::ufab_core::Params {
         crate::switch::ufab_core::Params {
             registers: self.registers,
-            filter: self.filter,
-            remember: self.remember,
-            clean: self.clean,
-            interval: self.interval,
+            bloom_filter_size: self.bloom_filter_size,
+            dedup_window: self.dedup_window,
+            pair_expiry: self.pair_expiry,
+            measurement_interval: self.measurement_interval,
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | 3.6: Phi and W; "if not \[seen\], it will add" | [`UfabCore`], `count` |
 //! | 3.6: finish probes take a pair off | `count` |
 //! | 4.2: a Bloom filter of two banks, 20 KB | `bloom` |
-//! | 4.2: every 10 s pairs without a probe are cleaned | `clean` |
+//! | 4.2: every 10 s pairs without a probe are cleaned | `pairExpiry` |
 //! | 3.2: tx, q, C | tx: `Meter`; q and C: the port |
 //! | one fabric: a class's rates on a line | [`ClassHop`](wayleave_scheme_api::ClassHop): measured in the same interval as tx |
 //!
@@ -28,7 +28,7 @@
 //! - The filter is applied to *changes*, by the number that every change of a pair has, on any path (paths of a pair
 //!   meet at the last port). It is applied only to repeated probes, because those may have been here before. So a
 //!   false positive of the filter affects only a change that was lost and repeated.
-//! - Two generations of the filter take turns ([`Params::remember`]), so that entries leave; each has the 20 KB of
+//! - Two generations of the filter take turns ([`Params::dedup_window`]), so that entries leave; each has the 20 KB of
 //!   the text. A sender stops repeating before a generation is forgotten.
 //! - Cleaning: a second pair of registers counts, in each period of 10 s, the pairs whose probes arrived. A record
 //!   names the period in which the pair is counted, by one bit. The sender returns that bit with its next probe, so
@@ -36,10 +36,10 @@
 //!   become Phi and W. So the values of silent pairs, and every error, disappear one period later.
 //!
 //! Beside Phi there is a sum of weights, for networks in which the capacity above minima is not shared by minima
-//! ([`crate::host::ufab`], `surplus`). Packets have no field for this sum: `wayleave_packet_format::probe` and the
+//! ([`crate::host::ufab`], `excessSharing`). Packets have no field for this sum: `wayleave_packet_format::probe` and the
 //! registers in eBPF are those of the text.
 //!
-//! Deviations: the rate of a queue is measured between probes that are at least [`Params::interval`] apart, and not
+//! Deviations: the rate of a queue is measured between probes that are at least [`Params::measurement_interval`] apart, and not
 //! by timers. W, tx and q are whole here; a packet has them in the units of `wayleave_packet_format::probe`.
 
 mod bloom;
@@ -47,7 +47,8 @@ mod bloom;
 mod tests;
 
 use wayleave_scheme_api::{
-    Described, Descriptor, IntHop, ValueKind, Mark, Parameters, ProbeAt, ProbeKind, QueueState, Role, Switch, params, words,
+    Described, Descriptor, IntHop, Mark, Parameters, ProbeAt, ProbeKind, QueueState, Role, Switch, ValueKind, params,
+    words,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -89,13 +90,13 @@ params! {
         /// Update rule of the sums of tokens and windows.
         pub registers: RegisterRule = RegisterRule::Changes, "registers", ValueKind::Word(RegisterRule::WORDS), "ours; 3.6 is as-printed";
         /// Of the Bloom filter: of each of its two generations.
-        pub filter: Bytes = Bytes::new(20_480), "filter", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        pub bloom_filter_size: Bytes = Bytes::new(20_480), "bloomFilterSize", ValueKind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
         /// Minimum time for which the filter remembers a change.
-        pub remember: Time = Time::from_millis(5), "remember", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
+        pub dedup_window: Time = Time::from_millis(5), "dedupWindow", ValueKind::TIME, "ours: 20,000 probes of a link of 100 Gbit/s, one for 4 kB, take 6.6 ms";
         /// Time without a probe after which a pair is not counted any more.
-        pub clean: Time = Time::from_millis(10_000), "clean", ValueKind::TIME, "4.2";
+        pub pair_expiry: Time = Time::from_millis(10_000), "pairExpiry", ValueKind::TIME, "4.2";
         /// In which the rate of a queue is measured, at least.
-        pub interval: Time = Time::from_micros(24), "interval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
+        pub measurement_interval: Time = Time::from_micros(24), "measurementInterval", ValueKind::TIME, "ours: a base round trip of the testbed (5.1)";
     }
 }
 
@@ -185,7 +186,7 @@ pub struct UfabCore(Box<State>);
 impl UfabCore {
     /// A queue that counts nothing yet.
     pub fn new(params: Params) -> Self {
-        let filter = usize::try_from(params.filter.get()).unwrap_or(usize::MAX);
+        let filter = usize::try_from(params.bloom_filter_size.get()).unwrap_or(usize::MAX);
         Self(Box::new(State {
             params,
             sums: Sums::default(),
@@ -205,18 +206,18 @@ impl UfabCore {
 impl State {
     /// Removes the counts of silent pairs.
     fn clean(&mut self, now: Time) {
-        let periods = periods_since(self.period_since, now, self.params.clean);
+        let periods = periods_since(self.period_since, now, self.params.pair_expiry);
         if periods > 0 {
             // After two periods, no pair has sent a probe for a whole period.
             self.sums = if periods == 1 { self.fresh } else { Sums::default() };
             self.fresh = Sums::default();
             self.period ^= periods % 2 == 1;
-            self.period_since = after(self.period_since, self.params.clean, periods);
+            self.period_since = after(self.period_since, self.params.pair_expiry, periods);
             self.has_just_turned = true;
         }
         let remember = match self.params.registers {
-            RegisterRule::Changes => self.params.remember,
-            RegisterRule::AsPrinted => self.params.clean,
+            RegisterRule::Changes => self.params.dedup_window,
+            RegisterRule::AsPrinted => self.params.pair_expiry,
         };
         let turns = periods_since(self.seen_since, now, remember);
         match turns {
@@ -321,7 +322,7 @@ impl Switch for UfabCore {
         }
         (hop.tokens, hop.weights) = (state.sums.tokens, state.sums.weights);
         hop.windows = Bytes::new(state.sums.windows);
-        let interval = state.params.interval;
+        let interval = state.params.measurement_interval;
         hop.tx = state.meter.read(now, hop.sent.get(), interval);
         if let Some(class) = &mut hop.class {
             let above = state.above.read(now, class.above.get(), interval);

@@ -153,9 +153,10 @@ impl Churn {
 /// known one, the sums are exact after every one of them.
 #[test]
 fn sums_are_exact_while_probes_and_answers_are_lost() {
-    let clean = Time::from_millis(300);
+    let pair_expiry = Time::from_millis(300);
     for seed in [1, 2] {
-        let mut churn = Churn::new(seed, Params { clean, filter: Bytes::new(1 << 22), ..Params::default() });
+        let mut churn =
+            Churn::new(seed, Params { pair_expiry, bloom_filter_size: Bytes::new(1 << 22), ..Params::default() });
         for step in 0..1_000_000_u32 {
             churn.step();
             if step % 97 == 0 {
@@ -170,9 +171,9 @@ fn sums_are_exact_while_probes_and_answers_are_lost() {
 /// of repeated changes for known ones. Every one of these leaves an error until the next cleaning, which removes it.
 #[test]
 fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away() {
-    let clean = Time::from_millis(300);
+    let pair_expiry = Time::from_millis(300);
     for seed in [1, 2] {
-        let mut churn = Churn::new(seed, Params { clean, ..Params::default() });
+        let mut churn = Churn::new(seed, Params { pair_expiry, ..Params::default() });
         for step in 0..1_000_000_u32 {
             churn.step();
             if step % 997 == 0 {
@@ -182,7 +183,7 @@ fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away()
         }
         println!("seed {seed}: the worst relative error of Phi and W is {}", churn.worst);
         assert!(churn.worst > 0.0);
-        churn.settle(3, clean);
+        churn.settle(3, pair_expiry);
         assert_eq!(churn.check(), 0.0, "seed {seed}");
     }
 }
@@ -205,7 +206,7 @@ fn as_printed_sums_go_wrong() {
 
 #[test]
 fn who_is_silent_for_a_whole_period_is_cleaned() {
-    let mut churn = Churn::new(1, Params { clean: Time::from_millis(10), ..Params::default() });
+    let mut churn = Churn::new(1, Params { pair_expiry: Time::from_millis(10), ..Params::default() });
     churn.loss = 0.0;
     churn.say(1, Some((10, 1_000)));
     churn.say(2, Some((5, 500)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_packet_format::probe::{PortRequest, ProbePacket, ProbeType};
 use wayleave_scenarios::{Element, ElementChange, HostSchemeConfig, Outage, Routing, Scenario};
 use wayleave_scheme_api::{HopWindow, IntHop, Probe, ProbeAt, ProbeKind, Switch};
-use wayleave_schemes::host::ufab::{ClassOrder, Settings};
+use wayleave_schemes::host::ufab::{ClassWeights, Settings};
 use wayleave_schemes::switch::ufab_core::{Params, RegisterRule, UfabCore};
 use wayleave_sim::Outcome;
 use wayleave_sim::trace::PacketEvent;
@@ -172,12 +172,16 @@ fn queues() -> Result<Vec<f64>, Failed> {
     let network = two_spines()?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<_> = QUEUES.iter().zip(&hosts[3..]).map(|(&min, &to)| (min, hosts[0], to)).collect();
-    let by = |turns: ClassOrder| -> Result<Vec<f64>, Failed> {
-        let mut run = scenario(&network, &pairs, Time::from_millis(20), |settings| settings.turns = turns)?;
+    let by = |turns: ClassWeights| -> Result<Vec<f64>, Failed> {
+        let mut run = scenario(&network, &pairs, Time::from_millis(20), |settings| settings.class_weights = turns)?;
         run.record.series = Some(Time::from_micros(100));
         Ok(rates_from(&simulate(&run, 1)?, 5.0))
     };
-    Ok(by(ClassOrder::AsPrinted)?.iter().zip(by(ClassOrder::Minimum)?).map(|(eight, exact)| eight / exact).collect())
+    Ok(by(ClassWeights::AsPrinted)?
+        .iter()
+        .zip(by(ClassWeights::Minimum)?)
+        .map(|(eight, exact)| eight / exact)
+        .collect())
 }
 
 /// Returns the rates of tenants of which no two fit on one path over their minima, with this number of paths of each pair.
@@ -201,7 +205,7 @@ fn moves(in_order: bool) -> Result<(f64, f64), Failed> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs = [(1, hosts[0], hosts[3]), (1, hosts[1], hosts[4])];
     let mut run = scenario(&network, &pairs, Time::from_millis(20), |settings| {
-        (settings.better_for, settings.in_order) = (BETTER_FOR, in_order);
+        (settings.migration_hold_time, settings.in_order) = (BETTER_FOR, in_order);
     })?;
     let [leaf, spine] = ["leaf1", "spine1"].map(|name| network.find_node(name));
     let link = network.links().find(|(_, link)| Some(link.from) == leaf && Some(link.to) == spine);

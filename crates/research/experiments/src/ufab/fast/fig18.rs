@@ -144,7 +144,7 @@ fn frozen(pods: u64, load: f64, window: u32, duration: Time, seed: u64) -> Resul
             hosts.iter().map(|&host| (name.clone(), host, min.bits_per_second() as f64 / 1e9))
         })
         .collect();
-    let settings = Settings { freeze: window, ..super::fast() };
+    let settings = Settings { migration_backoff: window, ..super::fast() };
     let (outcome, notes) = watch(&scenario(&network, pairs, settings, duration)?, seed)?;
     // Of each pair, what it has of its minimum, interval by interval.
     let parts = wanted

@@ -130,7 +130,7 @@ fn one((pods, senders): (u64, usize), load: f64, duration: Time, seed: u64) -> R
 /// Returns the spread of the incast's answers in each round. Pairs are identified by their tokens: those of the
 /// background have more.
 fn apart(notes: &[super::watched::Note], senders: &[NodeId]) -> Vec<f64> {
-    let tokens = MIN.bits_per_second() / super::fast().unit.bits_per_second();
+    let tokens = MIN.bits_per_second() / super::fast().unit_bandwidth.bits_per_second();
     let mut of_incast: BTreeMap<u64, usize> = BTreeMap::new();
     let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); ROUNDS];
     for note in notes.iter().filter(|note| senders.contains(&note.from)) {

@@ -72,7 +72,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// Six hosts of one tenant; a1 sends to a4, a5 and a6, and a2 to a6.
-fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
+fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Said, Failed> {
     let cabling = Cabling {
         rate: LINE,
         propagation: Time::from_micros(1),
@@ -86,7 +86,7 @@ fn example(epsilon: Option<u64>, unused: UnusedTokens) -> Result<Said, Failed> {
     let mut scenario = Scenario::new("tokens", network.clone(), Time::from_millis(3));
     Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
     if let Some(sharing) = &mut scenario.sharing {
-        sharing.scheme = wayleave_scenarios::HostSchemeConfig::Ufab(Settings { unused, ..super::fast() });
+        sharing.scheme = wayleave_scenarios::HostSchemeConfig::Ufab(Settings { unused_tokens, ..super::fast() });
     }
     let pairs = [(0, 3), (0, 4), (0, 5), (1, 5)];
     scenario.traffic = pairs.iter().map(|&(from, to)| endless("a", hosts[from], hosts[to], Time::ZERO)).collect();

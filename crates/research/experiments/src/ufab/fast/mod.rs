@@ -115,7 +115,12 @@ impl Contender {
 
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
 fn fast() -> Settings {
-    Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), probe_every: MTU, ..Settings::default() }
+    Settings {
+        unit_bandwidth: Rate::from_mbit(2),
+        measurement_interval: Time::from_micros(12),
+        probe_every: MTU,
+        ..Settings::default()
+    }
 }
 
 /// Servers of a pod of the fabric.

@@ -8,7 +8,7 @@ use wayleave_scenarios::{
     Buffering, Discipline, Eyeq, FlowEndpoints, HostSchemeConfig, PacketKind, Period, Scenario, Schedule, SchemeOf,
     Sharing, StaticLimits, Traffic,
 };
-use wayleave_schemes::host::ufab::{Floor, Rise, Settings};
+use wayleave_schemes::host::ufab::{FullWindowRate, Settings, WindowIncrease};
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Lag;
 use wayleave_sim::trace::{self, PacketEvent};
@@ -167,7 +167,7 @@ fn minima_below_bursts_are_kept_and_all_bounds_hold() {
 /// The design's loop without what a pair may send when its window is full: no answer comes while a burst lasts, so windows of C' T carry less than C'.
 #[test]
 fn windows_alone_miss_minima_below_bursts() {
-    let windows = Settings { floor: Floor::Nothing, ..Settings::default() };
+    let windows = Settings { full_window_rate: FullWindowRate::Nothing, ..Settings::default() };
     for (pairs, times) in [(14, 4.0), (40, 5.0)] {
         let shown = shown(pairs, Others::Everything, windows.clone());
         assert!(shown.lag > times, "{pairs} pairs: {shown:?}");
@@ -177,8 +177,9 @@ fn windows_alone_miss_minima_below_bursts() {
 /// Equation 3 takes the low rate after a burst for a free line.
 #[test]
 fn windows_that_rise_without_steps_overshoot_after_bursts() {
-    let in_flight = |rise| shown(14, Others::Nothing, Settings { rise, ..Settings::default() }).in_flight;
-    let (steps, free) = (in_flight(Rise::Share), in_flight(Rise::Free));
+    let in_flight =
+        |window_increase| shown(14, Others::Nothing, Settings { window_increase, ..Settings::default() }).in_flight;
+    let (steps, free) = (in_flight(WindowIncrease::Share), in_flight(WindowIncrease::Free));
     assert!(free > 1.3 * steps, "{free} against {steps} of the bound");
 }
 

@@ -80,7 +80,7 @@ fn divisions_share_by_weight_whatever_their_tunnels() {
 #[test]
 fn divisions_share_by_weight_whatever_the_period() {
     for period in [150, 600] {
-        let params = Params { period: Time::from_micros(period), ..Params::default() };
+        let params = Params { feedback_period: Time::from_micros(period), ..Params::default() };
         for tunnels in [1, 4] {
             let (ratio, ..) = ratio([91, 909], tunnels, 2_000, params.clone());
             assert_near(ratio, 10.0, 0.1, &format!("{period} us, {tunnels} tunnels"));
@@ -105,7 +105,7 @@ fn sixty_four_tunnels_of_each_division_share_by_weight() {
 /// Equations 1 and 2: what part B of the claims found in a fluid model, packet by packet.
 #[test]
 fn the_printed_law_does_not_share_by_weight() {
-    let params = Params { law: RateLaw::AsPrinted, ..Params::default() };
+    let params = Params { rate_law: RateLaw::AsPrinted, ..Params::default() };
     let wrong = [([10, 30], 3.0), ([250, 750], 3.0), ([91, 909], 10.0)].map(|(shares, wanted)| {
         let (ratio, _, _) = ratio(shares, 1, 2_000, params.clone());
         (ratio / wanted - 1.0_f64).abs()

@@ -7,7 +7,7 @@ use wayleave_scenarios::{
     Buffering, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, Outage, Scenario,
     Sharing, Traffic,
 };
-use wayleave_schemes::host::ufab::{InitialPath, Queue, Settings, Surplus, WindowGrowth};
+use wayleave_schemes::host::ufab::{ExcessSharing, InitialPath, QueueEstimate, Settings, WindowGrowth};
 use wayleave_schemes::switch::ufab_core::RegisterRule;
 use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
@@ -68,7 +68,7 @@ pub(super) const PRODUCT: u64 = 26_831;
 #[test]
 fn what_minima_leave_is_shared_by_weights_and_up_to_maxima() {
     let got = |maxima: [Option<u64>; 2], weights: [u32; 2]| {
-        let settings = Settings { surplus: Surplus::Weights, ..Settings::default() };
+        let settings = Settings { excess_sharing: ExcessSharing::Weights, ..Settings::default() };
         let (star, mut scenario) = incast(&[1_000, 1_000], 20, settings);
         let sharing = scenario.sharing.as_mut().unwrap();
         let mut services = sharing.machine.services().to_vec();
@@ -150,8 +150,8 @@ fn the_printed_forms_run_and_show_their_holes() {
         (shares(&outcome, 20.0).iter().sum::<f64>(), peak(&outcome, star.down[14]))
     };
     let usual = run_with(Settings::default());
-    let step = run_with(Settings { step: WindowGrowth::AsPrinted, ..Settings::default() });
-    let queue = run_with(Settings { queue: Queue::AsPrinted, ..Settings::default() });
+    let step = run_with(Settings { startup: WindowGrowth::AsPrinted, ..Settings::default() });
+    let queue = run_with(Settings { queue_estimate: QueueEstimate::AsPrinted, ..Settings::default() });
     let registers = run_with(Settings { registers: RegisterRule::AsPrinted, ..Settings::default() });
     println!("usual {usual:?}, step {step:?}, queue {queue:?}, registers {registers:?}");
     assert!(step.1 > usual.1 * 3 / 2, "joint starts: {step:?} against {usual:?}");

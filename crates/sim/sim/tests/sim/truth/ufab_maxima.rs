@@ -9,7 +9,7 @@ use wayleave_scenarios::{
     Buffering, Element, ElementChange, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule,
     Sharing, Traffic,
 };
-use wayleave_schemes::host::ufab::{Settings, Surplus};
+use wayleave_schemes::host::ufab::{ExcessSharing, Settings};
 use wayleave_sim::Outcome;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -52,7 +52,7 @@ struct Terms {
 
 /// The settings of bandwidth contracts.
 fn contracts() -> Settings {
-    Settings { surplus: Surplus::Weights, ..Settings::beside_other_classes() }
+    Settings { excess_sharing: ExcessSharing::Weights, ..Settings::beside_other_classes() }
 }
 
 /// A network with at least 32 hosts, all links of 10 Gbit/s. Consecutive hosts are below different switches.

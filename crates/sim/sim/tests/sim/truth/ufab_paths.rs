@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wayleave_scenarios::{Buffering, HostSchemeConfig, Routing, Scenario, SendSchedule, Sharing, Workload};
 use wayleave_scheme_api::ProbeKind;
-use wayleave_schemes::host::ufab::{Settings, Sum, UnusedTokens};
+use wayleave_schemes::host::ufab::{Settings, UnusedTokens, WindowUnit};
 use wayleave_topology::LinkId;
 use wayleave_units::{Rate, Time};
 
@@ -94,7 +94,7 @@ fn nothing_is_counted_when_all_paths_have_finished() {
 /// round trip.
 #[test]
 fn windows_as_bytes_give_the_longer_round_trip_less() {
-    let ratio = |sum: Sum| {
+    let ratio = |window_unit: WindowUnit| {
         let mut cables = Cables::new();
         let switch = cables.switch("s");
         let [near, far, to] = [("near", 2_000), ("far", 6_000), ("to", 4_000)].map(|(name, propagation)| {
@@ -106,18 +106,18 @@ fn windows_as_bytes_give_the_longer_round_trip_less() {
         let mut scenario = Scenario::new("two round trips", network.clone(), Time::from_millis(30));
         scenario.switches.buffering = Buffering::Unlimited;
         scenario.transport = fixed_window(1_000);
-        let settings = Settings { sum, ..Settings::default() };
+        let settings = Settings { window_unit, ..Settings::default() };
         scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&network, &[2_000; 2], &[])));
         scenario.traffic = vec![of(0, endless("near", near, to)), of(1, endless("far", far, to))];
         scenario.warmup = Time::from_millis(10);
         let shares = shares(&run(&scenario, 1), 20.0);
-        println!("{sum:?}: {shares:.3?}");
+        println!("{window_unit:?}: {shares:.3?}");
         shares[1] / shares[0]
     };
-    assert_near(ratio(Sum::Rates), 1.0, 0.05, "rates by tokens");
+    assert_near(ratio(WindowUnit::Rates), 1.0, 0.05, "rates by tokens");
     // Base round trips of 16.8 and 24.8 us: two cables of 2 and 4 us, or 6 and 4, in each direction, and some 4.8 us
     // for the frame and its answer.
-    assert_near(ratio(Sum::AsPrinted), 16.8 / 24.8, 0.1, "rates by the inverse of the round trip");
+    assert_near(ratio(WindowUnit::AsPrinted), 16.8 / 24.8, 0.1, "rates by the inverse of the round trip");
 }
 
 /// The printed line 7 of Algorithm 1: a pair that sends 100 Mbit/s of its half of 4 Gbit/s reports that in its
@@ -125,12 +125,12 @@ fn windows_as_bytes_give_the_longer_round_trip_less() {
 /// 21b).
 #[test]
 fn a_pair_that_wants_little_says_what_it_keeps() {
-    let tokens = |unused: UnusedTokens| {
+    let tokens = |unused_tokens: UnusedTokens| {
         let star = star(&[LINE; 3], 5_000);
         let mut scenario = Scenario::new("little", star.network.clone(), Time::from_millis(10));
         scenario.switches.buffering = Buffering::Unlimited;
         scenario.transport = fixed_window(1_000);
-        let settings = Settings { unused, ..Settings::default() };
+        let settings = Settings { unused_tokens, ..Settings::default() };
         scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, &[4_000], &[])));
         let [from, little, much] = [0, 1, 2].map(|at| star.hosts[at]);
         let mut slow = of(0, endless("little", from, little));

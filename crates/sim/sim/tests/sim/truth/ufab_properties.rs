@@ -328,12 +328,12 @@ fn what_is_in_flight_stays_bounded_when_pairs_begin_on_initial_paths() {
 /// which a pair that resumes has its part and the others have not been notified: less than twice the hose (E).
 #[test]
 fn tokens_stay_within_the_hose_but_for_a_round_trip() {
-    for unused in [UnusedTokens::Kept, UnusedTokens::AsPrinted] {
+    for unused_tokens in [UnusedTokens::Kept, UnusedTokens::AsPrinted] {
         let star = star(&[LINE; 5], 5_000);
         let mut scenario = Scenario::new("hose", star.network.clone(), Time::from_millis(20));
         scenario.switches.buffering = Buffering::Unlimited;
         scenario.transport = fixed_window(1_000);
-        let settings = Settings { unused, ..Settings::default() };
+        let settings = Settings { unused_tokens, ..Settings::default() };
         scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, &[4_000], &[])));
         let to = |at: usize| of(0, endless(&format!("to {at}"), star.hosts[0], star.hosts[at]));
         scenario.traffic = (1..5).map(to).collect();
@@ -369,10 +369,10 @@ fn tokens_stay_within_the_hose_but_for_a_round_trip() {
                 _ => {}
             }
         }
-        println!("{unused:?}: {most} tokens at most, above the hose for {longest} at most");
-        assert!(above_since.is_none() && most < 8_000, "{unused:?}: {most} tokens");
+        println!("{unused_tokens:?}: {most} tokens at most, above the hose for {longest} at most");
+        assert!(above_since.is_none() && most < 8_000, "{unused_tokens:?}: {most} tokens");
         // Until the tokens are divided (32 us), the change before is answered (a round trip of 24 us) and 4 kB more are sent (4 us at a quarter of the line).
-        assert!(longest <= Time::from_micros(32 + 24 + 16), "{unused:?}: {longest}");
+        assert!(longest <= Time::from_micros(32 + 24 + 16), "{unused_tokens:?}: {longest}");
     }
 }
 
@@ -383,7 +383,11 @@ fn tokens_stay_within_the_hose_but_for_a_round_trip() {
 fn false_positives_cost_no_minimum_and_the_filter_of_the_text_has_few() {
     let minima = [1_000, 500, 2_000, 1_500, 500, 1_000];
     let harm = |filter: u64, seed| {
-        let settings = Settings { filter: Bytes::new(filter), clean: Time::from_millis(2), ..Settings::default() };
+        let settings = Settings {
+            bloom_filter_size: Bytes::new(filter),
+            pair_expiry: Time::from_millis(2),
+            ..Settings::default()
+        };
         let (star, mut scenario) = incast(&minima, 20, settings);
         scenario.sharing.as_mut().unwrap().faults.probe_loss = 0.2;
         let (outcome, events) = watch(&scenario, seed);
@@ -423,7 +427,11 @@ fn rates_converge_although_answers_come_at_different_times() {
     let mut scenario = Scenario::new("128 to 1", star.network.clone(), Time::from_millis(6));
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);
-    let settings = Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() };
+    let settings = Settings {
+        unit_bandwidth: Rate::from_mbit(2),
+        measurement_interval: Time::from_micros(12),
+        ..Settings::default()
+    };
     let minima = vec![500; senders];
     let at: Vec<Vec<NodeId>> = (0..senders).map(|at| vec![star.hosts[at], star.hosts[senders]]).collect();
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants(&star.network, &minima, &at)));

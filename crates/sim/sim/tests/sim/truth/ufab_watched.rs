@@ -123,8 +123,10 @@ impl CustomScheme for Watched {
     }
 
     fn switch(&self, link: LinkId, _queue: u8) -> Option<Box<dyn Switch + Send>> {
-        let Settings { registers, filter, remember, clean, interval, .. } = self.settings;
-        let core = UfabCore::new(Params { registers, filter, remember, clean, interval });
+        let Settings { registers, bloom_filter_size, dedup_window, pair_expiry, measurement_interval, .. } =
+            self.settings;
+        let core =
+            UfabCore::new(Params { registers, bloom_filter_size, dedup_window, pair_expiry, measurement_interval });
         self.ports[link.index()]
             .then(|| Box::new(WatchedPort { core, link, log: self.log.clone() }) as Box<dyn Switch + Send>)
     }

@@ -159,7 +159,7 @@ proptest! {
 /// Part B of the earlier finding: rates that begin alike and change by factors of weights end far from them.
 #[test]
 fn the_printed_equations_never_share_by_weight() {
-    let params = Params { law: RateLaw::AsPrinted, ..Params::default() };
+    let params = Params { rate_law: RateLaw::AsPrinted, ..Params::default() };
     // One period: 1 + W, and 1 - alpha W with W = 0.25.
     let mut control = steady();
     control.on_period(period(0), T, TunnelUse::Full, terms(250_000_000), &params);

@@ -19,11 +19,11 @@ enum Urgency {
 /// At a host with this line, in bit/s.
 fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency {
     let left = session.deadline().map(|at| at.saturating_sub(now));
-    match left.map(|left| (left, left.max(params.slot))) {
+    match left.map(|left| (left, left.max(params.decision_slot))) {
         Some((left, counted)) if left > Time::ZERO && session::rate(session.left(), counted) <= line => {
             Urgency::Until(counted)
         }
-        Some(_) if params.late == MissedDeadline::Urgent => Urgency::Until(params.slot),
+        Some(_) if params.missed_deadline == MissedDeadline::Urgent => Urgency::Until(params.decision_slot),
         _ => Urgency::Whenever,
     }
 }
@@ -33,7 +33,7 @@ fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency 
 fn wanted(session: &Session, now: Time, line: u64, params: &Params) -> u64 {
     match urgency(session, now, line, params) {
         Urgency::Until(left) => session::rate(session.left_or_packet(), left),
-        Urgency::Whenever => session::rate(session.packet(), params.slot),
+        Urgency::Whenever => session::rate(session.packet(), params.decision_slot),
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) ->
     let rate = wanted(session, now, line, params);
     match urgency(session, now, line, params) {
         Urgency::Until(_) => {
-            let order = match params.spare {
+            let order = match params.spare_rate {
                 SparePolicy::Cheapest => rate,
                 SparePolicy::EarliestDeadline => session.deadline().map_or(u64::MAX, Time::as_nanos),
             };

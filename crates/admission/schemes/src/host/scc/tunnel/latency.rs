@@ -22,7 +22,7 @@ fn target(session: &Session, params: &Params) -> u64 {
 /// x*, in bit/s.
 fn wanted(session: &Session, params: &Params) -> u64 {
     let excess = session.queue().bytes.get().saturating_sub(floor(session, params));
-    session::rate(excess, params.slot)
+    session::rate(excess, params.decision_slot)
 }
 
 /// W': the sum of all x*, and at least ten packets of each flow in a round trip.

@@ -16,9 +16,9 @@
 //! |---|---|
 //! | which sessions are satisfied first when more is wanted than given | the cheapest (Algorithm 1, line 9), those with the largest V (Algorithm 3): the longest queues |
 //! | if less is wanted, each sends at x* | the same rule: then the first N are all. A session's part of a slot is x* times the slot; further packets wait for the rate that is left over |
-//! | the rate left over, and unsatisfied sessions | all is used, as tunnels are work conserving (III-B). Deadlines: `spare`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
+//! | the rate left over, and unsatisfied sessions | all is used, as tunnels are work conserving (III-B). Deadlines: `spareRate`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
 //! | a session that begins within a slot | it gets its part of the rest of the slot, if it still fits (deadlines) |
-//! | a deadline that has passed, or that is nearer than a slot | `late`; no deadline is nearer than a slot, as nothing is decided for less |
+//! | a deadline that has passed, or that is nearer than a slot | `missedDeadline`; no deadline is nearer than a slot, as nothing is decided for less |
 //! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
 //! | maximum queue of latency-sensitive flows before transports see marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
 //! | a flow without a deadline, beside flows with one | a packet in each slot, as for one whose deadline has passed; it is served after all that can be in time, shortest first |
@@ -26,7 +26,7 @@
 //! | an unknown size | the amount sent so far replaces the remaining size: for sizes with heavy tails the expected rest grows like that; so the order is that of least attained service |
 //! | N_f, the latency-sensitive flows of a tunnel | those with something left |
 //! | marks by "queue length and properties of flows" | the queue is the tunnel's; where the tunnel schedules it is the flow's own, since a flow that is served first would otherwise shrink its window for packets behind it. The same holds for drops |
-//! | tau, the decision slot | `slot` |
+//! | tau, the decision slot | `decisionSlot` |
 
 mod completion;
 mod deadline;
@@ -39,7 +39,7 @@ mod tests;
 
 use wayleave_contracts::FlowObjective;
 use wayleave_scheme_api::{
-    CongestionSignal, TunnelEntry, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue,
+    CongestionSignal, FlowStart, LocalFlow, NextQueue, Slot, Tunnel, TunnelAck, TunnelEntry, TunnelPacket, TunnelQueue,
 };
 use wayleave_units::{Rate, Time};
 
@@ -99,7 +99,7 @@ impl PrivateControl {
             share,
             line: line.bits_per_second(),
             weight: None,
-            sessions: Sessions::new(line.bits_per_second(), params.slot),
+            sessions: Sessions::new(line.bits_per_second(), params.decision_slot),
             turns: SessionOrder::default(),
             slot_ends: Time::ZERO,
         }
@@ -134,7 +134,7 @@ impl PrivateControl {
 
     /// Returns W', and sets each session's part of a slot that begins now.
     fn decide(&mut self, now: Time) -> u64 {
-        let (schedules, given, slot) = (self.schedules(), self.given(), self.params.slot);
+        let (schedules, given, slot) = (self.schedules(), self.given(), self.params.decision_slot);
         match self.objective {
             None => 1,
             Some(FlowObjective::Completion) => self.sessions.inverses(),
@@ -223,7 +223,7 @@ impl Tunnel for PrivateControl {
         if self.sessions.active() == 0 {
             return Some(Slot { weight: 0, next: None });
         }
-        let next = now + self.params.slot;
+        let next = now + self.params.decision_slot;
         self.slot_ends = next;
         // A tunnel with data always has a weight.
         Some(Slot { weight: self.decide(now).max(1), next: Some(next) })

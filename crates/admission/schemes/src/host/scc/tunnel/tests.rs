@@ -3,12 +3,12 @@
 //! A packet is 1538 bytes on the wire: 1460 of payload and 78 of overhead.
 
 use proptest::prelude::*;
-use wayleave_scheme_api::{CongestionSignal, TunnelEntry, FlowStart, LocalFlow, Tunnel, TunnelAck, TunnelPacket};
+use wayleave_scheme_api::{CongestionSignal, FlowStart, LocalFlow, Tunnel, TunnelAck, TunnelEntry, TunnelPacket};
 use wayleave_stack::{Instant, NextPacket, TunnelState};
 use wayleave_units::{Rate, Time};
 
 use super::PrivateControl;
-use crate::host::scc::{MissedDeadline, FlowObjective, Params, TunnelScheduling, SparePolicy};
+use crate::host::scc::{FlowObjective, MissedDeadline, Params, SparePolicy, TunnelScheduling};
 
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
@@ -140,11 +140,13 @@ fn nothing_is_asked_for_less_than_a_slot() {
 
 #[test]
 fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
-    for (late, rate) in [(MissedDeadline::Last, PACKET_A_SLOT), (MissedDeadline::Urgent, WIRE * 8 * 10 * 1_000)] {
-        let mut bench = Bench::new(FlowObjective::Deadline, &Params { late, ..Params::default() });
+    for (missed_deadline, rate) in
+        [(MissedDeadline::Last, PACKET_A_SLOT), (MissedDeadline::Urgent, WIRE * 8 * 10 * 1_000)]
+    {
+        let mut bench = Bench::new(FlowObjective::Deadline, &Params { missed_deadline, ..Params::default() });
         bench.flow(10, 10, Some(2));
         bench.now = 2 * MS;
-        assert_eq!(bench.slot(), rate, "{late:?}");
+        assert_eq!(bench.slot(), rate, "{missed_deadline:?}");
     }
 }
 
@@ -211,7 +213,7 @@ fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
 #[test]
 fn what_is_left_over_may_go_to_the_earliest_deadline() {
     let mut bench =
-        Bench::new(FlowObjective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+        Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     let cheap = bench.flow(20, 4, Some(20));
     let dear = bench.flow(100, 20, Some(10));
     bench.give(200_000);
@@ -225,7 +227,7 @@ fn what_is_left_over_may_go_to_the_earliest_deadline() {
 #[test]
 fn if_not_all_fit_the_cheapest_are_satisfied() {
     let mut bench =
-        Bench::new(FlowObjective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+        Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     // 123, 74 and 25 Mbit/s: 99 fit into 150.
     let dear = bench.flow(100, 30, Some(10));
     let middle = bench.flow(120, 30, Some(20));
@@ -242,7 +244,7 @@ fn if_not_all_fit_the_cheapest_are_satisfied() {
 #[test]
 fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
     let mut bench =
-        Bench::new(FlowObjective::Deadline, &Params { spare: SparePolicy::EarliestDeadline, ..Params::default() });
+        Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     let other = bench.flow(1_000, 100, Some(10));
     // Its rate stays the same while it sends: 4 packets in 10 ms, 3.6 in 9.
     let small = bench.flow(4, 4, Some(11));
@@ -259,7 +261,8 @@ fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
 #[test]
 fn a_flow_that_comes_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
     for (weight, is_first) in [(500_000, true), (130_000, false)] {
-        let mut bench = Bench::new(FlowObjective::Deadline, &Params { spare: SparePolicy::Cheapest, ..Params::default() });
+        let mut bench =
+            Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::Cheapest, ..Params::default() });
         let first = bench.flow(100, 30, Some(10));
         bench.give(weight);
         bench.slot();
@@ -485,7 +488,7 @@ proptest! {
         (objective, scheduling, spare) in modes(),
         steps in prop::collection::vec((0_u8..8, 0_usize..6, 1_u32..40), 1..400),
     ) {
-        let params = Params { scheduling, spare, tunnel_packets: 10, ..Params::default() };
+        let params = Params { scheduling, spare_rate: spare, tunnel_packets: 10, ..Params::default() };
         let mut bench = Bench::new(objective, &params);
         let signals = [CongestionSignal::Marks, CongestionSignal::Losses, CongestionSignal::RoundTrips];
         let mut departed: Vec<u32> = Vec::new();

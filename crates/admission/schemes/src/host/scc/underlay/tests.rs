@@ -149,10 +149,11 @@ fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() 
     assert_eq!(windows(&tell(&mut host, us(0), opened)), [(0, 30_000), (1, 30_000)]);
     let scale = Message::Scale { division: A, share: 400_000_000, sum: 20, own: 5 };
     tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
-    let actions = tell(&mut host, us(2), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
+    let actions =
+        tell(&mut host, us(2), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
     assert_eq!(windows(&actions), [(0, 7_500), (1, 7_500)], "100 Mbit/s for 600 us");
     // Catches: windows that bind all the time where feedback comes more often than a round trip.
-    host.params.period = us(100);
+    host.params.feedback_period = us(100);
     let opened = HostInput::Opened { pair: PAIR, spec: spec() };
     assert_eq!(windows(&tell(&mut host, us(3), opened)), [(0, 30_000)], "400 Mbit/s for two round trips");
 }

@@ -12,7 +12,7 @@ impl SendingPair {
     /// Begins on a path. With `admit_before_send`, nothing is sent before a receiver has answered.
     pub(super) fn join(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let is_probed = self.spec.paths > 1 && around.settings.initial_path == InitialPath::Probed;
-        if is_probed || around.settings.asks {
+        if is_probed || around.settings.admit_before_send {
             self.search_paths(SearchReason::Join, around, act);
         } else {
             self.join_at_once(around, act);
@@ -26,7 +26,7 @@ impl SendingPair {
         around: &mut PairContext<'_>,
         act: &mut dyn FnMut(Action),
     ) {
-        let mut waiting = sample(self.spec.paths, around.settings.candidates, &self.in_use, around.random);
+        let mut waiting = sample(self.spec.paths, around.settings.candidate_paths, &self.in_use, around.random);
         self.serial += 1;
         let (pair, serial) = (around.pair, self.serial);
         let probe = self.candidate(around.settings);
@@ -120,7 +120,7 @@ impl SendingPair {
         let counted = Some(counted).filter(|_| !self.in_use.is_empty());
         for (path, hops) in std::mem::take(&mut search.answers) {
             let candidate = Candidate::of(path, &hops, terms, counted.as_deref(), settings);
-            around.monitor.record((self.spec.peer, path), candidate.headroom + terms.guarantee(settings.unit));
+            around.monitor.record((self.spec.peer, path), candidate.headroom + terms.guarantee(settings.unit_bandwidth));
             search.found.push(candidate);
         }
     }
@@ -137,7 +137,7 @@ impl SendingPair {
             SearchReason::Violated(_) => {
                 // If no path is better, the pair searches again after an equal time.
                 state.violated_since = state.violated_since.map(|_| now);
-                let freeze = 1 + around.random.below(settings.freeze);
+                let freeze = 1 + around.random.below(settings.migration_backoff);
                 *around.frozen_until = now + round_trips(terms.round_trip, freeze);
                 chosen
             }
@@ -150,7 +150,7 @@ impl SendingPair {
                     return None;
                 }
                 let since = *state.worse_since.get_or_insert(now);
-                chosen.filter(|_| now.saturating_sub(since) >= settings.better_for && now >= *around.frozen_until)
+                chosen.filter(|_| now.saturating_sub(since) >= settings.migration_hold_time && now >= *around.frozen_until)
             }
         }
     }
