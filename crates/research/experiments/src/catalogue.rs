@@ -374,6 +374,7 @@ pub const CATALOGUE: &[Entry] = &[
     ufab::fast::fig18::ENTRY,
     ufab::fast::fig20::ENTRY,
     ufab::fast::fig21::ENTRY,
+    ufab::fast::design::ENTRY,
     scc::fig1::ENTRY,
     scc::fig3::ENTRY,
     scc::fig4::ENTRY,

@@ -114,7 +114,7 @@ fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
     scenario.switches.buffering =
         wayleave_scenarios::Buffering::Shared { total: wayleave_units::Bytes::new(22_000_000), alpha: 1.0 };
     scenario.record.series = Some(BIN);
-    Contender::Ufab.share(&mut scenario, policy(&network, &tenants)?);
+    Contender::Sparse.share(&mut scenario, policy(&network, &tenants)?);
     scenario.traffic =
         (others.iter().enumerate()).map(|(at, &host)| endless(&name(at), host, last, times(at as u64))).collect();
     let core = network.find_node("core1").ok_or_else(|| Failed::broken("no core1"))?;
@@ -159,7 +159,7 @@ fn probing(pairs: usize) -> Result<Probing, Failed> {
     let tenant = Tenant { name: "vf".to_owned(), min: Rate::from_gbit(10), hosts: servers.clone() };
     let mut scenario = Scenario::new("probes", network.clone(), Time::from_millis(3));
     scenario.warmup = Time::from_millis(1);
-    Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
+    Contender::Sparse.share(&mut scenario, policy(&network, &[tenant])?);
     let at = |pair: usize| -> NodeId { others[pair % others.len()] };
     let vm = |pair: usize| ScenarioVm { name: format!("vm{pair}"), host: at(pair), service: Some("vf".to_owned()) };
     scenario.vms = (0..pairs).map(vm).collect();

@@ -62,7 +62,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let figure = Figure { statements: statements(&data), tables: vec![table(&data)], seeds, ..Figure::default() };
     let notes = vec![
-        "Probes say whole tokens, and what a pair sends is measured with headers and probes: a token or two are rounding. a6 hears of a2 with every 4 kB, so what it admits is that of \
+        "Probes say whole tokens, and what a pair sends is measured with headers and probes: a token or two are rounding. a6 learns of a2 with every frame, so what it admits is that of \
          the last probe."
             .to_owned(),
     ];

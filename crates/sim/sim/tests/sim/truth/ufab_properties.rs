@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wayleave_scenarios::{Buffering, Element, ElementChange, HostSchemeConfig, Outage, Scenario, Schedule, Sharing};
 use wayleave_scheme_api::{Probe, ProbeKind};
-use wayleave_schemes::host::ufab::{Settings, UnusedTokens};
+use wayleave_schemes::host::ufab::{InitialPath, Settings, UnusedTokens};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -284,6 +284,46 @@ fn the_data_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
     }
     println!("while pairs move: {most:.2} CT in flight, {longest:.2} CT in a queue");
     assert!(most > 1.0 && longest < most, "something is in flight, and more than waits: {most}, {longest}");
+}
+
+/// Catches: initial windows on paths that have no room for them. Pairs of two leaves begin together or not, with minima that need both
+/// paths, and some begin again after pauses. All pairs of a link together have at most 3 CT in flight (3.4), plus less than a frame for each
+/// pair, in both readings of the initial path.
+#[test]
+fn what_is_in_flight_stays_bounded_when_pairs_begin_on_initial_paths() {
+    for initial_path in [InitialPath::AtOnce, InitialPath::Probed] {
+        let mut most: f64 = 0.0;
+        for seed in cases(12) {
+            let mut random = SplitMix(seed ^ 0xa11);
+            let pairs = 4 + random.below(20);
+            let all = 4_000 + random.below(13_000);
+            let settings = Settings { initial_path, ..Settings::default() };
+            let (diamond, mut scenario) = crossed(&vec![(all / pairs).min(9_000); pairs as usize], 8, settings);
+            for traffic in &mut scenario.traffic {
+                traffic.start = Time::from_micros(random.below(2) * random.below(3) * 1_000);
+                if random.below(3) == 0 {
+                    let (on, off) = (200 + random.below(1_000), 20 + random.below(1_000));
+                    let begins = Time::from_micros(random.below(1_000));
+                    traffic.active = Some(Schedule::periodic(begins, Time::from_micros(on), Time::from_micros(off)));
+                }
+            }
+            scenario.record.promises = true;
+            let outcome = run(&scenario, seed);
+            let links: Vec<LinkId> = diamond.to_spine.iter().chain(&diamond.down).copied().collect();
+            let in_flight = &outcome.sharing.as_ref().unwrap().in_flight;
+            let together =
+                in_flight.iter().filter(|(link, _)| links.contains(link)).map(|(_, bytes)| bytes.get()).max();
+            let ratio = together.unwrap() as f64 / CROSSED_PRODUCT as f64;
+            let bound = 1.0 + bound(pairs, CROSSED_PRODUCT);
+            assert!(
+                ratio < bound,
+                "{initial_path:?}, seed {seed}: {pairs} pairs with {all} Mbit/s, {ratio:.2} of {bound:.2} CT"
+            );
+            most = most.max(ratio);
+        }
+        println!("{initial_path:?}: {most:.2} CT in flight");
+        assert!(most > 1.0, "something is in flight: {most}");
+    }
 }
 
 /// Catches: tokens of a hose that are given twice. A host sends to four others for a tenant of 4 Gbit/s; one of the
