@@ -191,6 +191,8 @@ pub enum HostInput<'a, M, T> {
         pair: Outgoing,
         /// In the unit of its division.
         weight: u64,
+        /// Rate that it needs whatever its weight; zero if it needs none.
+        floor: Rate,
     },
     /// A probe is back, or is known to be lost on a failed link (uFAB, 3.2; G). A probe that stays away without a word
     /// is found by a timer (4.1: 8 base round trips).
@@ -274,6 +276,8 @@ pub enum Weighted {
     /// A pair: its tunnel ([`Tunnel::on_weight`](crate::Tunnel::on_weight)) and the transports of its flows
     /// ([`Flow::on_weight`](crate::Flow::on_weight)) receive the weight (W of SCC, III-B; weighted Swift, uFAB 2.2).
     Pair(Outgoing),
+    /// The turns of a pair's tunnel at its host's interface. Without such a weight they follow that of the pair.
+    Turns(Outgoing),
 }
 
 /// Packets that a path in use carries.
@@ -390,7 +394,7 @@ impl<'a, M, T> HostInput<'a, M, T> {
             Self::Demand { pair, demand } => HostInput::Demand { pair, demand },
             Self::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
             Self::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
-            Self::ReferenceWeight { pair, weight } => HostInput::ReferenceWeight { pair, weight },
+            Self::ReferenceWeight { pair, weight, floor } => HostInput::ReferenceWeight { pair, weight, floor },
             Self::ProbeReturned { pair, path, probe, outcome, hops } => {
                 HostInput::ProbeReturned { pair, path, probe, outcome, hops }
             }

@@ -91,6 +91,8 @@ pub enum NextQueue {
 pub struct Slot {
     /// The reference weight W'. Only ratios within a division count, so its tunnels have to use one unit.
     pub weight: u64,
+    /// Rate that the tunnel needs whatever its weight (SCC, IV-C); zero if it needs none.
+    pub floor: Rate,
     /// Begin of the next slot; later than now. `None`: as soon as a packet comes, so that a tunnel without flows
     /// costs nothing.
     pub next: Option<Time>,

@@ -3,7 +3,7 @@
 use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
-use super::readings::{Metric, Metrics, completion, each, mean_of, missed, round_trip};
+use super::readings::{Metric, Metrics, completion, each, mean_of, missed, ranges, round_trip};
 use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, ROUND_TRIP, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
@@ -121,7 +121,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
             .to_owned(),
         format!(
             "The text puts no number on \"almost no flows\" and \"many\": here these are less than {ALMOST_NONE} % of misses, and more. \"Very close\" is within a tenth. A factor \"up \
-             to\" some number holds if the largest is between half of it and twice it."
+             to\" some number holds if the largest effect is between half of the text's and twice it: 4x is 2.5x to 7x."
         ),
     ];
     let figure = Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes, ..Figure::default() };
@@ -277,7 +277,7 @@ fn deadlines_beside(rows: &[Row]) -> Vec<Statement> {
         Statement::mean_within(
             "II-B",
             "beside CS the misses of DS grow up to 4x at medium and high loads",
-            2.0..=8.0,
+            ranges::times(4.0),
             &most,
             format!(
                 "{:.2}x at {MEDIUM} % ({:.1} %), {:.2}x at {HIGH} % ({:.1} %)",

@@ -4,7 +4,7 @@ use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
-use super::readings::{Metric, Metrics, each};
+use super::readings::{Metric, Metrics, each, ranges};
 use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
@@ -90,7 +90,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         Statement::mean_within(
             "VI-D",
             "round trips of LS are shorter where they have a higher queue",
-            0.0..=1.0,
+            ranges::smaller(),
             &times(|run| run.round_trip[0]),
             shown(|run| run.round_trip[0], "us"),
         ),

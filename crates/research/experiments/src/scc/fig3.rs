@@ -4,7 +4,7 @@ use wayleave_scenarios::FlowEndpoints;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use super::readings::{Metric, Metrics, completion, each, missed};
+use super::readings::{Metric, Metrics, completion, each, missed, ranges};
 use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{rack, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
@@ -185,7 +185,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             Statement::mean_within(
                 "V",
                 "SCC reduces the misses of DS by 2x beside CS",
-                1.0..=4.0,
+                ranges::times(2.0),
                 &fewer,
                 shown(Mix::WithDeadlines, missed, "%"),
             ),

@@ -4,7 +4,7 @@ use wayleave_scenarios::FlowEndpoints;
 use wayleave_units::{Rate, Time};
 
 use super::readings::{Metrics, completion, each, mean_of, missed};
-use super::systems::{SHARE, System, equal_tenants};
+use super::systems::{HALF, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -87,7 +87,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(&pairs[1..])
         .map(|(application, &pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), demand, Spacing::Random))
         .collect();
-    case.system.carry(&mut run, &equal_tenants(&APPLICATIONS, SHARE))?;
+    case.system.carry(&mut run, &equal_tenants(&APPLICATIONS, HALF))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 

@@ -7,7 +7,7 @@ use super::coexist::Sizes;
 use super::readings::{Metric, Metrics, completion, each, missed};
 use super::systems::{System, equal_tenants};
 use super::testbed::{clos, clos_scenario, clos_settings, simulate};
-use super::workloads::{Application, Receivers, published};
+use super::workloads::{Application, DeadlineFlows, Receivers, published};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
@@ -62,10 +62,11 @@ fn one(system: System, per_leaf: u64, duration: Time, seed: u64) -> Result<Metri
     let network = clos(per_leaf)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut run = clos_scenario("pfabric", &network, duration);
+    let ends = Receivers::Drawn.ends(&hosts);
     let mbit = LOAD_PERCENT * 10 * hosts.len() as u64;
     run.traffic = APPLICATIONS
         .into_iter()
-        .flat_map(|each| published(each, ("data-mining", Receivers::Drawn), &hosts, mbit as f64))
+        .flat_map(|each| published(each, ("data-mining", &ends, DeadlineFlows::SmallMessages), mbit as f64))
         .collect();
     system.carry(&mut run, &equal_tenants(&APPLICATIONS, Rate::from_mbit(mbit)))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

@@ -4,7 +4,7 @@ use wayleave_scenarios::{FlowEndpoints, Traffic};
 use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
-use super::readings::missed_by;
+use super::readings::{missed_by, ranges};
 use super::systems::{System, Tenant};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
@@ -143,7 +143,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         Statement::mean_within(
             "VI-B",
             "tenant B is worse off",
-            1.0..=f64::INFINITY,
+            ranges::larger(),
             &times(|run| run[1]),
             shown(|run| run[1]),
         )
@@ -154,7 +154,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         Statement::mean_within(
             "VI-B",
             "SCC meets more deadlines of both together",
-            0.0..=1.0,
+            ranges::smaller(),
             &times(|run| f64::midpoint(run[0], run[1])),
             shown(|run| f64::midpoint(run[0], run[1])),
         ),

@@ -49,6 +49,36 @@ pub(super) fn missed_by(outcome: &Outcome, name: &str) -> f64 {
     fraction.map_or(f64::NAN, |missed| 100.0 * missed)
 }
 
+/// Ranges of claims that have a number or an order: the effect has to be between half of and twice the text's.
+pub(super) mod ranges {
+    use std::ops::RangeInclusive;
+
+    /// Least effect of a claim that names an order only.
+    const NOTICEABLE: f64 = 0.05;
+
+    /// A metric is better, or worse, by this factor: 4x is an improvement by three, so 2.5x to 7x.
+    pub(crate) fn times(factor: f64) -> RangeInclusive<f64> {
+        let gain = factor - 1.0;
+        1.0 + gain / 2.0..=1.0 + 2.0 * gain
+    }
+
+    /// The ratio of a metric that is larger.
+    pub(crate) fn larger() -> RangeInclusive<f64> {
+        1.0 + NOTICEABLE..=f64::INFINITY
+    }
+
+    /// The ratio of a metric that is smaller.
+    pub(crate) fn smaller() -> RangeInclusive<f64> {
+        0.0..=1.0 - NOTICEABLE
+    }
+
+    #[test]
+    fn no_improvement_is_in_no_range() {
+        assert_eq!((times(4.0), times(2.0)), (2.5..=7.0, 1.5..=3.0));
+        assert!([times(1.8), larger(), smaller()].iter().all(|range| !range.contains(&1.0)));
+    }
+}
+
 /// Selector of one metric of a run.
 pub(super) type Metric = fn(&Metrics) -> f64;
 

@@ -70,6 +70,16 @@ impl System {
 
     /// Puts a scenario under it: the traffic of each of these divisions has the division's name.
     pub(super) fn carry(self, run: &mut Scenario, divisions: &[Tenant]) -> Result<(), Failed> {
+        self.carry_with(run, divisions, |_| ())
+    }
+
+    /// As [`Self::carry`], with other parameters of SCC.
+    pub(super) fn carry_with(
+        self,
+        run: &mut Scenario,
+        divisions: &[Tenant],
+        change: impl FnOnce(&mut scc::Params),
+    ) -> Result<(), Failed> {
         for traffic in &mut run.traffic {
             // Long flows of a division are a traffic of their own.
             let name = traffic.name.split(' ').next().unwrap_or_default();
@@ -106,7 +116,8 @@ impl System {
             Self::SccTransports => scc::TunnelScheduling::Transports,
             Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::TunnelScheduling::Tunnel,
         };
-        let params = scc::Params { scheduling, ..scc::Params::default() };
+        let mut params = scc::Params { scheduling, ..scc::Params::default() };
+        change(&mut params);
         run.sharing = Some(Sharing::new(HostSchemeConfig::Scc(params), policy(run, divisions)?));
         Ok(())
     }
@@ -122,8 +133,12 @@ pub(super) struct Tenant {
     pub(super) share: Rate,
 }
 
-/// Rate of an application from each host at a single bottleneck.
+/// Share of each division beside two others at a single bottleneck: the rate of its application.
 pub(super) const SHARE: Rate = Rate::from_mbit(300);
+
+/// Share of each of two divisions at a single bottleneck of 1 Gbit/s. Shares on a link should add up to its rate (docs/theory/scc.md,
+/// "Shares").
+pub(super) const HALF: Rate = Rate::from_mbit(500);
 
 /// One tenant for each application, with this share each, for all of its hosts together.
 pub(super) fn equal_tenants(applications: &[Application], share: Rate) -> Vec<Tenant> {

@@ -138,7 +138,7 @@ pub(super) fn clos_settings(figure: Figure, hosts_per_leaf: u64, duration: Time)
     figure
         .with("network", format!("4 leaves of {hosts_per_leaf} hosts, 2 spines; 1 Gbit/s, 10 Gbit/s between switches; 250 kB a queue, base round trip 300 us"))
         .with("workload", "data-mining (VL2, points as the YAPS simulator has them), Poisson, random pairs of hosts; loads are those of edge links, on the wire")
-        .with("deadlines", "of flows up to 200 kB: exponential, mean 20 ms, at least 3 ms")
+        .with("deadlines", "of flows up to 200 kB: exponential, mean 30 ms, at least 3 ms")
         .with("paths", "flowcells of 64 KiB (Presto)")
         .with("time", format!("{} ms, of which the first tenth does not count", duration.as_nanos() / 1_000_000))
 }

@@ -63,6 +63,7 @@ impl Engine {
                     self.pump(flow, now);
                 }
             }
+            HostAction::SetWeight { of: Weighted::Turns(pair), weight } => self.hosts.weigh_turns(host, pair, weight),
             HostAction::SendProbe { pair, path, probe, windows } => {
                 let sent = self.hosts.send_probe((host, pair), path, (probe, windows), &mut self.fabric, now);
                 if let Some(dropped) = sent {

@@ -153,9 +153,11 @@ impl Hosts {
         queued + u64::from(bytes) <= self.sharing.packet_queue.get()
     }
 
-    /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the pair's weight.
+    /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the weight of
+    /// the pair's turns.
     pub(crate) fn next_of_tunnel(&mut self, slot: PairSlot, sending: &SendQuery<'_>) -> Option<(Step, u32, u32)> {
-        let weight = self.pairs.get(slot as usize)?.weight;
+        let pair = self.pairs.get(slot as usize)?;
+        let weight = pair.turns.unwrap_or(pair.weight);
         let (stack, pair) = self.stack(slot)?;
         let ((_, first), bytes) = stack.next_of_tunnel(pair, sending.now, sending)?;
         Some((first, bytes, weight))

@@ -76,6 +76,14 @@ impl Hosts {
         slot
     }
 
+    /// Sets the weight of a pair's turns at the interface of its host.
+    pub(crate) fn weigh_turns(&mut self, host: HostId, pair: Outgoing, weight: u32) {
+        let slot = self.outgoing(host, pair);
+        if let Some(state) = self.pairs.get_mut(slot as usize) {
+            state.turns = Some(weight.max(1));
+        }
+    }
+
     /// Notifies the flows of a pair of their route from now on.
     pub(crate) fn notify_route(
         &self,

@@ -37,6 +37,8 @@ pub(super) struct Pair {
     pub(super) reverse: Direction,
     /// Last weight from its host role (W of SCC; weighted Swift).
     pub(super) weight: u32,
+    /// Weight of its turns at the interface of its host, if it differs.
+    pub(super) turns: Option<u32>,
     /// Its flows by their numbers; `NO_FLOW` where one is free.
     pub(super) flows: Vec<FlowSlot>,
     pub(super) free_flows: Vec<u32>,

@@ -100,6 +100,7 @@ impl Hosts {
             forward,
             reverse,
             weight: 1,
+            turns: None,
             flows: Vec::new(),
             free_flows: Vec::new(),
             is_watched: false,

@@ -119,7 +119,8 @@ impl Hosts {
             // A slot without length would last for ever.
             self.timer_queue.arm(clock::from_time(next).max(now + 1_000), HostTimer::Slot(slot, epoch), fabric, now);
         }
-        self.notify(sender, scheme, HostInput::ReferenceWeight { pair: outgoing, weight: decision.weight }, now);
+        let input = HostInput::ReferenceWeight { pair: outgoing, weight: decision.weight, floor: decision.floor };
+        self.notify(sender, scheme, input, now);
         true
     }
 }

@@ -26,7 +26,7 @@ pub(super) const WHOLE: u64 = 1 << 16;
 /// Number of periods without marks on any arrival at the receiver's host after which steps grow: a queue near its
 /// threshold seldom pauses that long. The host decides and not the tunnel: a tunnel of few packets would find its
 /// path free by chance, and get more than others.
-const CLEAR: u64 = 12;
+const CLEAR: u64 = 8;
 
 /// Number of such periods after which the path counts as free, and steps of a weight may be too small for it.
 const FREE: u64 = 32;
@@ -126,6 +126,8 @@ pub(super) struct TunnelTerms {
     pub(super) weight: u64,
     /// No rate is lower, in bit/s.
     pub(super) floor: u64,
+    /// Rate in bit/s that it has whatever its level; its level may be lower.
+    pub(super) needed: u64,
     /// The rate of the host's line.
     pub(super) line: u64,
 }
@@ -164,7 +166,7 @@ impl TunnelControl {
         // The relief is for the observed queue, which has changed before a sparse tunnel receives its next feedback.
         let relief =
             part(relief, params.feedback_period.as_nanos(), self.interval.max(params.feedback_period.as_nanos()));
-        (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor)
+        (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor).max(terms.needed)
     }
 
     /// Resumes a tunnel that was idle for long.
@@ -273,7 +275,8 @@ impl TunnelControl {
             TunnelUse::Partial if self.alpha < CONTENDED => 0,
             TunnelUse::Full if clear >= CLEAR && params.max_increase_steps > 1 => {
                 let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
-                step.max(unit.saturating_mul((clear - CLEAR + 1).min(params.max_increase_steps.into()))).max(free)
+                let steps = 1_u64 << (clear - CLEAR + 1).min(63);
+                step.max(unit.saturating_mul(steps.min(params.max_increase_steps.into()))).max(free)
             }
             TunnelUse::Full | TunnelUse::Partial => part(step.min(self.level / MAX_GROWTH), WHOLE - marks, WHOLE),
         };

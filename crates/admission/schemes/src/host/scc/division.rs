@@ -43,6 +43,11 @@ impl Division {
         Self { share, hosts, trackers, leader: 0, unanswered: 0, silent: 0, scale: None, own: 0, reported: 0 }
     }
 
+    /// Returns W_d by the policy.
+    pub(super) fn share(&self) -> u64 {
+        self.share
+    }
+
     /// A tunnel would like another weight than before.
     pub(super) fn change(&mut self, before: u64, after: u64) {
         self.own = self.own - u128::from(before) + u128::from(after);

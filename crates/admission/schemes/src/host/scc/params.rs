@@ -39,6 +39,26 @@ words! {
     }
 }
 
+/// Rate that latency-sensitive flows have whatever the weight of their tunnel. "We set average bandwidth of a tunnel to be at least
+/// 10 N_f" (IV-C) allows all three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatencyFloor {
+    /// Ten packets per round trip for each flow in its first window.
+    FirstWindow,
+    /// Ten packets per round trip for each flow.
+    AllFlows,
+    /// No rate: ten packets per round trip are a part of the reference weight only, which the tracker scales.
+    Weight,
+}
+
+words! {
+    LatencyFloor {
+        FirstWindow = "first-window", "Ten packets per round trip for each flow that has sent less than ten packets";
+        AllFlows = "all-flows", "Ten packets per round trip for each flow, also at the cost of other divisions' shares";
+        Weight = "weight", "None: ten packets per round trip are a part of the reference weight, which the tracker scales";
+    }
+}
+
 /// Treatment of a flow whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissedDeadline {
@@ -81,13 +101,13 @@ params! {
         /// Reaction of rates to marks.
         pub rate_law: RateLaw = RateLaw::Weighted, "rateLaw", ValueKind::Word(RateLaw::WORDS), "ours; III-B is as-printed";
         /// Growth of a tunnel in a period without marks, as a part of its weight, in steps of 0.01.
-        pub increase_factor_percent: u8 = 1, "increaseFactor", ValueKind::Hundredths { least: 1, most: 100 }, "ours";
+        pub increase_factor_percent: u8 = 2, "increaseFactor", ValueKind::Hundredths { least: 1, most: 100 }, "ours";
         /// Decrease of a tunnel in a fully marked period, as a part of its rate, in steps of 0.01.
         pub decrease_factor_percent: u8 = 4, "decreaseFactor", ValueKind::Hundredths { least: 1, most: 50 }, "ours";
         /// Additional decrease, as a part of the rate above its weight, up to twice the weight, in steps of 0.01.
         pub overshoot_backoff_percent: u8 = 10, "overshootBackoff", ValueKind::Hundredths { least: 0, most: 50 }, "ours";
-        /// Maximum number of growth steps in a period, after many periods without marks; 1: always one step.
-        pub max_increase_steps: u32 = 16, "maxIncreaseSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
+        /// Maximum number of growth steps in a period. They double with each period once there were eight without marks; 1: always one step.
+        pub max_increase_steps: u32 = 32, "maxIncreaseSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
         /// Number of periods beyond a round trip for which a tunnel's rate may be in flight; more if packets wait for
         /// earlier ones.
         pub in_flight_periods: u32 = 1, "inFlightPeriods", ValueKind::Count { least: 1, most: 1_000 }, "ours";
@@ -128,6 +148,8 @@ params! {
         /// Share of the target queue from which on a latency-sensitive flow asks for a rate (epsilon), in steps of
         /// 0.01.
         pub epsilon_percent: u8 = 100, "epsilon", ValueKind::Hundredths { least: 1, most: 100 }, "ours: a queue at its target asks for nothing";
+        /// Rate of latency-sensitive flows that does not depend on weights.
+        pub latency_floor: LatencyFloor = LatencyFloor::FirstWindow, "latencyFloor", ValueKind::Word(LatencyFloor::WORDS), "IV-C, read so that long flows share by weight";
         /// In which a latency-sensitive flow should be able to send ten packets.
         pub round_trip: Time = Time::from_micros(300), "roundTrip", ValueKind::TIME, "II-B";
     }
@@ -138,6 +160,13 @@ impl Params {
     /// grow for it, and packets wait while bursts pass, so windows are larger (docs/theory/scc.md, "Control law").
     #[must_use]
     pub fn below_classes(feedback_period: Time) -> Self {
-        Self { feedback_period, max_increase_steps: 1, in_flight_periods: 4, ..Self::default() }
+        Self {
+            period,
+            step_percent: 1,
+            most_steps: 1,
+            rounds: 4,
+            latency_floor: LatencyFloor::Weight,
+            ..Self::default()
+        }
     }
 }

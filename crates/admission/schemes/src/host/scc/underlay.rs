@@ -45,8 +45,12 @@ struct SenderTunnel {
     control: TunnelControl,
     /// W', of its division's unit.
     reference: u64,
+    /// Rate in bit/s that it needs whatever its weight.
+    floor: u64,
     /// W in bit/s.
     weight: u64,
+    /// Weight of its turns at the interface, if that was ever another than its weight.
+    turns: Option<u32>,
     /// As its limiter is set.
     rate: u64,
     in_flight: InFlight,
@@ -114,6 +118,8 @@ pub struct Scc {
     line: u64,
     phase: Time,
     divisions: BTreeMap<ClassId, Division>,
+    /// Sum of the shares of its divisions, at least its line.
+    shares: u64,
     sending: Vec<Option<SenderTunnel>>,
     receiving: Vec<Option<Receiving>>,
     epochs: u32,
@@ -125,9 +131,12 @@ pub struct Scc {
 impl Scc {
     /// A host without tunnels.
     pub(super) fn new(place: HostLocation, params: Params) -> Self {
+        let line = place.line.bits_per_second().max(1);
+        let shares = place.divisions.values().map(Division::share).fold(0, u64::saturating_add);
         Self {
             params,
-            line: place.line.bits_per_second().max(1),
+            line,
+            shares: shares.max(line),
             phase: place.phase,
             divisions: place.divisions,
             sending: Vec::new(),
@@ -152,7 +161,9 @@ impl Scc {
             class,
             control: TunnelControl::new(own_period(self.params.feedback_period, weight)),
             reference: 0,
+            floor: 0,
             weight,
+            turns: None,
             rate: 0,
             in_flight: InFlight { paths: spec.paths, round_trip: spec.round_trip, window: u64::MAX, bytes: 0 },
             spare: 0,
@@ -175,14 +186,19 @@ impl Scc {
         }
     }
 
-    /// A tunnel would like this weight.
-    fn refer(&mut self, now: Time, pair: Outgoing, reference: u64, act: &mut impl FnMut(Action)) {
+    /// A tunnel would like this weight, and needs this rate whatever its weight.
+    fn refer(&mut self, now: Time, pair: Outgoing, (reference, floor): (u64, u64), act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let Some(division) = self.divisions.get_mut(&sending.class) else { return };
         let is_first = division.own() == 0;
         division.change(sending.reference, reference);
         sending.reference = reference;
+        let before = std::mem::replace(&mut sending.floor, floor);
         self.weigh(now, pair, act);
+        if before != floor {
+            self.set_turns(pair, act);
+            self.set_rate(now, pair, act);
+        }
         if is_first && reference > 0 {
             let class = self.sending[pair.index()].as_ref().map(|sending| sending.class);
             class.into_iter().for_each(|class| self.report(class, act));
@@ -204,10 +220,23 @@ impl Scc {
         }
     }
 
-    fn send_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action)) {
+    fn send_weight(&mut self, pair: Outgoing, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
-        let weight = u32::try_from(sending.weight / KILO).unwrap_or(u32::MAX).max(1);
-        act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
+        act(HostAction::SetWeight { of: Weighted::Pair(pair), weight: in_kbit(sending.weight) });
+        self.set_turns(pair, act);
+    }
+
+    /// Sets the weight of a tunnel's turns at the interface: its weight, or enough for its floor beside all divisions of the host.
+    fn set_turns(&mut self, pair: Outgoing, act: &mut impl FnMut(Action)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        if sending.floor == 0 && sending.turns.is_none() {
+            return;
+        }
+        let enough = u128::from(sending.floor) * u128::from(self.shares) / u128::from(self.line);
+        let turns = in_kbit(u64::try_from(enough).unwrap_or(u64::MAX).max(sending.weight));
+        if sending.turns.replace(turns) != Some(turns) {
+            act(HostAction::SetWeight { of: Weighted::Turns(pair), weight: turns });
+        }
     }
 
     /// Sets the limiter of a tunnel, if its rate is another than before.
@@ -346,7 +375,7 @@ impl Scc {
 
 impl SenderTunnel {
     fn terms(&self, line: u64, params: &Params) -> TunnelTerms {
-        TunnelTerms { weight: self.weight, floor: params.min_rate.bits_per_second(), line }
+        TunnelTerms { weight: self.weight, floor: params.min_rate.bits_per_second(), needed: self.floor.min(line), line }
     }
 
     /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not
@@ -394,6 +423,11 @@ impl InFlight {
     }
 }
 
+/// As weights are set.
+fn in_kbit(weight: u64) -> u32 {
+    u32::try_from(weight / KILO).unwrap_or(u32::MAX).max(1)
+}
+
 /// Room for an index.
 fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
     if pairs.len() <= index {
@@ -424,7 +458,9 @@ impl Host for Scc {
             }
             HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),
             HostInput::Timer(Timer::Report) => self.report_all(now, act),
-            HostInput::ReferenceWeight { pair, weight } => self.refer(now, pair, weight, act),
+            HostInput::ReferenceWeight { pair, weight, floor } => {
+                self.refer(now, pair, (weight, floor.bits_per_second()), act);
+            }
             HostInput::Opened { pair, spec } => self.open(now, pair, &spec, act),
             HostInput::Closed { pair } => self.close(pair),
             HostInput::IncomingOpened { pair, .. } => {

@@ -25,6 +25,8 @@
 //! | 1/M where M approaches 0 | M counts at least as the amount that the host's line carries in a slot: weights are made for a slot, in which such a flow could be complete |
 //! | an unknown size | the amount sent so far replaces the remaining size: for sizes with heavy tails the expected rest grows like that; so the order is that of least attained service |
 //! | N_f, the latency-sensitive flows of a tunnel | those with something left |
+//! | "average bandwidth of a tunnel to be at least 10 x N_f" | a part of W', and a rate whatever the weight for flows in their first window of ten packets: a floor for long flows would replace shares by weight (`latencyFloor`) |
+//! | "UCC should pass this information to PCC layer" (III-B) | transports see marks of the network while their tunnel is at its floor, as then marks do not change its rate |
 //! | marks by "queue length and properties of flows" | the queue is the tunnel's; where the tunnel schedules it is the flow's own, since a flow that is served first would otherwise shrink its window for packets behind it. The same holds for drops |
 //! | tau, the decision slot | `decisionSlot` |
 
@@ -83,6 +85,10 @@ pub struct PrivateControl {
     line: u64,
     /// W_t in bit/s, once it has been received.
     weight: Option<u64>,
+    /// Rate that it needs whatever its weight, in bit/s.
+    floor: u64,
+    /// Rate of its limiter, if there is one.
+    rate: Option<Rate>,
     sessions: Sessions,
     turns: SessionOrder,
     /// Start of the next slot.
@@ -99,6 +105,8 @@ impl PrivateControl {
             share,
             line: line.bits_per_second(),
             weight: None,
+            floor: 0,
+            rate: None,
             sessions: Sessions::new(line.bits_per_second(), params.decision_slot),
             turns: SessionOrder::default(),
             slot_ends: Time::ZERO,
@@ -113,6 +121,19 @@ impl PrivateControl {
     /// Returns BW_res in bit/s: W_t. Before W_t is received, the tunnel counts as the division's only one.
     fn given(&self) -> u64 {
         self.weight.unwrap_or(self.share.bits_per_second())
+    }
+
+    /// Returns the rate that the tunnel needs whatever its weight, in bit/s.
+    fn floor_rate(&self) -> u64 {
+        match self.objective {
+            Some(FlowObjective::Latency) => latency::floor_rate(&self.sessions, &self.params),
+            _ => 0,
+        }
+    }
+
+    /// Returns `true` if the tunnel's rate is its floor, so that marks of the network do not change it.
+    fn is_at_floor(&self) -> bool {
+        self.floor > 0 && self.rate.is_some_and(|rate| rate.bits_per_second() <= self.floor)
     }
 
     /// Returns the queue that a flow's transport reacts to.
@@ -216,17 +237,27 @@ impl Tunnel for PrivateControl {
             _ => self.params.tunnel_mark_packets,
         };
         let is_long = self.private_queue(flow, queue).packets > threshold;
-        if hears_marks && is_long { ack.newly } else { 0 }
+        match () {
+            () if hears_marks && is_long => ack.newly,
+            () if hears_marks && self.is_at_floor() => ack.marked,
+            () => 0,
+        }
     }
 
     fn on_slot(&mut self, now: Time) -> Option<Slot> {
+        self.floor = self.floor_rate();
+        let floor = Rate::from_bits_per_second(self.floor);
         if self.sessions.active() == 0 {
-            return Some(Slot { weight: 0, next: None });
+            return Some(Slot { weight: 0, floor, next: None });
         }
         let next = now + self.params.decision_slot;
         self.slot_ends = next;
         // A tunnel with data always has a weight.
-        Some(Slot { weight: self.decide(now).max(1), next: Some(next) })
+        Some(Slot { weight: self.decide(now).max(1), floor, next: Some(next) })
+    }
+
+    fn on_rate(&mut self, _now: Time, rate: Option<Rate>) {
+        self.rate = rate;
     }
 
     fn on_weight(&mut self, _now: Time, weight: u32) {

@@ -69,6 +69,11 @@ impl Session {
         self.queue
     }
 
+    /// Wire bytes that left the tunnel.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
     pub(super) fn deadline(&self) -> Option<Time> {
         self.deadline
     }

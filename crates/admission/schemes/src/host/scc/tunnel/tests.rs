@@ -8,7 +8,7 @@ use wayleave_stack::{Instant, NextPacket, TunnelState};
 use wayleave_units::{Rate, Time};
 
 use super::PrivateControl;
-use crate::host::scc::{FlowObjective, MissedDeadline, Params, SparePolicy, TunnelScheduling};
+use crate::host::scc::{LatencyFloor, MissedDeadline, MissedDeadline, Params, SparePolicy, TunnelScheduling};
 
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;
@@ -342,6 +342,49 @@ fn latency_asks_for_the_queue_beyond_its_target_and_for_ten_packets_a_round_trip
     bench.flow(200, 100, None);
     // One packet of each is free (half of two): 1 and 99 in 1 ms.
     assert_eq!(bench.slot(), 100 * WIRE * 8 * 1_000);
+}
+
+/// "At least 10 x N_f" in each reading: 15,380 bytes in 300 us for each flow that counts.
+#[test]
+fn latency_sensitive_flows_have_a_floor_of_rate() {
+    const WINDOW: u64 = 15_380 * 8 * 10_000 / 3;
+    let readings = [
+        (LatencyFloor::FirstWindow, [WINDOW, 2 * WINDOW, 2 * WINDOW, WINDOW]),
+        (LatencyFloor::AllFlows, [WINDOW, 2 * WINDOW, 3 * WINDOW, WINDOW]),
+        (LatencyFloor::Weight, [0; 4]),
+    ];
+    for (latency_floor, expected) in readings {
+        let mut bench = Bench::new(FlowObjective::Latency, &Params { latency_floor, ..Params::default() });
+        let mut floor = |bench: &mut Bench| bench.tunnel.slot(bench.now).unwrap().floor.bits_per_second();
+        let without_flows = floor(&mut bench);
+        let long = bench.flow(200, 10, None);
+        bench.flow(2, 2, None);
+        let both = floor(&mut bench);
+        // The long one has sent its first window, and has more at its transport.
+        while bench.tunnel.holds(LocalFlow(long)) {
+            bench.take();
+        }
+        bench.flow(2, 2, None);
+        let after = floor(&mut bench);
+        let mut other = Bench::new(FlowObjective::Latency, &Params { latency_floor, ..Params::default() });
+        other.flow(1, 1, None);
+        assert_eq!([without_flows, both, after, floor(&mut other)], expected, "{latency_floor:?}");
+    }
+    let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
+    bench.flow(2, 2, None);
+    assert!(bench.tunnel.slot(0).unwrap().floor == Rate::ZERO, "other objectives share by weight");
+}
+
+/// Catches: a tunnel at its floor whose transports see no marks at all: nothing would limit its rate.
+#[test]
+fn transports_of_a_tunnel_at_its_floor_see_marks_of_the_network() {
+    let mut bench = Bench::new(FlowObjective::Latency, &Params::default());
+    let flow = bench.flow(2, 2, None);
+    let floor = bench.tunnel.slot(0).unwrap().floor;
+    for (rate, marked) in [(floor, 1_460), (floor + Rate::from_mbit(1), 0)] {
+        bench.tunnel.set_rate(Time::ZERO, Some(rate));
+        assert_eq!(bench.marked(flow), marked, "{rate}");
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_new_tunnel_has_its_hosts_part_of_the_share_until_the_tracker_answers() {
     let actions = tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
     assert!(matches!(actions[0], HostAction::SetWeight { weight: 40_000, .. }), "{actions:?}");
     assert_eq!(rate(&host), 40_000_000);
-    let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
+    let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor: Rate::ZERO });
     let reports = |actions: &[HostAction<Message, Timer>]| {
         let is_report = |action: &&HostAction<_, _>| {
             matches!(action, HostAction::Send { to: Peer::Broker(_), message: Message::Report { sum: 5, .. } })
@@ -148,7 +148,7 @@ fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() 
     let opened = HostInput::Opened { pair: PAIR, spec: PairSpec { paths: 2, ..spec() } };
     assert_eq!(windows(&tell(&mut host, us(0), opened)), [(0, 30_000), (1, 30_000)]);
     let scale = Message::Scale { division: A, share: 400_000_000, sum: 20, own: 5 };
-    tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
+    tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor: Rate::ZERO });
     let actions =
         tell(&mut host, us(2), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
     assert_eq!(windows(&actions), [(0, 7_500), (1, 7_500)], "100 Mbit/s for 600 us");
@@ -181,4 +181,32 @@ fn without_feedback_of_what_it_sends_a_tunnel_halves_every_ten_periods() {
         feed(&mut host, us(at), 0);
     }
     assert!(rate(&host) > 10_000_000, "{}", rate(&host));
+}
+
+/// Catches: messages that wait for the host's interface by the weight of their tunnel, and a floor that outlasts its flows.
+#[test]
+fn a_floor_holds_at_the_limiter_and_at_the_interface() {
+    let mut host = one_of(10);
+    tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
+    let mut turns = |weight, mbit| {
+        let floor = Rate::from_mbit(mbit);
+        let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight, floor });
+        let turns = actions.iter().find_map(|action| match action {
+            HostAction::SetWeight { of: Weighted::Turns(_), weight } => Some(*weight),
+            _ => None,
+        });
+        (rate(&host), turns)
+    };
+    assert_eq!(turns(5, 0), (40_000_000, None), "a tenth of the share");
+    // The shares of the host are less than its line, so its floor is enough weight.
+    assert_eq!(turns(5, 200), (200_000_000, Some(200_000)));
+    assert_eq!(turns(5, 200), (200_000_000, None), "nothing changes");
+    assert_eq!(turns(5, 0), (40_000_000, Some(40_000)));
+    host.shares = 3_000_000_000;
+    let floor = Rate::from_mbit(200);
+    let actions = tell(&mut host, us(2), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor });
+    let is_enough = |action: &HostAction<Message, Timer>| {
+        matches!(action, HostAction::SetWeight { of: Weighted::Turns(_), weight: 600_000 })
+    };
+    assert!(actions.iter().any(is_enough), "three times as much beside shares of three lines: {actions:?}");
 }

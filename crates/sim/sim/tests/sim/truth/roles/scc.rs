@@ -70,7 +70,7 @@ impl Host for Underlay {
             HostInput::IncomingOpened { pair, .. } => {
                 act(HostAction::Arm { at: now + FEEDBACK, timer: Timer::Feedback(pair) });
             }
-            HostInput::ReferenceWeight { pair, weight } => {
+            HostInput::ReferenceWeight { pair, weight, .. } => {
                 self.references.insert(pair.0, weight);
                 act(HostAction::Send { to: Peer::Broker(self.tracker), message: Message::Reference(weight) });
             }
@@ -178,7 +178,7 @@ impl Tunnel for Private {
     }
     fn on_slot(&mut self, now: Time) -> Option<Slot> {
         let weight = 100 * self.flows.len() as u64 + 1;
-        Some(Slot { weight, next: Some(now + Time::from_micros(300)) })
+        Some(Slot { weight, floor: Rate::ZERO, next: Some(now + Time::from_micros(300)) })
     }
     fn on_rate(&mut self, _: Time, rate: Option<Rate>) {
         self.rate = rate;
