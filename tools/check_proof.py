@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Checks a proof that `wayleave plan --proof FILE` has written, with nothing of Wayleave.
+"""Checks a proof that `wayleave plan --proof FILE` has written, without code of Wayleave.
 
     python3 tools/check_proof.py PROOF [PLAN or CONTRACTS]
 
-With a plan (`wayleave plan -o json`) or a file of contracts it also checks that the proof has everything that was admitted, or asked for.
+With a plan (`wayleave plan -o json`) or a file of contracts it also checks that the proof has everything that was admitted, or requested.
 
-Latency contracts: at every queue the flows bring no more than the arrival curve states, the queues above leave no less than the service
-curve states, and by both no packet waits longer than the budget and no more waits than the buffer holds. Every route joins the ends of
-its flow, and its budgets, propagation and processing are within the deadline. Minima and weights: on every link each share is certified
-to bring no more than its load, loads are within the charge, and the charge fits below the latency contracts. Not checked: times of
-minima (`within`), and whether the network is as the proof states it. docs/theory/analysis.md says more.
+Latency contracts: at every queue the arrivals of flows are within the stated arrival curve, the queues above leave at least the stated
+service curve, and so no packet waits longer than the budget and the backlog fits into the buffer. Every route joins the ends of
+its flow, and its budgets, propagation and processing are within the deadline. Minima and weights: on every link the certified load of
+each share is at most its stated load, loads are within the charge, and the charge fits below the latency contracts. Not checked: times of
+minima (`within`), and whether the network is as the proof states it. docs/theory/analysis.md has the details.
 
 Arithmetic is exact, and the parts in the folder proof/ use the standard library only (PyYAML, where it is installed, for contracts in YAML).
-Exit code 0: all that is stated as proven is proven; 1: something does not hold; 2: a file is malformed."""
+Exit code 0: everything stated as proven is proven; 1: a statement does not hold; 2: a file is malformed."""
 
 import sys
 from collections import defaultdict
@@ -25,7 +25,7 @@ from proof.topology import Topology
 
 
 def check(proof, notes):
-    """Yields what does not hold, as sentences; adds to notes what is not checked or not proven."""
+    """Yields violated statements as sentences; appends unchecked and unproven ones to notes."""
     topology = Topology(proof)
     yield from topology.faults()
     proven = {flow["contract"] for flow in proof["flows"]} | {share["contract"] for share in proof["shares"]}

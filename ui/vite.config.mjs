@@ -1,7 +1,8 @@
-// The dashboard as files of the server: names with hashes of their contents, everything relative to /ui/, nothing inline.
+// Builds the dashboard as files of the server: names with hashes of their contents, everything relative to /ui/,
+// nothing inline.
 import { defineConfig } from 'vite';
 
-// A controller for `npx vite`: WAYLEAVE_SERVER=http://127.0.0.1:7480.
+// Controller for `npx vite`: WAYLEAVE_SERVER=http://127.0.0.1:7480.
 const server = process.env.WAYLEAVE_SERVER ?? 'http://127.0.0.1:7480';
 
 export default defineConfig({

@@ -1,6 +1,6 @@
-"""Executes the notebooks beside this file, and keeps them with their outputs in the folder that is named.
+"""Executes the notebooks of this folder, and saves them with their outputs in the given folder.
 
-In the repository they have no outputs: `python execute.py --strip` takes them away.
+In the repository they have no outputs: `python execute.py --strip` removes them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def strip(notebook: Any) -> Any:
-    """The notebook without what a run leaves in it."""
+    """Returns the notebook without outputs of a run."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -29,7 +29,7 @@ def strip(notebook: Any) -> Any:
 
 
 def ns3() -> bool:
-    """Whether there is a Python with ns-3."""
+    """Returns True if a Python with ns-3 exists."""
     return Path(os.environ.get("NS3_PYTHON", HERE.parent.parent / "target/ns3/bin/python")).exists()
 
 

@@ -1,4 +1,4 @@
-"""What several tests need: the examples of the repository, and a small scenario in which packets flow."""
+"""Fixtures: examples of the repository, and a small scenario with packets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import wayleave as wl
 
 @pytest.fixture(scope="session")
 def examples() -> Path:
-    """The files that the repository's documents use."""
+    """Returns the folder of the example files."""
     return Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
 @pytest.fixture
 def scenario() -> dict[str, Any]:
-    """Some thousand packets on a star, in milliseconds of this machine."""
+    """Returns a scenario of about a thousand packets on a star, which takes milliseconds."""
     return {
         "name": "loads",
         "topology": "star:hosts=4,rate=1Gbit",
@@ -34,5 +34,5 @@ def fat_tree() -> wl.Network:
 
 @pytest.fixture(scope="session")
 def plan(fat_tree: wl.Network) -> wl.Plan:
-    """Twenty contracts that all fit."""
+    """Returns twenty contracts that all fit."""
     return wl.plan(fat_tree, wl.Contracts.drawn(fat_tree, count=20))

@@ -1,4 +1,4 @@
-"""The same files are decided alike by this package and by the command, which a test of the command compares with a server."""
+"""Equal files get equal decisions from this package and from the command, which a test of the command compares with a server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def contract(draw: random.Random, hosts: int, number: int) -> dict[str, Any]:
             {**ends, "rate": rate, "burst": "3kB", "deadline": draw.choice(["1ms", "2ms", "20ms"])},
             {"bandwidth": {**ends, "min": rate}},
             {"bandwidth": {"hose": members, "min": rate, "within": "20ms"}},
-            {"objective": {"aim": "completion", "members": members, "min": rate}},
+            {"objective": {"goal": "completion", "members": members, "weight": rate}},
             {"bestEffort": {"members": members}},
         ]
     )
@@ -46,7 +46,7 @@ def contract(draw: random.Random, hosts: int, number: int) -> dict[str, Any]:
 
 @pytest.mark.skipif(not os.access(COMMAND, os.X_OK), reason="WAYLEAVE names no command to compare with")
 @pytest.mark.parametrize("seed", range(8))
-def test_the_package_and_the_command_decide_alike(seed: int, tmp_path: Path) -> None:
+def test_the_package_and_the_command_make_equal_decisions(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     builder, hosts = draw.choice(BUILDERS)
     classes = {"latency": 5, "guaranteed": 6, "objective": 3, "bestEffort": 1}

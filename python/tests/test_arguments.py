@@ -1,4 +1,4 @@
-"""Arguments that cannot be: errors name them, and say what was expected."""
+"""Errors of invalid arguments name the argument and the expected form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a list for a grid": (lambda: wl.sweep(SCENARIO, ["traffic.web.load"]), "grid: a dictionary of lists.*this is a list"),  # type: ignore[arg-type]
     "a dictionary for values": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": {"a": 1}}), "grid: a list of values.*this is a dict"),
     "a value twice": (lambda: wl.sweep(SCENARIO, {"traffic.web.load": [0.2, 0.2]}), r"grid: 0.2 is in the values of .* twice"),
-    "a seed twice": (lambda: wl.sweep(SCENARIO, seeds=[1, 2, 1]), r"seeds\[2\]: 1 stands there twice"),
+    "a seed twice": (lambda: wl.sweep(SCENARIO, seeds=[1, 2, 1]), r"seeds\[2\]: 1 is listed twice"),
     "a dictionary for seeds": (lambda: wl.sweep(SCENARIO, seeds={1: 1}), "seeds: a number of seeds, or a list"),
     "no seeds": (lambda: wl.sweep(SCENARIO, seeds=0), "seeds: a whole number from 1 is expected: this is 0"),
     "a scenario of a number": (lambda: wl.simulate(3), "scenario: a file or a dictionary.*this is an int"),
@@ -47,13 +47,13 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_cannot_be_is_an_error_that_names_it(what: str) -> None:
+def test_an_invalid_argument_is_an_error_that_names_it(what: str) -> None:
     call, expected = WRONG[what]
     with pytest.raises(wl.InputError, match=expected):
         call()
 
 
-def test_a_table_is_not_iterated_and_says_how_its_rows_are() -> None:
+def test_a_table_is_not_iterable_and_the_error_names_its_rows() -> None:
     with pytest.raises(TypeError, match=r"to_rows\(\).*table\[\"name\"\]"):
         list(NETWORK.links)
     assert "rate_bps" in NETWORK.links and "bound" not in NETWORK.links
@@ -87,7 +87,7 @@ def test_hints_name_the_keywords_of_python() -> None:
     assert "default_rate=" in said and 'did you mean "host_queues"?' in said, said
 
 
-def test_seeds_may_be_how_many() -> None:
+def test_seeds_may_be_a_number() -> None:
     assert wl.sweep(SCENARIO, seeds=3).table["seed"] == wl.sweep(SCENARIO, seeds=numpy.arange(1, 4)).table["seed"] == [1, 2, 3]
 
 
@@ -104,7 +104,7 @@ def test_numbers_of_numpy_and_empty_cells_of_pandas_are_read() -> None:
     assert len(wl.sweep(SCENARIO, {"traffic.web.load": list(numpy.array([0.2, 0.4]))})) == 2
 
 
-def test_a_graph_whose_nodes_say_nothing_says_what_was_assumed() -> None:
+def test_assumptions_about_a_graph_without_attributes_are_reported() -> None:
     import networkx
 
     graph = networkx.path_graph(3)

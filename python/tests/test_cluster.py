@@ -1,4 +1,4 @@
-"""Sweeps on a cluster of Dask: the table of this machine to the digit, also if a worker is lost."""
+"""Sweeps on a cluster of Dask give the table of this machine to the digit, even if a worker is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRID = {"traffic.web.load": [0.2, 0.4, 0.6]}
 SEEDS = range(8)
 
 
-# Tasks are pickled: what they count and call stands in this module, which a cluster in this process finds again.
+# Tasks are pickled: their counters and functions are in this module, which a cluster in this process imports again.
 TRIED: list[int] = []
 RUN = _sweep._run
 
@@ -53,7 +53,7 @@ def is_of_another_version(texts: Any, index: int) -> str:
 
 @pytest.fixture
 def processes() -> Iterator[Any]:
-    """A cluster of two workers, each a process."""
+    """Starts a cluster of two workers, each a process."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
@@ -63,7 +63,7 @@ def processes() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def threads() -> Iterator[Any]:
-    """A cluster in this process, where a test can make runs fail."""
+    """Starts a cluster in this process, where a test can make runs fail."""
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
@@ -75,7 +75,7 @@ def same(one: wl.Sweep, other: wl.Sweep) -> bool:
     return bool(pyarrow.table(one).equals(pyarrow.table(other), check_metadata=True))
 
 
-def test_the_table_is_the_same_to_the_digit_when_a_worker_is_killed(processes: Any, scenario: dict[str, Any]) -> None:
+def test_the_table_is_equal_to_the_digit_when_a_worker_is_killed(processes: Any, scenario: dict[str, Any]) -> None:
     long = {**scenario, "duration": "200ms", "topology": wl.Network(scenario["topology"])}
     alone = wl.sweep(long, GRID, SEEDS)
     killed: list[int] = []
@@ -92,7 +92,7 @@ def test_the_table_is_the_same_to_the_digit_when_a_worker_is_killed(processes: A
     assert spread.to_dict() == alone.to_dict()
 
 
-def test_files_beside_the_scenario_go_with_it(processes: Any, tmp_path: Path) -> None:
+def test_files_beside_the_scenario_are_sent_with_it(processes: Any, tmp_path: Path) -> None:
     (tmp_path / "net.yaml").write_text(wl.Network("star:hosts=4,rate=1Gbit").to_yaml())
     file = tmp_path / "loads.yaml"
     file.write_text(
@@ -107,7 +107,7 @@ def test_files_beside_the_scenario_go_with_it(processes: Any, tmp_path: Path) ->
     assert same(wl.sweep(file, GRID, [1], client=processes), alone)
 
 
-def test_a_run_that_fails_is_tried_again(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_run_is_retried(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     TRIED.clear()
     monkeypatch.setattr(_sweep, "_run", fails_once)
     sweep = wl.sweep(scenario, GRID, [1, 2], client=threads)
@@ -115,7 +115,7 @@ def test_a_run_that_fails_is_tried_again(threads: Any, scenario: dict[str, Any],
     assert sweep.failed == () and same(sweep, wl.sweep(scenario, GRID, [1, 2]))
 
 
-def test_a_run_that_fails_each_time_is_reported_and_the_others_are_there(
+def test_a_run_that_always_fails_is_reported_beside_the_others(
     threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_sweep, "_run", fails_for_the_fourth)
@@ -132,20 +132,20 @@ def test_a_sweep_without_any_result_is_an_error(threads: Any, scenario: dict[str
         wl.sweep(scenario, GRID, client=threads, retries=0)
 
 
-def test_a_worker_of_another_version_is_no_help(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_version_is_refused(threads: Any, scenario: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sweep, "_run", is_of_another_version)
     with pytest.raises(wl.InputError, match="all machines need the same version"):
         wl.sweep(scenario, GRID, client=threads)
 
 
-def test_only_what_is_missing_in_the_folder_is_done(
+def test_only_runs_missing_in_the_folder_are_done(
     threads: Any, scenario: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     TRIED.clear()
     monkeypatch.setattr(_sweep, "_run", counts)
     alone = wl.sweep(scenario, GRID, [1], folder=tmp_path)
     spread = wl.sweep(scenario, GRID, [1, 2], client=threads, folder=tmp_path)
-    # The sweep has other seeds, so its text is another, and nothing of it was there.
+    # The sweep has other seeds and therefore another text, so no earlier results exist.
     assert sorted(TRIED) == [*range(6)]
     assert spread.table.to_rows()[::2] == alone.table.to_rows()
     TRIED.clear()

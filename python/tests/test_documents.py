@@ -1,4 +1,4 @@
-"""What the documents say runs as it stands."""
+"""Examples of the documents run unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_programs_of_a_document_run_one_after_another(document: str, monkeyp
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {"__name__": "document"}
     for block in blocks:
-        # Empty lines before it: errors have the line of the document.
+        # Empty lines before it, so that errors have the line of the document.
         before = "\n" * text.count("\n", 0, block.start(1))
         exec(compile(before + block.group(1), document, "exec"), names)
 

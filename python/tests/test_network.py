@@ -12,7 +12,7 @@ import pytest
 import wayleave as wl
 
 
-def test_a_builder_makes_what_its_arguments_say() -> None:
+def test_a_builder_follows_its_arguments() -> None:
     network = wl.Network.leaf_spine(leaves=3, spines=2, hosts=4, rate="25Gbit", host_queues=2)
     assert (len(network.hosts), len(network.switches)) == (12, 5)
     # Every host and every uplink is a cable: two links.
@@ -22,7 +22,7 @@ def test_a_builder_makes_what_its_arguments_say() -> None:
     assert set(from_hosts) == {2}
 
 
-def test_every_builder_is_the_text_of_its_name() -> None:
+def test_every_builder_equals_the_text_of_its_name() -> None:
     for built, text in [
         (wl.Network.fat_tree(4), "fat-tree:k=4"),
         (wl.Network.leaf_spine(2, 2, 3), "leaf-spine:leaves=2,spines=2,hosts=3"),
@@ -33,7 +33,7 @@ def test_every_builder_is_the_text_of_its_name() -> None:
         assert built.input_hash == wl.Network(text).input_hash, text
 
 
-def test_a_network_is_the_same_after_a_file_a_text_and_a_pickle(tmp_path: Path, examples: Path) -> None:
+def test_a_network_survives_a_file_a_text_and_a_pickle(tmp_path: Path, examples: Path) -> None:
     network = wl.Network(examples / "network.yaml")
     file = tmp_path / "copy.yaml"
     file.write_text(network.to_yaml())
@@ -42,7 +42,7 @@ def test_a_network_is_the_same_after_a_file_a_text_and_a_pickle(tmp_path: Path, 
     assert wl.Network("star:hosts=4").input_hash != network.input_hash
 
 
-def test_files_of_other_tools_get_what_they_do_not_say(examples: Path) -> None:
+def test_files_of_other_tools_are_completed_by_arguments(examples: Path) -> None:
     network = wl.Network.read(examples / "coast.gml", default_rate="10Gbit", default_delay="1ms", hosts=1)
     assert 10_000_000_000 in network.links["rate_bps"]
     assert any("default_delay=" not in remark for remark in network.remarks)

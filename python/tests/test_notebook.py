@@ -1,4 +1,4 @@
-"""What a notebook shows: pages of HTML with pictures that stand for themselves."""
+"""Output in notebooks: pages of HTML with self-contained pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}svg"
 
 
 class Page(HTMLParser):
-    """Counts what is open, and keeps pictures, cells and text."""
+    """Counts open elements, and collects pictures, cells and text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def test_plans_verifications_runs_sweeps_and_figures_have_pictures(plan: wl.Plan
         page = of(shown)
         assert page.pictures, shown
         for picture in page.pictures:
-            # Its colours are its own, in light and in dark.
+            # It has its own colours, in light and in dark.
             assert "prefers-color-scheme" in picture
             assert len(list(drawn(picture).iter())) > 20
         assert page.text
@@ -91,7 +91,7 @@ def test_texts_of_files_are_shown_and_not_interpreted(tmp_path: Path) -> None:
     assert "script>" not in of(wl.explain("star:hosts=2", rows, "a", scheme=Scornful())).open
 
 
-def test_a_long_table_shows_its_beginning_and_says_so(fat_tree: wl.Network) -> None:
+def test_a_long_table_is_shown_truncated(fat_tree: wl.Network) -> None:
     page = of(fat_tree.links)
     assert f"20 of {len(fat_tree.links)} rows" in page.text
     assert f"wayleave {wl.__version__}" in page.text

@@ -19,10 +19,10 @@ ROWS = [
 ]
 
 
-def test_a_plan_says_who_is_admitted_over_which_route_and_who_is_refused_and_why(examples: Path) -> None:
+def test_a_plan_lists_routes_of_admitted_and_reasons_of_refused_contracts(examples: Path) -> None:
     plan = wl.plan(examples / "network.yaml", examples / "contracts.yaml")
     assert (plan.admitted, list(plan.refused), len(plan)) == (["robot", "video"], ["backup"], 3)
-    assert "698Mbit left" in plan.refused["backup"]
+    assert "698 Mbit/s left" in plan.refused["backup"]
     robot, _, backup = plan.table.to_rows()
     assert robot["decision"] == "admitted" and robot["bound_ns"] <= robot["deadline_ns"] == 2_000_000
     assert robot["route"].startswith("h1->leaf1[") and robot["route"].split()[-1].startswith("leaf2->h5[")
@@ -31,7 +31,7 @@ def test_a_plan_says_who_is_admitted_over_which_route_and_who_is_refused_and_why
     assert plan.recheck() == []
 
 
-def test_contracts_in_every_form_are_decided_alike(examples: Path, tmp_path: Path) -> None:
+def test_contracts_in_every_form_get_equal_decisions(examples: Path, tmp_path: Path) -> None:
     network = wl.Network(examples / "network.yaml")
     expected = wl.plan(network, ROWS).table.to_dict()
     csv = tmp_path / "rows.csv"
@@ -49,7 +49,7 @@ def test_contracts_in_every_form_are_decided_alike(examples: Path, tmp_path: Pat
         assert wl.plan(network, form).table.to_dict() == expected, type(form)
 
 
-def test_empty_cells_of_a_table_are_keys_that_are_not_there(examples: Path) -> None:
+def test_empty_cells_of_a_table_are_absent_keys(examples: Path) -> None:
     rows = [{**ROWS[0], "tenant": "plant"}, ROWS[1]]
     for table in (pandas.DataFrame(rows), polars.DataFrame(rows), pyarrow.Table.from_pylist(rows)):
         assert wl.plan(examples / "network.yaml", table).table["tenant"] == ["plant", None]
@@ -60,7 +60,7 @@ def test_contracts_of_every_kind_are_admitted_together(examples: Path) -> None:
     assert (plan.scheme, len(plan.admitted), plan.refused) == ("fabric", 7, {})
     verified = plan.verify(effort="quick")
     assert verified.is_sound and verified.violations == []
-    # Of the classes below latency as well, where the file does not say that there are any.
+    # Also of the classes below latency, if the file does not declare any.
     hose = {"name": "db", "bandwidth": {"hose": ["h1", "h4", "h6"], "min": "100Mbit"}}
     assert wl.plan("fat-tree:k=4,queues=8", [hose]).admitted == ["db"]
 
@@ -82,14 +82,14 @@ def test_drawn_contracts_follow_their_seed(fat_tree: wl.Network) -> None:
     assert terms(1) == terms(1) != terms(2)
 
 
-def test_contracts_of_another_network_are_refused_before_anything_is_decided(fat_tree: wl.Network) -> None:
+def test_contracts_of_another_network_are_refused_before_any_decision(fat_tree: wl.Network) -> None:
     contracts = wl.Contracts.drawn(fat_tree, count=5)
     with pytest.raises(wl.InputError, match="read for another network than star"):
         wl.plan(wl.Network.star(40), contracts)
     assert len(wl.plan(wl.Network.fat_tree(k=4), contracts)) == 5
 
 
-def test_findings_have_the_line_of_the_contract_that_can_never_be_met(examples: Path, tmp_path: Path) -> None:
+def test_findings_have_the_line_of_the_infeasible_contract(examples: Path, tmp_path: Path) -> None:
     file = tmp_path / "wish.csv"
     file.write_text("name,from,to,rate,burst,deadline\nwish,h1,h5,1Mbit,1500B,1us\n")
     (finding,) = wl.plan(examples / "network.yaml", file).findings
@@ -97,15 +97,15 @@ def test_findings_have_the_line_of_the_contract_that_can_never_be_met(examples: 
     assert "is not possible with the configured delay budgets" in finding.message
 
 
-def test_an_explanation_says_what_would_fit(examples: Path) -> None:
+def test_an_explanation_lists_what_would_fit(examples: Path) -> None:
     refused = wl.explain(examples / "network.yaml", examples / "contracts.yaml", "backup")
     assert not refused.is_admitted
-    assert "backup: refused, RATE" in str(refused) and "698Mbit" in str(refused)
+    assert "backup: refused, RATE" in str(refused) and "698 Mbit/s" in str(refused)
     assert refused.to_dict()["request"]["name"] == "backup"
     assert wl.explain(examples / "network.yaml", examples / "contracts.yaml", "robot").is_admitted
 
 
-def test_packets_stay_within_what_was_promised(plan: wl.Plan) -> None:
+def test_packets_stay_within_promised_bounds(plan: wl.Plan) -> None:
     verified = plan.verify(effort="quick", seed=3)
     assert verified.is_sound and verified.violations == []
     rows = verified.table.to_rows()
@@ -114,14 +114,14 @@ def test_packets_stay_within_what_was_promised(plan: wl.Plan) -> None:
     assert "all guarantees held" in str(verified)
 
 
-def test_verify_is_plan_and_verify(examples: Path) -> None:
+def test_verify_equals_plan_and_verify(examples: Path) -> None:
     one = wl.verify(examples / "network.yaml", examples / "contracts.yaml", effort="quick", flow="robot")
     assert one.is_sound
     searched = {row["name"]: row["attack"] for row in one.table.to_rows()}
     assert list(searched) == ["robot", "video"]
 
 
-def test_a_plan_as_json_is_what_the_command_reads(plan: wl.Plan) -> None:
+def test_a_plan_as_json_is_read_by_the_command(plan: wl.Plan) -> None:
     assert json.loads(plan.to_json()) == plan.to_dict()
     assert [request["name"] for request in plan.to_dict()["requests"]] == plan.admitted
 

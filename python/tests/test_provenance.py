@@ -1,4 +1,4 @@
-"""Metadata and replays: what differs in its result differs in what is said of it."""
+"""Metadata and replays: tables with different results have different provenance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Part:
 
 
 class First:
-    """A scheme with a parameter: admits so many."""
+    """A scheme with a parameter: the number of contracts that it admits."""
 
     def __init__(self, network: wl.Network, most: int) -> None:
         self.network, self.most, self.asked = network, most, 0
@@ -107,7 +107,7 @@ def test_settings_and_models_are_part_of_the_metadata(fat_tree: wl.Network) -> N
     assert len({one.table.metadata["input_hash"] for one in analysed}) == len(analysed)
 
 
-def test_what_cannot_be_hashed_is_called_so(scenario: dict[str, Any]) -> None:
+def test_an_object_without_a_hash_is_marked_as_such(scenario: dict[str, Any]) -> None:
     class Stateful(Part):
         def __init__(self) -> None:
             super().__init__(1)
@@ -129,5 +129,5 @@ def test_a_notebook_shows_the_seed_of_the_run(scenario: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("part", ["admitted", "refused"])
-def test_metadata_say_where_a_table_comes_from(part: str, plan: wl.Plan) -> None:
+def test_metadata_state_the_origin_of_a_table(part: str, plan: wl.Plan) -> None:
     assert {"wayleave", "input_hash", "scheme", "model", "seed"} <= set(plan.table.metadata), part

@@ -1,4 +1,4 @@
-"""Figures of publications measured again."""
+"""Reproduction of figures of publications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_figure_has_points_statements_and_a_picture(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "chameleon-fig8a.json").read_text())
 
 
-def test_an_interrupted_measurement_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_measurement_resumes(tmp_path: Path) -> None:
     told: list[float] = []
     first = wl.reproduce("chameleon-fig8a", seeds=2, resume=tmp_path)
     again = wl.reproduce("chameleon-fig8a", seeds=2, resume=tmp_path, progress=lambda done, total, unit: told.append(done))

@@ -10,7 +10,7 @@ import wayleave as wl
 
 
 class Share:
-    """Admits on the first shortest path while at most a part of every link is given away, and promises what it is told to."""
+    """Admits on the first shortest path while at most a part of every link is reserved, and promises a given bound."""
 
     def __init__(self, network: wl.Network, part: float, bound_ns: int | None = None) -> None:
         self.network = network
@@ -33,7 +33,7 @@ def row(name: str, source: str, rate: str = "400Mbit", deadline: str = "10ms") -
     return {"name": name, "from": source, "to": "h4", "rate": rate, "burst": "15kB", "deadline": deadline}
 
 
-def test_a_scheme_of_the_program_decides_and_says_why() -> None:
+def test_a_scheme_of_the_program_decides_with_reasons() -> None:
     network = wl.Network.star(4, rate="1Gbit")
     scheme = Share(network, part=0.9)
     plan = wl.plan(network, [row("a", "h1"), row("b", "h2"), row("c", "h3")], scheme=scheme)
@@ -48,14 +48,14 @@ def test_a_scheme_of_the_program_decides_and_says_why() -> None:
     assert not why.is_admitted and "is full" in str(why)
 
 
-def test_a_scheme_is_asked_in_bytes_on_the_wire() -> None:
+def test_requests_to_a_scheme_are_in_wire_bytes() -> None:
     network = wl.Network.star(4, rate="1Gbit")
     scheme = Share(network, part=0.9)
     wl.plan(network, [{**row("a", "h1"), "accounting": "frame", "minFrame": "100B"}], scheme=scheme)
     assert scheme.asked[0].rate_bps > 440_000_000
 
 
-def test_packets_find_a_promise_that_is_too_good() -> None:
+def test_packets_break_a_promise_that_is_too_tight() -> None:
     network = wl.Network.star(4, rate="1Gbit")
     rows = [row(name, name, rate="300Mbit") for name in ("h1", "h2", "h3")]
     assert wl.plan(network, rows, scheme=Share(network, 1.0)).verify(effort="quick").is_sound
@@ -80,12 +80,12 @@ def test_a_bound_above_the_deadline_is_an_error() -> None:
         wl.InputError, match="promised 10ms from h2 to h1, and the deadline is 100us: a bound_ns of at most 100000 is expected"
     ):
         wl.plan(network, rows, scheme=Late(100))
-    # Within the deadline the packets are the judge.
+    # Within the deadline, packets decide.
     verified = wl.plan(network, rows, scheme=Late(1)).verify(effort="quick")
     assert not verified.is_sound and "promised were 100us" in " ".join(verified.violations)
 
 
-def test_an_exception_of_a_scheme_comes_out_as_it_is() -> None:
+def test_an_exception_of_a_scheme_is_raised_unchanged() -> None:
     class Broken:
         def admit(self, request: wl.Request) -> wl.Admit:
             raise LookupError(request.source)
@@ -104,7 +104,7 @@ def test_an_exception_of_a_scheme_comes_out_as_it_is() -> None:
         (wl.Admit([], 1), "does not lead from h1 to h4"),
     ],
 )
-def test_an_answer_that_cannot_be_is_refused_with_what_is_wrong(answer: Any, expected: str) -> None:
+def test_an_invalid_answer_is_refused_with_its_fault(answer: Any, expected: str) -> None:
     class Fixed:
         def admit(self, request: wl.Request) -> Any:
             return answer
@@ -114,7 +114,7 @@ def test_an_answer_that_cannot_be_is_refused_with_what_is_wrong(answer: Any, exp
 
 
 class Flow:
-    """NewReno's shape: a segment a round trip more, half after a loss."""
+    """Behaves like NewReno: a segment more per round trip, half after a loss."""
 
     def __init__(self, start: wl.FlowStart) -> None:
         self.window = float(start.initial_window)
@@ -157,7 +157,7 @@ def test_a_window_is_obeyed() -> None:
 
     endless = [{"name": "bulk", "from": ["h1"], "to": "h2", "sizes": "endless"}]
     scenario = {"topology": "star:hosts=2,rate=1Gbit,delay=100us", "duration": "20ms", "traffic": endless}
-    # One segment in a round trip of more than 400 us, after a first window of ten: less than 60 segments of 1460 B in 20 ms.
+    # One segment per round trip of more than 400 us, after a first window of ten: less than 60 segments of 1460 B in 20 ms.
     assert 0 < wl.simulate(scenario, transport=Slow()).table["goodput_bps"][0] < 60 * 1460 * 8 / 0.02
     assert wl.simulate(scenario, transport=Additive()).table["goodput_bps"][0] > 200_000_000
 
@@ -180,6 +180,6 @@ def test_an_exception_of_a_transport_stops_the_run(where: str, scenario: dict[st
         wl.simulate({**scenario, "duration": "1000s"}, transport=Broken())
 
 
-def test_what_is_no_transport_is_told(scenario: dict[str, Any]) -> None:
+def test_an_object_that_is_no_transport_is_refused(scenario: dict[str, Any]) -> None:
     with pytest.raises(wl.InputError, match="begin"):
         wl.simulate(scenario, transport=3)  # type: ignore[arg-type]

@@ -21,13 +21,13 @@ def test_a_run_has_its_traffic_and_follows_its_seed(scenario: dict[str, Any]) ->
     assert len(one.links) == 8 and sum(one.links["sent_bytes"]) > 2 * 20_000 * row["finished"]
 
 
-def test_a_network_of_the_program_stands_in_a_scenario(scenario: dict[str, Any]) -> None:
+def test_a_network_of_the_program_can_be_used_in_a_scenario(scenario: dict[str, Any]) -> None:
     text = "star:hosts=6,rate=2500Mbit"
     run = wl.simulate({**scenario, "topology": wl.Network(text)})
     assert run.table.to_dict() == wl.simulate({**scenario, "topology": text}).table.to_dict()
 
 
-def test_a_file_is_simulated_with_the_files_that_it_names(tmp_path: Path, scenario: dict[str, Any]) -> None:
+def test_a_file_is_simulated_with_its_referenced_files(tmp_path: Path, scenario: dict[str, Any]) -> None:
     (tmp_path / "net.yaml").write_text(wl.Network(scenario["topology"]).to_yaml())
     file = tmp_path / "loads.yaml"
     file.write_text(
@@ -40,7 +40,7 @@ def test_a_file_is_simulated_with_the_files_that_it_names(tmp_path: Path, scenar
     assert swept.table["goodput_bps"] == wl.simulate(scenario).table["goodput_bps"]
 
 
-def test_a_run_that_overflows_says_so(scenario: dict[str, Any]) -> None:
+def test_an_overflow_of_a_run_is_reported(scenario: dict[str, Any]) -> None:
     flood = [{"name": "web", "load": 3, "sizes": "100B"}]
     run = wl.simulate({**scenario, "topology": "star:hosts=20,rate=10Gbit", "duration": "1s", "traffic": flood})
     assert not run.is_complete

@@ -1,4 +1,4 @@
-"""Sweeps on this machine: the same table whoever does the runs, and nothing done twice."""
+"""Sweeps on this machine: equal tables for any executor of the runs, and no run done twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_sweep_does_every_combination_in_its_order(scenario: dict[str, Any]) -
     expected = [(load, size, seed) for load in (0.2, 0.6) for size in ("2kB", "20kB") for seed in (5, 6)]
     assert list(zip(*columns, strict=True)) == expected
     assert set(sweep.table["ending"]) == {"complete"}
-    # A point is the run that the scenario with these values has.
+    # A point equals the run of the scenario with these values.
     single = wl.simulate({**scenario, "traffic": [{"name": "web", "load": 0.6, "sizes": "2kB"}]}, seed=6)
     assert {**sweep.table.to_rows()[5], **single.table.to_rows()[0]} == sweep.table.to_rows()[5]
 
@@ -41,7 +41,7 @@ def test_values_of_numpy_are_values(scenario: dict[str, Any]) -> None:
     assert len(wl.sweep(marked, {"switches.telemetry": numpy.array([False, True])})) == 2
 
 
-def test_without_a_grid_the_sweep_of_the_file_counts(tmp_path: Path) -> None:
+def test_without_a_grid_the_sweep_of_the_file_applies(tmp_path: Path) -> None:
     file = tmp_path / "loads.yaml"
     file.write_text(
         "apiVersion: wayleave/v1\nkind: Scenario\nmetadata: { name: loads }\nspec:\n  topology: star:hosts=4,rate=1Gbit\n"
@@ -52,7 +52,7 @@ def test_without_a_grid_the_sweep_of_the_file_counts(tmp_path: Path) -> None:
     assert wl.sweep(file, {"duration": ["1ms"]}).table["seed"] == [1, 2, 3]
 
 
-def test_runs_say_how_they_are_done_again(scenario: dict[str, Any], tmp_path: Path) -> None:
+def test_runs_have_a_replay_command(scenario: dict[str, Any], tmp_path: Path) -> None:
     sweep = wl.sweep(scenario, GRID, seeds=[5, 6], folder=tmp_path)
     replay = sweep.to_dict()["runs"][5]["replay"]
     assert replay == 'wayleave.sweep(scenario, {"traffic.web.load": [0.6], "traffic.web.sizes": ["2kB"]}, seeds=[6])'
@@ -61,7 +61,7 @@ def test_runs_say_how_they_are_done_again(scenario: dict[str, Any], tmp_path: Pa
     assert sweep.report is not None and "seeds=[6]" in Path(sweep.report).read_text()
 
 
-def test_what_is_in_the_folder_is_not_done_again(scenario: dict[str, Any], tmp_path: Path) -> None:
+def test_runs_in_the_folder_are_not_repeated(scenario: dict[str, Any], tmp_path: Path) -> None:
     first = wl.sweep(scenario, GRID, seeds=[1], folder=tmp_path)
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / "runs").iterdir()}
     assert len(files) == 4
@@ -76,7 +76,7 @@ def test_what_is_in_the_folder_is_not_done_again(scenario: dict[str, Any], tmp_p
     assert other.table.to_dict() == wl.sweep({**scenario, "duration": "6ms"}, GRID, seeds=[1]).table.to_dict()
 
 
-def test_an_interrupted_sweep_keeps_what_has_ended(scenario: dict[str, Any], tmp_path: Path) -> None:
+def test_an_interrupted_sweep_keeps_completed_runs(scenario: dict[str, Any], tmp_path: Path) -> None:
     # The second run would take hours.
     grid = {"duration": ["5ms", "100000s"]}
     runs = tmp_path / "runs"
@@ -98,7 +98,7 @@ def test_an_interrupted_sweep_keeps_what_has_ended(scenario: dict[str, Any], tmp
 
     with pytest.raises(InterruptedError):
         wl.sweep(scenario, grid, seeds=[1], folder=tmp_path, threads=1, progress=stop_at_once)
-    # Only the second is left to do, and the first is as it was.
+    # Only the second is missing, and the first is unchanged.
     assert told == [100_000.0] and kept.stat().st_mtime_ns == written
     document = json.loads(kept.read_text())
     assert document["traffic"][0]["finished"] == wl.simulate(scenario, seed=1).table["finished"][0]

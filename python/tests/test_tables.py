@@ -1,4 +1,4 @@
-"""Tables go to pandas, polars and pyarrow without a dependency of ours, and say where they come from."""
+"""Conversion of tables to pandas, polars and pyarrow without a dependency of this package, with their provenance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import wayleave as wl
 
 @pytest.fixture(scope="module")
 def tables(plan: wl.Plan) -> dict[str, Any]:
-    """Everything with a table, with one of each kind."""
+    """Creates every object that has a table, and one table of each kind."""
     traffic = [{"name": "web", "load": 0.6, "sizes": "9kB"}, {"name": "bulk", "from": ["h1"], "to": "h2", "sizes": "endless"}]
     scenario = {"topology": "star:hosts=3,rate=1Gbit", "duration": "2ms", "traffic": traffic}
     run = wl.simulate(scenario)
@@ -36,7 +36,7 @@ def tables(plan: wl.Plan) -> dict[str, Any]:
     }
 
 
-def test_pandas_polars_and_pyarrow_read_the_same(tables: dict[str, Any]) -> None:
+def test_pandas_polars_and_pyarrow_read_equal_tables(tables: dict[str, Any]) -> None:
     for name, of in tables.items():
         table = of if isinstance(of, wl.Table) else of.table
         arrow, frame, wide = pyarrow.table(of), polars.DataFrame(of), pandas.DataFrame.from_arrow(of)
@@ -61,7 +61,7 @@ def test_every_table_has_its_version_and_the_hash_of_its_input(tables: dict[str,
 def test_long_documents_are_those_of_json(fat_tree: wl.Network) -> None:
     long = wl.plan(fat_tree, wl.Contracts.drawn(fat_tree, count=900))
     text = long.to_json()
-    # Longer than what is read at once, in several lists.
+    # Longer than one read, in several lists.
     assert len(text) > 4 * 2**18
     ours, expected = long.to_dict(), json.loads(text)
     assert ours == expected and list(ours) == list(expected)
@@ -77,7 +77,7 @@ def test_another_input_has_another_hash(fat_tree: wl.Network, plan: wl.Plan) -> 
     assert len(set(hashes)) == 3 and hashes[0] == hashes[3]
 
 
-def test_types_of_columns_are_those_of_what_they_hold(plan: wl.Plan) -> None:
+def test_types_of_columns_are_those_of_their_values(plan: wl.Plan) -> None:
     schema = pyarrow.table(plan).schema
     assert schema.field("name").type == pyarrow.string()
     assert schema.field("bound_ns").type == pyarrow.uint64()
@@ -99,7 +99,7 @@ def test_a_capsule_outlives_its_table(fat_tree: wl.Network) -> None:
     assert pyarrow.table(Holder()).num_rows == 3
 
 
-def test_an_unknown_column_is_told_with_the_nearest(plan: wl.Plan) -> None:
+def test_an_unknown_column_is_reported_with_the_nearest(plan: wl.Plan) -> None:
     with pytest.raises(KeyError, match='did you mean "bound_ns"'):
         plan.table["bound_n"]
 

@@ -1,4 +1,4 @@
-"""Long work: the interpreter's lock is free meanwhile, progress is told, and Ctrl-C stops it."""
+"""Long operations: they release the interpreter's lock, report progress, and stop at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 import wayleave as wl
 
-# Nothing here takes longer than this unless it does not end at all.
+# Longer than any operation of these tests, unless it never ends.
 WATCHDOG = 120
 
-# Hours of work, told of in lines.
+# Hours of work, with progress lines.
 BEGIN = """
 import sys
 import wayleave as wl
@@ -37,7 +37,7 @@ LONG = {
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("work", ["simulate", "sweep", "verify", "reproduce"])
-def test_ctrl_c_stops_what_would_take_hours(work: str) -> None:
+def test_ctrl_c_stops_long_operations(work: str) -> None:
     with subprocess.Popen([sys.executable, "-c", BEGIN + LONG[work]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None and process.stderr is not None
@@ -51,8 +51,8 @@ def test_ctrl_c_stops_what_would_take_hours(work: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_is_heard_where_nobody_asks_for_progress() -> None:
-    # Nothing of Python runs in the main thread meanwhile, so no function of Python hears the signal.
+def test_ctrl_c_works_without_progress() -> None:
+    # No Python code runs in the main thread during the call, so no Python function handles the signal.
     program = BEGIN + (
         "import signal, threading\n"
         "main = threading.get_ident()\n"
@@ -69,7 +69,7 @@ def test_ctrl_c_is_heard_where_nobody_asks_for_progress() -> None:
 
 
 def test_other_threads_run_meanwhile() -> None:
-    # The other thread interrupts the main one when that is inside the call and in no function of Python: only then is the lock free for it.
+    # The other thread interrupts the main one while that is inside the call and in no Python function: only then is the lock free for it.
     program = BEGIN + (
         "import _thread, threading\n"
         "inside, main = threading.Event(), threading.get_ident()\n"
@@ -88,8 +88,8 @@ def test_other_threads_run_meanwhile() -> None:
     assert done.stdout == "interrupted\n", done.stderr
 
 
-# Each call is made again and again by functions in C, between which no other thread gets the interpreter's lock and no signal is looked at:
-# only the call itself can give the lock to the other thread, which interrupts the main one, and only the call can see that.
+# Functions in C repeat each call, and between these calls no other thread gets the interpreter's lock and no signal is handled. Only the
+# call itself can release the lock for the other thread, which interrupts the main one, and only the call can detect that.
 OFTEN = """
 import _thread, collections, itertools, threading
 from operator import attrgetter, methodcaller
@@ -114,7 +114,7 @@ ROW = '{"name":"r","from":"h1","to":"h2","rate":"2Mbit","burst":"1500B","deadlin
 FILE = '{"apiVersion":"wayleave/v1","kind":"Contracts","metadata":{"name":"c"},"spec":{"contracts":[' + ROW + "]}}"
 NETWORK = "subject = wl.Network.star(4)"
 
-# What is called, with which getters and methods of it.
+# Called functions, with their getters and methods.
 SUBJECTS: dict[str, tuple[str, list[str], list[str]]] = {
     "network": (NETWORK, ["links", "input_hash"], ["to_dict", "to_yaml", "picture", "_repr_html_", "__reduce__"]),
     "plan": (
@@ -172,7 +172,7 @@ def test_every_call_that_may_be_long_lets_other_threads_run_and_is_interrupted(c
     ],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
-def test_work_that_is_stopped_does_not_go_on(work: str) -> None:
+def test_stopped_work_does_not_continue(work: str) -> None:
     program = BEGIN + (
         "from pathlib import Path\n"
         "def working():\n"
@@ -196,7 +196,7 @@ def test_work_that_is_stopped_does_not_go_on(work: str) -> None:
     assert done.stdout == "ended\n", done.stderr
 
 
-def test_progress_is_told_in_the_thread_of_the_caller_and_its_exception_stops_the_work(scenario: dict[str, Any]) -> None:
+def test_progress_runs_in_the_thread_of_the_caller_and_its_exception_stops_the_work(scenario: dict[str, Any]) -> None:
     told: list[tuple[float, float, str]] = []
 
     def tell(done: float, total: float, unit: str) -> None:
@@ -211,7 +211,7 @@ def test_progress_is_told_in_the_thread_of_the_caller_and_its_exception_stops_th
     assert {unit for _, _, unit in told} == {"simulated seconds"}
 
 
-def test_operations_in_several_threads_do_not_disturb_one_another(scenario: dict[str, Any]) -> None:
+def test_operations_in_several_threads_are_independent(scenario: dict[str, Any]) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(4) as pool:

@@ -1,4 +1,4 @@
-"""Arguments of functions, checked before the library gets them: an error names the argument and what was expected."""
+"""Checks of function arguments before they reach the library: an error names the argument and the expected form."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from wayleave._wayleave import Network
 
 
 def kind(value: object) -> str:
-    """What a value is, for messages."""
+    """Describes a value, for messages."""
     name = type(value).__name__
     return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:
-    """A whole number in 64 bits, which may be NumPy's."""
+    """Returns a whole number in 64 bits, which may be NumPy's."""
     number = value.item() if hasattr(value, "item") else value
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**64:
         raise InputError(f"{name}: a whole number from {least} is expected: this is {value!r}")
@@ -26,7 +26,7 @@ def whole(name: str, value: Any, least: int = 0) -> int:
 
 
 def names(argument: str, values: Any, example: str) -> list[str]:
-    """A list of texts; a text alone is none, and neither is a dictionary."""
+    """Returns a list of texts; a single text is refused, and so is a dictionary."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(f"{argument}: a list of names is expected, such as {example}: this is {kind(values)}")
     listed = list(values)
@@ -37,7 +37,7 @@ def names(argument: str, values: Any, example: str) -> list[str]:
 
 
 def seeds(values: Any) -> list[int]:
-    """Different seeds; a number is how many: 3 is 1, 2 and 3."""
+    """Returns different seeds; a number is their count: 3 is 1, 2 and 3."""
     if isinstance(values, int) or (hasattr(values, "item") and getattr(values, "ndim", None) == 0):
         return list(range(1, whole("seeds", values, least=1) + 1))
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
@@ -47,14 +47,14 @@ def seeds(values: Any) -> list[int]:
     for index, seed in enumerate(chosen):
         if seed in known:
             raise InputError(
-                f"seeds[{index}]: {seed} stands there twice: the same seed gives the same run, which would count twice in every mean"
+                f"seeds[{index}]: {seed} is listed twice: runs with the same seed are identical, and would count twice in every mean"
             )
         known.add(seed)
     return chosen
 
 
 def grid(given: Any) -> list[tuple[str, list[Any]]]:
-    """Paths with the values that a sweep gives them, each value once."""
+    """Returns paths with their values in a sweep, each value once."""
     if given is None:
         return []
     if not isinstance(given, Mapping):
@@ -74,7 +74,7 @@ def grid(given: Any) -> list[tuple[str, list[Any]]]:
 
 
 def text_of(what: str, value: object, **layout: Any) -> str:
-    """JSON of what a program has given, with NumPy's numbers and paths as Python's. Anything else is an error, and no text of it."""
+    """Converts a value of a program to JSON, with NumPy's numbers and paths as Python's. Any other object is an error, and not converted to text."""
 
     def plain(other: Any) -> Any:
         if isinstance(other, os.PathLike):
@@ -86,14 +86,14 @@ def text_of(what: str, value: object, **layout: Any) -> str:
 
     try:
         return json.dumps(value, default=plain, **layout)
-    except (TypeError, ValueError) as error:  # Keys that are no texts, lists that contain themselves.
+    except (TypeError, ValueError) as error:  # Keys that are not texts, and lists that contain themselves.
         if isinstance(error, InputError):
             raise
         raise InputError(f"{what}: this cannot be written as JSON: {error}") from error
 
 
 def placed(networks: dict[str, str], value: Any) -> Any:
-    """A value of ``topology``; a network becomes a file of `networks`, by the name that stands there now."""
+    """Returns a value of ``topology``; a network becomes a file of `networks`, under its name."""
     if not isinstance(value, Network):
         return value
     text, name, number = value.to_yaml(), f"{value.name}.yaml", 1

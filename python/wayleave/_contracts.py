@@ -1,4 +1,4 @@
-"""What may be asked for, in whichever form a program has it."""
+"""Contracts in any form that a program has."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def contracts(what: Any, network: Network, *, name: str = "contracts") -> Contra
 
 
 def _rows(what: Any) -> list[Any] | None:
-    """The rows of a list or of a table; ``None`` for anything else."""
+    """Returns the rows of a list or of a table; ``None`` for any other object."""
     if hasattr(what, "to_pylist"):  # pyarrow
         return list(what.to_pylist())
     if hasattr(what, "to_dicts"):  # polars
@@ -57,10 +57,10 @@ def _rows(what: Any) -> list[Any] | None:
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without its empty cells: tables have a cell in every column."""
+    """Returns a row without its empty cells: tables have a cell in every column."""
 
     def is_empty(value: Any) -> bool:
-        # The last ones are pandas', which is not imported for this.
+        # The last ones are from pandas, which is not imported for this.
         return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
     return {key: value for key, value in row.items() if not is_empty(value)}

@@ -1,4 +1,4 @@
-"""Graphs of NetworkX as node-link JSON. NetworkX itself is not needed: the graph brings everything."""
+"""Graphs of NetworkX as node-link JSON. NetworkX itself is not needed: the graph has all required methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wayleave._errors import InputError
 
 
 def node_link(graph: Any) -> tuple[str, str]:
-    """The text that NetworkX's ``node_link_data`` would give, and what the graph is called."""
+    """Returns the text of NetworkX's ``node_link_data``, and the name of the graph."""
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed", "is_multigraph")):
         raise InputError(f"graph: a graph of NetworkX is expected, such as networkx.path_graph(3): this is {kind(graph)}")
     nodes = [{**data, "id": str(node)} for node, data in graph.nodes(data=True)]

@@ -1,4 +1,4 @@
-"""What the command ``wayleave`` does, as functions: plan, explain, verify, simulate, reproduce, analyze."""
+"""Operations of the command ``wayleave`` as functions: plan, explain, verify, simulate, reproduce, analyze."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wayleave._protocols import Scheme, Transport
 from wayleave._wayleave import Analysis, Explanation, Figure, Network, Plan, Run, Table, Verified, _Batch
 
 Progress: TypeAlias = Callable[[float, float, str], object]
-"""Is told how much of how much is done, and in which unit."""
+"""Receives the completed amount, the total amount, and their unit."""
 
 
 def plan(
@@ -27,10 +27,10 @@ def plan(
     progress: Progress | None = None,
     **settings: object,
 ) -> Plan:
-    """Decides contracts one after another: who is admitted, over which route and with which bound, and who is refused, and why.
+    """Decides contracts one after another: admitted ones get a route and a bound, refused ones a reason.
 
     ``scheme`` is a name (``wayleave schemes`` of the command lists them) or an object of your own with a method ``admit(request)`` that returns
-    :class:`Admit` or :class:`Refuse`; without it, what admits most on this network. ``settings`` are parameters of a scheme that is named.
+    :class:`Admit` or :class:`Refuse`; the default is the scheme that admits most on this network. ``settings`` are parameters of a named scheme.
     """
     network = _network(network)
     planned = _wayleave._plan(
@@ -56,7 +56,7 @@ def explain(
     progress: Progress | None = None,
     **settings: object,
 ) -> Explanation:
-    """Says why the contract of a name is admitted, term by term, or refused, and what would fit. Those before it are decided first."""
+    """Explains why a contract is admitted, term by term, or refused, and what would fit. Contracts before it are decided first."""
     network = _network(network)
     return _wayleave._explain(
         network,
@@ -81,7 +81,7 @@ def verify(
     progress: Progress | None = None,
     **settings: object,
 ) -> Verified:
-    """Admits contracts, and puts every promise to the test: the worst traffic that the contracts allow, packet by packet."""
+    """Admits contracts, and tests every promise: the worst traffic that the contracts allow, packet by packet."""
     planned = plan(network, contracts, scheme=scheme, model=model, progress=progress, **settings)
     return planned.verify(effort=effort, seed=seed, flow=flow, progress=progress)
 
@@ -95,7 +95,7 @@ def simulate(
 ) -> Run:
     """Simulates a scenario with one run, packet by packet.
 
-    ``scenario`` is a file, or a dictionary with what stands below ``spec`` in such a file; ``topology`` may be a :class:`Network` there.
+    ``scenario`` is a file, or a dictionary with the keys below ``spec`` in such a file; ``topology`` may be a :class:`Network` there.
     ``transport`` is an object of your own with a method ``begin(start)``: the congestion control of all flows, for small runs.
     """
     seed = None if seed is None else whole("seed", seed)
@@ -114,8 +114,8 @@ def reproduce(
 ) -> Figure:
     """Measures a figure of a publication again: with a tenth of the runs on smaller networks, or as in the paper with ``full``.
 
-    :func:`figures` lists them. ``folder`` gets data files, pictures and a page; ``resume`` keeps runs that have ended, so that an
-    interrupted measurement goes on.
+    :func:`figures` lists them. ``folder`` gets data files, pictures and a page; ``resume`` keeps completed runs, so that an
+    interrupted measurement continues.
     """
     seeds = None if seeds is None else whole("seeds", seeds, least=1)
     threads = None if threads is None else whole("threads", threads, least=1)
@@ -123,7 +123,7 @@ def reproduce(
 
 
 def figures() -> Table:
-    """The figures that :func:`reproduce` measures: one row each."""
+    """Returns the figures that :func:`reproduce` measures: one row each."""
     return _wayleave.figures_known()
 
 
@@ -150,7 +150,7 @@ def analyze(
 
 
 def batch(scenario: Any, *, grid: Mapping[str, Iterable[Any]] | None = None, seeds: Any = ()) -> _Batch:
-    """The runs of a scenario, with what ``grid`` varies."""
+    """Returns the runs of a scenario, with the values of ``grid``."""
     texts: dict[str, str] = {}
     varied = _arguments.grid(grid)
     if any(path == "topology" for path, _ in varied):
@@ -181,7 +181,7 @@ def _network(network: Network | str | os.PathLike[str]) -> Network:
 
 
 def _settings(settings: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Parameters as the command has them: `max_rounds=3` is `--max-rounds 3`."""
+    """Returns parameters as options of the command: `max_rounds=3` is `--max-rounds 3`."""
 
     def text(value: object) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,10 +10,10 @@ from typing import Any
 
 
 def code_hash(instance: Any) -> str:
-    """The hash of an object's code and state, or why it has none.
+    """Returns the hash of an object's code and state, or the reason why it has none.
 
-    Code is the whole file of its class, with everything beside it, and the sources of its base classes. What these import is not covered: a
-    program of several files, or another version of a package, may have the same hash.
+    Code is the whole file of its class, with everything in that file, and the sources of its base classes. Imported modules are not
+    covered: a program of several files, or another version of a package, may have an equal hash.
     """
     digest = hashlib.sha256()
     try:
@@ -23,7 +23,7 @@ def code_hash(instance: Any) -> str:
         return "not hashed: its source is not at hand"
     try:
         state = pickle.dumps(instance)
-    except Exception:  # Whatever a program's `__reduce__` raises.
+    except Exception:  # Any exception of a program's `__reduce__`.
         return "not hashed: its state cannot be pickled"
     digest.update(state)
     return digest.hexdigest()[:16]
@@ -36,7 +36,7 @@ def _sources(kind: type) -> list[bytes]:
             continue
         module = sys.modules.get(base.__module__)
         file = getattr(module, "__file__", None)
-        # In a notebook the file is unknown, and the cell of the class is not.
+        # In a notebook the file is unknown, but the cell of the class is known.
         source = inspect.getsource(module) if module is not None and file else inspect.getsource(base)
         parts.append(f"{base.__module__}.{base.__qualname__}\n{source}".encode())
     return parts

@@ -18,11 +18,11 @@ class Failed(NamedTuple):
     """A run without a result."""
 
     run: str
-    """What tells it from the others: ``seed 3, traffic.web.load = 0.8``."""
+    """Identity of the run: ``seed 3, traffic.web.load = 0.8``."""
     attempts: int
-    """How often it was tried."""
+    """Number of attempts."""
     error: str
-    """What went wrong the last time."""
+    """Error of the last attempt."""
 
 
 class Sweep:
@@ -35,30 +35,30 @@ class Sweep:
 
     @property
     def failed(self) -> tuple[Failed, ...]:
-        """Runs without a result, each with the reason."""
+        """Returns the runs without a result, each with the reason."""
         return self._failed
 
     @property
     def table(self) -> Table:
-        """What the sweep varies, the seed, and what came of it; run by run, in the order of the sweep."""
+        """Returns the varied values, the seed and the results; run by run, in the order of the sweep."""
         return self._done.table
 
     @property
     def complete(self) -> int:
-        """How many runs came to their end."""
+        """Returns the number of completed runs."""
         return self._done.complete
 
     @property
     def report(self) -> str | None:
-        """A page with everything in it, if there is a folder."""
+        """Returns a page with all results, if there is a folder."""
         return None if self._done.report is None else os.fspath(self._done.report)
 
     def pictures(self) -> list[str]:
-        """The main figures over what varies, each as the text of an SVG file."""
+        """Returns the main figures over the varied values, each as the text of an SVG file."""
         return self._done.pictures()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything of every run, as ``wayleave sim -o json`` prints it."""
+        """Returns all results of every run, as printed by ``wayleave sim -o json``."""
         return self._done.to_dict()
 
     def __len__(self) -> int:
@@ -93,15 +93,15 @@ def sweep(
     """Simulates every combination of values and seeds.
 
     ``scenario`` is a file or a dictionary, as for :func:`simulate`. ``grid`` has paths into its ``spec`` with their values
-    (``{"traffic.web.load": [0.2, 0.8]}``), which may be networks for ``topology``; the first changes slowest. ``seeds`` are seeds, or how many: 3
-    is ``[1, 2, 3]``. Without ``grid`` or ``seeds``, the file's own count.
+    (``{"traffic.web.load": [0.2, 0.8]}``), which may be networks for ``topology``; the first changes slowest. ``seeds`` are seeds, or their
+    number: 3 is ``[1, 2, 3]``. Without ``grid`` or ``seeds``, the values of the file apply.
 
     ``client`` is a client of Dask's ``distributed``: its workers do the runs, and need this package in the same version. Otherwise
-    ``threads`` of this machine do them, as many as there are processors.
+    ``threads`` of this machine do them, by default one for each processor.
 
-    With ``folder``, every run is on the disk as soon as it has ended, and with ``resume`` those that are there are not done again.
-    On a cluster a run that fails is tried ``retries`` more times, elsewhere if a worker was lost; on this machine it would fail again. What
-    has no result in the end stands in :attr:`Sweep.failed`. ``progress=True`` writes a line on the standard error.
+    With ``folder``, every run is saved when it ends, and with ``resume`` saved runs are not repeated. On a cluster a failed run is
+    tried ``retries`` more times, on another worker if its worker was lost; on this machine it would fail again. Runs that finally have no
+    result are in :attr:`Sweep.failed`. ``progress=True`` writes a line on the standard error.
     """
     runs = batch(scenario, grid=grid, seeds=seeds)
     threads = None if threads is None else whole("threads", threads, least=1)
@@ -138,14 +138,14 @@ def _done(
 
 
 def _on_cluster(runs: _Batch, done: _Sweep, client: Any, retries: int, progress: Progress | None) -> tuple[Failed, ...]:
-    """Lets the workers do what is missing; results are kept in whichever order they come."""
+    """Lets the workers do the missing runs; results are saved in any order of arrival."""
     import distributed
 
     as_completed: Any = distributed.as_completed
     missing, titles = done.missing, runs.titles
     attempts = dict.fromkeys(missing, 0)
     failed: dict[int, Failed] = {}
-    # A task, and not data that was scattered: the scheduler makes it again if the worker that holds it is lost.
+    # A task, not scattered data: the scheduler creates it again if its worker is lost.
     texts = client.submit(_texts, runs.texts, pure=False)
     futures: dict[Any, int] = {}
 
@@ -163,7 +163,7 @@ def _on_cluster(runs: _Batch, done: _Sweep, client: Any, retries: int, progress:
             if future.status == "finished":
                 try:
                     done.keep(index, future.result())
-                except OSError as lost:  # The worker that held the result went away.
+                except OSError as lost:  # The worker that held the result has left.
                     error = lost
             else:
                 error = future.exception() if future.status == "error" else OperationError(f"the task was {future.status}")
@@ -174,7 +174,7 @@ def _on_cluster(runs: _Batch, done: _Sweep, client: Any, retries: int, progress:
             if progress is not None:
                 progress(len(runs) - len(done.missing), len(runs), "runs")
     finally:
-        # After Ctrl-C nobody waits for these any more.
+        # After Ctrl-C these are no longer needed.
         client.cancel([*futures, texts])
     return tuple(failed[index] for index in sorted(failed))
 
@@ -187,9 +187,9 @@ _last: tuple[tuple[tuple[str, str], ...], _Batch] | None = None
 
 
 def _batch_of(texts: tuple[tuple[str, str], ...]) -> _Batch:
-    """The batch of these texts; a worker reads a scenario once for all of its runs."""
+    """Returns the batch of these texts; a worker reads a scenario once for all of its runs."""
     global _last
-    # Threads of a worker may belong to several sweeps: nobody returns what another has put there.
+    # Threads of a worker may belong to several sweeps: each returns only its own entries.
     last = _last
     if last is None or last[0] != texts:
         (name, text), *named = texts

@@ -22,10 +22,10 @@ def endless(name, congestion, rate, delay, buffer, duration, warmup, mark=None, 
 
 
 def trace(name, congestion, rate, delay, buffer, load, duration, mark=None, least=1.0, handshake=1.0):
-    """Flows that arrive at random until three quarters of the time are over: mean 100 kB, most of them smaller.
+    """Flows that arrive at random in the first three quarters of the time: mean 100 kB, most of them smaller.
 
-    `handshake`: how long ns-3 waits for the answer of a handshake (RFC 6298, 2.1: 1 s; 3 s unless it is said). Wayleave has none. RED
-    drops a handshake above the threshold, because its packets cannot be marked: there it is repeated as soon as data is.
+    `handshake`: time for which ns-3 waits for the answer of a handshake (RFC 6298, 2.1: 1 s; default 3 s). Wayleave has none. RED
+    drops a handshake above the threshold, because its packets cannot be marked: here it is retransmitted as fast as data.
     """
     rng = random.Random(15)
     at, listed = 0.1, []
@@ -33,7 +33,7 @@ def trace(name, congestion, rate, delay, buffer, load, duration, mark=None, leas
         at += rng.expovariate(load * rate / 8 / 100e3)
         if at > 0.75 * duration:
             break
-        # Pareto with shape 1.5: the mean is three times the least.
+        # Pareto with shape 1.5: the mean is three times the minimum.
         size = min(int(100e3 / 3 * rng.paretovariate(1.5)), 5_000_000)
         listed.append((round(at, 9), rng.randrange(2), size))
     return dict(name=name, congestion=congestion, rate=rate, delay=delay, buffer=buffer, duration=duration,
@@ -47,9 +47,9 @@ def cases():
     yield endless("dctcp-two", "dctcp", **near, buffer=1000, duration=4, warmup=1, mark=20, least=0.01)
     yield from (trace(f"{it}-trace", it, **wide, buffer=166, load=0.7, duration=40) for it in both)
     yield trace("dctcp-trace", "dctcp", **near, buffer=100, load=0.7, duration=4, mark=20, least=0.01, handshake=0.01)
-    # What the handshake costs: one that is lost is repeated after 0.1 s.
+    # Cost of the handshake: a lost one is retransmitted after 0.1 s.
     yield trace("newreno-trace-quick", "newreno", **wide, buffer=166, load=0.7, duration=40, least=0.2, handshake=0.1)
-    # Alone, and never limited but by losses: NewReno against Mathis.
+    # Alone, and limited only by losses: NewReno against Mathis.
     for loss in (1e-2, 1e-3):
         yield endless(f"newreno-loss-{loss:g}", "newreno", rate=10e9, delay=50e-3, buffer=100_000, loss=loss,
                       duration=2_000 if loss > 5e-3 else 1_000, warmup=50, flows=1)

@@ -1,8 +1,8 @@
-"""Runs all cases in Wayleave and in ns-3 and prints what came of them side by side, as a table in Markdown.
+"""Runs all cases in Wayleave and in ns-3 and prints the results side by side, as a table in Markdown.
 
     python compare.py WAYLEAVE [CASE...]
 
-WAYLEAVE is the command; this Python has the wheel `ns3`. `make ns3` does all of it.
+WAYLEAVE is the command; this Python has the wheel `ns3`. `make ns3` runs all steps.
 """
 
 import json
@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def scenario(case):
-    """A case as a scenario of Wayleave; JSON is YAML."""
+    """Returns a case as a scenario of Wayleave; JSON is YAML."""
     rate, ms = case["rate"], 1e3
     wide, buffer = f"{int(10 * rate)}bit", f"{case['buffer'] * FRAME}B"
     names = ["s1", "s2", "r1", "r2"]
@@ -32,7 +32,7 @@ def scenario(case):
             listed.append({"at": f"{round(start * 1e9)}ns", **ends, "size": f"{size}B"})
         else:
             endless.append({"name": f"f{index}", **ends, "sizes": "endless", "start": f"{round(start * ms)}ms"})
-    traffic = endless + ([dict(name="trace", listed=listed)] if listed else [])
+    traffic = endless + ([dict(name="trace", flows=listed)] if listed else [])
     switches = dict(buffer="as-built")
     if case["mark"]:
         switches["ecn"] = f"{case['mark'] * FRAME}B"
@@ -51,7 +51,7 @@ def run_wayleave(command, case):
 
 
 def measured(run):
-    """What of a run of Wayleave is compared."""
+    """Returns the compared results of a run of Wayleave."""
     seconds = run["counted_ns"] / 1e9
     port = next(queue for queue in run["queues"] if queue["link"] == "left->right")
     link = next(link for link in run["links"] if link["link"] == "left->right")
@@ -67,7 +67,7 @@ def measured(run):
 
 
 def run_ns3(case, python=sys.executable):
-    """The same of ns-3, in a Python that has its wheel."""
+    """Returns the compared results of ns-3, from a Python with its wheel."""
     out = subprocess.run([python, "dumbbell.py", case["name"]], check=True, capture_output=True, text=True, cwd=HERE).stdout
     found = json.loads(out.strip().splitlines()[-1])
     done = sorted(time for time in found["times"] if time is not None)
@@ -79,7 +79,7 @@ def run_ns3(case, python=sys.executable):
 
 
 def rows(case, ours, theirs):
-    """What of a case stands side by side: a name, and two values."""
+    """Yields the compared rows of a case: a name, and two values."""
     if case["loss"]:
         window = lambda goodput: goodput[0] * 2 * (case["delay"] + 20e-6) / 8 / 1460
         yield "mean window", "see below", f"{window(theirs['goodput']):.1f}"

@@ -1,4 +1,4 @@
-"""Runs one case in ns-3 (the wheel `ns3`) and prints what came of it as JSON. Its name is the argument.
+"""Runs one case in ns-3 (the wheel `ns3`) and prints its results as JSON. The argument is the name of the case.
 
 The simulation itself is C++ that the wheel compiles when it starts: traces that call Python for each packet would take hours.
 """
@@ -142,7 +142,7 @@ def main():
     case = next(case for case in cases() if case["name"] == sys.argv[1])
     dumbbell = cppyy.gbl.dumbbell
     setting = dumbbell.setting
-    # With timestamps and its 2 B of framing a segment is 1514 B here: it takes as long as Wayleave's frame.
+    # With timestamps and its 2 B of framing a segment is 1514 B here, so it takes as long as a frame in Wayleave.
     scale = (MSS + 54) / FRAME
     setting.congestion, setting.rate, setting.access = case["congestion"], case["rate"] * scale, 10 * case["rate"] * scale
     setting.delay, setting.duration, setting.warmup = case["delay"], case["duration"], case["warmup"]

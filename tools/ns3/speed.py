@@ -1,9 +1,9 @@
-"""How many packet-hops ns-3 (the wheel `ns3`) simulates for each second of a processor, as JSON lines like those of `wayleave bench sim`.
+"""Measures packet-hops that ns-3 (the wheel `ns3`) simulates per second of a processor, as JSON lines like those of `wayleave bench sim`.
 
     python speed.py [k4-cbr|k4-dctcp|k4-newreno]
 
 The network is that of the cases `k4-cbr` and `k4-dctcp` of `wayleave bench sim`: a fat tree with k = 4 of links with 10 Gbit/s and 1 us, 16 hosts, and a
-permutation of flows; `k4-newreno` has another TCP and no marks. A hop is a packet that a device has taken. `make ns3` installs the wheel; `make ns3-speed` does all of it.
+permutation of flows; `k4-newreno` has another TCP and no marks. A hop is a packet that a device has received. `make ns3` installs the wheel; `make ns3-speed` runs all steps.
 """
 
 import json
@@ -102,7 +102,7 @@ CASES = {"k4-cbr": ("", 0.05), "k4-dctcp": ("ns3::TcpDctcp", 0.05), "k4-newreno"
 
 
 def main():
-    # A process has one simulation: defaults and addresses stay.
+    # A process can run one simulation: defaults and addresses are global.
     name = sys.argv[1] if len(sys.argv) == 2 else ""
     if name not in CASES:
         sys.exit(f"one of {', '.join(CASES)} is expected")

@@ -7,7 +7,7 @@ from proof.form import Malformed, array, text
 
 
 def listed(path):
-    """Returns the contracts of a plan or of a file of contracts, and the settings that a plan states: all that is to be compared."""
+    """Returns the contracts of a plan or of a file of contracts, and the settings that a plan states: everything to be compared."""
     try:
         document = read_plain(path)
         contracts = list(terms(document, path))
@@ -48,7 +48,7 @@ def terms(document, path):
     if "requests" not in document:
         yield from (ends_of(contract) for contract in document["spec"]["contracts"] if "bestEffort" not in contract)
         return
-    # Contracts that came later may have changed what was decided.
+    # Later contracts may have changed the decision.
     changed = {one["name"]: one["to"] for one in document.get("changed_certainty", [])}
     for request in document["requests"]:
         if "event" in request:
@@ -83,7 +83,7 @@ def terms_of(request):
 
 
 def ends_of(contract):
-    """Returns the hosts of a contract of a file. Its terms are compared with those of a plan only: a file has no overhead in them."""
+    """Returns the hosts of a contract of a file. Its terms are compared with those of a plan only: in a file they have no overhead."""
     if "objective" in contract:
         kind, hosts = "objective", contract["objective"]["members"]
     elif "bandwidth" not in contract:

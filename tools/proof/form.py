@@ -10,7 +10,7 @@ FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?")
 
 
 class Malformed(Exception):
-    """A document that is not of the form that this checker knows."""
+    """A document that does not have the form required by this checker."""
 
 
 def integer(low, high=LARGEST):
@@ -96,7 +96,7 @@ def mapping(kind):
 
 
 def record(keys, may=()):
-    """Returns a check of an object with these keys and no others; those of `may` can be left out, and are None then."""
+    """Returns a check of an object with exactly these keys; keys of `may` are optional, and None if absent."""
 
     def check(value, where):
         if not isinstance(value, dict):
@@ -167,7 +167,7 @@ PROOF = record({
 
 
 def read(path):
-    """Returns a JSON document without floating point, NaN or Infinity, in which no object has a key twice."""
+    """Returns a JSON document without floating point, NaN or Infinity, in which no object has a duplicate key."""
 
     def once(pairs):
         for key, count in Counter(key for key, _ in pairs).items():

@@ -9,24 +9,24 @@ BYTE = 8_000_000_000  # nanobits: bit/s times ns
 
 
 def crossings(lines):
-    """Where any two of some lines (value at 0, slope) meet at a time above 0."""
+    """Returns the times above 0 at which any two of some lines (value at 0, slope) meet."""
     pairs = ((a, b) for n, a in enumerate(lines) for b in lines[:n] if a[1] != b[1])
     return {t for a, b in pairs if (t := Fraction(b[0] - a[0]) / (a[1] - b[1])) > 0}
 
 
 def least(lines):
-    """The minimum of lines, for t > 0: an arrival curve."""
+    """Returns the minimum of lines, for t > 0: an arrival curve."""
     return crossings(lines), lambda t: min(b + r * t for b, r in lines)
 
 
 def most(lines):
-    """The maximum of lines and 0: a service curve."""
+    """Returns the maximum of lines and 0: a service curve."""
     lines = [*lines, (Fraction(0), Fraction(0))]
     return crossings(lines), lambda t: max(b + r * t for b, r in lines)
 
 
 def total(curves):
-    """The sum of curves."""
+    """Returns the sum of curves."""
     curves = list(curves)
     return set().union(*(knees for knees, _ in curves)), lambda t: sum(f(t) for _, f in curves)
 
@@ -44,7 +44,7 @@ def below(lower, upper, shift=Fraction(0)):
 
 
 def flow_faults(proof, topology, inputs):
-    """Yields what does not hold of flows, and adds up what they bring to each queue, by the link before: burst and rate."""
+    """Yields violations of flows, and sums up their arrivals at each queue, by the link before: burst and rate."""
     queues = {(queue["link"], queue["queue"]): queue for queue in proof["queues"]}
     for flow in proof["flows"]:
         what, waited, bound, before = f"flow {flow['name']}", 0, 0, None
@@ -67,7 +67,7 @@ def flow_faults(proof, topology, inputs):
 
 
 def queue_faults(proof, topology, inputs):
-    """Yields what does not hold of queues."""
+    """Yields violations of queues."""
     links, arrivals, on_link = topology.links, {}, defaultdict(dict)
     for key, entering in inputs.items():
         spread = links[key[0]]["spread_ns"]
@@ -103,12 +103,13 @@ def queue_faults(proof, topology, inputs):
 
 
 def left_over(link, jitter, own, arrivals, knees):
-    """Returns what the queues above leave of a link."""
-    # Two frames: one that is being sent, and one of which all but the last bit counts as late. Jitter that keeps the order stops the server.
+    """Returns the service that the queues above leave on a link."""
+    # Two frames: one that is being sent, and one of which all but the last bit counts as late. Jitter that preserves the order stops the
+    # server.
     lost = 2 * link["max_frame_bytes"] * BYTE + link["rate"] * (jitter - link["spread_ns"])
     above = total(curve for place, curve in arrivals.items() if place < own)
     knees = above[0] | knees
-    # Where what is left begins is a knee, too: between the knees of what comes above it is straight.
+    # The start of the residual service is a knee, too: between the knees of the arrivals above it is straight.
     cuts = sorted({Fraction(0), *above[0]})
     for start, end in zip(cuts, [*cuts[1:], cuts[-1] + 1], strict=True):
         low, high = (link["rate"] * t - above[1](t) - lost for t in (start, end))

@@ -1,4 +1,4 @@
-"""Minima and weights: certified loads on every link, charges, and their room below latency contracts (docs/theory/admission.md, section 14)."""
+"""Minima and weights: certified loads on every link, charges, and their capacity below latency contracts (docs/theory/admission.md, section 14)."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -32,7 +32,7 @@ class Minima:
             self.latency.update({hop: flow["rate"] for hop, _ in flow["hops"]})
 
     def faults(self):
-        """Yields what does not hold."""
+        """Yields violations."""
         for place, share in enumerate(self.proof["shares"]):
             yield from (f"{described(share)}: {fault}{self.where}" for fault in self.follow(place, share))
         stated = {loaded["link"]: loaded for loaded in self.state["links"]}
@@ -48,7 +48,7 @@ class Minima:
             yield from (f"link {link}: {fault}{self.where}" for fault in self.room(link, Fraction(0), Fraction(0), 0))
 
     def follow(self, place, share):
-        """Finds the links that a share may use, and yields what keeps it from its paths."""
+        """Finds the links that a share may use, and yields the faults of its paths."""
         if share["kind"] in ("hose", "objective"):
             if strange := [member for member in share["members"] if not self.topology.is_host(member)]:
                 yield f"{', '.join(strange)}: no host of the proof"
@@ -76,7 +76,7 @@ class Minima:
             self.returns[link] += -(-share["rate"] // 10)
 
     def link_faults(self, loaded):
-        """Yields what does not hold of a link with its stated loads."""
+        """Yields violations of a link with its stated loads."""
         link, uses, shares = loaded["link"], self.uses.get(loaded["link"], {}), self.proof["shares"]
         reserved = self.latency[link]
         if loaded["latency"] != reserved:
@@ -119,7 +119,7 @@ class Minima:
         yield from self.room(link, Fraction(loaded["guaranteed"]), max(acknowledged, Fraction(0)), loaded["objective"])
 
     def certified(self, share, load, pairs):
-        """Returns the load of a hose by its certificate, and with even splits where they are certified as well; yields faults."""
+        """Returns the load of a hose by its certificate, and with even splits if they are certified as well; yields faults."""
         members, results = set(share["members"]), {}
         for key, value in (("cover", lambda _: 1), ("prices", lambda part: part)):
             if load[key] is None:
@@ -137,7 +137,7 @@ class Minima:
         return results.get(wanted), results.get("prices")
 
     def room(self, link, guaranteed, hoses, objective):
-        """Yields a class that was promised more than latency contracts leave it (docs/theory/admission.md, section 14)."""
+        """Yields classes with more promises than latency contracts leave capacity (docs/theory/admission.md, section 14)."""
         if (classes := self.proof["classes"]) is None:
             yield "shares need classes, and the proof has none"
             return

@@ -14,7 +14,7 @@ class Topology:
         self.links = {link["name"]: link for link in proof["links"]}
 
     def faults(self):
-        """Yields what is wrong with links."""
+        """Yields faults of links."""
         for what, link in self.links.items():
             for key in ("from", "to"):
                 if link[key] not in self.nodes:
@@ -34,7 +34,7 @@ class Topology:
         return node in self.nodes and self.nodes[node]["kind"] == "host"
 
     def route_faults(self, what, start, end, route):
-        """Yields what keeps a route from joining two hosts."""
+        """Yields faults of a route between two hosts."""
         for node in (start, end):
             if not self.is_host(node):
                 yield f"{what}: {node} is no host of the proof"
@@ -58,7 +58,7 @@ class Topology:
             yield f"{what}: the route ends at {at}, not at {end}"
 
     def disjoint_faults(self, one, other):
-        """Yields cables and switches that two routes of a contract share, but for those that their hosts cannot get around."""
+        """Yields cables and switches that two routes of a contract share, except those that every path of their hosts uses."""
         cables = [{frozenset((hop, self.links[hop]["reverse"] or hop)) for hop, _ in flow["hops"]} for flow in (one, other)]
         switches = [{self.links[hop]["to"] for hop, _ in flow["hops"][:-1]} for flow in (one, other)]
         up = [link for link in self.links.values() if link["from"] == one["from"]]

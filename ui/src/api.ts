@@ -1,15 +1,15 @@
-// The controller's REST interface: the token, requests, problems, and the stream of events.
+// Client of the controller's REST interface: the token, requests, problems, and the event stream.
 
 const KEY = 'wayleave-token';
 
-/** The token of this tab; it goes with the tab. */
+/** The token of this tab; it is removed when the tab is closed. */
 export const token = {
   get: (): string | null => sessionStorage.getItem(KEY),
   set: (secret: string): void => sessionStorage.setItem(KEY, secret),
   forget: (): void => sessionStorage.removeItem(KEY),
 };
 
-/** Takes a token that came behind the # of the address, and takes it out of the address. */
+/** Reads a token from the address behind the #, and removes it from the address. */
 export function takeTokenFromAddress(): void {
   const found = /^#token=([A-Za-z0-9_-]+)$/.exec(location.hash);
   if (!found?.[1]) return;
@@ -17,7 +17,7 @@ export function takeTokenFromAddress(): void {
   history.replaceState(null, '', location.pathname + '#/');
 }
 
-/** Something that was not answered: in words, with what to do. */
+/** A failed request, with a message and advice. */
 export class Trouble extends Error {
   constructor(
     message: string,
@@ -71,7 +71,7 @@ export async function ask<T>(method: string, path: string, body: unknown, signal
   return answer.status === 204 ? ({} as T) : (answer.json() as Promise<T>);
 }
 
-/** A path with its parts encoded, and a query without what is empty. */
+/** Returns a path with encoded parts, and a query without empty parameters. */
 export function path(parts: string[], query: Record<string, string | number | boolean | undefined> = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== false);
   const search = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
@@ -90,10 +90,10 @@ export interface WayleaveEvent {
 
 export type Connection = { state: 'connecting' } | { state: 'live' } | { state: 'lost'; why: string; retryAt: number };
 
-/** No longer silence of a stream that is alive: the controller says something every 15 s. */
+/** Silence after which a stream is broken: the controller sends a message every 15 s. */
 const SILENCE_MS = 40_000;
 
-/** Follows the events until it is stopped; reconnects behind the last one that was heard. */
+/** Follows the events until it is stopped; reconnects after the last received event. */
 export function follow(onEvent: (event: WayleaveEvent) => void, onState: (state: Connection) => void): () => void {
   const stop = new AbortController();
   let last: string | undefined;

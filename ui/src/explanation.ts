@@ -1,4 +1,4 @@
-// Documents that docs/api/openapi.json does not describe: explanations, and curves of links.
+// Types that docs/api/openapi.json does not describe: explanations, and curves of links.
 
 import type { Hop } from './types';
 

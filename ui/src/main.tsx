@@ -1,4 +1,4 @@
-// The frame of all pages: who asks, where they can go, and whether what they see is live.
+// The frame of all pages: identity, navigation, and the state of the connection.
 
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -20,9 +20,9 @@ import { WhatIfPage } from './pages/what-if';
 import { WorldContext, readsAll, to, useAddress, type About, type Address, type World } from './state';
 import './style.css';
 
-/** Pages read again at most this often, however much happens. */
+/** Minimum time between two reloads of a page, for any number of events. */
 const CALM_MS = 2000;
-/** Events that a tab remembers. */
+/** Maximum number of events kept by a tab. */
 const REMEMBERED = 200;
 
 interface Page { title: string; at: string; draw: (address: Address) => preact.JSX.Element; forAll?: boolean; inMenu?: boolean }
@@ -91,7 +91,7 @@ function Menu({ about, current }: { about: About; current: string }) {
   );
 }
 
-/** Which entry of the menu a page belongs to. */
+/** Returns the menu entry of a page. */
 const MENU: Record<string, string> = { contract: 'contracts', link: 'network', node: 'network', tenant: 'tenants' };
 
 function Frame({ about, signOut }: { about: About; signOut: (why?: string) => void }) {
@@ -121,7 +121,7 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
       },
       (state) => {
         setConnection(state);
-        // What happened while nothing was heard may be more than the stream tells.
+        // The stream may have dropped events while it was disconnected.
         if (state.state === 'live' && wasLost) setVersion((version) => version + 1);
         wasLost = state.state === 'lost';
       },
@@ -178,7 +178,7 @@ function App() {
   }, []);
   useEffect(() => {
     setTrouble(undefined);
-    // Without a token as well: a certificate of the browser may open the door.
+    // Tries without a token, too: a client certificate of the browser may be sufficient.
     get<About>('/v1').then(
       (about) => {
         setNeedsToken(false);

@@ -1,4 +1,4 @@
-// Parts of pages: what is said while nothing is there, badges, bars and tables.
+// Parts of pages: placeholders, badges, bars and tables.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
@@ -7,7 +7,7 @@ import { percent } from './format';
 import { to } from './state';
 import type { ContractStatus, HealthLevel, State } from './types';
 
-/** After so long people wonder whether anything happens. */
+/** Delay after which a loading page shows a message. */
 const SLOW_MS = 1500;
 
 export function Loading({ what }: { what: string }) {
@@ -39,7 +39,7 @@ export function Failed({ trouble, again }: { trouble: Trouble; again?: (() => vo
   );
 }
 
-/** What a page shows of something that is read: the value, or why there is none. */
+/** The value of a request, or the reason why it is missing. */
 export function Shown<T>({ of, what, children }: { of: { value: T | undefined; trouble: Trouble | undefined; again: () => void }; what: string; children: (value: T) => ComponentChildren }) {
   return (
     <>
@@ -61,19 +61,19 @@ const SIGNS: Record<string, [string, string]> = {
   released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],
 };
 
-/** A state as a word with a sign: never a colour alone. */
+/** A state as a word with a sign, never as a colour alone. */
 export function Badge({ of, children }: { of: State | HealthLevel | string; children?: ComponentChildren }) {
   const [sign, tone] = SIGNS[of] ?? ['·', 'dim'];
   return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
 }
 
-/** State of a contract, and whether it is enforced as a whole. */
+/** State of a contract, and whether all its hosts enforce it. */
 export function StateBadge({ of }: { of: ContractStatus }) {
   if (of.reason === 'NOT_ENFORCED' || of.reason === 'NOT_CONFIRMED') return <Badge of="admitted, not enforced" />;
   return <Badge of={of.reason === 'ENFORCED_IN_PART' ? 'enforced in part' : of.state} />;
 }
 
-/** Which step of the legend a share belongs to: 0 to 4. */
+/** Returns the step of the legend for a share: 0 to 4. */
 export function step(ppm: number): number {
   return ppm >= 900_000 ? 4 : ppm >= 750_000 ? 3 : ppm >= 500_000 ? 2 : ppm >= 250_000 ? 1 : 0;
 }
@@ -97,7 +97,7 @@ export interface Column<T> {
   head: string;
   cell: (item: T) => ComponentChildren;
   isNumber?: boolean;
-  /** It takes what the others leave. */
+  /** A column that takes the remaining width. */
   isWide?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What all pages share: who asks, the stream of events, the address behind the #, and what was read.
+// State shared by all pages: identity, event stream, the address behind the #, and answers.
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -15,9 +15,9 @@ export interface About {
 export interface World {
   about: About;
   connection: Connection;
-  /** Grows when something has happened; pages read again. */
+  /** Incremented by events; pages reload when it changes. */
   version: number;
-  /** The last events of this tab, the latest first. */
+  /** Latest events of this tab, the latest first. */
   events: WayleaveEvent[];
   signOut: (why?: string) => void;
 }
@@ -30,7 +30,7 @@ export function useWorld(): World {
   return world;
 }
 
-/** Whether the token reads what is of all tenants: the network, agents, policies. */
+/** True if the token may read data of all tenants: the network, agents, policies. */
 export function readsAll(about: About): boolean {
   return about.tenant === undefined && (about.role === 'operator' || about.role === 'reader');
 }
@@ -54,7 +54,7 @@ function read(): Address {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(read);
-  // Before the page is painted: an address that changes while it is drawn for the first time would go unheard otherwise.
+  // Before the page is painted: a change of the address during the first rendering would be missed otherwise.
   useLayoutEffect(() => {
     const changed = () => setAddress(read());
     window.addEventListener('hashchange', changed);
@@ -63,7 +63,7 @@ export function useAddress(): Address {
   return address;
 }
 
-/** The address of a page. */
+/** Returns the address of a page. */
 export function to(parts: string[], query: Record<string, string | undefined> = {}): string {
   const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
   const search = new URLSearchParams(given).toString();
@@ -73,15 +73,15 @@ export function to(parts: string[], query: Record<string, string | undefined> = 
 export interface Read<T> {
   value: T | undefined;
   trouble: Trouble | undefined;
-  /** Whether the value is of an earlier question or an earlier time. */
+  /** True if the value belongs to an earlier request or an earlier time. */
   isOld: boolean;
   again: () => void;
 }
 
-/** Measured values come without an event: pages read again after this time, too. */
+/** Interval of reloads without events: measured values change without an event. */
 const AGAIN_MS = 15_000;
 
-/** What a path answers; read again when something has happened, now and then, and when asked to. Nothing is read without a path. */
+/** Answer of a path, reloaded after events, at intervals, and on request. Without a path nothing is requested. */
 export function useRead<T>(path: string | null, read: (path: string, signal: AbortSignal) => Promise<T> = get): Read<T> {
   const { version, signOut } = useWorld();
   const [got, setGot] = useState<{ path: string; value: T }>();
@@ -114,7 +114,7 @@ export function useRead<T>(path: string | null, read: (path: string, signal: Abo
   return { value, trouble, isOld: trouble !== undefined && value !== undefined, again };
 }
 
-/** A list that grows page by page. */
+/** A list that is loaded page by page. */
 export function usePages<T>(path: string | null): { items: T[] | undefined; next: string | undefined; trouble: Trouble | undefined; more: () => void } {
   const first = useRead<{ items: T[]; next?: string }>(path);
   const [further, setFurther] = useState<{ path: string; items: T[]; next: string | undefined }>();

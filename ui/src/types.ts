@@ -6,10 +6,10 @@ export interface Agent {
   kind: string;
   node: string;
   open: boolean;
+  problems?: string[];
   setUp: boolean;
   silent?: boolean;
   state: UpDown;
-  troubles?: string[];
 }
 
 /** The agent of a node. */
@@ -299,12 +299,12 @@ export interface NodeGroup {
   silent: number;
 }
 
-/** Objective of flows: `deadline` or `aim`. */
+/** Objective of flows: `deadline` or `goal`. */
 export interface ObjectiveSpec {
-  aim?: string;
   deadline?: string;
+  goal?: string;
   members: string[];
-  min: string;
+  weight: string;
 }
 
 /** A VM with the host that it would be on. */
@@ -386,10 +386,10 @@ export interface Status {
   late?: number;
   ledger: Ledger;
   message?: string;
+  problems?: string[];
   ready: boolean;
   silent?: string[];
   tenants: number;
-  troubles?: string[];
   unprotected?: number;
   version: string;
   vms: number;

@@ -1,9 +1,9 @@
-// The dashboard in a real Chromium, against a controller that this starts: a tour through every page.
+// Tests the dashboard in a real Chromium, against a controller that this program starts: a tour through every page.
 //
 //   node test/run.mjs WAYLEAVE            the short form: a small network with contracts of every kind; seconds
-//   node test/run.mjs WAYLEAVE --all      the same in both colour schemes and both widths
-//   node test/run.mjs WAYLEAVE --many     100,000 contracts on 17,280 hosts; how long the first view takes is printed
-//   PICTURES=FOLDER keeps a picture of every page.
+//   node test/run.mjs WAYLEAVE --all      also in both colour schemes and both widths
+//   node test/run.mjs WAYLEAVE --many     100,000 contracts on 17,280 hosts; prints the time of the first view
+//   PICTURES=FOLDER saves a picture of every page.
 //
 // A page fails the tour if the console has an error, axe-core finds a violation, or the page is wider than the screen.
 import { spawn, spawnSync } from 'node:child_process';
@@ -33,7 +33,7 @@ function check(holds, claim) {
   }
 }
 
-/** A controller on a port of its own, with its operator's token. */
+/** Starts a controller on a free port, with a token of an operator. */
 async function controller(folder, topology, ledger = join(folder, 'ledger.db')) {
   const child = spawn(wayleave, ['serve', '-t', topology, '--ledger', ledger, '--listen', '127.0.0.1:0', '--log-level', 'info'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
@@ -69,7 +69,7 @@ async function open(browser, { scheme = 'light', width = 1440 } = {}) {
   return page;
 }
 
-/** Waits until a page has what it shows. */
+/** Waits until a page has its contents. */
 async function settle(page) {
   await page.waitForSelector('h1', { timeout: 60_000 });
   await page.waitForFunction(() => !document.body.innerText.includes('Loading '), undefined, { timeout: 120_000 });
@@ -81,7 +81,7 @@ async function look(page, name, { wrong = 0 } = {}) {
   page.wrong.length = 0;
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   check(overflow <= 0, `${name}: it is ${overflow} px wider than the screen`);
-  // From outside of the page, which allows no scripts but its own.
+  // Injected from outside, since the page allows no scripts but its own.
   const found = await page.evaluate(`(() => { ${axe}; return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }); })()`);
   for (const { id, help, nodes } of found.violations) check(false, `${name}: ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(' | ')}`);
   if (process.env.TIMES) console.log(`${Math.round(performance.now())} ms ${name}`);
@@ -90,7 +90,7 @@ async function look(page, name, { wrong = 0 } = {}) {
 
 async function go(page, at) {
   await page.evaluate((at) => { location.hash = at; }, at);
-  // One frame, so that what was there before is not looked at.
+  // Waits one frame, so that the previous contents are not inspected.
   await page.waitForTimeout(100);
 }
 
@@ -98,7 +98,7 @@ async function text(page) {
   return page.evaluate(() => document.querySelector('main')?.innerText ?? '');
 }
 
-/** Waits for words to stand in the page. */
+/** Waits until the page contains the words. */
 async function says(page, words, claim) {
   const there = await page.waitForFunction((words) => document.body.innerText.includes(words), words, { timeout: 30_000 }).then(() => true, () => false);
   check(there, `${claim} ("${words}")`);
@@ -116,7 +116,7 @@ async function small(browser, folder) {
     const link = encodeURIComponent('leaf2->h8');
     const pages = ['#/', '#/?level=ok', '#/network', '#/network/switch%3Aleaf1', '#/contracts', '#/contracts?kind=bandwidth', '#/contract/plant%3Arobot', '#/contract/shop%3Adb', '#/contract/default%3Abulk',
       `#/link/${link}`, '#/node/leaf1', '#/node/h1', '#/what-if', '#/what-if?fail=spine1', '#/timeline', '#/timeline/3', '#/agents', '#/tenants', '#/tenant/plant', '#/policies', '#/nothing'];
-    // Both schemes and both widths in two of the four pairs; all of them take twice as long.
+    // Two of the four pairs cover both schemes and both widths; all of them take twice as long.
     const all = [['light', 1440], ['dark', 390], ['dark', 1440], ['light', 390]];
     for (const [scheme, width] of options.includes('--all') ? all : all.slice(0, 2)) {
       const page = await open(browser, { scheme, width });
@@ -124,7 +124,7 @@ async function small(browser, folder) {
       for (const at of pages) {
         await go(page, at);
         await look(page, `${at} ${scheme} ${width}`);
-        // The controller carries out rules by itself where there are no agents.
+        // Without agents the controller marks rules as enforced.
         if (at === '#/agents') check(!(await text(page)).includes('confirmed'), 'nothing is confirmed where no agent is');
       }
       await page.context().close();
@@ -145,7 +145,7 @@ async function small(browser, folder) {
 async function signIn(browser, server) {
   const page = await open(browser);
   await page.goto(`${server.address}/ui/`);
-  // A question without a token is one line in the console.
+  // A request without a token is one line in the console.
   await look(page, 'sign in', { wrong: 1 });
   await page.keyboard.type('wl_wrong');
   await page.keyboard.press('Enter');
@@ -155,7 +155,7 @@ async function signIn(browser, server) {
   await page.keyboard.press('Enter');
   await says(page, 'Live', 'a good token opens the page');
   check(!(await page.evaluate(() => document.cookie + JSON.stringify(localStorage) + location.href)).includes('wl_'), 'the token is in no cookie, no address and nothing that outlives the tab');
-  // By keyboard alone: to the content, to the menu, along it, and in.
+  // With the keyboard alone: to the content, to the menu, along it, and in.
   await page.keyboard.press('Tab');
   check((await page.evaluate(() => document.activeElement.textContent)) === 'Skip to content', 'the first stop of the keyboard leads to the content');
   await page.focus('nav a[href="#/network"]');
@@ -172,10 +172,10 @@ async function signIn(browser, server) {
   await page.context().close();
 }
 
-/** An address that changes while the first page is being drawn is not missed. */
+/** A change of the address during the first rendering is not missed. */
 async function early(browser, server) {
   const page = await open(browser);
-  // As soon as the first page is drawn, before it is painted.
+  // After the first rendering, before it is painted.
   await page.addInitScript(() => {
     const drawn = new MutationObserver(() => {
       if (!document.getElementById('main')) return;
@@ -278,7 +278,7 @@ async function tenant(browser, server) {
   await reader.context().close();
 }
 
-/** What people see while things go wrong. */
+/** Views of failures. */
 async function troubles(browser, server) {
   const page = await open(browser);
   let delay = 0;

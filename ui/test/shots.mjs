@@ -1,4 +1,5 @@
-// Pictures of pages, to look at: node test/shots.mjs URL-WITH-TOKEN FOLDER PAGE... (dark and light, wide and narrow).
+// Takes pictures of pages for inspection: node test/shots.mjs URL-WITH-TOKEN FOLDER PAGE... (dark and light, wide and
+// narrow).
 import { mkdirSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 

@@ -1,4 +1,4 @@
-// Writes the table that the server includes: the name of every built file, with its contents.
+// Writes the table that the server includes: name and contents of every built file.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

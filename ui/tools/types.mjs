@@ -1,15 +1,15 @@
-// Writes src/types.ts: the types of the REST interface that pages use, from the OpenAPI document.
-// With --check, fails if the file differs.
+// Writes src/types.ts: types of the REST interface that pages use, from the OpenAPI document. With --check, fails if
+// the file differs.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Schemas that pages use; those that they refer to come with them. */
+/** Schemas that pages use; schemas that they refer to are added. */
 const USED = ['Agent', 'Contract', 'ContractHealth', 'ContractTraffic', 'HealthPage', 'Host', 'Link', 'Snapshot', 'Status', 'Tenant', 'Timeline', 'TopologySummary', 'Vm', 'WhatIfQuery', 'WhatIfResult'];
 const FILE = 'src/types.ts';
 
 const { schemas } = JSON.parse(readFileSync('../docs/api/openapi.json', 'utf8')).components;
 const wanted = new Set(USED);
 
-/** The type of a schema, as TypeScript writes it. */
+/** Returns the TypeScript type of a schema. */
 function type(schema) {
   if (schema.$ref) {
     const name = schema.$ref.split('/').pop();
@@ -32,7 +32,8 @@ function type(schema) {
   }
 }
 
-/** All properties of an object with those of its parts. Alternatives become one object: required is what all of them require. */
+/** Returns all properties of an object with those of its parts. Alternatives become one object: a property is
+ * required if all of them require it. */
 function members(schema) {
   if (schema.$ref) return members(schemas[schema.$ref.split('/').pop()]);
   const all = new Map(Object.entries(schema.properties ?? {}).map(([name, one]) => [name, { ...one, required: schema.required?.includes(name) ?? false }]));

@@ -13,7 +13,7 @@ use crate::groups::with_groups;
 use crate::short_help::shorten;
 
 const START: &str = "\
-To begin with:
+First steps:
   wayleave demo
   wayleave generate contracts -t fat-tree:k=4 --count 500 > contracts.yaml
   wayleave plan -t fat-tree:k=4 -f contracts.yaml";

@@ -41,7 +41,8 @@ fn network(topology: &str, setup: &ControllerConfig) -> ConfigPart {
 }
 
 fn model(model: &Model) -> Vec<String> {
-    let Model { residual, shaping, jitter, overhead, max_frame, best_effort, comparison } = model;
+    let Model { residual, shaping, jitter, overhead, max_frame, best_effort, comparison, growth: _ } = model;
+    // No option changes the growth of bursts.
     vec![
         format!("residual {residual:?}"),
         format!("shaping {shaping:?}"),

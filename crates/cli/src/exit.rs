@@ -34,15 +34,15 @@ pub(crate) fn after(examples: &str) -> String {
 
 const HELP: &str = "\
 Exit codes:
-  0  fine
-  1  internal failure, a file could not be written, or a controller was not reached
-  2  bad input or usage, or a file that does not exist or cannot be read
-  3  something was refused, or would break
-  4  the recheck found a violated guarantee, or verify found a violation or a discrepancy from the plan
-  5  a fault of verify --inject was not detected, or has no effect
-  6  what diff compared differs
-  7  incomplete: guarantees that were not tested, traffic that was not received, or contracts of tenants whose history is unknown
-  130  stopped by Ctrl-C: results until then are kept, and marked as partial";
+  0  success
+  1  internal error, a file could not be written, or the controller could not be reached
+  2  invalid input or usage, or a file that is missing or unreadable
+  3  a request was refused, or a guarantee would be lost
+  4  the recheck or verify found a violated guarantee, or a discrepancy from the plan
+  5  verify --inject: the fault was not detected, or had no effect
+  6  diff found differences
+  7  incomplete: guarantees were not tested, traffic did not arrive, or the history of a tenant is unknown
+  130  stopped by Ctrl-C; partial results are kept and marked as such";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

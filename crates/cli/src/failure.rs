@@ -82,8 +82,8 @@ impl From<InputErrors> for Failure {
 }
 
 impl From<RequestError> for Failure {
-    fn from(trouble: RequestError) -> Self {
-        wayleave_client::Error::from(trouble).into()
+    fn from(error: RequestError) -> Self {
+        wayleave_client::Error::from(error).into()
     }
 }
 

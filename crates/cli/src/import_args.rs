@@ -111,7 +111,7 @@ impl ImportArgs {
             return Err(Failure::Usage("a link needs a rate above zero, such as 10Gbit".into()));
         }
         if self.default_mtu.is_some_and(|mtu| !(64..=65_535).contains(&mtu.get())) {
-            return Err(Failure::Usage("--default-mtu is from 64B to 65535B (1500B is usual)".into()));
+            return Err(Failure::Usage("--default-mtu: expected 64B to 65535B, usually 1500B".into()));
         }
         Ok(ImportOptions {
             default_rate: self.default_rate,

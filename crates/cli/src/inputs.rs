@@ -48,7 +48,7 @@ impl NetworkArgs {
 /// Two inputs cannot both be the standard input.
 pub(crate) fn check_stdin<'a>(inputs: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
     if inputs.into_iter().filter(|input| *input == "-").count() > 1 {
-        return Err(Failure::Usage("only one input can come from the standard input (-)".into()));
+        return Err(Failure::Usage("only one file can be - (standard input)".into()));
     }
     Ok(())
 }

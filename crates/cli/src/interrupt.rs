@@ -13,8 +13,8 @@ pub(crate) fn listen() -> Result<Cancel, Failure> {
         if asked.cancel_again() {
             std::process::exit(i32::from(Exit::Stopped as u8));
         }
-        crate::output::tell!("stopping; once more to stop at once, without results");
+        crate::output::tell!("stopping; press Ctrl-C again to stop at once, without results");
     };
-    ctrlc::set_handler(handler).map_err(|error| Failure::Internal(format!("Ctrl-C cannot be listened to: {error}")))?;
+    ctrlc::set_handler(handler).map_err(|error| Failure::Internal(format!("cannot handle Ctrl-C: {error}")))?;
     Ok(cancel)
 }

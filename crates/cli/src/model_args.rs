@@ -107,7 +107,7 @@ impl std::str::FromStr for MaxFrame {
         match size.get() {
             // The largest MTU plus a long tag stack.
             64..=66_000 => Ok(Self::Size(size)),
-            _ => Err(format!("{size} is not a frame: from 64B to 66kB is accepted, or mtu")),
+            _ => Err(format!("{size} is not a frame size: expected 64B to 66kB, or mtu")),
         }
     }
 }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_colours_of_tables_pass_and_only_if_they_are_on() {
+    fn only_colours_pass_to_tables_and_only_if_they_are_enabled() {
         let text = "\x1b[1mbold\x1b[0m\x1b]0;title\u{7}\x1b[2J\r\u{9b}1m\u{202e}\n\tend \x1b[";
         let rest = "\\u001b]0;title\\u0007\\u001b[2J\\u000d\\u009b1m\\u202e\n\tend \\u001b[";
         assert_eq!(written(text, true), format!("\x1b[1mbold\x1b[0m{rest}"));

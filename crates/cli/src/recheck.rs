@@ -60,7 +60,7 @@ pub(crate) fn recheck_transitions<S>(
         crate::output::tell!("and {} more", count(more, "overbooked port"));
     }
     let checked = format!(
-        "recheck: {} from a route, {} of flows that can be on a link at once checked",
+        "recheck: {} from a route, and {} of flows that can share a link at the same time checked",
         count(found.departures, "departure"),
         count(found.sets, "set")
     );
@@ -85,7 +85,7 @@ fn recheck_shares_over_time<S>(stays: &ReservationLog<S>, session: &Session, pro
         crate::output::tell!("and {}", count(more, "more violation"));
     }
     let checked = format!(
-        "recheck: {} of shares and flows that can be on a link at once recomputed independently",
+        "recheck: {} of shares and flows that can share a link at the same time recomputed independently",
         count(found.sets, "set")
     );
     if found.broken.is_empty() {

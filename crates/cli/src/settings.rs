@@ -164,7 +164,7 @@ fn check_variables(names: impl Iterator<Item = String>, whole: fn() -> Command) 
     let wrong = ours.find_map(|name| {
         let is_known = known().any(|known| known == name);
         let nearest = if is_known { None } else { wayleave_explain::sentences::nearest(&name, known()) };
-        nearest.map(|nearest| format!("there is no variable {PREFIX}{name}; did you mean {PREFIX}{nearest}?"))
+        nearest.map(|nearest| format!("unknown variable {PREFIX}{name}; did you mean {PREFIX}{nearest}?"))
     });
     wrong.map_or(Ok(()), |wrong| Err(Failure::Usage(wrong)))
 }
@@ -194,7 +194,7 @@ fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Fail
                 || "; `wayleave config show` prints all settings".to_owned(),
                 |nearest| format!("; did you mean {nearest}?"),
             );
-            return Err(Failure::Located(format!("{place}: there is no setting {name}{hint}")));
+            return Err(Failure::Located(format!("{place}: unknown setting {name}{hint}")));
         };
         if let Some(used) = names_of(arg).find(|other| *other != name && table.contains_key(*other)) {
             return Err(Failure::Located(format!(
@@ -202,7 +202,7 @@ fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Fail
             )));
         }
         let values = texts(value).ok_or_else(|| {
-            Failure::Located(format!("{place}: {name}: text, a number, true, false, or a list of them is expected"))
+            Failure::Located(format!("{place}: {name}: expected text, a number, true, false, or a list of them"))
         })?;
         settings.push((arg.get_long().unwrap_or(name).to_owned(), values));
     }
@@ -231,9 +231,9 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 
 impl Setting {
     fn check(&self) -> Result<(), Failure> {
-        let said = self.values.first().map(String::as_str);
-        if self.is_flag && !matches!(said, Some("true" | "false")) {
-            return Err(Failure::Located(format!("{}: {}: true or false is expected", self.from(), self.name)));
+        let message = self.values.first().map(String::as_str);
+        if self.is_flag && !matches!(message, Some("true" | "false")) {
+            return Err(Failure::Located(format!("{}: {}: expected true or false", self.from(), self.name)));
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Setting {
     fn arguments(&self) -> Vec<OsString> {
         let option = format!("--{}", self.name);
         match (self.is_flag, self.values.first()) {
-            (true, Some(said)) if said == "true" => vec![option.into()],
+            (true, Some(message)) if message == "true" => vec![option.into()],
             (true, _) | (false, None) => Vec::new(),
             (false, Some(value)) => vec![format!("{option}={value}").into()],
         }

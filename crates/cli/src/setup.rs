@@ -85,7 +85,7 @@ impl Names for Owners<'_> {
     }
 
     fn is_promised_share(&self, share: ShareId) -> bool {
-        self.0.owner_of_share(share).is_none_or(|grant| grant.trouble.is_none())
+        self.0.owner_of_share(share).is_none_or(|grant| grant.degraded_reason.is_none())
     }
 }
 

@@ -19,10 +19,10 @@ use common::{Lab, command, require_labs, text, wayleave};
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
-        a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half_made,
-        a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut,
-        a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags,
-        an_agent_is_made_ready_in_one_step,
+        a_lab_stopped_during_creation_is_removed_and_a_killed_one_incomplete,
+        a_stopped_run_prints_its_results_and_restores_cut_links,
+        a_probe_names_the_place_of_its_loss_and_a_capture_shows_its_tags,
+        an_agent_is_configured_in_one_step,
     ])
 }
 
@@ -61,7 +61,7 @@ impl Lab {
     }
 }
 
-fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half_made() {
+fn a_lab_stopped_during_creation_is_removed_and_a_killed_one_incomplete() {
     require_labs();
     let lab = Lab::new();
     let up = || begun(&format!("lab up -f fat-tree:k=4 --name {}", lab.0));
@@ -78,11 +78,11 @@ fn a_lab_whose_making_is_stopped_is_gone_and_one_that_was_killed_is_told_as_half
     child.kill().unwrap();
     child.wait().unwrap();
     let status = wayleave(&format!("lab status --name {}", lab.0));
-    let said = text(&status.stdout);
-    assert!(said.contains("is incomplete") && lab.status()["isWhole"] == false, "{said}");
+    let printed = text(&status.stdout);
+    assert!(printed.contains("is incomplete") && lab.status()["isWhole"] == false, "{printed}");
 }
 
-fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
+fn a_stopped_run_prints_its_results_and_restores_cut_links() {
     require_labs();
     let lab = Lab::up("ring:switches=3,hosts=1");
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.yaml", lab.0));
@@ -99,8 +99,8 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     child.kill().unwrap();
     child.wait().unwrap();
     let link = lab.status()["cut"].as_str().unwrap_or_else(|| panic!("it is still cut")).to_owned();
-    let said = wayleave(&format!("lab status --name {}", lab.0));
-    assert!(String::from_utf8_lossy(&said.stdout).contains(&format!("CUT: {link}")), "{said:?}");
+    let printed = wayleave(&format!("lab status --name {}", lab.0));
+    assert!(String::from_utf8_lossy(&printed.stdout).contains(&format!("CUT: {link}")), "{printed:?}");
 
     // The next run joins it, and shows what it has seen when it is stopped.
     let child = run("--lasts 100000s");
@@ -122,7 +122,7 @@ fn a_run_that_is_stopped_shows_what_it_has_seen_and_joins_what_it_has_cut() {
     assert_eq!(json(&again)["isPartial"], false);
 }
 
-fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
+fn a_probe_names_the_place_of_its_loss_and_a_capture_shows_its_tags() {
     require_labs();
     let lab = Lab::up("ring:switches=3,hosts=1");
     let check = |options: &str| wayleave(&format!("lab probe h1 h2 --name {} {options} -o json", lab.0));
@@ -178,7 +178,7 @@ fn a_probe_names_the_place_where_it_is_lost_and_a_capture_shows_its_tags() {
     );
 }
 
-fn an_agent_is_made_ready_in_one_step() {
+fn an_agent_is_configured_in_one_step() {
     use std::os::unix::fs::PermissionsExt;
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("init-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -225,8 +225,8 @@ fn an_agent_is_made_ready_in_one_step() {
     let agent = wayleave_formats::read_agent(&source).unwrap();
     assert_eq!(agent.nodes[0].ovs.as_ref().map(|ovs| ovs.bridge.as_str()), Some("br0"));
     let again = init("");
-    let said = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{again:?}");
+    let printed = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(2) && printed.contains("--force replaces it"), "{again:?}");
     assert!(init(" --force").status.success());
     std::fs::remove_dir_all(&folder).unwrap();
 }

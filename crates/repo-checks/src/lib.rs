@@ -1,5 +1,5 @@
-//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and what all tests share to say
-//! that they leave something out ([`left_out`], [`leave_out`]), and to report such a test as ignored ([`run_tests`]).
+//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and functions with which all tests report
+//! that they leave something out ([`left_out`], [`leave_out`]), and run such a test as ignored ([`run_tests`]).
 //!
 //! - `arrows.rs`: crates depend only downwards, by one table;
 //! - `machine.rs`: the agent's state machine has no clock and no socket;
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "755 of 768 were late")]
-    fn what_is_wrong_in_the_same_way_every_time_is_no_noise() {
+    fn a_reproducible_error_is_not_noise() {
         measured(|| "755 of 768 were late".to_owned());
     }
 
     #[test]
-    fn what_differs_on_a_busy_machine_is_left_out() {
+    fn results_that_vary_on_a_busy_machine_are_left_out() {
         // Not among what tests have left out.
         let mut count = 0;
         let differs = || {

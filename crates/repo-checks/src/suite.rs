@@ -23,7 +23,7 @@ pub type Test = (&'static str, fn());
 /// The file to which tests write what they leave out, one line each; `.ci/tests` sets it.
 const FILE: &str = "WAYLEAVE_LEFT_OUT";
 
-/// Says that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
+/// Reports that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
 ///
 /// A line goes to the standard error, which a test that passes does not show; and, if `WAYLEAVE_LEFT_OUT` names a file, a line with the
 /// need, the test and the reason, with tabs between them, is appended to that file. `.ci/tests` prints these at the end.
@@ -106,7 +106,7 @@ mod tests {
     use super::{Completion, LeftOut, complete, filters, note, resume_unwind};
 
     #[test]
-    fn filters_are_told_from_values_of_options() {
+    fn filters_are_distinguished_from_option_values() {
         let line = ["program", "a::", "--skip", "b", "c::", "--test-threads=1", "d::", "--color", "never"];
         let (filters, others) = filters(line.into_iter().map(str::to_owned));
         assert_eq!(filters, ["a::", "c::", "d::"]);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "wrong")]
-    fn a_test_that_panics_fails_also_after_it_has_left_something_out() {
+    fn a_test_that_panics_after_leaving_something_out_fails() {
         let fails = || {
             note(std::thread::current().name().unwrap_or_default(), "a part");
             panic!("wrong");

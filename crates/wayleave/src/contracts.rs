@@ -82,10 +82,10 @@ impl Contracts {
         watch: &mut Watch<'_>,
     ) -> Result<Self, Error> {
         if network.graph.hosts().count() < 2 {
-            return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
+            return Err(Error::Usage("contracts need at least two hosts, but the network has fewer".into()));
         }
         if !(1..=8).contains(&scenario) {
-            return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+            return Err(Error::Usage(format!("no scenario {scenario}: expected 1 to 8")));
         }
         let name = format!("scenario-{scenario}-seed-{seed}");
         let mut left = RequestMix::new(&network.graph, scenario, seed).take(count);

@@ -116,7 +116,7 @@ pub fn read(source: &Source) -> Result<(DiffInput, Value), Error> {
         (_, true, _) => DiffInput::Sweep,
         (_, _, true) => DiffInput::Run,
         _ => {
-            let what = "neither a plan nor results of a simulation: what `wayleave plan -o json` or `wayleave sim -o json` prints is expected";
+            let what = "neither a plan nor simulation results: expected the output of `wayleave plan -o json` or `wayleave sim -o json`";
             return Err(Error::Located(format!("{}: {what}", source.name())));
         }
     };
@@ -245,7 +245,7 @@ impl DocumentDiff {
                 writeln!(out, "{what}: {}", names.join(", "))?;
             }
         }
-        let mut table = plain_table(&["of", "what", "first", "second"], layout);
+        let mut table = plain_table(&["object", "field", "first", "second"], layout);
         // Requests and their results come first; curves are only for programs.
         let is_curve = |change: &ValueChange| {
             matches!(change.what.rsplit('.').next(), Some("arrival" | "service")) || change.of.contains(", inputs ")
@@ -259,8 +259,8 @@ impl DocumentDiff {
         writeln!(out, "{table}")?;
         let curves = match self.changes.len() - figures.len() {
             0 => String::new(),
-            1 => "; 1 of a curve: see -o json".to_owned(),
-            curves => format!("; {curves} of curves: see -o json"),
+            1 => "; 1 of them in a curve (-o json shows it)".to_owned(),
+            curves => format!("; {curves} of them in curves (-o json shows them)"),
         };
         let more = match figures.len().saturating_sub(most) {
             0 => String::new(),
@@ -340,30 +340,34 @@ fn shown(value: Option<&Value>, unit: Option<Unit>, is_exact: bool) -> String {
     text.chars().take(MAX_CHARS - 3).chain("...".chars()).collect()
 }
 
-/// Whole numbers in the shortest unit that has no fraction left out; others with three digits after the point, unless they are wanted exactly.
+/// Returns a number with its unit: exactly, or rounded to four digits.
 fn with_unit(number: &Number, unit: Unit, is_exact: bool) -> String {
-    const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
-    const RATES: [(f64, &str); 4] = [(1e9, "Gbit"), (1e6, "Mbit"), (1e3, "kbit"), (1.0, "bit")];
-    const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
-    let (factor, units) = match unit {
-        Unit::Nanos(factor) => (factor, TIMES),
-        Unit::Rate => (1.0, RATES),
-        Unit::Bytes(factor) => (factor, BYTES),
+    const DIGITS: i32 = 4;
+    let (factor, smallest) = match unit {
+        Unit::Nanos(factor) => (factor, "ns"),
+        Unit::Rate => (1.0, "bit/s"),
+        Unit::Bytes(factor) => (factor, "B"),
     };
-    let smallest = units[3].1;
-    match (number.as_u64(), unit) {
-        (Some(number), Unit::Nanos(1.0)) => return Time::from_nanos(number).to_string(),
-        (Some(number), Unit::Rate) => return Rate::from_bits_per_second(number).to_string(),
-        (Some(number), Unit::Bytes(1.0)) => return Bytes::new(number).to_string(),
-        _ => {}
-    }
+    let whole = |value: f64| match unit {
+        Unit::Nanos(_) => format!("{:#}", Time::from_nanos(value as u64)),
+        Unit::Rate => format!("{:#}", Rate::from_bits_per_second(value as u64)),
+        Unit::Bytes(_) => format!("{:#}", Bytes::new(value as u64)),
+    };
     let Some(value) = number.as_f64().map(|value| value * factor) else { return number.to_string() };
-    if is_exact {
-        return format!("{value}{smallest}");
+    let before_point = if value >= 1.0 { value.log10().floor() as i32 + 1 } else { 0 };
+    if !is_exact && before_point >= DIGITS {
+        let step = 10f64.powi(before_point - DIGITS);
+        return whole((value / step).round() * step);
     }
-    let (size, name) = units.into_iter().find(|(size, _)| value.abs() >= *size).unwrap_or((1.0, smallest));
-    let text = format!("{:.3}", value / size);
-    format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
+    if value >= 0.0 && value.fract() == 0.0 {
+        return whole(value);
+    }
+    if is_exact {
+        return format!("{value} {smallest}");
+    }
+    let decimals = usize::try_from(DIGITS - before_point).unwrap_or(0);
+    let text = format!("{value:.decimals$}");
+    format!("{} {smallest}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -386,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_does_not_differ_from_itself_nor_by_how_it_was_made() {
+    fn a_document_does_not_differ_from_itself_nor_by_its_generator() {
         let one = plan(json!([{ "name": "a", "decision": "admitted", "bound_ns": 1000 }]));
         let mut other = one.clone();
         other.1["wayleave"] = json!("0.2.0");
@@ -417,12 +421,12 @@ mod tests {
             [("requests a", "bound_ns"), ("requests b", "decision"), ("requests b", "reason"), ("requests c", "")]
         );
         let text = text(&difference);
-        assert!(text.contains("1us") && text.contains("2us") && text.ends_with("4 differences\n"), "{text}");
+        assert!(text.contains("1 us") && text.contains("2 us") && text.ends_with("4 differences\n"), "{text}");
     }
 
     /// Every suffix of a name has a unit, also in lists, in members of distributions and with fractions; what is no quantity stays as it is.
     #[test]
-    fn values_are_shown_in_units_that_people_read() {
+    fn values_are_shown_in_readable_units() {
         let row =
             |what: &str, before: Value, after: Value| cells(&change("requests a", what, Some(&before), Some(&after)));
         let rows = [
@@ -443,17 +447,17 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "deadline | 2ms | 10ms",
-                "min | 1.5Gbit | 10Mbit",
-                "reserved.burst | 64kB | 3.006kB",
-                "delay | 7.686us | 0.25ns",
-                "burst | 4.875kB | 1B",
-                "waited | 1.5us | 2ms",
-                "delay.mean | 1.5us | 0.999ns",
+                "deadline | 2 ms | 10 ms",
+                "min | 1.5 Gbit/s | 10 Mbit/s",
+                "reserved.burst | 64 kB | 3.006 kB",
+                "delay | 7.686 us | 0.25 ns",
+                "burst | 4.875 kB | 1 B",
+                "waited | 1.5 us | 2 ms",
+                "delay.mean | 1.5 us | 0.999 ns",
                 "delay.count | 3 | 4",
-                "budgets | 1us, 2us | none",
+                "budgets | 1 us, 2 us | none",
                 "members | h1, h2 | h1",
-                "backlog | 3006.2481B | 3006.2482B",
+                "backlog | 3006.2481 B | 3006.2482 B",
                 "certainty | proven | measured",
             ]
         );

@@ -23,7 +23,7 @@
 //! | load a network | [`Network::open`], [`Network::parse`], [`Network::new`] | [`Network`] |
 //! | read contracts | [`Contracts::read`], [`Contracts::parse`], [`Contracts::drawn`] | [`Contracts`] |
 //! | decide them | [`plan()`], [`decide`] | [`Plan`]: decisions, bounds, refusals with reasons |
-//! | say why | [`explain()`] | [`Explanation`] |
+//! | explain a decision | [`explain()`] | [`Explanation`] |
 //! | derive every bound again | [`Plan::recheck`], [`recheck()`] | a report of the independent calculator |
 //! | try to break promises | [`verify()`] | [`VerifyReport`]: the worst delay seen of each |
 //! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`result::RunResult`], [`Sweep`] |

@@ -39,9 +39,9 @@ fn table(out: &mut impl Write, named: &crate::Network, layout: TableLayout) -> R
         table.add_row([
             Cell::new(format!("{} -> {}", ends[0], ends[1])),
             Cell::new(count),
-            Cell::new(class.rate),
+            Cell::new(format!("{:#}", class.rate)),
             Cell::new(range(delays)),
-            Cell::new(format!("{}B", class.mtu.get())),
+            Cell::new(format!("{} B", class.mtu.get())),
             Cell::new(buffers(queues)),
             Cell::new(budgets(queues)),
         ]);
@@ -85,18 +85,18 @@ fn classes(network: &Network) -> Vec<Class<'_>> {
     classes
 }
 
-/// `1ms`, or `1ms ... 5ms`.
+/// `1 ms`, or `1 ms ... 5 ms`.
 fn range((least, most): (Time, Time)) -> String {
-    if least == most { least.to_string() } else { format!("{least} ... {most}") }
+    if least == most { format!("{least:#}") } else { format!("{least:#} ... {most:#}") }
 }
 
-/// `8 x 97kB`, or each by itself.
+/// `8 x 97 kB`, or each by itself.
 fn buffers(queues: &[PortQueue]) -> String {
     let sizes: Vec<String> = queues.iter().map(|queue| human::buffer(queue.buffer)).collect();
     match sizes.as_slice() {
         [only] => format!("1, {only}"),
         [first, rest @ ..] if rest.iter().all(|size| size == first) => format!("{} x {first}", sizes.len()),
-        _ => sizes.join(" "),
+        _ => sizes.join(", "),
     }
 }
 
@@ -105,8 +105,8 @@ fn budgets(queues: &[PortQueue]) -> String {
         return "by the scheme".to_owned();
     }
     let budget =
-        |queue: &PortQueue| queue.budget.map_or_else(|| "by the scheme".to_owned(), |budget| budget.to_string());
-    queues.iter().map(budget).collect::<Vec<_>>().join(" ")
+        |queue: &PortQueue| queue.budget.map_or_else(|| "by the scheme".to_owned(), |budget| format!("{budget:#}"));
+    queues.iter().map(budget).collect::<Vec<_>>().join(", ")
 }
 
 /// Writes the names of nodes, and the delays that they add to a packet's path.
@@ -117,7 +117,7 @@ fn nodes(out: &mut impl Write, what: &str, network: &Network, ids: impl Iterator
     let most = |of: fn(&wayleave_topology::Node) -> Time| nodes.iter().map(|node| of(node)).max().unwrap_or(Time::ZERO);
     let (processing, jitter) = (most(|node| node.processing), most(|node| node.jitter));
     if processing + jitter > Time::ZERO {
-        writeln!(out, "  processing up to {processing}, jitter up to {jitter}")?;
+        writeln!(out, "  processing up to {processing:#}, jitter up to {jitter:#}")?;
     }
     Ok(())
 }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_count_up_are_abridged() {
+    fn names_that_count_up_are_abbreviated() {
         assert_eq!(
             abridged(["h1", "h2", "h3", "s1", "s2", "core", "h9", "h11"].into_iter()),
             "h1 ... h3, s1, s2, core, h9, h11"

@@ -8,7 +8,7 @@ use wayleave_explain::human::count;
 use wayleave_explain::table::{TableLayout, plain_table, write_table};
 use wayleave_sharing::{MAX_RATE, Shares, TreeNode};
 use wayleave_topology::{LinkId, Network};
-use wayleave_units::{Rate, WallTime};
+use wayleave_units::{Human, Rate, WallTime};
 
 use crate::error::Error;
 use crate::session::Session;
@@ -138,8 +138,10 @@ fn point(at: Option<&str>, policy: &Policy, network: &Network) -> Result<Content
     };
     found.copied().ok_or_else(|| {
         let first: Vec<String> = points.iter().take(3).map(name).collect();
-        let asked = at.map_or("nowhere here".to_owned(), |at| format!("not at \"{at}\""));
-        Error::Usage(format!("the policy applies {asked}: it applies at {}", first.join(", ")))
+        Error::Usage(match at {
+            None => "the policy applies to no node of this network".to_owned(),
+            Some(at) => format!("the policy does not apply at \"{at}\", but at {}", first.join(", ")),
+        })
     })
 }
 
@@ -148,7 +150,7 @@ fn wanted(list: &[String], shared: &PointTree, policy: &Policy, network: &Networ
     let mut demands = vec![Rate::ZERO; shared.tree.len()];
     for item in list {
         let wrong = |why: &str| Error::Usage(format!("--demands {item}: {why}"));
-        let (who, rate) = item.split_once('=').ok_or_else(|| wrong("SERVICE=RATE is expected, such as dfs=2Gbit"))?;
+        let (who, rate) = item.split_once('=').ok_or_else(|| wrong("expected SERVICE=RATE, such as dfs=2Gbit"))?;
         let rate = match rate {
             "all" => MAX_RATE,
             rate => rate.parse().map_err(|error: wayleave_units::ParseUnitError| wrong(&error.to_string()))?,
@@ -211,11 +213,11 @@ impl ContentionPointShares {
     /// # Errors
     /// If it cannot be written.
     pub fn write_table(&self, out: &mut impl Write, layout: TableLayout, terms_only: bool) -> Result<(), Error> {
-        let headings = ["service", "at", "min", "max", "weight", "wants", "gets", ""];
+        let headings = ["service", "at", "min", "max", "weight", "demand", "share", ""];
         let mut table = plain_table(if terms_only { &headings[..5] } else { &headings }, layout);
         let rate = |bits: u64| match bits {
             bits if bits >= MAX_RATE.bits_per_second() => "all".to_owned(),
-            bits => Rate::from_bits_per_second(bits).to_string(),
+            bits => Rate::from_bits_per_second(bits).down(),
         };
         for row in &self.rows {
             let indented = format!("{}{}", "\u{a0}\u{a0}".repeat(row.depth), row.name);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wayleave_calculus::sizing::{Burst, LoadFraction, Markov, Percentile, QueueBound, Simulated};
 use wayleave_explain::table::{TableLayout, plain_table, write_table};
 use wayleave_scenarios::FlowSizes;
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use crate::error::Error;
 
@@ -131,7 +131,7 @@ impl Question {
                     Self::Load { bandwidth, within } => SizingResult::Load(service.peak_load(bandwidth, within)),
                     Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
                 };
-                let assumes = format!("Poisson arrivals, exponential sizes of mean {mean}, in order");
+                let assumes = format!("Poisson arrivals, exponential sizes of mean {}, in order", mean.up());
                 SizeAnswer { assumption, assumes, found }
             }
             Assumption::Mg1 => {
@@ -164,21 +164,23 @@ impl Question {
             Self::Bandwidth { offered, within } => SizingResult::Bandwidth(service.bandwidth(offered, within)),
         };
         let burst = match burst {
-            Burst::Size(burst) => format!("bursts up to {burst}"),
-            Burst::Convergence(time) => format!("bursts up to {time} of line rate"),
+            Burst::Size(burst) => format!("bursts up to {burst:#}"),
+            Burst::Convergence(time) => format!("bursts up to {time:#} of line rate"),
         };
-        let assumes = format!("{burst}, flows up to {size}, any order");
+        let assumes = format!("{burst}, flows up to {}, any order", size.up());
         SizeAnswer { assumption: Assumption::Bound, assumes, found }
     }
 
     fn describe(self) -> String {
         match self {
-            Self::Time { bandwidth, load } => format!("Flows of a service with {bandwidth} under a load of {load}:"),
+            Self::Time { bandwidth, load } => {
+                format!("Completion time of flows, for a service with {bandwidth:#} under a load of {load:#}:")
+            }
             Self::Load { bandwidth, within } => {
-                format!("Maximum load of a service with {bandwidth} whose flows complete within {within}:")
+                format!("Maximum load of a service with {bandwidth:#} whose flows complete within {within:#}:")
             }
             Self::Bandwidth { offered, within } => {
-                format!("Minimum bandwidth for {offered} of flows that complete within {within}:")
+                format!("Minimum bandwidth for an offered load of {offered:#} whose flows complete within {within:#}:")
             }
         }
     }
@@ -196,14 +198,14 @@ impl Question {
     ) -> Result<(), Error> {
         writeln!(out, "{}\n", self.describe())?;
         let headings: &[&str] = match self {
-            Self::Time { .. } => &["model", "flows", "assumes", "within", "with 95% confidence"],
+            Self::Time { .. } => &["model", "flows", "assumes", "within", "with 95 % confidence"],
             Self::Load { .. } => &["model", "flows", "assumes", "peak load"],
             Self::Bandwidth { .. } => &["model", "flows", "assumes", "bandwidth"],
         };
         let mut table = plain_table(headings, layout);
         for answer in answers {
             let is_bound = answer.assumption == Assumption::Bound;
-            let flows = if is_bound { "all".to_owned() } else { percentile.to_string() };
+            let flows = if is_bound { "all".to_owned() } else { format!("{percentile:#}") };
             let mut cells = vec![answer.assumption.name().to_owned(), flows, answer.assumes.clone()];
             cells.extend(answer.found.cells());
             table.add_row(cells);
@@ -229,20 +231,15 @@ impl SizingResult {
         !matches!(self, Self::Load(None) | Self::Bandwidth(None))
     }
 
-    /// For people, rounded towards safety: times up to a microsecond, loads down to 0.01 %, rates up to 1 kbit/s.
+    /// For people, rounded towards safety: times and rates up, loads down to 0.01 %.
     fn cells(&self) -> Vec<String> {
-        let time = |time: Time| Time::from_nanos(time.as_nanos().div_ceil(1_000).saturating_mul(1_000)).to_string();
         let load = |load: LoadFraction| {
-            LoadFraction::from_billionths(load.billionths() / 100_000 * 100_000).unwrap_or(load).to_string()
-        };
-        let rate = |rate: Rate| {
-            let rounded = rate.bits_per_second().div_ceil(1_000).saturating_mul(1_000);
-            Rate::from_bits_per_second(rounded).to_string()
+            format!("{:#}", LoadFraction::from_billionths(load.billionths() / 100_000 * 100_000).unwrap_or(load))
         };
         match self {
-            Self::Time { within, at_most } => vec![time(*within), at_most.map_or(String::new(), time)],
+            Self::Time { within, at_most } => vec![within.up(), at_most.map_or(String::new(), Human::up)],
             Self::Load(found) => vec![found.map_or("none: slower without load".to_owned(), load)],
-            Self::Bandwidth(found) => vec![found.map_or("no bandwidth meets this time".to_owned(), rate)],
+            Self::Bandwidth(found) => vec![found.map_or("no bandwidth meets this time".to_owned(), Human::up)],
         }
     }
 }

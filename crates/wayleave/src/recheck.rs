@@ -43,7 +43,7 @@ mod tests {
     use crate::{Network, PlanOptions, Session};
 
     #[test]
-    fn a_promise_that_was_given_without_asking_is_found_broken() {
+    fn a_promise_made_without_admission_is_found_broken() {
         let network = Network::open("star:hosts=2").unwrap();
         let mut session = Session::open(&network, &PlanOptions::default()).unwrap();
         assert!(recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());

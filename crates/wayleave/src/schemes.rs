@@ -49,7 +49,7 @@ impl SchemeOptions {
     /// If there is none.
     pub fn named(name: &str) -> Result<Self, Error> {
         let known = || ADMISSION.iter().map(|entry| entry.descriptor.name).collect::<Vec<_>>().join(", ");
-        let none = || Error::Usage(format!("there is no scheme {name}: they are {}", known()));
+        let none = || Error::Usage(format!("no scheme {name}: expected {}", known()));
         admission(name).map(Self::of).ok_or_else(none)
     }
 
@@ -73,7 +73,7 @@ impl SchemeOptions {
         let Descriptor { name, parameters, .. } = self.entry.descriptor;
         let Some(position) = self.entry.descriptor.position(key) else {
             let known: Vec<&str> = parameters.iter().map(|parameter| parameter.key).collect();
-            return Err(Error::Usage(format!("{name} has no parameter {key}: they are {}", known.join(", "))));
+            return Err(Error::Usage(format!("{name} has no parameter {key}: expected {}", known.join(", "))));
         };
         let kind = &parameters[position].kind;
         let wrong = |why: String| Error::Usage(format!("{key} of {name}: {why}"));

@@ -16,7 +16,7 @@ use wayleave_schemes::replay::{PlannedDecision, ReplayError};
 use wayleave_schemes::share_request;
 use wayleave_schemes::transition::{StartTimes, Timeline};
 use wayleave_topology::{FlowId, LinkId, NodeKind, Route, ShareId};
-use wayleave_units::{Amount, Rate, Time};
+use wayleave_units::{Amount, Human, Rate, Time};
 
 use crate::error::Error;
 use crate::network::Network;
@@ -394,8 +394,9 @@ impl Session {
             count => format!(" and of {count} more ports"),
         };
         Some(format!(
-            "queue 0 of {}{others} is unusable for contracts: one packet alone may need {bound}, above the delay budget of {budget}. Set larger budgets for slow links in the topology (`budgets`) or with --budgets",
-            link.name
+            "queue 0 of {}{others} is unusable for contracts: one packet alone may need {}, above the delay budget of {budget:#}. Set larger budgets for slow links in the topology (`budgets`) or with --budgets",
+            link.name,
+            bound.up()
         ))
     }
 }

@@ -35,13 +35,15 @@ pub enum BenchError {
     #[error("{0}")]
     Run(Box<ScenarioError>),
     /// Not even two packets find room, or any number does.
-    #[error("the buffer cannot be measured with {case}: two packets are lost, or none of {MAX_PACKETS}")]
+    #[error(
+        "the buffer cannot be measured with {case}: two packets are already lost, or {MAX_PACKETS} packets are not"
+    )]
     Buffer {
         /// At which combination.
         case: Case,
     },
     /// The measured throughput is not sustained.
-    #[error("{rate} was measured with {case}, and packets are lost at that rate")]
+    #[error("the throughput of {rate:#}, measured with {case}, is not sustained: packets are lost at this rate")]
     Throughput {
         /// At which combination.
         case: Case,
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_black_box_shows_what_the_model_was_given() {
+    fn the_black_box_benchmark_recovers_the_parameters_of_the_model() {
         let zodiac = SoftwareSwitch::ZODIAC_FX;
         // Every match type and size once, and both ends of the tables.
         let mut cases: Vec<Case> = Cases::proof_of_concept().cases().collect();
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_more_than_the_throughput_is_lost() {
+    fn one_tenth_above_the_throughput_is_lost() {
         let case = Cases::proof_of_concept().cases().next().unwrap();
         let bench = Bench::new(&SoftwareSwitch::ZODIAC_FX, case).unwrap();
         let rate = SoftwareSwitch::ZODIAC_FX.rate(&case).bits_per_second();

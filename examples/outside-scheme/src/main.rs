@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_windows_of_the_scheme_from_outside_decide_what_flows_get() -> Result<(), Box<dyn Error>> {
+    fn the_windows_of_the_external_scheme_determine_the_rates_of_flows() -> Result<(), Box<dyn Error>> {
         let [small, large] = [1_500, 40_000].map(shares);
         let sum = |shares: Vec<Bytes>| shares.into_iter().map(Bytes::get).sum::<u64>();
         let (small, large) = (sum(small?), sum(large?));

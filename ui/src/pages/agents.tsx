@@ -1,4 +1,4 @@
-// Agents: which are there, which are silent, what they say is wrong.
+// Agents: connected and silent ones, and their reported problems.
 
 import { path } from '../api';
 import { many } from '../format';
@@ -22,11 +22,11 @@ export function Agents({ address }: { address: Address }) {
       {items && items.length > 0 && (
         <Table caption="Agents by node" items={items} rowKey={(agent) => agent.node} columns={[
           { head: 'Node', cell: (agent) => <a class="name" href={to(['node', agent.node])}>{agent.node}</a> },
-          { head: 'Agent', cell: (agent) => <Badge of={agent.silent ? 'silent' : !agent.open ? 'stopped' : agent.troubles ? 'reports a problem' : 'connected'} /> },
+          { head: 'Agent', cell: (agent) => <Badge of={agent.silent ? 'silent' : !agent.open ? 'stopped' : agent.problems ? 'reports a problem' : 'connected'} /> },
           { head: 'Node state', cell: (agent) => <Badge of={agent.state} /> },
           { head: 'Kind', cell: (agent) => agent.kind },
           { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },
-          { head: 'Problems', cell: (agent) => agent.troubles && <span class="why">{agent.troubles.join('; ')}</span> },
+          { head: 'Problems', cell: (agent) => agent.problems && <span class="why">{agent.problems.join('; ')}</span> },
         ]} />
       )}
       <More next={next} more={more} />

@@ -1,4 +1,4 @@
-// A contract: what is promised, where the time goes hop by hop, what was measured, and why it is kept.
+// A contract: its promise, its delay hop by hop, measurements, and the explanation.
 
 import { useState } from 'preact/hooks';
 import { path, text } from '../api';
@@ -49,8 +49,8 @@ function Terms({ contract }: { contract: Contract }) {
       ['Rate', quantity(contract.rate)],
       ['Burst', quantity(contract.burst)],
       ['Deadline', contract.deadline ? quantity(contract.deadline) : quantity(objective?.deadline)],
-      ['Aim', objective && (objective.aim ?? 'deadline')],
-      [objective ? 'Weight' : 'Minimum', share && quantity(share.min)],
+      ['Goal', objective && (objective.goal ?? 'deadline')],
+      [objective ? 'Weight' : 'Minimum', share && quantity(objective ? objective.weight : bandwidth?.min)],
       ['Maximum', bandwidth?.max && quantity(bandwidth.max)],
       ['Delivery within', status.withinNs !== undefined && time(status.withinNs)],
       ['Certainty', status.certainty && <Badge of={status.certainty} />],
@@ -59,12 +59,12 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'no: no agents' : 'not all of its hosts have confirmed it')],
+      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'none: no agents' : 'not all of its hosts have confirmed it')],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }
 
-/** A part of the bound, with what the queue can hold at present. */
+/** A part of the bound, with the present limit of the queue. */
 interface Part { kind: string; at: string; queue?: number | undefined; ns: number; now?: number | undefined }
 
 function partsOf(terms: Term[], queues: CurveQueue[]): Part[] {
@@ -107,9 +107,9 @@ function Route({ hops }: { hops: Hop[] }) {
   return <ol class="route">{hops.map((hop) => <li>{readsAll(about) ? <LinkLink name={hop.link} /> : hop.link.replace('->', ' → ')} <span class="dim">queue {hop.queue}</span></li>)}</ol>;
 }
 
-/** The parts of the bound one behind the other, from sender to receiver, up to the deadline. */
+/** The parts of the bound in order, from sender to receiver, up to the deadline. */
 function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; deadline: number; seen: number | undefined }) {
-  // A deadline that is far away would leave no room for the parts.
+  // A distant deadline would leave no space for the parts.
   const all = Math.max(bound, seen ?? 0, deadline > 3 * bound ? bound * 1.2 : deadline) * 1.005;
   const place = (ns: number) => (1000 * ns) / all;
   const rows = parts.map((part, at) => ({ ...part, row: at, from: parts.slice(0, at).reduce((sum, before) => sum + before.ns, 0) }));

@@ -1,4 +1,4 @@
-// All contracts, found by a part of their names, by kind, by state.
+// All contracts, filtered by part of the name, kind and state.
 
 import { useEffect, useState } from 'preact/hooks';
 import { path } from '../api';
@@ -13,7 +13,7 @@ const KINDS: Kind[] = ['latency', 'bandwidth', 'objective', 'best-effort'];
 export function terms(contract: Contract): string {
   const { status, bandwidth, objective, bestEffort } = contract;
   if (bandwidth) return `minimum ${quantity(bandwidth.min)}${bandwidth.max ? `, maximum ${quantity(bandwidth.max)}` : ''}`;
-  if (objective) return `${objective.deadline ? `deadline ${quantity(objective.deadline)}` : objective.aim ?? ''}, weight ${quantity(objective.min)}`;
+  if (objective) return `${objective.deadline ? `deadline ${quantity(objective.deadline)}` : objective.goal ?? ''}, weight ${quantity(objective.weight)}`;
   if (bestEffort) return 'no guarantee';
   return `${quantity(contract.rate)}, deadline ${allowed(status.deadlineNs ?? 0)}`;
 }

@@ -1,4 +1,4 @@
-// The first page: is a promise broken or near it, which, why; and what is wrong in the network.
+// The first page: broken and endangered promises with their causes, and faults of the network.
 
 import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table, WhatIf } from '../parts';
 import { allowed, many, quantity, time, when } from '../format';
@@ -15,14 +15,14 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'ok', title: 'OK', means: 'proven, and confirmed by hosts' },
 ];
 
-/** What a contract promises, in a few words. */
+/** Returns the promise of a contract in a few words. */
 export function promise(one: ContractHealth): string {
   const between = one.members === 2 && one.kind !== 'objective' ? `${one.hosts[0]} → ${one.hosts[1]}` : `${one.members} hosts`;
   if (one.kind === 'latency') return `${between}, deadline ${allowed(one.deadlineNs ?? 0)}`;
   return `${between}, ${one.kind === 'bandwidth' ? 'minimum' : 'weight'} ${quantity(one.min)}`;
 }
 
-/** Bound and worst delay seen within the deadline. */
+/** Bound and observed maximum delay within the deadline. */
 export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlineNs' | 'worstNs'> }) {
   const { boundNs, deadlineNs, worstNs } = one;
   if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
@@ -42,7 +42,7 @@ export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlin
 }
 
 function why(one: ContractHealth): string {
-  // That nothing is enforced is said once, above.
+  // Missing enforcement is reported once, above.
   if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
   if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}; the bound is ${time(one.boundNs ?? 0)}`;
   if (one.level === 'pending') return 'not confirmed by its sender yet';
@@ -56,7 +56,7 @@ function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; 
   if (all === 0) return <h1>No guarantees yet</h1>;
   if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'guarantee')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} degraded or violated</h1>;
   if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'guarantee')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} close to the limit</h1>;
-  // Before it is known whether anybody enforces them, nothing is said of that.
+  // Until the enforcement mode is known, it is not reported.
   if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
   if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'guarantee')} {all === 1 ? 'is' : 'are'} proven and in force</h1>;
   return <h1 class="good"><span aria-hidden="true">✓ </span>No guarantee is known to be violated</h1>;
@@ -68,7 +68,7 @@ export function Health({ address }: { address: Address }) {
   const isForAll = readsAll(about);
   const summary = useRead<Document>(path(['health'], { limit: 12 }));
   const chosen = usePages<ContractHealth>(level ? path(['health'], { level, limit: 50 }) : null);
-  // The verdict first: the rest is asked for behind it.
+  // The verdict is requested first, the rest after it.
   const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
   const status = useRead<Status>(path(['status']));
   const isUnenforced = status.value && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
@@ -131,11 +131,11 @@ export function Health({ address }: { address: Address }) {
   );
 }
 
-/** What of the network and of agents is not as it should be. */
+/** Faults of the network and of agents. */
 function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
   const { down } = topology;
-  const { silent = [], troubles = [] } = status;
-  if (down.length === 0 && silent.length === 0 && troubles.length === 0) return null;
+  const { silent = [], problems = [] } = status;
+  if (down.length === 0 && silent.length === 0 && problems.length === 0) return null;
   return (
     <section class="notice bad">
       <h2>Network problems</h2>
@@ -143,8 +143,8 @@ function Wrong({ status, topology }: { status: Status; topology: TopologySummary
         {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
         {status.down > 8 && <li>and {many(status.down - 8, 'more element')} down</li>}
         {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
-        {troubles.slice(0, 5).map((trouble) => <li><span aria-hidden="true">▲</span> {trouble}</li>)}
-        {troubles.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {troubles.length - 5} more</a></li>}
+        {problems.slice(0, 5).map((problem) => <li><span aria-hidden="true">▲</span> {problem}</li>)}
+        {problems.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {problems.length - 5} more</a></li>}
       </ul>
     </section>
   );

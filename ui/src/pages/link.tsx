@@ -1,4 +1,4 @@
-// A link: what is promised on it, its queues, their curves, and the contracts that use it.
+// A link: its reservations, its queues with their curves, and its contracts.
 
 import { useMemo, useState } from 'preact/hooks';
 import { path } from '../api';
@@ -41,7 +41,7 @@ export function LinkPage({ name }: { name: string; address: Address }) {
   );
 }
 
-/** The name of the other direction; parallel links have a number behind it. */
+/** Returns the name of the reverse direction; parallel links have a number behind it. */
 function reverse(link: Link): string {
   return `${link.to}->${link.from}${link.name.slice(`${link.from}->${link.to}`.length)}`;
 }
@@ -107,19 +107,19 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
   );
 }
 
-/** What arrives at most in a time: the smallest of its token buckets. */
+/** Maximum arrivals in a time: the minimum of the token buckets. */
 export function arrived(queue: CurveQueue, ns: number): number {
   return Math.min(...queue.arrival.map(({ rateBps, burstBytes }) => burstBytes + (rateBps * ns) / 8e9));
 }
 
-/** What is served at least in a time: the largest of its rate-latency functions. */
+/** Minimum service in a time: the maximum of the rate-latency functions. */
 export function served(queue: CurveQueue, ns: number): number {
   return Math.max(0, ...queue.service.map(({ rateBps, latencyNs }) => (latencyNs === null ? 0 : (rateBps * Math.max(0, ns - latencyNs)) / 8e9)));
 }
 
 function CurveChart({ queue }: { queue: CurveQueue }) {
   const delay = queue.delayBoundNs ?? 0;
-  // So that the delay can be seen; the budget may be far away.
+  // So that the delay is visible; the budget may be much larger.
   const all = Math.min(Math.max(queue.budgetNs, delay) * 1.25, delay * 5) || 1;
   const data = useMemo(() => {
     const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);

@@ -1,4 +1,4 @@
-// The network by tier: blocks in fixed rows, the links between them by how much of them is used.
+// The network by tier: blocks in fixed rows, and the links between them by utilisation.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
@@ -10,11 +10,11 @@ import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 type Measure = 'ratePpm' | 'delayPpm' | 'bufferPpm';
 const MEASURES: [Measure, string][] = [['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
 
-/** Blocks are no narrower, in pixels: else they wrap, and no lines are drawn between them. */
+/** Minimum width of a block in pixels: below it, blocks wrap and no lines are drawn between them. */
 const NARROWEST = 78;
 const HEIGHT = 62;
 const GAP = 8;
-/** The space for lines between two tiers. */
+/** Height of the lines between two tiers. */
 const SPACE = 92;
 
 export function Network({ group }: { group: string | undefined }) {
@@ -68,12 +68,12 @@ function width(step: number): number {
   return 1.5 + step * 1.1;
 }
 
-/** The use of what touches a block, as it is shown on it. */
+/** Utilisation of the links of a block, as shown on it. */
 function useOf(block: NodeGroup, groups: LinkGroup[], measure: Measure): number {
   return groups.reduce((most, group) => (group.from === block.id || group.to === block.id ? Math.max(most, group[measure]) : most), 0);
 }
 
-/** Both directions between two blocks as one line. */
+/** Merges both directions between two blocks into one line. */
 function lines(groups: LinkGroup[], measure: Measure): { a: number; b: number; use: number; down: number; links: number }[] {
   const all = new Map<string, { a: number; b: number; use: number; down: number; links: number }>();
   for (const group of groups) {

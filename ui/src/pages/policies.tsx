@@ -1,4 +1,4 @@
-// Policies of services, and what is held for them.
+// Policies of services, and their reservations.
 
 import { path } from '../api';
 import { quantity } from '../format';

@@ -1,4 +1,4 @@
-// The token of an operator, a reader or a tenant.
+// Form for the token of an operator, a reader or a tenant.
 
 import { useState } from 'preact/hooks';
 import { Field } from '../parts';

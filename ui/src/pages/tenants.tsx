@@ -1,4 +1,4 @@
-// Tenants with quota and use; for a tenant its own.
+// Tenants with quota and usage; a tenant sees only its own.
 
 import { path } from '../api';
 import { count, quantity } from '../format';

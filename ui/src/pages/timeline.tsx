@@ -1,4 +1,4 @@
-// What has happened, and how things stood at any event that is kept.
+// Past events, and the state of the network at any kept event.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
@@ -10,7 +10,7 @@ import { to, useRead, type Read } from '../state';
 import type { Snapshot, Timeline } from '../types';
 
 const SHOWN_STATES = ['enforced', 'admitted', 'pending', 'released', 'degraded', 'violated', 'unknown'];
-/** Events that are shown before the chosen one. */
+/** Number of events shown before the chosen one. */
 const BEFORE = 30;
 
 export function TimelinePage({ at }: { at: string | undefined }) {
@@ -30,7 +30,7 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
   const asked = at === undefined || !/^\d+$/.test(at) ? last : Number(at);
   const [number, setNumber] = useState(asked);
   useEffect(() => setNumber(asked), [asked]);
-  // The slider moves at once, and what it stands for is read when it rests.
+  // The slider moves at once; its state is read when it stops.
   const [settled, setSettled] = useState(number);
   useEffect(() => {
     const timer = window.setTimeout(() => setSettled(number), 150);
@@ -63,7 +63,7 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
         <label for="scrub" class="hidden">Point in time</label>
         <input id="scrub" type="range" min="0" max={buckets.length - 1} value={place} aria-valuetext={when(buckets[place]?.until ?? '')}
           onInput={(event) => {
-            // A bucket without an event is as the one before it.
+            // A bucket without an event repeats the previous one.
             const at = Number(event.currentTarget.value);
             const known = buckets.slice(0, at + 1).reverse().find((bucket) => bucket.last > 0) ?? buckets.find((bucket) => bucket.last > 0);
             if (known) setNumber(known.last);
@@ -86,7 +86,7 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
   );
 }
 
-/** A time of day; with the date where the axis is of days. */
+/** Formats a time of day, with the date if the axis covers days. */
 function clock(seconds: number, all: number[]): string {
   const at = new Date(seconds * 1000);
   const span = (all[all.length - 1] ?? 0) - (all[0] ?? 0);

@@ -1,4 +1,4 @@
-// What would be if something failed, or if a contract were added: asked of a copy of the controller, nothing is changed.
+// Effects of failures and of additional contracts, computed on a copy of the controller's state. Nothing is changed.
 
 import { useEffect, useState } from 'preact/hooks';
 import { Trouble, ask, path } from '../api';
@@ -7,7 +7,7 @@ import { Badge, ContractLink, Failed, Field, Loading } from '../parts';
 import { useWorld, type Address } from '../state';
 import type { ContractSpec, Kind, WhatIfResult } from '../types';
 
-/** So many of each list are shown. */
+/** Maximum length of each list. */
 const SHOWN = 50;
 
 interface Form { kind: Kind; name: string; tenant: string; from: string; to: string; rate: string; burst: string; deadline: string; min: string; members: string }
@@ -24,12 +24,12 @@ function spec(form: Form): ContractSpec {
   switch (form.kind) {
     case 'latency': return { ...name, from: form.from, to: form.to, rate: form.rate, burst: form.burst, deadline: form.deadline };
     case 'bandwidth': return { ...name, bandwidth: members.length > 0 ? { hose: members, min: form.min } : { from: form.from, to: form.to, min: form.min } };
-    case 'objective': return { ...name, objective: { members, min: form.min, deadline: form.deadline } };
+    case 'objective': return { ...name, objective: { members, weight: form.min, deadline: form.deadline } };
     case 'best-effort': return { ...name, bestEffort: { members } };
   }
 }
 
-/** The question as the command asks it. */
+/** The query as a command line. */
 function command(fail: string[], adds: boolean): string {
   return ['wayleave what-if', ...fail.map((name) => `--fail '${name}'`), ...(adds ? ['--apply contract.yaml'] : [])].join(' ');
 }
@@ -112,7 +112,7 @@ function operators(fail: string[], contract: ContractSpec | undefined): Promise<
   return ask<WhatIfResult>('POST', path(['what-if'], { limit: SHOWN }), { ...(fail.length ? { fail } : {}), ...(contract ? { apply: [contract] } : {}) });
 }
 
-/** A tenant asks by a dry run of its own contract. */
+/** For a tenant, the query is a dry run of its own contract. */
 async function own(contract: ContractSpec | undefined): Promise<WhatIfResult> {
   const none: WhatIfResult = { rerouted: [], degraded: [], restored: [], admitted: [], refused: [], deleted: [], placed: [] };
   if (!contract?.name) return none;

@@ -37,7 +37,7 @@ impl std::fmt::Display for LedgerError {
             }
             Self::Budget { link, queue, budget } => write!(
                 f,
-                "queue {queue} of link {link} was allocated a delay budget of {budget}: above zero and up to {MAX_BUDGET} is accepted"
+                "queue {queue} of link {link} has a delay budget of {budget}: expected more than 0ns and at most {MAX_BUDGET}"
             ),
         }
     }

@@ -526,7 +526,7 @@ impl Walk {
         let gate = ledger.gates[hop.link.index()];
         let entered = (self.input, entering(gate, self.rate, self.burst).nanobits());
         self.input = PortInput::link(hop.link);
-        self.burst += self.rate * ledger.budget(hop);
+        self.burst = ledger.model.grown(self.burst, self.rate, ledger.budget(hop));
         entered
     }
 }

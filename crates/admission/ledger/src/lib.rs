@@ -33,7 +33,7 @@ mod utilisation;
 pub use error::LedgerError;
 pub use kernel::{Denial, QueueLimitKind};
 pub use ledger::{Capacity, Ledger, Reservation};
-pub use model::{BestEffort, Comparison, JitterModel, Model, Residual, Shaping};
+pub use model::{BestEffort, BurstGrowth, Comparison, JitterModel, Model, Residual, Shaping};
 pub use port::PortInput;
 pub use report::{InputReport, QueueBounds, QueueReport};
 pub use shares::{HoseCharge, PathSpread, ReservedShare, ShareDenial, SharePaths};

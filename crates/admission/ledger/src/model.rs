@@ -2,7 +2,7 @@
 
 use wayleave_contracts::WireOverhead;
 use wayleave_topology::{Link, Network, NodeKind};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// The part of the residual service curve that a lower queue is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,16 @@ pub enum JitterModel {
     Ordered,
     /// Every packet takes a time of its own: one that comes later may enter a queue earlier.
     Any,
+}
+
+/// Growth of a flow's burst along its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstGrowth {
+    /// By `rate x budget` at each queue (Chameleon, section 3.1.3).
+    Budgets,
+    /// None: every queue is checked with the burst at the source. Not sound; for comparison with the example of Silo in the published
+    /// library alone.
+    Ignored,
 }
 
 /// Treatment of traffic without a contract.
@@ -76,6 +86,8 @@ pub struct Model {
     pub best_effort: BestEffort,
     /// Comparison of bounds with limits.
     pub comparison: Comparison,
+    /// Growth of bursts along routes.
+    pub growth: BurstGrowth,
 }
 
 impl Default for Model {
@@ -90,6 +102,7 @@ impl Default for Model {
             max_frame: None,
             best_effort: BestEffort::LowestQueue,
             comparison: Comparison::NonStrict,
+            growth: BurstGrowth::Budgets,
         }
     }
 }
@@ -105,7 +118,16 @@ impl Model {
         max_frame: Some(Bytes::new(1530)),
         best_effort: BestEffort::Dropped,
         comparison: Comparison::Strict,
+        growth: BurstGrowth::Budgets,
     };
+
+    /// Returns the burst of a flow after `waited` in the queues before.
+    pub fn grown(&self, burst: Amount, rate: Rate, waited: Time) -> Amount {
+        match self.growth {
+            BurstGrowth::Budgets => burst + rate * waited,
+            BurstGrowth::Ignored => burst,
+        }
+    }
 
     /// The largest frame of a link on the wire. It blocks every queue of the link once, with any admitted flows: a
     /// term that followed them would grow after higher queues were promised.

@@ -298,9 +298,7 @@ impl ValueKind {
                 let whole = if (0.0..=100.5).contains(&percent) { (percent + 0.5) as u8 } else { u8::MAX };
                 let off = percent - f64::from(whole);
                 if whole > 100 || !(-1e-6..1e-6).contains(&off) {
-                    return Err(format!(
-                        "{number} is not accepted: a number from 0.01 to 1 in steps of 0.01 is expected"
-                    ));
+                    return Err(format!("{number} is not accepted: expected a number from 0.01 to 1 in steps of 0.01"));
                 }
                 Ok(Value::Hundredths(whole))
             }
@@ -308,11 +306,11 @@ impl ValueKind {
             Self::Flag => match text {
                 "true" => Ok(Value::Flag(true)),
                 "false" => Ok(Value::Flag(false)),
-                other => Err(format!("{} is not accepted: true or false is expected", shown(other))),
+                other => Err(format!("{} is not accepted: expected true or false", shown(other))),
             },
             Self::Word(words) => match words.iter().find(|word| word.word == text) {
                 Some(word) => Ok(Value::Word(word.word)),
-                None => Err(format!("{} is unknown: {} is expected", shown(text), one_of(words))),
+                None => Err(format!("{} is unknown: expected {}", shown(text), one_of(words))),
             },
             Self::Text { check } => check(text).map(|()| Value::Text(text.to_owned())),
             Self::List(kind) => text.split(',').map(|item| kind.parse(item)).collect::<Result<_, _>>().map(Value::List),
@@ -349,7 +347,7 @@ impl ValueKind {
             }
             _ => true,
         };
-        if is_right { Ok(()) } else { Err(format!("{value} is not accepted: {} is expected", self.range())) }
+        if is_right { Ok(()) } else { Err(format!("{value} is not accepted: expected {}", self.range())) }
     }
 
     /// Returns `true` if a value is zero where only more than zero is accepted.
@@ -383,7 +381,7 @@ fn hundredths(percent: u8) -> f64 {
 fn whole(text: &str) -> Result<u64, String> {
     let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let count = Some(text).filter(|_| is_whole).and_then(|text| text.parse().ok());
-    count.ok_or_else(|| format!("{} is not accepted: a whole number such as 4 is expected", shown(text)))
+    count.ok_or_else(|| format!("{} is not accepted: expected a whole number such as 4", shown(text)))
 }
 
 fn number(text: &str) -> Result<f64, String> {
@@ -391,7 +389,7 @@ fn number(text: &str) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     let number = Some(text).filter(|_| plain).and_then(|text| text.parse().ok());
     let number = number.filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| format!("{} is not a number: one such as 0.6 is expected", shown(text)))
+    number.ok_or_else(|| format!("{} is not a number: expected one such as 0.6", shown(text)))
 }
 
 /// Length of the part of a text that a message shows, in characters.

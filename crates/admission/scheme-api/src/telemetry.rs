@@ -160,7 +160,7 @@ pub struct ProbeAt {
     /// Its header.
     pub probe: Probe,
     /// Its part for this port.
-    pub said: HopWindow,
+    pub window: HopWindow,
 }
 
 impl Probe {

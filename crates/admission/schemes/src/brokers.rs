@@ -79,25 +79,25 @@ pub struct BrokerSpecs<'a> {
     /// The number of the first one.
     pub first: BrokerId,
     /// All, in the order of their numbers.
-    pub seats: &'a [BrokerSpec],
+    pub specs: &'a [BrokerSpec],
 }
 
 impl BrokerSpecs<'_> {
     /// The number of the first broker that is meant.
     pub fn find(&self, is_meant: impl Fn(&BrokerSpec) -> bool) -> Option<BrokerId> {
-        self.seats.iter().position(is_meant).map(|place| BrokerId(self.first.0 + place as u32))
+        self.specs.iter().position(is_meant).map(|place| BrokerId(self.first.0 + place as u32))
     }
 
     /// The number of the broker of a host.
     pub fn of(&self, host: NodeId) -> Option<BrokerId> {
-        self.find(|seat| seat.is_of(host))
+        self.find(|spec| spec.is_of(host))
     }
 
     /// The numbers of the brokers of all hosts.
     pub fn by_host(&self) -> HashMap<NodeId, BrokerId> {
         let mut numbers = HashMap::new();
-        for (place, seat) in self.seats.iter().enumerate() {
-            if let Some(host) = seat.at.host().filter(|&host| seat.is_of(host)) {
+        for (place, spec) in self.specs.iter().enumerate() {
+            if let Some(host) = spec.at.host().filter(|&host| spec.is_of(host)) {
                 numbers.entry(host).or_insert(BrokerId(self.first.0 + place as u32));
             }
         }
@@ -128,7 +128,7 @@ pub struct BrokerSetup<'a> {
     /// All brokers of the scheme.
     pub all: BrokerSpecs<'a>,
     /// Seat of this broker.
-    pub seat: BrokerSpec,
+    pub spec: BrokerSpec,
     /// Epoch of the policies in force.
     pub epoch: u32,
     /// Numbers of messages begin here: above all that a broker in this seat can have used before.
@@ -162,7 +162,7 @@ pub struct IgnoredParam {
     /// Messages that are older than the known state.
     pub serial: u64,
     /// Messages from or for other machines, or with content that no broker expects.
-    pub stranger: u64,
+    pub unknown_sender: u64,
 }
 
 /// Message intervals and timeouts of machines and brokers, for drivers.

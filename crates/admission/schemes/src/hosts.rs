@@ -121,7 +121,7 @@ pub trait HostScheme: Described + Host + Sized {
     fn check_service(service: &ServiceSpec) -> Result<(), String> {
         match service.division {
             Some(_) => Err(format!(
-                "scheme {} knows no shares: give min, max and weight, or take scheme scc",
+                "scheme {} does not support shares: give min, max and weight, or use scheme scc",
                 Self::DESCRIPTOR.name
             )),
             None => Ok(()),

@@ -325,7 +325,7 @@ impl Placement {
                 bindings.push(binding(hop.link, denial));
             }
             input = PortInput::link(hop.link);
-            burst += query.rate * self.ledger.budget(hop);
+            burst = self.ledger.model().grown(burst, query.rate, self.ledger.budget(hop));
         }
         bindings
     }
@@ -437,7 +437,7 @@ impl Placement {
                 };
                 held.push(self.ledger.reserve(BucketDemand { burst, ..demand }, Route { hops: vec![hop] }));
             }
-            burst += demand.rate * self.ledger.budget(hop);
+            burst = self.ledger.model().grown(burst, demand.rate, self.ledger.budget(hop));
         }
         Some(held)
     }

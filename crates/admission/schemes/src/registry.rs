@@ -146,7 +146,7 @@ impl SchemeEntry {
 fn params<S: Described>(given: &ParamValues) -> Result<S::Params, BuildError> {
     let wrong = |parameter: &Parameter| {
         BuildError::Invalid(format!(
-            "{} of {}: a {} is expected",
+            "{} of {}: expected a {}",
             parameter.key,
             S::DESCRIPTOR.name,
             parameter.kind.name()

@@ -133,7 +133,7 @@ fn choices(ledger: &Ledger, query: &RouteQuery, links: &[LinkId]) -> Vec<Route> 
         let before = rows.last().map_or(&[][..], Vec::as_slice);
         let mut row: Vec<Option<Label>> = vec![None; before.len() + 1];
         for (broken, label) in before.iter().enumerate().filter_map(|(broken, label)| Some((broken, label.as_ref()?))) {
-            let burst = query.burst + query.rate * label.waited;
+            let burst = query.burst_after(ledger, label.waited);
             for (queue, budget) in (0u8..).zip(ledger.budgets(link)) {
                 let breaks = !ledger.fits(link, queue, input, query.rate, burst);
                 let waited = label.waited + budget;

@@ -102,7 +102,7 @@ impl Services {
         names.into_iter().find_map(|name| policy.services().iter().position(|service| service.name == name))
     }
 
-    /// The class that stands for a service of a policy.
+    /// The class of a service of a policy.
     pub fn class_at(&self, policy: &Policy, service: Option<usize>) -> ClassId {
         service.and_then(|service| self.class(&policy.services()[service].name)).unwrap_or(Self::OTHER)
     }

@@ -46,18 +46,18 @@ impl<'a> ShortestPaths<'a> {
         let mut layer = vec![(self.source, 1usize)];
         for _ in 0..hops {
             let mut next: Vec<(NodeId, usize)> = Vec::new();
-            for (node, ways) in layer {
+            for (node, next_links) in layer {
                 for link in self.onward(node) {
                     let to = self.network.link(link).to;
                     match next.iter_mut().find(|(known, _)| *known == to) {
-                        Some((_, known)) => *known = known.saturating_add(ways),
-                        None => next.push((to, ways)),
+                        Some((_, known)) => *known = known.saturating_add(next_links),
+                        None => next.push((to, next_links)),
                     }
                 }
             }
             layer = next;
         }
-        layer.into_iter().fold(0, |sum, (_, ways)| sum.saturating_add(ways))
+        layer.into_iter().fold(0, |sum, (_, next_links)| sum.saturating_add(next_links))
     }
 
     /// The first of them. Every beginning leads to the destination, so no more than `limit` need to be kept.

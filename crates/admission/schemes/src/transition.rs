@@ -20,7 +20,7 @@ use wayleave_scheme_api::{Decision, Handover};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-/// Routes that senders have left, or are about to leave, by the links on which packets may still be. A key stands for one departure.
+/// Routes that senders have left, or are about to leave, by the links on which packets may still be. Each key is one departure.
 #[derive(Clone, Debug)]
 pub struct LeftRoutes<K> {
     by_link: HashMap<LinkId, BTreeSet<K>>,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_takes_what_another_has_left_waits_for_the_others_last_packet() {
+    fn a_flow_that_reuses_capacity_waits_for_the_last_packet_of_the_previous_flow() {
         let mut timeline = Timeline::default();
         // The second move goes where the first came from, and the flow where the second came from.
         let moved = vec![a_move(1, &[1, 2, 3], &[4]), a_move(2, &[5, 6], &[2, 7])];
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_routes_that_share_no_link_or_are_empty() {
+    fn disjoint_or_empty_routes_do_not_wait() {
         let mut timeline = Timeline::default();
         let moved = vec![a_move(1, &[1, 2], &[3])];
         let starts = timeline.decide(Time::ZERO, &decision(moved, &[4], Handover::New), &[], bound);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_that_are_replaced_are_left_before_the_new_ones_start_or_when_they_do() {
+    fn replaced_terms_end_before_the_new_ones_start_or_at_the_same_time() {
         let old = [(route(&[1, 2]), Time::from_micros(2))];
         let new = |handover| decision(Vec::new(), &[2, 3], handover);
         let mut timeline = Timeline::default();

@@ -22,7 +22,7 @@ pub struct Attack {
     /// In which frames.
     pub frames: FrameSizes,
     /// Presence of traffic without a contract, where there can be any.
-    pub company: CrossTraffic,
+    pub cross_traffic: CrossTraffic,
     /// Amount of the nodes' jitter that packets take.
     pub held_up: JitterDraw,
     /// Permanent failures during the attack.
@@ -130,7 +130,7 @@ impl Attack {
         Self {
             timing,
             frames: FrameSizes::Largest,
-            company: CrossTraffic::Background,
+            cross_traffic: CrossTraffic::Background,
             held_up: JitterDraw::Alike,
             cuts: Vec::new(),
             seed,
@@ -178,7 +178,7 @@ impl fmt::Display for Attack {
         if self.frames == FrameSizes::Smallest {
             f.write_str("/small")?;
         }
-        if self.company == CrossTraffic::Quiet {
+        if self.cross_traffic == CrossTraffic::Quiet {
             f.write_str("/quiet")?;
         }
         match self.held_up {
@@ -232,7 +232,7 @@ fn parse(text: &str) -> Option<Attack> {
     for word in words {
         match word {
             "small" => attack.frames = FrameSizes::Smallest,
-            "quiet" => attack.company = CrossTraffic::Quiet,
+            "quiet" => attack.cross_traffic = CrossTraffic::Quiet,
             "drawn" => attack.held_up = JitterDraw::Drawn,
             "late" => attack.held_up = JitterDraw::Late,
             other => attack.cuts.push(cut(other.strip_prefix("cut:")?)?),
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn a_printed_attack_is_parsed_back() {
         for text in [
             "together,1",
             "random/small/quiet,18446744073709551615",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_attack_is_refused() {
+    fn malformed_attacks_are_refused() {
         for text in [
             "",
             "together",

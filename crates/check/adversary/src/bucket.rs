@@ -12,7 +12,7 @@ pub struct AttackBucket {
 }
 
 impl AttackBucket {
-    /// The smallest bucket that lets both through.
+    /// Returns the smallest bucket that permits the traffic of both.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }
     }

@@ -125,21 +125,13 @@ impl fmt::Display for ClaimError {
             Self::Network(error) => error.fmt(f),
             Self::Run(error) => write!(f, "the simulator refuses the run: {error}"),
             Self::NoElement { element: FailureElement::Cable(link) } => {
-                write!(
-                    f,
-                    "there is no link {}: the cuts of an attack are numbered by the network of the same input",
-                    link.0
-                )
+                write!(f, "there is no link {}: cuts of an attack refer to the network of the same input", link.0)
             }
             Self::NoElement { element: FailureElement::Switch(node) } => {
-                write!(
-                    f,
-                    "node {} is not a switch: the cuts of an attack are numbered by the network of the same input",
-                    node.0
-                )
+                write!(f, "node {} is not a switch: cuts of an attack refer to the network of the same input", node.0)
             }
             Self::NoPromise { number, promises } => {
-                write!(f, "there is no promise {number}: they are numbered from 0, and there are {promises}")
+                write!(f, "no guarantee {number}: there are {promises}, counted from 0")
             }
         }
     }

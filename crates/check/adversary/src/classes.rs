@@ -76,7 +76,7 @@ pub struct ClassClaim {
     /// Maxima of the traffic that hosts send and receive from `record.carried_from` on.
     pub maxima: Vec<MaximumPromise>,
     /// Services that meet at a host and send there without end.
-    pub meeting: Option<ReceiverContention>,
+    pub contention: Option<ReceiverContention>,
     /// Tolerance for a division's part in both directions, and for its weight downwards, per cent.
     pub tolerance_percent: u64,
 }
@@ -136,7 +136,7 @@ pub enum ClassBreach {
         /// The broken promise.
         promise: MaximumPromise,
         /// In which direction.
-        way: TrafficDirection,
+        direction: TrafficDirection,
         /// Observed rate.
         got: Rate,
     },
@@ -157,20 +157,20 @@ impl fmt::Display for ClassBreach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Minimum { promise: MinimumPromise { within, .. }, lag } => {
-                write!(f, "throughput lagged {lag} behind its minimum; the stated time is {within}")
+                write!(f, "throughput lagged {lag:#} behind its minimum; the stated time is {within:#}")
             }
             Self::InFlight { promise: InFlightPromise { most, .. }, seen } => {
-                write!(f, "{seen} in flight, above the bound of {most}")
+                write!(f, "{seen:#} in flight, above the bound of {most:#}")
             }
             Self::Share { due, got, .. } => write!(f, "it got {got} of 1000 parts; its share is {due}"),
             Self::Weight { promise: WeightPromise { rate, .. }, got } => {
-                write!(f, "it got {got}; its weight is {rate}")
+                write!(f, "it got {got:#}; its weight is {rate:#}")
             }
-            Self::Maximum { promise: MaximumPromise { max, .. }, way, got } => {
-                write!(f, "it {way} {got}; its maximum is {max}")
+            Self::Maximum { promise: MaximumPromise { max, .. }, direction, got } => {
+                write!(f, "it {direction} {got:#}; its maximum is {max:#}")
             }
             Self::Part { due, got, .. } => {
-                write!(f, "it got {got} on a shared link; by minimum and weight it is due {due}")
+                write!(f, "it got {got:#} on a shared link; its fair share by minimum and weight is {due:#}")
             }
         }
     }
@@ -285,7 +285,7 @@ impl ClassFault {
             Self::WeightIgnored => {
                 let by_minima = |sharing: &mut Sharing| sharing.set_word("ufab", "excessSharing", "minima");
                 scenario.sharing.as_mut().is_some_and(by_minima)
-                    && claim.meeting.as_ref().is_some_and(ReceiverContention::has_weights)
+                    && claim.contention.as_ref().is_some_and(ReceiverContention::has_weights)
             }
         }
     }
@@ -305,7 +305,7 @@ fn least_residual_percent(scenario: &Scenario) -> u64 {
 /// # Errors
 /// If the scenario is invalid.
 pub fn verify_classes(claim: &ClassClaim, attacks: &[ClassAttack], seed: u64) -> Result<ClassReport, ScenarioError> {
-    let parts = claim.meeting.as_ref().map_or(0, |meeting| meeting.parts.len());
+    let parts = claim.contention.as_ref().map_or(0, |contention| contention.parts.len());
     let promises = claim.minima.len() + claim.maxima.len() + parts;
     let mut report = ClassReport { promises, lags: vec![Time::ZERO; claim.minima.len()], ..ClassReport::default() };
     for &attack in attacks {
@@ -419,14 +419,14 @@ const FRAMES_OF_PAIR: u64 = 2;
 /// Compares the sent and received traffic of hosts with maxima.
 fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     for promise in &claim.maxima {
-        for way in [TrafficDirection::Sent, TrafficDirection::Received] {
-            let got = carried(claim, outcome, &promise.service, promise.host, way);
-            let frames = frames_of(claim, outcome, &promise.service, promise.host, way);
+        for direction in [TrafficDirection::Sent, TrafficDirection::Received] {
+            let got = carried(claim, outcome, &promise.service, promise.host, direction);
+            let frames = frames_of(claim, outcome, &promise.service, promise.host, direction);
             let whole = got.saturating_sub(rate(claim, outcome, frames));
             let part = per_mille(whole.bits_per_second(), promise.max.bits_per_second());
             report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
             if part > 1_000 + 10 * TURNS {
-                report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), way, got }));
+                report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), direction, got }));
             }
         }
     }
@@ -439,7 +439,7 @@ const SETTLED: u64 = 20;
 
 /// Compares the rates of services that met with their due rates.
 fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
-    let Some(ReceiverContention { host, parts }) = &claim.meeting else { return };
+    let Some(ReceiverContention { host, parts }) = &claim.contention else { return };
     let got: Vec<u64> = parts
         .iter()
         .map(|part| carried(claim, outcome, &part.service, *host, TrafficDirection::Received).bits_per_second())
@@ -478,8 +478,8 @@ fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repor
     report.blind_parts = report.blind_parts.max(blind);
 }
 
-fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: TrafficDirection) -> Rate {
-    rate(claim, outcome, paths_at(outcome, service, host, way).map(|path| path.bytes.get()).sum())
+fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, direction: TrafficDirection) -> Rate {
+    rate(claim, outcome, paths_at(outcome, service, host, direction).map(|path| path.bytes.get()).sum())
 }
 
 /// Bytes that pairs of a service carried from or to a host, by pair and path.
@@ -487,11 +487,11 @@ fn paths_at<'a>(
     outcome: &'a Outcome,
     service: &str,
     host: NodeId,
-    way: TrafficDirection,
+    direction: TrafficDirection,
 ) -> impl Iterator<Item = &'a CarriedBytes> {
     let carried = outcome.sharing.iter().flat_map(|sharing| &sharing.carried);
     carried.filter(move |path| {
-        let end = match way {
+        let end = match direction {
             TrafficDirection::Sent => path.from,
             TrafficDirection::Received => path.to,
         };
@@ -500,9 +500,9 @@ fn paths_at<'a>(
 }
 
 /// Bytes of [`FRAMES_OF_PAIR`] largest frames for each pair of a service at a host.
-fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, way: TrafficDirection) -> u64 {
+fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, direction: TrafficDirection) -> u64 {
     let pairs: BTreeSet<(NodeId, NodeId)> =
-        paths_at(outcome, service, host, way).map(|path| (path.from, path.to)).collect();
+        paths_at(outcome, service, host, direction).map(|path| (path.from, path.to)).collect();
     largest_frame(claim, host) * FRAMES_OF_PAIR * pairs.len() as u64
 }
 

@@ -14,7 +14,7 @@ use crate::effort::Effort;
 use crate::stage::{Stage, sending};
 
 /// Maximum number of combinations of route failures that are counted.
-const MAX_WAYS: usize = 1 << 20;
+const MAX_COMBINATIONS: usize = 1 << 20;
 
 impl Stage<'_> {
     /// Returns the elements that only one of several routes uses.
@@ -34,11 +34,13 @@ impl Stage<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(effort.seed ^ (group as u64) << 20);
         let routes = &self.claim.protected[group].routes;
         let private: Vec<Vec<FailureElement>> = (0..routes.len()).map(|route| self.private(group, route)).collect();
-        let ways_without = |survivor: usize| {
+        let combinations_without = |survivor: usize| {
             let others = private.iter().enumerate().filter(|(route, _)| *route != survivor);
-            others.fold(1_usize, |ways, (_, elements)| ways.saturating_mul(elements.len())).min(MAX_WAYS)
+            others
+                .fold(1_usize, |combinations, (_, elements)| combinations.saturating_mul(elements.len()))
+                .min(MAX_COMBINATIONS)
         };
-        let all: usize = (0..routes.len()).map(ways_without).sum();
+        let all: usize = (0..routes.len()).map(combinations_without).sum();
         let wanted = usize::try_from(effort.cuts).unwrap_or(usize::MAX);
         let chosen: Vec<usize> = if wanted >= all {
             (0..all).collect()
@@ -48,8 +50,8 @@ impl Stage<'_> {
         };
         let attack = |mut number: usize| {
             let mut survivor = 0;
-            while number >= ways_without(survivor) {
-                number -= ways_without(survivor);
+            while number >= combinations_without(survivor) {
+                number -= combinations_without(survivor);
                 survivor += 1;
             }
             let mut attack = Attack::new(BurstTiming::Chasing { victim: routes[survivor] }, effort.seed);
@@ -74,7 +76,7 @@ impl Stage<'_> {
             FailureElement::Switch(node) => self.network.link(hop.link).from == node,
         };
         let at = hops.iter().position(enters).unwrap_or(0);
-        let lasts = sending(terms.burst.get(), self.ways[promise].hops[at].rate).max(1);
+        let lasts = sending(terms.burst.get(), self.paths[promise].hops[at].rate).max(1);
         self.reach(promise, at, frame) + rng.random_range(0..lasts)
     }
 

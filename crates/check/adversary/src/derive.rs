@@ -268,9 +268,9 @@ fn check_contract(statement: &Statement, admitted: &Admitted, discrepancies: &mu
 fn term_text(network: &Network, term: StatedTerm) -> String {
     let delay = term.delay;
     match term.part {
-        DelayPart::Queue(link, queue) => format!("{delay} in queue {queue} of {}", network.link(link).name),
-        DelayPart::Propagation(link) => format!("{delay} of propagation on {}", network.link(link).name),
-        DelayPart::Processing(node) => format!("{delay} of processing in {}", network.node(node).name),
+        DelayPart::Queue(link, queue) => format!("{delay:#} in queue {queue} of {}", network.link(link).name),
+        DelayPart::Propagation(link) => format!("{delay:#} of propagation on {}", network.link(link).name),
+        DelayPart::Processing(node) => format!("{delay:#} of processing in {}", network.node(node).name),
     }
 }
 

@@ -128,13 +128,13 @@ impl fmt::Display for Discrepancy {
             Self::Unsound(violation) => violation.fmt(f),
             Self::Share(broken) => broken.fmt(f),
             Self::ShareThen(broken) => broken.fmt(f),
-            Self::ShareMeanwhile { after, broken } => write!(f, "once \"{after}\" was admitted, {broken}"),
+            Self::ShareMeanwhile { after, broken } => write!(f, "after \"{after}\" was admitted, {broken}"),
             Self::Reserved { name, stated, derived } => {
                 let (rate, burst) = (derived.rate, derived.burst);
                 let said = (stated.rate, stated.burst);
                 write!(
                     f,
-                    "\"{name}\" has {} with bursts of {} reserved, but its traffic can be {rate} with bursts of {burst} on the wire",
+                    "\"{name}\" has {:#} with bursts of {:#} reserved, but its traffic can be {rate:#} with bursts of {burst:#} on the wire",
                     said.0, said.1
                 )
             }
@@ -149,7 +149,7 @@ impl fmt::Display for Discrepancy {
                 write!(f, "the bound of \"{name}\" is not the sum of its delay terms: ")?;
                 match (stated, derived) {
                     (Some(stated), Some(derived)) => write!(f, "{stated} is stated, {derived} is missing"),
-                    (Some(stated), None) => write!(f, "{stated} is stated, but is not a term of it"),
+                    (Some(stated), None) => write!(f, "{stated} is stated, but is not one of its terms"),
                     (None, Some(derived)) => write!(f, "{derived} is missing"),
                     (None, None) => f.write_str("a term is stated more or less often than it occurs on the route"),
                 }
@@ -159,10 +159,13 @@ impl fmt::Display for Discrepancy {
                 "queue {queue} of {link}: {stated} flows stated, {derived} by the routes: a move is missing or superfluous"
             ),
             Self::Buffer { link, queue, stated, derived } => {
-                write!(f, "queue {queue} of {link}: a buffer of {stated} is stated, the network has {derived}")
+                write!(f, "queue {queue} of {link}: a buffer of {stated:#} is stated, but the network has {derived:#}")
             }
             Self::Budget { link, queue, stated, derived } => {
-                write!(f, "queue {queue} of {link}: a budget of {stated} is stated, the network fixes {derived}")
+                write!(
+                    f,
+                    "queue {queue} of {link}: a budget of {stated:#} is stated, but the network fixes {derived:#}"
+                )
             }
             Self::NoContractQueue { link, queue } => {
                 write!(f, "queue {queue} of {link} is stated as a queue for contracts, but is not one")

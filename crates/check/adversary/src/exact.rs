@@ -25,26 +25,26 @@ use crate::transit::lasts;
 /// # Errors
 /// If the history contradicts itself.
 pub fn check_moments(statement: &Statement) -> Result<Vec<Discrepancy>, HistoryError> {
-    let says_when = |happening: &PlanEvent| match happening {
+    let has_times = |event: &PlanEvent| match event {
         PlanEvent::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
         PlanEvent::Released { .. } | PlanEvent::Shared { .. } => true,
     };
     // Statements of older plans do not contain the times of moves, and a statement without patience is wrong on
     // purpose.
-    if statement.patience == TransitionRule::None || !statement.history.iter().all(says_when) {
+    if statement.transition_rule == TransitionRule::None || !statement.history.iter().all(has_times) {
         return Reservations::of(statement, &mut crate::reservations::NoObserver).map(|_| Vec::new());
     }
     let mut moments = Moments {
         statement,
         empty: HashMap::new(),
-        standing: HashMap::new(),
+        present: HashMap::new(),
         names: HashMap::new(),
         decision: None,
         holds: Vec::new(),
         found: Vec::new(),
     };
     Reservations::of(statement, &mut moments)?;
-    let held = |happening: &PlanEvent| match happening {
+    let held = |event: &PlanEvent| match event {
         PlanEvent::Released { at, held_until, .. } => Some(held_until > at),
         PlanEvent::Admitted(_) | PlanEvent::Shared { .. } => None,
     };
@@ -72,7 +72,7 @@ struct Moments<'s> {
     /// Time at which the packets of every departed route have left, by link.
     empty: HashMap<LinkId, Time>,
     /// Routes of every contract, by place.
-    standing: HashMap<usize, Vec<Route>>,
+    present: HashMap<usize, Vec<Route>>,
     names: HashMap<usize, &'s str>,
     /// Routes that the present decision leaves and takes, in the order of its moves.
     decision: Option<Vec<(Route, Route)>>,
@@ -146,7 +146,7 @@ impl Moments<'_> {
 
 impl<'s> TransitionObserver<'s> for Moments<'s> {
     fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, moved: &'s Relocation, left: LeftoverTraffic) {
-        if let Some(routes) = self.standing.get_mut(&left.place)
+        if let Some(routes) = self.present.get_mut(&left.place)
             && let Some(route) = routes.iter_mut().find(|route| **route == left.route)
         {
             route.clone_from(&moved.to);
@@ -156,7 +156,7 @@ impl<'s> TransitionObserver<'s> for Moments<'s> {
 
     fn admitted(&mut self, _: &Reservations<'s>, admitted: &'s Admitted, number: usize) {
         let given_up = match admitted.kind {
-            DecisionKind::Change => self.standing.remove(&number).unwrap_or_default(),
+            DecisionKind::Change => self.present.remove(&number).unwrap_or_default(),
             DecisionKind::New => Vec::new(),
         };
         let stated = Starts {
@@ -183,12 +183,12 @@ impl<'s> TransitionObserver<'s> for Moments<'s> {
         }
         self.decision = None;
         self.names.insert(number, &admitted.name);
-        self.standing.insert(number, admitted.routes.iter().map(|stated| stated.route.clone()).collect());
+        self.present.insert(number, admitted.routes.iter().map(|stated| stated.route.clone()).collect());
     }
 
     fn released(&mut self, place: usize, at: Time, held_until: Time) {
         // The first route of a contract is the one that takes longest.
-        let route = self.standing.get(&place).and_then(|routes| routes.first());
+        let route = self.present.get(&place).and_then(|routes| routes.first());
         let lasts = route.map_or(Time::ZERO, |route| lasts(self.statement, route));
         let name = self.names.remove(&place).unwrap_or_default().to_owned();
         self.holds.push((name, at, held_until, at.checked_add(lasts).unwrap_or(Time::MAX)));
@@ -203,10 +203,10 @@ pub(crate) fn check_past(statement: &Statement, reservations: &Reservations<'_>)
             && place.routes.iter().zip(&place.admitted.routes).all(|(route, stated)| *route == stated.route)
     };
     let places = reservations.places().filter(|(_, place)| is_in_place(place));
-    let standing: BTreeSet<*const Admitted> = places.map(|(_, place)| std::ptr::from_ref(place.admitted)).collect();
+    let present: BTreeSet<*const Admitted> = places.map(|(_, place)| std::ptr::from_ref(place.admitted)).collect();
     let past = statement.history.iter().filter_map(PlanEvent::admitted);
     let mut found = Vec::new();
-    for admitted in past.filter(|admitted| !standing.contains(&std::ptr::from_ref(*admitted))) {
+    for admitted in past.filter(|admitted| !present.contains(&std::ptr::from_ref(*admitted))) {
         for (number, stated) in admitted.routes.iter().enumerate() {
             let name = route_name(&admitted.name, number);
             let mut add = |what: &str, stated: String, derived: String| {
@@ -235,13 +235,13 @@ fn is_route(network: &Network, route: &Route, from: NodeId, to: NodeId) -> bool 
 
 /// Compares the routes and queues of minima of pairs with their hosts and with the queue of the guaranteed class.
 pub(crate) fn check_share_queues(statement: &Statement, classes: &Classes) -> Vec<Discrepancy> {
-    let (network, standing) = (&statement.network, admitted_shares(statement));
+    let (network, present) = (&statement.network, admitted_shares(statement));
     let mut found = Vec::new();
     let mut seen: BTreeSet<(&str, LinkId)> = BTreeSet::new();
     for share in all_shares(statement) {
         let HeldShare::Pair(from, to, route) = &share.held else { continue };
         // The route of a current minimum is checked with its load.
-        if standing.get(share.name.as_str()) != Some(&share) && !is_route(network, route, *from, *to) {
+        if present.get(share.name.as_str()) != Some(&share) && !is_route(network, route, *from, *to) {
             let (what, stated) = ("its route".to_owned(), text(network, route));
             let derived = "another one between its hosts".to_owned();
             found.push(Discrepancy::Stated { name: share.name.clone(), what, stated, derived });
@@ -271,7 +271,7 @@ fn admitted_shares(statement: &Statement) -> HashMap<&str, &PromisedShare> {
 
 /// Returns all shares of a history, and those that are held in the end.
 fn all_shares(statement: &Statement) -> impl Iterator<Item = &PromisedShare> {
-    let past = statement.history.iter().filter_map(|happening| match happening {
+    let past = statement.history.iter().filter_map(|event| match event {
         PlanEvent::Shared { share, .. } => share.as_ref(),
         PlanEvent::Admitted(_) | PlanEvent::Released { .. } => None,
     });
@@ -304,9 +304,9 @@ pub(crate) fn check_share_times(
     if derived.len() != timed.len() {
         return Vec::new();
     }
-    let standing = admitted_shares(statement);
+    let present = admitted_shares(statement);
     let differ = timed.into_iter().zip(derived).filter_map(|(share, derived)| {
-        let is_past = || standing.get(share.name.as_str()) != Some(&share);
+        let is_past = || present.get(share.name.as_str()) != Some(&share);
         let stated = share.there_within.filter(|&stated| stated > derived || (stated < derived && is_past()))?;
         let what = "the time to reach its minimum".to_owned();
         let (stated, derived) = (stated.to_string(), derived.to_string());

@@ -251,7 +251,7 @@ impl Statement {
             }
             Fault::MovesChained => {
                 broken.last_admitted(|admitted| !admitted.moved.is_empty()).ok_or(none("no flow was moved"))?;
-                broken.patience = TransitionRule::None;
+                broken.transition_rule = TransitionRule::None;
             }
             Fault::JitterIgnored => {
                 if self.network.nodes().all(|(_, node)| node.jitter == Time::ZERO) {
@@ -271,7 +271,7 @@ impl Statement {
     }
 
     fn all_admitted(&mut self) -> impl DoubleEndedIterator<Item = &mut Admitted> {
-        self.history.iter_mut().filter_map(|happening| match happening {
+        self.history.iter_mut().filter_map(|event| match event {
             PlanEvent::Admitted(admitted) => Some(&mut **admitted),
             PlanEvent::Released { .. } | PlanEvent::Shared { .. } => None,
         })

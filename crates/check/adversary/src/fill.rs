@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_port_on_the_way_is_offered_more_than_it_sends() {
+    fn every_port_of_the_route_is_offered_more_than_it_sends() {
         let claim = claim(0);
         let stage = Stage::new(&claim).unwrap();
         let (fill, network) = (&stage.fill, &stage.network);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_a_contract_has_is_left_to_it() {
+    fn fill_traffic_avoids_queues_with_a_contract() {
         let claim = claim(7);
         let stage = Stage::new(&claim).unwrap();
         let fill = &stage.fill;

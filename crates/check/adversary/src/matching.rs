@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn matchings_are_valid_and_as_large_as_by_trying_everything() {
+    fn matchings_are_valid_and_as_large_as_those_of_enumeration() {
         for seed in 0..400 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let count = random.random_range(1..=6_usize);

@@ -126,10 +126,10 @@ impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Late { delay_ps, bound } => {
-                write!(f, "a packet took {}, above the guaranteed {bound}", in_time(delay_ps))
+                write!(f, "a packet took {:#}, above the guaranteed {bound:#}", in_time(delay_ps))
             }
             Self::Unproven { delay_ps, today } => {
-                write!(f, "a packet took {}, above the current bound of {today}", in_time(delay_ps))
+                write!(f, "a packet took {:#}, above the current bound of {today:#}", in_time(delay_ps))
             }
             Self::Dropped { packets: 1 } => f.write_str("a packet was dropped at a full buffer"),
             Self::Dropped { packets } => write!(f, "{packets} packets were dropped at full buffers"),

@@ -127,9 +127,9 @@ impl<'s> Reservations<'s> {
     /// Goes through the history of a statement.
     pub(crate) fn of(statement: &'s Statement, watcher: &mut dyn TransitionObserver<'s>) -> Result<Self, HistoryError> {
         let mut reservations = Self::default();
-        for happening in &statement.history {
-            reservations.free(happening.at());
-            match happening {
+        for event in &statement.history {
+            reservations.free(event.at());
+            match event {
                 PlanEvent::Admitted(admitted) => {
                     for moved in &admitted.moved {
                         let left = reservations.relocate(&statement.network, admitted, moved)?;

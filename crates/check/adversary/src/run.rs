@@ -85,8 +85,8 @@ enum Owner {
 impl Stage<'_> {
     /// Makes an attack.
     pub(crate) fn run(&self, attack: &Attack, packet_hops: u64) -> Result<RunObservations, ClaimError> {
-        if let Some(number) = attack.victim().filter(|&victim| victim >= self.ways.len()) {
-            return Err(ClaimError::NoPromise { number, promises: self.ways.len() });
+        if let Some(number) = attack.victim().filter(|&victim| victim >= self.paths.len()) {
+            return Err(ClaimError::NoPromise { number, promises: self.paths.len() });
         }
         let is_there = |cut: &InjectedFailure| match cut.element {
             FailureElement::Cable(link) => link.index() < self.network.links().len(),
@@ -272,11 +272,11 @@ impl Stage<'_> {
 
     /// The routes that fill the queues below.
     fn background(&self, attack: &Attack) -> Vec<(Route, Bytes)> {
-        if attack.company == CrossTraffic::Quiet || self.claim.background == Background::Dropped {
+        if attack.cross_traffic == CrossTraffic::Quiet || self.claim.background == Background::Dropped {
             return Vec::new();
         }
         let routes = match attack.victim() {
-            Some(victim) => self.fill.routes(self.ways[victim].hops.iter().map(|stop| stop.link)),
+            Some(victim) => self.fill.routes(self.paths[victim].hops.iter().map(|stop| stop.link)),
             None => self.fill.routes(self.fill.links()),
         };
         routes.into_iter().cloned().collect()
@@ -291,12 +291,12 @@ impl Stage<'_> {
     fn transit(&self, route: &Route, frame: Bytes) -> i64 {
         let links = || route.hops.iter().map(|hop| self.network.link(hop.link));
         let slowest = links().map(|link| sending(frame.get(), link.rate)).max().unwrap_or(0);
-        let on_the_way = links().map(|link| {
+        let in_transit = links().map(|link| {
             let nodes = [link.from, link.to].map(|node| self.network.node(node));
             let inside = nodes.into_iter().map(|node| node.processing + node.jitter).sum::<Time>();
             nanos(link.propagation + inside) + sending(frame.get(), link.rate)
         });
-        on_the_way.sum::<i64>() + LEAD_FRAMES * slowest
+        in_transit.sum::<i64>() + LEAD_FRAMES * slowest
     }
 
     fn filling(&self, number: usize, route: &Route, frame: Bytes, (lead, end): (i64, i64)) -> Traffic {
@@ -345,7 +345,7 @@ impl Stage<'_> {
     ) -> Plan {
         let hops = |burst: &Burst| {
             let routes = if attack.cuts.is_empty() { &[burst.promise] } else { self.routes(&burst.promise) };
-            routes.iter().map(|&route| self.ways[route].hops.len()).sum::<usize>() as f64
+            routes.iter().map(|&route| self.paths[route].hops.len()).sum::<usize>() as f64
         };
         let frame = |burst: &Burst| self.frame(burst.promise, attack.frames).unwrap_or(1) as f64;
         let terms = |burst: &Burst| &self.claim.promises[burst.promise];

@@ -38,7 +38,7 @@ impl Stage<'_> {
         let once = |(promise, start)| Burst { promise, start, then: AfterBurst::Rate };
         match attack.timing {
             BurstTiming::Together => {
-                (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
+                (0..self.paths.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
             }
             BurstTiming::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
             BurstTiming::Repeated => self.repeated(attack),
@@ -66,7 +66,7 @@ impl Stage<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(attack.seed);
         let window = self.window(attack.seed);
         let phase = |promise| rng.random_range(0..window) + self.own_shift(attack, promise);
-        (0..self.ways.len()).map(phase).collect()
+        (0..self.paths.len()).map(phase).collect()
     }
 
     fn repeated(&self, attack: &Attack) -> Vec<Burst> {
@@ -96,9 +96,9 @@ impl Stage<'_> {
         let is_late = attack.held_up == JitterDraw::Late;
         // Arrival time of the victim's last packet at the queue, in ns after its release. The delay of its host
         // before the first queue equals the delay behind it, unless packets take different times there.
-        let own_jitter = self.ways[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
+        let own_jitter = self.paths[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
         let mut arrival = own_jitter;
-        for (at, stop) in self.ways[victim].hops.iter().enumerate() {
+        for (at, stop) in self.paths[victim].hops.iter().enumerate() {
             let groups = self.groups(joiners.iter().filter(|joiner| joiner.at == at));
             for (input, group) in &groups {
                 let gained = if is_late { self.gained(stop, *input) } else { 0 };
@@ -162,12 +162,12 @@ impl Stage<'_> {
         arrives: i64,
         involved: &mut BTreeSet<usize>,
     ) -> Vec<Burst> {
-        let lowest = group.members.iter().map(|joiner| self.ways[joiner.promise].hops[joiner.own - 1].queue).max();
+        let lowest = group.members.iter().map(|joiner| self.paths[joiner.promise].hops[joiner.own - 1].queue).max();
         let sharers = self.on_link.get(&input).into_iter().flatten();
         let others: Vec<(usize, usize)> = sharers
             .copied()
             .filter(|&(promise, own)| {
-                Some(self.ways[promise].hops[own].queue) <= lowest && !involved.contains(&promise)
+                Some(self.paths[promise].hops[own].queue) <= lowest && !involved.contains(&promise)
             })
             .collect();
         involved.extend(others.iter().map(|&(promise, _)| promise));
@@ -182,7 +182,7 @@ impl Stage<'_> {
         // moment.
         let grown = u128::from(rate) * u128::from(held_up.unsigned_abs()) / 8_000_000_000;
         let clump = group.bytes.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX));
-        let latency = group.members.first().map_or(0, |joiner| self.ways[joiner.promise].hops[joiner.own - 1].latency);
+        let latency = group.members.first().map_or(0, |joiner| self.paths[joiner.promise].hops[joiner.own - 1].latency);
         let begins = arrives - latency - sending(clump, line) - held_up;
         // The others first: in one queue they are first served.
         let members = group.members.iter().map(|joiner| (joiner.promise, joiner.own - 1));
@@ -225,7 +225,7 @@ impl Stage<'_> {
         let mut groups: BTreeMap<Option<LinkId>, Group> = BTreeMap::new();
         for &joiner in joiners {
             let before = joiner.own.checked_sub(1);
-            let input = before.map(|before| self.ways[joiner.promise].hops[before].link);
+            let input = before.map(|before| self.paths[joiner.promise].hops[before].link);
             let group = groups.entry(input).or_default();
             group.bytes += self.claim.promises[joiner.promise].burst.get();
             group.members.push(joiner);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_packet_of_every_burst_comes_with_that_of_the_victim() {
+    fn the_last_packet_of_every_burst_arrives_with_that_of_the_victim() {
         let claim = claim(5000);
         let stage = Stage::new(&claim).unwrap();
         // 1,000 B take 8 us, so those with four frames more begin 32 us before the victim, which is the last of its

@@ -22,7 +22,7 @@ pub(crate) struct Stage<'c> {
     pub(crate) claim: &'c AdmittedClaim,
     /// With a queue for background below those of hosts.
     pub(crate) network: Arc<Network>,
-    pub(crate) ways: Vec<PromisePath>,
+    pub(crate) paths: Vec<PromisePath>,
     /// Per link that promises use: which, with the number of the hop.
     pub(crate) on_link: HashMap<LinkId, Vec<(usize, usize)>>,
     pub(crate) fill: FillRoutes,
@@ -67,31 +67,31 @@ impl<'c> Stage<'c> {
             }
         };
         let of_promise = |promise: &Promise| promise_path(&network, &claim.services, &promise.route.hops);
-        let ways: Vec<PromisePath> = claim.promises.iter().map(of_promise).collect();
+        let paths: Vec<PromisePath> = claim.promises.iter().map(of_promise).collect();
         let mut on_link: HashMap<LinkId, Vec<(usize, usize)>> = HashMap::new();
-        for (promise, way) in ways.iter().enumerate() {
-            for (hop, stop) in way.hops.iter().enumerate() {
+        for (promise, path) in paths.iter().enumerate() {
+            for (hop, stop) in path.hops.iter().enumerate() {
                 on_link.entry(stop.link).or_default().push((promise, hop));
             }
         }
         let fill = FillRoutes::new(claim, &network);
-        let mut group_of = vec![None; ways.len()];
+        let mut group_of = vec![None; paths.len()];
         for (group, protected) in claim.protected.iter().enumerate() {
             protected.routes.iter().for_each(|&route| group_of[route] = Some(group));
         }
-        Ok(Self { claim, network, ways, on_link, fill, group_of })
+        Ok(Self { claim, network, paths, on_link, fill, group_of })
     }
 
     /// Returns `true` if a node on a promise's path may delay packets for different times.
     pub(crate) fn has_jitter(&self) -> bool {
-        self.ways.iter().flat_map(|way| &way.hops).any(|stop| stop.jitter > 0)
+        self.paths.iter().flat_map(|path| &path.hops).any(|stop| stop.jitter > 0)
     }
 
     /// Returns the packet size of a promise, in bytes; `None` if its burst has no room for a packet with its tags.
     pub(crate) fn frame(&self, promise: usize, frames: FrameSizes) -> Option<u64> {
         let terms = &self.claim.promises[promise];
         // Copies over several routes are of one size.
-        let longest = self.routes(&promise).iter().map(|&route| self.ways[route].hops.len()).max().unwrap_or(0);
+        let longest = self.routes(&promise).iter().map(|&route| self.paths[route].hops.len()).max().unwrap_or(0);
         let tags = TAG * (longest as u64).saturating_sub(1);
         let carried = self.routes(&promise).iter().map(|&route| self.claim.promises[route].frame).min();
         let largest = carried.unwrap_or(terms.frame).min(terms.burst).get();
@@ -112,7 +112,7 @@ impl<'c> Stage<'c> {
 
     /// Returns the time of the first frame from the first queue to that of a hop without delays, in ns.
     pub(crate) fn reach(&self, promise: usize, hop: usize, frame: u64) -> i64 {
-        self.ways[promise].hops[..hop].iter().map(|stop| sending(frame, stop.rate) + stop.latency).sum()
+        self.paths[promise].hops[..hop].iter().map(|stop| sending(frame, stop.rate) + stop.latency).sum()
     }
 
     /// All that pass a link; where ports share one service, all that pass its switch.
@@ -129,12 +129,12 @@ impl<'c> Stage<'c> {
     pub(crate) fn joiners(&self, victim: usize) -> Vec<Joiner> {
         // A lower queue blocks by one frame, which the background does as well.
         let lower_too = self.claim.background == Background::Dropped;
-        let mut seen = vec![false; self.ways.len()];
+        let mut seen = vec![false; self.paths.len()];
         seen[victim] = true;
         let mut joiners = Vec::new();
-        for (at, stop) in self.ways[victim].hops.iter().enumerate() {
+        for (at, stop) in self.paths[victim].hops.iter().enumerate() {
             for &(promise, own) in self.sharing(stop.link) {
-                let may = lower_too || self.ways[promise].hops[own].queue <= stop.queue;
+                let may = lower_too || self.paths[promise].hops[own].queue <= stop.queue;
                 if may && !seen[promise] {
                     seen[promise] = true;
                     joiners.push(Joiner { promise, at, own });

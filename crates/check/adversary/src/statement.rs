@@ -30,7 +30,7 @@ pub struct Statement {
     /// Terms of times of minima.
     pub minima: MinimaTerms,
     /// `Patience` of later decisions for the packets of moved flows.
-    pub patience: TransitionRule,
+    pub transition_rule: TransitionRule,
     /// Faults found while the statement was read.
     pub findings: Vec<Discrepancy>,
 }

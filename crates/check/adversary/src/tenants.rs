@@ -52,7 +52,7 @@ pub struct TenantsClaim {
     /// Windows without traffic beside them; absent if there are no minima.
     pub windows: Option<ClassClaim>,
     /// Bandwidth contracts that meet at one receiver; absent where no two do.
-    pub meeting: Option<ClassClaim>,
+    pub contention: Option<ClassClaim>,
     /// Attacks on single links.
     pub links: Vec<LinkClaim>,
     /// Weights that no run of this length can test: its first half is the beginning of their flows.
@@ -78,7 +78,7 @@ pub struct TenantsReport {
     /// Of windows alone.
     pub windows: Option<ClassReport>,
     /// Of those that meet at one receiver.
-    pub meeting: Option<ClassReport>,
+    pub contention: Option<ClassReport>,
     /// Of attacks on single links.
     pub links: Vec<LinkReport>,
     /// The minima, in the order of the claim.
@@ -122,7 +122,7 @@ impl TenantsReport {
     /// Returns the observations of each run.
     pub fn reports(&self) -> impl Iterator<Item = &ClassReport> {
         let links = self.links.iter().map(|attacked| &attacked.report);
-        [Some(&self.whole), self.windows.as_ref(), self.meeting.as_ref()].into_iter().flatten().chain(links)
+        [Some(&self.whole), self.windows.as_ref(), self.contention.as_ref()].into_iter().flatten().chain(links)
     }
 }
 
@@ -163,7 +163,7 @@ impl TenantsClaim {
             shares: Vec::new(),
             weights,
             maxima: tenants.maxima().into_iter().map(maximum).collect(),
-            meeting: None,
+            contention: None,
             tolerance_percent: TOLERANCE,
         };
         let mut windows = ClassClaim {
@@ -183,11 +183,12 @@ impl TenantsClaim {
         let sharing = windows.scenario.sharing.as_mut();
         let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
         let competitors = tenants.competitors().filter(|_| has_begun);
-        let meeting = competitors.map(|(host, competitors)| receiver_contention(&whole, tenants, host, &competitors));
+        let contention =
+            competitors.map(|(host, competitors)| receiver_contention(&whole, tenants, host, &competitors));
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
         let (links, watch) = (Vec::new(), Watch::Promises);
-        Ok(Self { whole, windows, meeting, links, untested_weights, rates, watch })
+        Ok(Self { whole, windows, contention, links, untested_weights, rates, watch })
     }
 
     /// Adds attacks on single links, in the number given by the effort, those with the smallest margin for minima
@@ -208,10 +209,10 @@ impl TenantsClaim {
         }
         let whole = fault.put_into(&mut self.whole);
         let windows = self.windows.as_mut().is_some_and(|windows| fault.put_into(windows));
-        let meeting = self.meeting.as_mut().is_some_and(|meeting| fault.put_into(meeting));
+        let contention = self.contention.as_mut().is_some_and(|contention| fault.put_into(contention));
         let mut links = false;
         self.links.iter_mut().for_each(|attack| links |= fault.put_into(&mut attack.claim));
-        whole | windows | meeting | links
+        whole | windows | contention | links
     }
 }
 
@@ -234,7 +235,7 @@ fn receiver_contention(whole: &ClassClaim, tenants: &Tenants, host: NodeId, comp
         shares: Vec::new(),
         weights: Vec::new(),
         maxima,
-        meeting: Some(ReceiverContention { host, parts: competitors.iter().map(part).collect() }),
+        contention: Some(ReceiverContention { host, parts: competitors.iter().map(part).collect() }),
         tolerance_percent: PARTS,
     }
 }
@@ -255,7 +256,7 @@ pub fn verify_tenants(
     let windows = claim.windows.as_ref().filter(|_| claim.watch == Watch::PromisesAndWindows);
     let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
     let once = &attacks[..attacks.len().min(1)];
-    let meeting = claim.meeting.as_ref().map(|meeting| verify_classes(meeting, once, seed)).transpose()?;
+    let contention = claim.contention.as_ref().map(|contention| verify_classes(contention, once, seed)).transpose()?;
     let mut links = Vec::new();
     // If nothing is tried because a fault has no effect, links are not attacked either.
     for LinkClaim { link, pattern, demand, minima, claim } in claim.links.iter().filter(|_| !once.is_empty()) {
@@ -263,7 +264,7 @@ pub fn verify_tenants(
         links.push(LinkReport { link, pattern, demand, minima, report: verify_classes(claim, once, seed)? });
     }
     let minima = tested(claim, &whole, &links);
-    Ok(TenantsReport { whole, windows, meeting, links, minima })
+    Ok(TenantsReport { whole, windows, contention, links, minima })
 }
 
 /// Returns the worst of every minimum over all runs.

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_is_a_minimum_and_a_part_of_the_rest_up_to_a_maximum() {
+    fn the_due_rate_is_a_minimum_and_a_part_of_the_rest_up_to_a_maximum() {
         let parts = [part(100, 1, None), part(300, 3, None)];
         assert_eq!(due(&parts, 800), [200, 600]);
         assert_eq!(due(&parts, 200), [50, 150], "less than the minima");

@@ -39,7 +39,7 @@ pub(crate) struct Transit<'s> {
 
 impl<'s> Transit<'s> {
     pub(crate) fn new(statement: &'s Statement) -> Self {
-        let has_time = |happening: &PlanEvent| match happening {
+        let has_time = |event: &PlanEvent| match event {
             PlanEvent::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
             PlanEvent::Released { .. } | PlanEvent::Shared { .. } => true,
         };
@@ -94,7 +94,7 @@ impl<'s> Transit<'s> {
 
     /// Returns the time `wait` after a decision.
     fn after(&self, decided: Time, wait: Time) -> Time {
-        match self.statement.patience {
+        match self.statement.transition_rule {
             TransitionRule::Waits => self.now(decided).checked_add(wait).unwrap_or(Time::MAX),
             // Regardless of the statement, all happens at once.
             TransitionRule::None => self.now(decided),
@@ -106,7 +106,7 @@ impl<'s> Transit<'s> {
         // A flow that has stopped does not stop again.
         if until.is_none() {
             *until = Some(at);
-            flow.name += &format!(" (there until {at})");
+            flow.name += &format!(" (present until {at:#})");
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn lasts(statement: &Statement, route: &Route) -> Time {
 
 /// The longest time that packets may be on a route of a statement.
 fn longest(statement: &Statement) -> Time {
-    let routes = statement.history.iter().flat_map(|happening| match happening {
+    let routes = statement.history.iter().flat_map(|event| match event {
         PlanEvent::Admitted(admitted) => {
             let moved = admitted.moved.iter().flat_map(|moved| [&moved.from, &moved.to]);
             admitted.routes.iter().map(|stated| &stated.route).chain(moved).collect()
@@ -173,7 +173,9 @@ impl<'s> TransitionObserver<'s> for Transit<'s> {
             self.stays.push(RouteLifetime { flow, from: start, until: None, previous: None });
         }
         self.of_place.insert(number, (first..self.stays.len()).collect());
-        if let (Clock::Steps { now, longest }, TransitionRule::Waits) = (&mut self.clock, self.statement.patience) {
+        if let (Clock::Steps { now, longest }, TransitionRule::Waits) =
+            (&mut self.clock, self.statement.transition_rule)
+        {
             *now = start.max(end).checked_add(*longest).unwrap_or(Time::MAX);
         }
     }

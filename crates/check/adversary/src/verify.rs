@@ -40,7 +40,7 @@ pub fn verify(
     chosen: Option<usize>,
     progress: impl FnMut(u64, u64) -> bool,
 ) -> Result<Verification, ClaimError> {
-    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
+    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "no such guarantee");
     let stage = Stage::new(claim)?;
     let mut campaign = Campaign { stage, effort, report: Verification::new(claim), progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {
@@ -117,7 +117,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let seed = self.effort.seed;
         let together = Attack::new(BurstTiming::Together, seed);
         let small = Attack { frames: FrameSizes::Smallest, ..together.clone() };
-        let quiet = Attack { company: CrossTraffic::Quiet, ..together.clone() };
+        let quiet = Attack { cross_traffic: CrossTraffic::Quiet, ..together.clone() };
         let mut patterns = vec![together, small, quiet];
         for number in 0..u64::from(self.effort.seeds) {
             let seed = seed.wrapping_add(number);
@@ -226,7 +226,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
             .collect();
         coordinates.extend(joiners.iter().map(|joiner| PhaseTarget::Promise(joiner.promise)));
         coordinates.push(PhaseTarget::Promise(victim));
-        let frame = self.stage.ways[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
+        let frame = self.stage.paths[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
         let mut left = self.effort.rounds as usize;
         while left > 0 {
             let mut step = || {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sampled_function_is_itself_between_and_after_its_points() {
+    fn a_sampled_function_has_its_values_between_and_after_its_points() {
         let f = dipping();
         for (twice_t, value) in [(0, -2), (2, 3), (4, 2), (6, 1), (8, 3), (20, 15)] {
             assert_eq!(f.at(&Fraction::new(twice_t.into(), 2.into())), whole(value));

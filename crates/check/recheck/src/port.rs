@@ -116,7 +116,7 @@ mod tests {
         /// The service is never below its definition on a grid of quarters, and equal to it where the grid is joined
         /// by all knees before t.
         #[test]
-        fn a_service_is_the_running_supremum_of_what_is_left(
+        fn a_service_is_the_running_supremum_of_the_remaining_service(
             above in proptest::collection::vec(inputs(), 0..3), rate in 1..40u32, lost in 0..60u32, n in 1..200u32,
         ) {
             let server = Server { rate: whole(rate), lost: whole(lost) };

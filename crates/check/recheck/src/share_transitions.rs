@@ -81,7 +81,7 @@ pub struct BrokenAt {
 
 impl fmt::Display for BrokenAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from {} on, {}", self.at, self.broken)?;
+        write!(f, "from {:#} on, {}", self.at, self.broken)?;
         match self.flows.is_empty() {
             true => write!(f, ", with {}", self.shares.join(", ")),
             false => write!(f, ", with {} beside packets of {}", self.shares.join(", "), self.flows.join(", ")),

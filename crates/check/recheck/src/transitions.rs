@@ -60,7 +60,7 @@ pub struct Overbooked {
 
 impl fmt::Display for Overbooked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from {} on, {}, with packets of {}", self.at, self.violation, self.flows.join(", "))
+        write!(f, "from {:#} on, {}, with packets of {}", self.at, self.violation, self.flows.join(", "))
     }
 }
 
@@ -244,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_starts_before_the_others_last_packet_has_left_overbooks() {
+    fn a_flow_that_starts_before_the_last_packet_of_another_has_left_overbooks() {
         let network = build::star(2, Cabling::default()).unwrap();
         // The bound of the route is 100 us.
         let early =
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1099, None)]);
         assert_eq!((early.overbooked.len(), early.departures), (2, 1));
         let text = early.overbooked[0].to_string();
-        assert!(text.starts_with("from 1.099ms on") && text.ends_with("with packets of a, b"), "{text}");
+        assert!(text.starts_with("from 1.099 ms on") && text.ends_with("with packets of a, b"), "{text}");
         let in_time =
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)]);
         assert!(in_time.overbooked.is_empty());
@@ -260,7 +260,7 @@ mod tests {
 
     /// On the first hops, which the routes share, packets of a flow that moves come from one bucket.
     #[test]
-    fn a_flow_that_moves_counts_once_where_it_stays() {
+    fn a_moved_flow_counts_once_on_links_that_it_keeps() {
         let network = build::star(2, Cabling::default()).unwrap();
         let moved = |previous| {
             let first = stay(&network, "a", 0, Some(1000));
@@ -278,7 +278,7 @@ mod tests {
 
     /// With one thread and with many the same is found, in the same order, and every link is counted.
     #[test]
-    fn links_are_looked_at_by_many_threads_with_the_result_of_one() {
+    fn many_threads_check_links_with_the_result_of_one() {
         let network = build::star(2, Cabling::default()).unwrap();
         let stays: Vec<RouteLifetime> =
             (0..40).map(|number| stay(&network, &format!("f{number}"), number * 30, Some(number * 30 + 500))).collect();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_stopped_before_it_starts_is_nowhere() {
+    fn a_flow_stopped_before_its_start_occupies_no_link() {
         let network = build::star(2, Cabling::default()).unwrap();
         let stays = [stay(&network, "a", 50, Some(40)), stay(&network, "b", 45, None)];
         assert!(check_transitions(&claim(&network), &stays).overbooked.is_empty());

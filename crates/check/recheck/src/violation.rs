@@ -141,38 +141,41 @@ impl fmt::Display for BrokenPromise {
                 write!(f, "flow \"{flow}\" uses queue {queue} of {link}, which has no delay budget")
             }
             Self::Deadline { flow, bound_ns, deadline } => {
-                write!(f, "flow \"{flow}\" has a bound of {}, above its deadline of {deadline}", Nanos(*bound_ns))
+                write!(f, "flow \"{flow}\" has a bound of {:#}, above its deadline of {deadline:#}", Nanos(*bound_ns))
             }
             Self::PromisedBound { flow, promised, bound_ns } => {
                 let side = side(u128::from(promised.as_nanos()) < *bound_ns);
-                write!(f, "flow \"{flow}\" was guaranteed {promised}, {side} its bound of {}", Nanos(*bound_ns))
+                write!(f, "flow \"{flow}\" was guaranteed {promised:#}, {side} its bound of {:#}", Nanos(*bound_ns))
             }
             Self::NotDisjoint { flow, other, shared } => {
                 write!(f, "flows \"{flow}\" and \"{other}\" both pass {shared}, but must be disjoint")
             }
             Self::LinkRate { link, reserved_bits_per_second: reserved, rate } => match u64::try_from(*reserved) {
                 Ok(bits) => {
-                    write!(f, "{link} has {} reserved, above its rate of {rate}", Rate::from_bits_per_second(bits))
+                    write!(f, "{link} has {:#} reserved, above its rate of {rate:#}", Rate::from_bits_per_second(bits))
                 }
-                Err(_) => write!(f, "{link} has {reserved}bit reserved, above its rate of {rate}"),
+                Err(_) => write!(f, "{link} has {reserved} bit/s reserved, above its rate of {rate:#}"),
             },
             Self::Budget { link, queue, delay_ns, budget } => {
                 let delay = text(delay_ns, time_rounded_up);
-                write!(f, "queue {queue} of {link} has a worst-case delay of {delay}, above its budget of {budget}")
+                write!(f, "queue {queue} of {link} has a worst-case delay of {delay:#}, above its budget of {budget:#}")
             }
             Self::Buffer { link, queue, backlog_bytes, buffer } => {
                 let backlog = text(backlog_bytes, bytes_rounded_up);
-                write!(f, "queue {queue} of {link} has a worst-case backlog of {backlog}, above its buffer of {buffer}")
+                write!(
+                    f,
+                    "queue {queue} of {link} has a worst-case backlog of {backlog:#}, above its buffer of {buffer:#}"
+                )
             }
             Self::ClaimedDelay { link, queue, claimed, delay_ns } => {
                 let side = side(is_below(claimed.as_nanos(), delay_ns));
                 let delay = text(delay_ns, time_rounded_up);
-                write!(f, "queue {queue} of {link} is claimed to delay by {claimed}, {side} the derived {delay}")
+                write!(f, "queue {queue} of {link} is claimed to delay by {claimed:#}, {side} the derived {delay:#}")
             }
             Self::ClaimedBacklog { link, queue, claimed, backlog_bytes } => {
                 let side = side(is_below(claimed.get(), backlog_bytes));
                 let backlog = text(backlog_bytes, bytes_rounded_up);
-                write!(f, "queue {queue} of {link} is claimed to hold {claimed}, {side} the derived {backlog}")
+                write!(f, "queue {queue} of {link} is claimed to hold {claimed:#}, {side} the derived {backlog:#}")
             }
         }
     }
@@ -185,7 +188,7 @@ impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match u64::try_from(self.0) {
             Ok(nanos) => Time::from_nanos(nanos).fmt(f),
-            Err(_) => write!(f, "{}ns", self.0),
+            Err(_) => write!(f, "{} ns", self.0),
         }
     }
 }
@@ -201,7 +204,7 @@ fn is_below(claimed: u64, derived: &Option<BigRational>) -> bool {
 /// A derived figure, rounded up to a whole unit.
 fn text<U: fmt::Display>(derived: &Option<BigRational>, round: impl Fn(&BigRational) -> Option<U>) -> String {
     match derived {
-        Some(exact) => round(exact).map_or_else(|| exact.ceil().to_string(), |rounded| rounded.to_string()),
+        Some(exact) => round(exact).map_or_else(|| exact.ceil().to_string(), |rounded| format!("{rounded:#}")),
         None => "any amount".to_owned(),
     }
 }

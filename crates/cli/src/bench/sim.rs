@@ -182,7 +182,7 @@ fn scenario(case: Case, network: Shape, load: Load) -> Result<Scenario, String> 
 /// An all-reduce of all hosts.
 fn ring(hosts: &[NodeId]) -> Result<Traffic, String> {
     let data = Bytes::new(160_000_000);
-    let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+    let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, chunks: 1, compute: Time::ZERO };
     let graph = ring.graph(hosts.len() as u32).map_err(|error| error.to_string())?;
     let ranks = hosts.iter().map(|&host| host.into()).collect();
     let job = Job::new(ranks, Arc::new(graph), 1).map_err(|error| error.to_string())?;

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_saved_is_read_again_and_is_for_its_owner_only() {
+    fn a_saved_context_is_read_back_and_readable_by_its_owner_only() {
         let directory = std::env::temp_dir().join(format!("wayleave-contexts-{}", std::process::id()));
         let path = directory.join("a").join("client.toml");
         let context = Context { url: "http://h".into(), token: Some("wl_secret".into()), ..Context::default() };

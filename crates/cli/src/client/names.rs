@@ -28,9 +28,9 @@ pub(crate) enum Names {
 }
 
 /// Adds the nearest name to an error about an unknown object.
-pub(crate) fn did_you_mean(service: &Service, trouble: RequestError, what: &str, name: &str, names: Names) -> Failure {
-    if !trouble.is_not_found() {
-        return trouble.into();
+pub(crate) fn did_you_mean(service: &Service, error: RequestError, what: &str, name: &str, names: Names) -> Failure {
+    if !error.is_not_found() {
+        return error.into();
     }
     let near = known(service, names).and_then(|known| {
         let wanted = service.id(name);

@@ -120,15 +120,15 @@ fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
     ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("cannot handle signals: {error}")))?;
     let agents = Agents::start(options, network).map_err(Failure::Internal)?;
     let notify = Notify::from_environment();
-    notify.tell("READY=1");
+    notify.send("READY=1");
     tracing::info!(nodes = file.nodes.len(), controller = file.server, "agent started");
     let beat = Notify::watchdog().unwrap_or(Duration::from_secs(5));
     while matches!(ended.recv_timeout(beat), Err(RecvTimeoutError::Timeout)) {
         if agents.are_alive() {
-            notify.tell("WATCHDOG=1");
+            notify.send("WATCHDOG=1");
         }
     }
-    notify.tell("STOPPING=1");
+    notify.send("STOPPING=1");
     agents.end();
     tracing::info!("agent stopping: installed rules stay in force");
     Ok(Exit::Fine)

@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_unit_is_that_of_this_file() {
+    fn the_shipped_unit_equals_the_generated_one() {
         let (unit, remarks) = unit_of(Path::new(PROGRAM), Path::new("/somewhere/agent.yaml"), &[]).unwrap();
         assert_eq!(remarks, [""; 0]);
         assert!(unit.contains("\nProtectHome=yes\n") && unit.contains("\nPrivateTmp=yes\n"), "{unit}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_unit_needs_is_not_hidden_from_it() {
+    fn paths_that_a_unit_needs_are_accessible_to_it() {
         let [program, etc, ca] = [PROGRAM, CONFIG, "/etc/ca.pem"].map(Path::new);
         let in_folder = |folder: &str| Path::new(folder).join("wayleave");
         for (folder, expected) in [
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_words_of_a_unit() {
+    fn paths_are_quoted_as_words_of_a_unit() {
         for (path, first, later) in [
             ("/opt/way leave/bin", "\"/opt/way leave/bin\"", "\"/opt/way leave/bin\""),
             ("/opt/100%/$x", "/opt/100%%/$x", "/opt/100%%/$$x"),

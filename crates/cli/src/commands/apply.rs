@@ -122,7 +122,7 @@ impl ApplyArgs {
         let asked: Vec<String> = asked.map(|(name, _)| format!("{name}=true")).collect();
         let path = if asked.is_empty() { "/v1/apply".to_owned() } else { format!("/v1/apply?{}", asked.join("&")) };
         let report = service.send_text::<ApplyReport>(Method::Post, &path, document.text());
-        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        let (_, report) = report.map_err(|error| document.locate(error))?;
         if self.dry_run {
             return contracts::with_changes(service, &document, report.items);
         }

@@ -48,7 +48,7 @@ struct CommonArgs {
     /// Policy (kind: Policy), at most one per level, equal on all brokers
     #[arg(short, long = "file", value_name = "FILE", required = true, value_delimiter = ',')]
     files: Vec<String>,
-    /// Version of the policies: brokers with another one are ignored; raise it with every change
+    /// Version of the policies: brokers with another version are ignored; increase it with every change
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     epoch: u32,
     /// Address to listen on, such as 10.0.0.1:7410; port 0 is any free port
@@ -77,7 +77,7 @@ A data plane writes the bytes that its services have sent and received, and read
 #[derive(Args, Clone, Debug)]
 #[command(after_help = RACK_EXAMPLE, after_long_help = exit::after(RACK_EXAMPLE))]
 pub(crate) struct RackArgs {
-    /// Host of the network that this broker is for
+    /// Host of this broker
     #[arg(long, value_name = "HOST")]
     machine: String,
     /// Brokers of the rack's other machines, HOST=ADDRESS; others count as silent
@@ -260,7 +260,7 @@ fn uplinks(args: &RackArgs, setup: &BrokerConfig, machine: NodeId) -> Result<Opt
     let ask = move || -> Result<[Rate; 2], String> {
         let service = of_address(address.clone(), None).map_err(|failure| failure.to_string())?;
         let links: Vec<Link> =
-            service.list("/v1/links", &[], usize::MAX).map_err(|trouble| Failure::from(trouble).to_string())?;
+            service.list("/v1/links", &[], usize::MAX).map_err(|error| Failure::from(error).to_string())?;
         let mut carried = [Rate::ZERO; 2];
         for (carried, names) in carried.iter_mut().zip(&names) {
             for link in links.iter().filter(|link| link.state == UpDown::Up && names.contains(&link.name)) {
@@ -281,8 +281,8 @@ fn uplinks(args: &RackArgs, setup: &BrokerConfig, machine: NodeId) -> Result<Opt
 /// Ends the broker at a signal.
 fn until_signal() -> Result<StopSignal, Failure> {
     let stop = StopSignal::default();
-    let told = stop.clone();
-    ctrlc::set_handler(move || told.stop())
+    let response = stop.clone();
+    ctrlc::set_handler(move || response.stop())
         .map_err(|error| Failure::Internal(format!("cannot handle signals: {error}")))?;
     Ok(stop)
 }

@@ -75,20 +75,20 @@ fn summary(table: &Table, scenario: &PacketScenario) -> Result<(), Failure> {
     let WorstMeasurements { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
     let model = ServiceModel::of(table, scenario).map_err(missing)?;
     let mut out = out();
-    writeln!(out, "{} measured; the worst case of each", count(table.iter().len(), "combination"))?;
-    let mut worst = plain_table(&["  what", "worst", "with"]);
+    writeln!(out, "{} measured; worst result of each quantity", count(table.iter().len(), "combination"))?;
+    let mut worst = plain_table(&["  quantity", "worst", "combination"]);
     let mut row = |what: &str, value: String, case: Case| {
         worst.add_row([format!("  {what}"), value, case.to_string()]);
     };
     row("throughput, R", throughput.0.down(), throughput.1);
     row("processing time, T", delay.0.up(), delay.1);
-    row("buffer", buffer.0.to_string(), buffer.1);
+    row("buffer", buffer.0.down(), buffer.1);
     write_table(&mut out, &mut worst)?;
-    writeln!(out, "\nAllocation of Loko at such a switch")?;
+    writeln!(out, "\nAllocation of Loko for this switch")?;
     let mut allocations = plain_table(&["  allocation", "rate", "burst", "delay"]);
     for (name, share) in [("full rate", AcceptedRate::FullRate), ("fifth rate", AcceptedRate::FifthRate)] {
         let cells = match Allocation::new(&model, share) {
-            Ok(Allocation { rate, burst, delay }) => [rate.down(), burst.to_string(), delay.up()],
+            Ok(Allocation { rate, burst, delay }) => [rate.down(), burst.down(), delay.up()],
             Err(error) => ["-".to_owned(), "-".to_owned(), error.to_string()],
         };
         allocations.add_row([format!("  {name}")].into_iter().chain(cells));

@@ -88,10 +88,10 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<Exit, Failure> {
     }
     let service = args.target.service()?;
     for name in &args.names {
-        let said = args.delete(&service, name)?;
+        let message = args.delete(&service, name)?;
         let mut out = out();
         let id = if args.kind == Kind::Policy { name.clone() } else { service.id(name) };
-        writeln!(out, "{} {}: {said}", args.kind.what(), escaped(short(&id)))?;
+        writeln!(out, "{} {}: {message}", args.kind.what(), escaped(short(&id)))?;
         out.flush()?;
     }
     Ok(Exit::Fine)
@@ -112,8 +112,8 @@ impl DeleteArgs {
         match found.and_then(|()| service.delete(&format!("{path}{force}"))) {
             Ok(()) if self.kind == Kind::Contract => Ok(self.what_is_held(service, &path)),
             Ok(()) => Ok("deleted".to_owned()),
-            Err(trouble) if self.if_there && trouble.is_not_found() => Ok("does not exist".to_owned()),
-            Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names)),
+            Err(error) if self.if_there && error.is_not_found() => Ok("does not exist".to_owned()),
+            Err(error) => Err(did_you_mean(service, error, self.kind.what(), name, names)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `wayleave describe`: everything about one object, for people.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use crate::client::{Names, did_you_mean};
@@ -11,9 +12,10 @@ use wayleave_protocol::network::{Host, Link, Node, QueueClass};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Vm};
 use wayleave_protocol::traffic::ContractTraffic;
+use wayleave_units::readable;
 
 use crate::client::show::lists::{Row, UNKNOWN, labels, reserved_and_left, rows};
-use crate::client::show::{cell, limit, rate, route, short, time, word, write_fields, write_rows};
+use crate::client::show::{bytes as size, cell, limit, rate, route, short, time, word, write_fields, write_rows};
 use crate::client::{Service, Target, encode};
 use crate::commands::events;
 use crate::exit::{self, Exit};
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     let service = &args.target.service()?;
     let mut out = out();
     let (object, name) = (&mut out, args.name.as_str());
-    let told = match args.kind {
+    let response = match args.kind {
         Kind::Contract => contract(object, service, name)?,
         Kind::Vm => vm(object, service, name)?,
         Kind::Tenant => tenant(object, service, name)?,
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
         Kind::Node => node(object, service, name)?,
         Kind::Link => link(object, service, name)?,
     };
-    happened(&mut out, service, &told)?;
+    happened(&mut out, service, &response)?;
     out.flush()?;
     Ok(Exit::Fine)
 }
@@ -83,7 +85,7 @@ fn find<T: serde::de::DeserializeOwned>(
     names: Names,
 ) -> Result<T, Failure> {
     let found = service.get::<T>(&format!("{path}/{}", encode(name)));
-    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
+    found.map_err(|error| did_you_mean(service, error, what, name, names))
 }
 
 fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
@@ -117,11 +119,11 @@ fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
     };
     let Traffic { packets, bytes, delayed, waiting, queue_full, oversized, waited_ns, followed, .. } = traffic;
     if packets + waiting + queue_full + oversized == 0 {
-        return vec![("sent", format!("no packet{}", of_hosts(counters)))];
+        return vec![("sent", format!("no packets{}", of_hosts(counters)))];
     }
     let mean = waited_ns.checked_div(*delayed).unwrap_or(0);
     let mut fields = vec![
-        ("sent", format!("{packets} packets, {bytes} B on the wire{}", of_hosts(counters))),
+        ("sent", format!("{packets} packets, {} on the wire{}", size(*bytes), of_hosts(counters))),
         ("waited", format!("{delayed} waited for tokens, {} on average; {waiting} queued now", time(mean))),
         ("dropped", format!("{queue_full} because the queue was full, {oversized} because they were too large")),
     ];
@@ -142,14 +144,14 @@ fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
     let SampledPackets { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
     let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
     let places = places.concat();
-    let lost = ("lost", format!("{lost} of {packets} packets that were traced to the receiver's host{places}"));
+    let lost = ("lost", format!("{lost} of {packets} packets traced to the receiver's host{places}"));
     let error = match clock_error_ns {
         0 => String::new(),
-        error => format!("; clocks may be wrong by {}", time(error)),
+        error => format!("; clock error up to {}", time(error)),
     };
     let late = match timed {
-        0 => "unknown: no clock synchronization reports its error on both hosts".to_owned(),
-        timed => format!("{late} of {timed} exceeded their bound; the slowest took {}{error}", time(worst_ns)),
+        0 => "unknown: at least one of the hosts reports no clock error".to_owned(),
+        timed => format!("{late} of {timed} packets exceeded their bound; the slowest took {}{error}", time(worst_ns)),
     };
     vec![lost, ("late", late)]
 }
@@ -208,19 +210,20 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
     let bandwidth = spec.bandwidth.as_ref();
     let objective = spec.objective.as_ref();
     let bound = status.bound_ns.zip(status.deadline_ns);
+    let text = |value: &str| readable(value).into_owned();
     let optional = [
-        ("rate", spec.rate.clone()),
-        ("burst", spec.burst.clone()),
-        ("deadline", spec.deadline.clone()),
+        ("rate", spec.rate.as_deref().map(text)),
+        ("burst", spec.burst.as_deref().map(text)),
+        ("deadline", spec.deadline.as_deref().map(text)),
         ("bound", bound.map(|(bound, deadline)| format!("{} of {}", time(bound), limit(deadline)))),
-        ("minimum", bandwidth.map(|one| one.min.clone())),
-        ("maximum", bandwidth.and_then(|one| one.max.clone())),
+        ("minimum", bandwidth.map(|one| text(&one.min))),
+        ("maximum", bandwidth.and_then(|one| one.max.as_deref().map(text))),
         ("weight", bandwidth.and_then(|one| Some(one.weight?.to_string()))),
-        ("within", bandwidth.and_then(|one| one.within.clone())),
+        ("within", bandwidth.and_then(|one| one.within.as_deref().map(text))),
         ("delivery within", status.within_ns.map(time)),
-        ("aim", objective.and_then(|one| one.aim.clone())),
-        ("deadline", objective.and_then(|one| one.deadline.clone())),
-        ("weight", objective.map(|one| format!("{} on every link", one.min))),
+        ("goal", objective.and_then(|one| one.goal.clone())),
+        ("deadline", objective.and_then(|one| one.deadline.as_deref().map(text))),
+        ("weight", objective.map(|one| format!("{} on every link", readable(&one.weight)))),
         ("certainty", certainty(contract)),
     ];
     fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -262,7 +265,7 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
 fn rule_versions(contract: &Contract) -> Vec<(&'static str, String)> {
     let status = &contract.status;
     vec![
-        ("configured", version(status.configured, "no rule is expected")),
+        ("configured", version(status.configured, "none expected")),
         ("effective", version(status.effective, confirmed_none(contract))),
     ]
 }
@@ -281,14 +284,14 @@ fn end(name: &str, host: &str) -> String {
 }
 
 fn version(version: Option<u64>, none: &str) -> String {
-    version.map_or_else(|| none.to_owned(), |version| format!("version {version} of its rule"))
+    version.map_or_else(|| none.to_owned(), |version| format!("rule version {version}"))
 }
 
 fn confirmed_none(contract: &Contract) -> &'static str {
     match contract.status.state {
-        _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "no: no agents",
-        State::Released => "its host has stopped sending",
-        _ => "not all of its hosts have confirmed their rule",
+        _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "none: no agents",
+        State::Released => "none: its host has stopped sending",
+        _ => "not confirmed by all hosts",
     }
 }
 
@@ -310,14 +313,16 @@ fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Fai
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[("tenant", Some(&vm.tenant))], usize::MAX)?;
     contracts.retain(of_it);
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends here")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contracts start or end here")?;
     Ok(format!("vm {}", vm.id))
 }
 
 fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let tenant: Tenant = find(service, "tenant", "/v1/tenants", name, Names::OfAll("/v1/tenants"))?;
-    let of =
-        |used: &str, most: Option<&str>| most.map_or(format!("{used} (no limit)"), |most| format!("{used} of {most}"));
+    let of = |used: &str, most: Option<&str>| {
+        let used = readable(used);
+        most.map_or_else(|| format!("{used} (no limit)"), |most| format!("{used} of {}", readable(most)))
+    };
     let most = tenant.quota.contracts.map(|most| most.to_string());
     write_fields(
         out,
@@ -339,11 +344,11 @@ fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
     let policy: Policy = find(service, "policy", "/v1/policies", name, Names::OfAll("/v1/policies"))?;
     let mut fields = vec![("policy", policy.name.clone()), ("level", policy.spec.level.clone())];
     fields.extend((!policy.spec.nodes.is_empty()).then(|| ("nodes", policy.spec.nodes.join(", "))));
-    fields.extend(policy.spec.peak.clone().map(|peak| ("peak", peak)));
+    fields.extend(policy.spec.peak.as_deref().map(|peak| ("peak", readable(peak).into_owned())));
     fields.push(("revision", policy.revision.to_string()));
     write_fields(out, &fields)?;
     writeln!(out)?;
-    let text = |text: Option<&String>| cell(text.map_or("-", String::as_str));
+    let text = |text: Option<&String>| cell(text.map_or(Cow::Borrowed("-"), |text| readable(text)));
     let services = policy.spec.services.iter().flat_map(|service| {
         let both = [("transmit", &service.transmit), ("receive", &service.receive)];
         both.map(|(direction, terms)| {
@@ -359,14 +364,14 @@ fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
     let needs = policy
         .needs
         .iter()
-        .map(|need| vec![cell(&need.place), cell(&need.direction), cell(&need.min), cell(need.links)]);
-    write_rows(out, &["reserved at", "direction", "minima", "over links"], needs.collect(), "no reservations")?;
+        .map(|need| vec![cell(&need.place), cell(&need.direction), cell(readable(&need.min)), cell(need.links)]);
+    write_rows(out, &["reserved at", "direction", "total of minima", "links"], needs.collect(), "no reservations")?;
     Ok(format!("policy {name}"))
 }
 
 fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
     let agent = match &node.agent {
-        None => "none has connected yet".to_owned(),
+        None => "has never connected".to_owned(),
         Some(agent) => {
             let state = match (agent.open, agent.silent) {
                 (_, true) => "silent: no heartbeat for too long",
@@ -384,7 +389,7 @@ fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
         ("agent", agent),
     ];
     if let Some(agent) = node.agent.as_ref().filter(|_| node.kind != "host") {
-        let words = if agent.set_up { "forwarding by tags" } else { "not yet" };
+        let words = if agent.set_up { "done: forwards by tags" } else { "not yet" };
         fields.push(("set up", words.to_owned()));
     }
     fields.push(("links", node.links.join(" ")));
@@ -410,7 +415,7 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
         ends.chain(&status.hosts).any(|host| host == name)
     });
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends here")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contracts start or end here")?;
     Ok(format!("node {name}"))
 }
 
@@ -422,7 +427,7 @@ fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
         ("state", word(&link.state) + &why),
         ("rate", rate(link.rate_bps)),
         ("propagation", time(link.propagation_ns)),
-        ("MTU", format!("{}B", link.mtu_bytes)),
+        ("MTU", format!("{} B", link.mtu_bytes)),
     ];
     for capacity in link.capacity.iter().flatten() {
         let label = match capacity.class {
@@ -440,7 +445,7 @@ fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
     write_rows(out, wayleave_protocol::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
     let contracts: Vec<Contract> = service.list("/v1/contracts", &[("link", Some(&link.name))], usize::MAX)?;
     writeln!(out)?;
-    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract uses it")?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contracts use this link")?;
     Ok(format!("link {name}"))
 }
 

@@ -23,7 +23,7 @@ Exit codes:
 
 /// Check this machine's prerequisites for agents and labs
 ///
-/// Everything is tried in a network namespace that is thrown away; nothing of the machine is changed.
+/// All checks run in a temporary network namespace; the machine is not changed.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DoctorArgs {

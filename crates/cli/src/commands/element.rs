@@ -146,9 +146,9 @@ impl ElementArgs {
         };
         let query = if self.dry_run { "?dryRun=true" } else { "" };
         let path = format!("{list}/{}/state{query}", encode(&self.name));
-        let told = service.send::<StateChangeResult>(Method::Put, &path, state);
-        let told = told.map_err(|trouble| did_you_mean(&service, trouble, what, &self.name, Names::OfAll(known)));
-        let (_, came) = told?;
+        let response = service.send::<StateChangeResult>(Method::Put, &path, state);
+        let response = response.map_err(|error| did_you_mean(&service, error, what, &self.name, Names::OfAll(known)));
+        let (_, came) = response?;
         if self.output == OutputFormat::Json {
             show::json(&came)?;
             return Ok(Exit::Fine);

@@ -99,11 +99,11 @@ fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
     let there = service.text(&format!("/v1/contracts/{}/explanation", encode(&id)), accept);
     let (text, exit) = match there {
         Ok(text) => (text, Exit::Fine),
-        Err(trouble) => {
-            let refused = if trouble.is_not_found() { last_refusal(&service, &id)? } else { None };
+        Err(error) => {
+            let refused = if error.is_not_found() { last_refusal(&service, &id)? } else { None };
             let Some(number) = refused else {
                 let names = Names::OfTenants("/v1/contracts");
-                return Err(did_you_mean(&service, trouble, "contract", &args.name, names));
+                return Err(did_you_mean(&service, error, "contract", &args.name, names));
             };
             (service.text(&format!("/v1/decisions/{number}/explanation"), accept)?, Exit::Refused)
         }

@@ -265,7 +265,7 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
         }
     }
     let ports =
-        if different > 0 { format!("; {different} values of ports differ from the topology") } else { String::new() };
+        if different > 0 { format!("; {different} port settings differ from the topology") } else { String::new() };
     writeln!(out, "{changed} of {} switches would change; nothing was sent{ports}", pairs.len())?;
     Ok(out.flush()?)
 }

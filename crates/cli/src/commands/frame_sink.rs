@@ -95,8 +95,9 @@ impl FrameSink {
                 let second = seen.at_ns / 1_000_000_000;
                 let clock =
                     [second / 3600 % 24, second / 60 % 60, second % 60].map(|part| format!("{part:02}")).join(":");
-                let (micros, way) = (seen.at_ns / 1_000 % 1_000_000, if seen.is_outgoing { "out" } else { "in " });
-                writeln!(out, "{clock}.{micros:06} {place} {way} {}", words())?;
+                let (micros, direction) =
+                    (seen.at_ns / 1_000 % 1_000_000, if seen.is_outgoing { "out" } else { "in " });
+                writeln!(out, "{clock}.{micros:06} {place} {direction} {}", words())?;
                 Ok(out.flush()?)
             }
         }

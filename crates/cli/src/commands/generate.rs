@@ -65,7 +65,7 @@ pub(crate) fn run(command: &GenerateCommand) -> Result<Exit, Failure> {
 pub(crate) fn contracts(args: &ContractsArgs) -> Result<Exit, Failure> {
     let network = args.import.network(&args.topology)?.graph;
     if network.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     let mix = RequestMix::new(&network, args.scenario as usize, args.seed).take(args.count);
     let mut out = out();
@@ -103,7 +103,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn a_cell_that_would_end_early_is_quoted() {
+    fn a_cell_with_a_separator_is_quoted() {
         assert_eq!(cell("h1"), "h1");
         assert_eq!(cell("a,b"), "\"a,b\"");
         assert_eq!(cell("a \"b\""), "\"a \"\"b\"\"\"");

@@ -59,7 +59,7 @@ pub(crate) struct GetArgs {
     /// Only contracts with all of these labels: key=value,...
     #[arg(short = 'l', long, value_name = "LABELS", value_parser = selector)]
     selector: Option<String>,
-    /// Maximum number; the latest of decisions
+    /// Maximum number of objects; of decisions, the latest
     #[arg(long, value_name = "COUNT", default_value_t = usize::MAX, hide_default_value = true,
         value_parser = most)]
     limit: usize,
@@ -234,7 +234,7 @@ impl GetArgs {
         let (Names::OfTenants(path) | Names::OfAll(path)) = names;
         let id = if matches!(names, Names::OfTenants(_)) { service.id(name) } else { name.to_owned() };
         let found: Result<T, _> = service.get(&format!("{path}/{}", encode(&id)));
-        found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
+        found.map_err(|error| did_you_mean(service, error, what, name, names))
     }
 
     /// One contract, or those of the list.
@@ -295,7 +295,7 @@ impl GetArgs {
         let found: Result<Vec<Queue>, _> = service.list("/v1/queues", &self.filters(service), self.limit);
         let link = self.link.as_deref().unwrap_or_default();
         let names = Names::OfAll("/v1/links");
-        self.print_list(&found.map_err(|trouble| did_you_mean(service, trouble, "link", link, names))?)
+        self.print_list(&found.map_err(|error| did_you_mean(service, error, "link", link, names))?)
     }
 
     fn tokens(&self, service: &Service) -> Result<(), Failure> {
@@ -314,8 +314,7 @@ impl GetArgs {
     fn nodes(&self, service: &Service) -> Result<(), Failure> {
         if let Some(name) = &self.name {
             let found: Result<Node, _> = service.get(&format!("/v1/nodes/{}", encode(name)));
-            let node =
-                found.map_err(|trouble| did_you_mean(service, trouble, "node", name, Names::OfAll("/v1/hosts")))?;
+            let node = found.map_err(|error| did_you_mean(service, error, "node", name, Names::OfAll("/v1/hosts")))?;
             if self.output == GetFormat::Json {
                 return show::json(&node);
             }

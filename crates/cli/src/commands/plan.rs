@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
     /// Show all requests, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
-    /// Recompute every bound independently; the default if not all contracts are about latency
+    /// Recompute every bound independently; the default if there are contracts of other kinds than latency
     #[arg(long)]
     recheck: bool,
     /// Do not recompute bounds
@@ -114,7 +114,7 @@ fn print(findings: &FirstFindings) {
         crate::output::tell!("{}{problem}", if index == 0 { "" } else { "\n" });
     }
     if findings.more() > 0 {
-        crate::output::tell!("\nand {} more requests that can never be met", findings.more());
+        crate::output::tell!("\nand {} more requests that can never be admitted", findings.more());
     }
 }
 
@@ -192,7 +192,7 @@ impl PlanArgs {
             return Ok(());
         }
         if session.ledger().is_none_or(|ledger| !ledger.has_shares()) {
-            let why = "--policy needs a topology with `classes` and --scheme fabric: `wayleave policy check` looks at policies without them";
+            let why = "--policy needs a topology with `classes` and --scheme fabric: `wayleave policy check` checks policies without them";
             return Err(Failure::Usage(why.to_owned()));
         }
         let mut minima = PolicyMinima::default();

@@ -58,30 +58,31 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = SHOW_EXAMPLE, after_long_help = exit::after(SHOW_EXAMPLE))]
 pub(crate) struct ShowArgs {
-    /// The policy (kind: Policy); - is stdin
+    /// Policy (kind: Policy); - is stdin
     #[arg(short, long, value_name = "FILE")]
     file: String,
-    /// The policy of the level below, whose maxima hold as well: that of machines for a rack, that of racks for the fabric
+    /// Policy of the level below, whose maxima apply as well: machines for a rack, racks for the fabric
     #[arg(long, value_name = "FILE")]
     inner: Option<String>,
-    /// The host or the rack's switch [default: the first to which the policy applies]
+    /// Host, or switch of the rack [default: the first to which the policy applies]
     #[arg(long, value_name = "NODE")]
     at: Option<String>,
-    /// Sent or received traffic
+    /// Direction of the traffic
     #[arg(long, value_enum, default_value_t)]
     direction: DirectionName,
-    /// With the changes until this time, such as 2027-01-01T20:00:00Z [default: before all changes]
+    /// Apply the changes until this time, such as 2027-01-01T20:00:00Z [default: before all changes]
     #[arg(long, value_name = "TIME")]
     when: Option<WallTime>,
-    /// Demands of services: SERVICE=RATE or SERVICE@NODE=RATE; RATE can be all; other is the traffic of no service.
-    /// Services that are not named have no demand. Without @NODE the rate is that of each machine (or rack) of the
+    /// Demands of services: SERVICE=RATE or SERVICE@NODE=RATE; RATE can be all; other is traffic that belongs to no
+    /// service. Services that are not listed have no demand. Without @NODE the rate is that of each machine (or rack)
+    /// of the
     /// service
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     demands: Vec<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Contracts: services share what latency contracts that are admitted leave. Several files are read in order
+    /// Contracts, whose reservations reduce the bandwidth of services; several files in order
     #[arg(long, value_name = "FILE")]
     contracts: Vec<String>,
     #[command(flatten)]
@@ -93,7 +94,7 @@ enum DirectionName {
     /// Traffic sent by the machine or rack
     #[default]
     Transmit,
-    /// Traffic received by it
+    /// Traffic received by the machine or rack
     Receive,
 }
 
@@ -188,7 +189,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         writeln!(out, "{text}")?;
     } else {
         let (capacity, direction) = (shared.capacity, direction.name());
-        writeln!(out, "{}: {capacity} to {direction} at {}\n", policy.name(), shared.place)?;
+        writeln!(out, "{}: {capacity:#} to {direction} at {}\n", policy.name(), shared.place)?;
         shared.write_table(&mut out, layout(), args.demands.is_empty())?;
     }
     out.flush()?;

@@ -91,9 +91,10 @@ fn table(check: &Check) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&["NODE", "INTERFACE", "WAY", "LINK OR ENDPOINT", "PROBES", "FRAME"]);
     for one in &check.observations {
-        let way = if one.is_outgoing { "out" } else { "in" };
+        let direction = if one.is_outgoing { "out" } else { "in" };
         let (probes, frame) = (one.probes.to_string(), one.frame.clone());
-        let texts = [one.node.clone(), one.interface.clone(), way.to_owned(), one.leads_to.clone(), probes, frame];
+        let texts =
+            [one.node.clone(), one.interface.clone(), direction.to_owned(), one.leads_to.clone(), probes, frame];
         table.add_row(texts.map(|text| escaped(&text).into_owned()));
     }
     write_table(&mut out, &mut table)?;

@@ -207,13 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn contracts_stay_of_their_kind_and_latency_contracts_between_their_ends() {
+    fn contracts_keep_their_kind_and_latency_contracts_their_endpoints() {
         let latency = spec(r#"{"from":"h1","to":"h2","rate":"1Mbit","burst":"1kB","deadline":"1ms"}"#);
         let elsewhere = spec(r#"{"from":"h1","to":"h3","rate":"1Mbit","burst":"1kB","deadline":"1ms"}"#);
         let faster = ContractSpec { rate: Some("2Mbit".to_owned()), ..latency.clone() };
         let hose = spec(r#"{"bandwidth":{"hose":["h1","h2"],"min":"1Mbit"}}"#);
         let other_hose = spec(r#"{"bandwidth":{"hose":["h1","h3"],"min":"1Mbit"}}"#);
-        let objective = spec(r#"{"objective":{"aim":"latency","members":["h1","h2"],"min":"1Mbit"}}"#);
+        let objective = spec(r#"{"objective":{"goal":"latency","members":["h1","h2"],"weight":"1Mbit"}}"#);
         let best_effort = spec(r#"{"bestEffort":{"members":["h1","h2"]}}"#);
         assert!(can_change_to(&latency, &faster) && can_change_to(&hose, &other_hose));
         assert!(!can_change_to(&latency, &elsewhere));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_has_ended_at_its_end() {
+    fn a_contract_has_ended_at_its_end_time() {
         let end: WallTime = "2026-01-01T00:00:00Z".parse().unwrap();
         let ends = spec(r#"{"ends":"2026-01-01T00:00:00Z"}"#);
         assert!(has_ended(&ends, end));

@@ -52,7 +52,7 @@ pub(crate) struct ServeArgs {
     /// Nodes whose agents enforce contracts; with none, contracts are only recorded
     #[arg(long, alias = "southbound", value_enum, value_name = "NODES", default_value_t)]
     enforcement: EnforcementName,
-    /// After a change of topology: admit contracts again, by priority, that no longer fit
+    /// After a change of topology, re-admit contracts that no longer fit, in order of priority
     #[arg(long, hide_short_help = true)]
     decide_again: bool,
     #[command(flatten)]
@@ -81,7 +81,7 @@ struct ClusterArgs {
     /// Name of the cluster, equal on all controllers
     #[arg(long, value_name = "NAME", default_value = "wayleave", requires = "etcd", value_parser = parse_cluster)]
     cluster: String,
-    /// URL of this controller for clients of others [default: the address of --listen]
+    /// URL of this controller for clients of other controllers [default: the address of --listen]
     #[arg(long, value_name = "URL", requires = "etcd", hide_short_help = true)]
     advertise: Option<String>,
     /// Time without a leader's heartbeat until another controller takes over
@@ -217,7 +217,7 @@ struct LimitArgs {
     /// Additional connections for long polls of agents and watchers
     #[arg(long, alias = "waiting-connections", value_name = "COUNT", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     long_poll_connections: u32,
-    /// Maximum number of watchers of events
+    /// Maximum number of event streams
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     watchers: u32,
     /// Close a connection whose request is incomplete after this time
@@ -247,7 +247,7 @@ struct TimingArgs {
     /// Time without a heartbeat until an agent counts as silent, and its contracts as degraded
     #[arg(long, alias = "silent-after", value_name = "TIME", default_value = "5s")]
     heartbeat_timeout: Time,
-    /// Forward step of the clock from which on it is not trusted: no contract starts or ends
+    /// Forward step of the clock from which on it is not trusted: contracts neither start nor end
     #[arg(long, alias = "clock-jump", value_name = "TIME", default_value = "60s")]
     clock_step_threshold: Time,
     /// Time without a step until the clock is trusted again; 0s always trusts it
@@ -272,7 +272,7 @@ enum LogFormatName {
     /// Human-readable lines
     #[default]
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -347,7 +347,7 @@ impl TimingArgs {
             heal_after: self.violation_clear_after,
             silent_after: self.heartbeat_timeout,
             clock_jump: self.clock_step_threshold,
-            clock_doubt: self.clock_step_holddown,
+            clock_hold_down: self.clock_step_holddown,
         }
     }
 }

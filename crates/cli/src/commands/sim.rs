@@ -43,7 +43,7 @@ pub(crate) struct SimArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Folder for report.html and the JSON of every run [default: wayleave-sim; nowhere with -o json]
+    /// Folder for report.html and the JSON of every run [default: wayleave-sim; none with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
     /// Number of concurrent runs [default: number of cores]; does not change results
@@ -52,7 +52,7 @@ pub(crate) struct SimArgs {
     /// Threads of each run, if it can be partitioned; does not change results
     #[arg(long, value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads_per_run: u16,
-    /// Run only what the directory lacks
+    /// Run only the runs that are missing in the directory
     #[arg(long)]
     resume: bool,
     /// Fast-forward through steady state; maximum relative error of completion times
@@ -71,7 +71,7 @@ pub(crate) struct SimArgs {
 
 /// Reads how far off completion times may be.
 fn forward_error(text: &str) -> Result<f64, String> {
-    let error = text.parse().ok().filter(|&error| FastForward { error }.is_valid());
+    let error = text.parse().ok().filter(|&error| FastForward { max_error: error }.is_valid());
     error.ok_or_else(|| format!("expected a number above 0 and up to {}, such as 0.005", FastForward::MAX))
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Exit, Failure> {
     let mut batch =
         Batch::read(&args.file, &RunSelection::default().with_seed(args.seed).with_only(args.only.clone()))?;
     if let Some(error) = args.fast_forward {
-        batch.fast_forward(FastForward { error });
+        batch.fast_forward(FastForward { max_error: error });
     }
     batch.not_carried_out().iter().for_each(|sentence| crate::output::tell!("warning: {sentence}"));
     args.print_obstacle(&batch);

@@ -112,7 +112,7 @@ impl SizeArgs {
             ("--size", self.size == Some(Bytes::ZERO)),
         ] {
             if is_zero {
-                return usage(&format!("{flag}: more than zero is expected"));
+                return usage(&format!("{flag}: expected a value above zero"));
             }
         }
         match (self.bandwidth, self.load, self.offered, self.within) {
@@ -123,7 +123,7 @@ impl SizeArgs {
                 match share.and_then(LoadFraction::from_billionths) {
                     Some(load) => Ok(Question::Time { bandwidth, load }),
                     None => {
-                        usage("--offered: less than the bandwidth is expected, or nothing bounds a completion time")
+                        usage("--offered: expected less than the bandwidth; otherwise completion times are unbounded")
                     }
                 }
             }
@@ -131,7 +131,7 @@ impl SizeArgs {
             (None, None, Some(offered), Some(within)) => Ok(Question::Bandwidth { offered, within }),
             (None, Some(_), None, Some(_)) => usage("--load needs a bandwidth: give --offered RATE instead of --load"),
             _ => usage(
-                "two of the bandwidth, the load and the time are expected: --bandwidth and --load (or --offered), --bandwidth and --within, or --offered and --within",
+                "expected two of bandwidth, load and time: --bandwidth and --load (or --offered), --bandwidth and --within, or --offered and --within",
             ),
         }
     }
@@ -151,7 +151,7 @@ impl SizeArgs {
     fn flows(&self) -> Result<ServiceFlows, Failure> {
         let called = match &self.sizes {
             Some(name) => format!("sizes of {name}"),
-            None => format!("all of {}", self.size.unwrap_or(Bytes::new(1))),
+            None => format!("all of {:#}", self.size.unwrap_or(Bytes::new(1))),
         };
         let burst = match self.burst {
             Some(burst) => Burst::Size(burst),

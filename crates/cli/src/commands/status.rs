@@ -11,8 +11,6 @@ use wayleave_protocol::status::{About, ClusterRole, Status};
 use wayleave_protocol::tenant::Role;
 use wayleave_units::escaped;
 
-use wayleave_units::Time;
-
 use crate::client::peers::{Peer, peers};
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
@@ -127,9 +125,9 @@ impl Screen {
             writeln!(out, "\nDegraded or violated")?;
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
         }
-        if !self.status.troubles.is_empty() {
+        if !self.status.problems.is_empty() {
             writeln!(out, "\nProblems on nodes")?;
-            self.status.troubles.iter().try_for_each(|trouble| writeln!(out, "  {}", escaped(trouble)))?;
+            self.status.problems.iter().try_for_each(|error| writeln!(out, "  {}", escaped(error)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;
@@ -202,7 +200,7 @@ impl Screen {
             fields.push(("protection", lost));
         }
         if let Some(ahead) = status.clock_ahead_ns {
-            let ahead = Time::from_nanos(ahead);
+            let ahead = show::time(ahead);
             let doubted = format!(
                 "not trusted: it jumped forward by {ahead}; contracts start and end by the previous calendar (serve --clock-step-holddown)"
             );

@@ -71,13 +71,13 @@ pub(crate) struct DeleteArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum RoleName {
-    /// Everything
+    /// Full access
     Operator,
-    /// Everything of one tenant
+    /// Full access to one tenant
     Tenant,
-    /// Permissions that an agent needs for its node
+    /// Permissions of an agent, for its node
     Agent,
-    /// Reads
+    /// Read-only access
     Reader,
 }
 
@@ -139,7 +139,7 @@ fn delete(args: &DeleteArgs) -> Result<Exit, Failure> {
     }
     let service = args.target.service()?;
     let deleted = service.delete(&format!("/v1/tokens/{}", encode(&args.id)));
-    deleted.map_err(|trouble| did_you_mean(&service, trouble, "token", &args.id, Names::OfAll("/v1/tokens")))?;
+    deleted.map_err(|error| did_you_mean(&service, error, "token", &args.id, Names::OfAll("/v1/tokens")))?;
     let mut out = out();
     writeln!(out, "token {}: deleted", args.id)?;
     out.flush()?;

@@ -41,10 +41,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct TopArgs {
-    /// Time between screens
+    /// Update interval
     #[arg(long, value_name = "TIME", default_value = "2s")]
     every: Time,
-    /// Number of screens; without it until Ctrl-C
+    /// Number of updates [default: until Ctrl-C]
     #[arg(long, value_name = "COUNT")]
     times: Option<u64>,
     /// Number of contracts to show
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_of_silent_hosts_are_not_taken_for_zero() {
+    fn rates_of_silent_hosts_are_not_shown_as_zero() {
         let counters =
             |hosts, reporting, rate_bps| ContractTraffic { hosts, reporting, rate_bps, ..ContractTraffic::default() };
         let shown =
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_of_what_is_not_known() {
+    fn unknown_counts_are_not_shown() {
         assert_eq!(
             (part((0, 0)), part((0, 9)), part((2, 9))),
             (String::new(), "0 of 9".to_owned(), "2 of 9".to_owned())

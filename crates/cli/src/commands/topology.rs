@@ -56,7 +56,7 @@ enum TopologyFormat {
     Table,
     /// JSON
     Json,
-    /// As a topology file with every node and link
+    /// Topology file with every node and link
     Yaml,
 }
 
@@ -79,7 +79,7 @@ Examples:
 
 /// Write a network in another format
 ///
-/// Read are topologies of Wayleave, containerlab files, NetworkX node-link JSON, lists of links in JSON, GML and GraphML,
+/// Reads topologies of Wayleave, containerlab files, NetworkX node-link JSON, lists of links in JSON, GML, GraphML,
 /// and builders.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = CONVERT_EXAMPLES)]
@@ -90,7 +90,7 @@ pub(crate) struct ConvertArgs {
     /// Output file [default: standard output]
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The format [default: by the ending of FILE (.json, .gml, .graphml), otherwise wayleave]
+    /// Format [default: by the ending of FILE (.json, .gml, .graphml), otherwise wayleave]
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<NetworkFormat>,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(crate) struct ConvertArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum NetworkFormat {
-    /// A topology file with every node and link
+    /// Topology file with every node and link
     Wayleave,
     /// JSON of NetworkX
     NodeLink,

@@ -23,9 +23,9 @@ Examples:
 
 /// Search delay budgets, queues, costs and rerouting for a mix of contracts
 ///
-/// Candidates are filled with request lists until the first refusal, and changed step by step as long as this admits
-/// more. Other seeds judge the candidates and the paper's method, with and without rerouting; the best one there is
-/// recommended. The bound is the maximum that the rates of links alone would permit, by any method.
+/// Each candidate admits request lists until the first refusal, and is changed step by step as long as it admits
+/// more. The candidates and the paper's method, with and without rerouting, are then evaluated with other seeds, and
+/// the best one is recommended. The upper bound is the maximum that link rates alone permit, for any method.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct TuneArgs {
@@ -50,7 +50,7 @@ pub(crate) struct TuneArgs {
     /// Maximum number of candidates
     #[arg(long, default_value_t = 60, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     candidates: u64,
-    /// Length of the evaluation list, in lists until the first refusal
+    /// Length of the long list, as a multiple of the flows until the first refusal
     #[arg(long, default_value_t = 5, value_name = "TIMES", value_parser = clap::value_parser!(u64).range(1..=100))]
     list: u64,
     /// Number of threads [default: number of cores]
@@ -70,9 +70,9 @@ enum ObjectiveName {
     /// Flows until the first refusal
     #[default]
     UntilRefusal,
-    /// Flows out of a long list
+    /// Flows admitted from a long list
     Flows,
-    /// Their bit rate
+    /// Bit rate admitted from a long list
     Rate,
 }
 
@@ -80,7 +80,7 @@ enum ObjectiveName {
 pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let network = args.network.read()?;
     if network.graph.hosts().count() < 2 {
-        return Err(Failure::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     let options = args.options()?;
     let own = own_contracts(args, &network)?;

@@ -119,7 +119,7 @@ impl ValueEnum for FaultName {
                     ClassFault::WeightsReversed => "The weights of the classes below latency are reversed",
                     ClassFault::ResidualForgotten => "Minima are admitted as if nothing were reserved above them",
                     ClassFault::StepsUnlimited => "Window increases are not limited",
-                    ClassFault::ClassLeaked => "Best effort is sent in the queue of minima",
+                    ClassFault::ClassLeaked => "Best effort is sent in the queue of the guaranteed class",
                     ClassFault::MaxIgnored => "No maximum is enforced",
                     ClassFault::WeightIgnored => "Capacity above the minima is shared by minima instead of weights",
                 };
@@ -337,13 +337,11 @@ fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
         }
         match kinds.noticed() {
             Some(ClassFaultOutcome::NoEffect) => {
-                crate::output::tell!("--inject has no effect here: no contract is concerned");
+                crate::output::tell!("--inject has no effect here: no contract is affected");
                 return Exit::Unnoticed;
             }
             Some(ClassFaultOutcome::ByNobody) => {
-                crate::output::tell!(
-                    "--inject was not detected: a set with higher load, or --effort long, may show it"
-                );
+                crate::output::tell!("--inject was not detected: try contracts with a higher load, or --effort long");
                 return Exit::Unnoticed;
             }
             Some(ClassFaultOutcome::ByPackets) => return Exit::Unsound,
@@ -368,7 +366,7 @@ fn incomplete(verified: &VerifyReport) -> Exit {
     let unknown = verified.kinds.as_ref().map_or(0, ClassVerification::unknown);
     if unknown > 0 {
         crate::output::tell!(
-            "{} missed a minimum or a weight without a known guarantee: a buffer on the route may be too small (`wayleave plan` names it)",
+            "{} missed a minimum or a weight that is not guaranteed: a buffer on the route may be too small (`wayleave plan` names it)",
             count(unknown, "contract")
         );
     }
@@ -396,8 +394,7 @@ fn unnoticed(verified: &VerifyReport) -> Exit {
     match verified.no_effect {
         Some(why) => crate::output::tell!("--inject {fault} has no effect here: {why}"),
         None => crate::output::tell!(
-            "--inject {fault} was not noticed: with this set and this effort no packet was late or lost by it; a set that \
-             uses more of its budgets, or --effort long, may show it"
+            "--inject {fault} was not detected: no packet was late or lost with these contracts and this effort. Try contracts that use more of their budgets, or --effort long"
         ),
     }
     Exit::Unnoticed

@@ -55,7 +55,7 @@ pub(crate) struct WhatIfArgs {
     /// Host whose VMs move to other hosts
     #[arg(long, value_name = "HOST")]
     drain: Vec<String>,
-    /// Ask without a controller: contracts admitted in order on the topology of -t
+    /// Predict without a controller: these contracts, admitted in order on the topology of -t
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS")]
     files: Vec<String>,
     /// Plan of these contracts (`wayleave plan -o json`): checked, and not decided again
@@ -161,7 +161,7 @@ fn admit(service: &Service, files: &[Source]) -> Result<(), Failure> {
         let document = Document::of(source)?;
         let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
         let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
-        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        let (_, report) = report.map_err(|error| document.locate(error))?;
         if report.refused > 0 {
             let all = count(report.items.len(), "contract");
             crate::output::tell!(

@@ -180,12 +180,12 @@ fn without_promises(scenario: &Scenario) -> Result<Scenario, Error> {
     plain.reserved.clear();
     if let Some(sharing) = &mut plain.sharing {
         sharing.scheme = HostSchemeConfig::StaticLimits(StaticLimits::default());
-        sharing.also.clear();
+        sharing.other_schemes.clear();
         // No tenant shares by weight.
         let mut services = sharing.machine.services().to_vec();
         services.iter_mut().for_each(|service| service.division = None);
         let policy = Policy::new(&plain.network, "tenants", PolicyLevel::Machine, Vec::new(), None, services);
-        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are no policy"))?;
+        sharing.machine = policy.map_err(|_| internal("the demo's tenants without divisions are not a policy"))?;
     }
     for traffic in &mut plain.traffic {
         traffic.queue = Some(0);
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_tenants_get_what_was_promised_and_would_not_without() {
+    fn four_tenants_get_their_promises_and_would_not_without_admission() {
         let demo = fabric_demo().unwrap();
         assert!(demo.is_kept(), "{:?}", demo.rows());
         let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };

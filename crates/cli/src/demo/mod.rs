@@ -63,7 +63,7 @@ pub(crate) struct Demo {
 /// If there is no such scenario; other errors would be mistakes here.
 pub(crate) fn demo(options: &DemoOptions, progress: &mut dyn Progress) -> Result<Demo, Error> {
     if !(1..=8).contains(&options.scenario) {
-        return Err(Error::Usage(format!("there is no scenario {}: they are 1 to 8", options.scenario)));
+        return Err(Error::Usage(format!("no scenario {}: expected 1 to 8", options.scenario)));
     }
     let named = Network::build(TOPOLOGY)?;
     let network = &*named.graph;

@@ -7,7 +7,7 @@ use wayleave_ledger::QueueReport;
 use wayleave_scheme_api::{Binding, Refusal};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Human, Rate, Time};
 
 use wayleave::Error;
 use wayleave::Session;
@@ -15,7 +15,6 @@ use wayleave_report::findings::{
     BoundTerms, DrawnLink, DrawnNode, LevelRole, LinkTier, LinkUse, NodeTier, PortKind, ProofHop, QueueLevel,
     RequestRow,
 };
-use wayleave_report::numbers;
 use wayleave_report::scale::ShareOfWhole;
 
 /// The nodes with their tiers, by the names that the builder of fat trees gives.
@@ -75,20 +74,10 @@ pub(super) fn obstacle(session: &Session, contract: &LatencyContract, refusal: &
         return wayleave_explain::sentences::refusal(session.network(), contract, refusal);
     };
     let (link, queue) = (&session.network().link(binding.link()).name, binding.queue());
-    let broken = match *binding {
-        Binding::Down { .. } => return format!("no feasible route: {link} is down"),
-        Binding::Rate { asked, left, .. } => {
-            format!("has {} left, but {} is required", numbers::rate_left(left), numbers::rate_needed(asked))
-        }
-        Binding::Delay { bound, budget, .. } => {
-            let (bound, budget) = (numbers::at_most(bound), numbers::at_least(budget));
-            format!("would have a worst-case delay of {bound}, above its budget of {budget}")
-        }
-        Binding::Buffer { backlog, buffer, .. } => {
-            let (backlog, buffer) = (numbers::size(backlog), numbers::size(buffer));
-            format!("would have a worst-case backlog of {backlog}, above its buffer of {buffer}")
-        }
-    };
+    if matches!(binding, Binding::Down { .. }) {
+        return format!("no feasible route: {link} is down");
+    }
+    let broken = wayleave_explain::sentences::shortfall(binding);
     format!("no feasible route: even on the best one, queue {queue} of {link} {broken}")
 }
 
@@ -195,22 +184,22 @@ pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static
     let network = session.network();
     let port = network.links().find(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
     let Some((id, link)) = port else { return Vec::new() };
-    let buffers = network.queues(id).first().map_or(String::new(), |queue| numbers::size(queue.buffer));
-    let budgets: Vec<String> = ledger.budgets(id).map(numbers::budget).collect();
+    let buffers = network.queues(id).first().map_or(String::new(), |queue| format!("{:#}", queue.buffer));
+    let budgets: Vec<String> = ledger.budgets(id).map(|budget| format!("{budget:#}")).collect();
     let fastest = network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
-    let frame = numbers::size(ledger.largest_frame(id));
+    let frame = ledger.largest_frame(id).up();
     let (hosts, switches) = (network.hosts().count(), network.switches().count());
     let cables = network.links().len() / 2;
     let queues = network.port(link.port).queues.len();
-    let (budgets, rate) = (budgets.join(", "), numbers::rate(fastest));
+    let (budgets, rate) = (budgets.join(", "), fastest.up());
     let text = str::to_owned;
     vec![
         ("network", format!("{hosts} hosts, {switches} switches, {cables} cables of {rate}")),
-        ("queues", format!("{queues} a switch port, {buffers} each, strict priority; one a host port")),
-        ("best effort", text("the lowest queue of every switch port is kept for traffic without a contract")),
+        ("queues", format!("{queues} per switch port with {buffers} each, strict priority; one per host port")),
+        ("best effort", text("the lowest queue of every switch port is reserved for traffic without a contract")),
         (
             "delay budgets",
-            format!("Wayleave: {budgets} by priority, and 0.5 ms for a host's port; Silo: 0.1 ms for every port"),
+            format!("Wayleave: {budgets} by priority, and 500 us on host ports; Silo: 100 us on every port"),
         ),
         (
             "rerouting",
@@ -219,8 +208,11 @@ pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static
             ),
         ),
         ("wire bytes", format!("preamble, gap, FCS and up to six tags are counted; a frame has at most {frame}")),
-        ("arrivals", text("what enters from a link is bounded by its flows' token buckets, and by the line itself")),
-        ("service", text("what the queues above leave, less one frame that is being sent and one for whole packets")),
+        ("arrivals", text("arrivals from a link are bounded by the token buckets of its flows, and by the line rate")),
+        (
+            "service",
+            text("the line rate less the queues above, one frame in transmission, and one frame for packetization"),
+        ),
         (
             "a request fits if",
             text(

@@ -26,14 +26,14 @@ fn text(findings: &Findings) -> String {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_demo_but_for_times() {
+fn the_same_seed_gives_the_same_demo_except_times() {
     let [a, b] = [1, 1].map(|_| timeless(of(300)));
     assert_eq!((text(&a), page::render(&a)), (text(&b), page::render(&b)));
     assert_ne!(text(&a), text(&timeless(DemoOptions { seed: 2, ..of(300) })));
 }
 
 #[test]
-fn terminal_and_page_say_the_same_in_every_scenario() {
+fn terminal_and_page_agree_in_every_scenario() {
     for scenario in 1..=8 {
         let findings = findings(DemoOptions { scenario, ..of(150) });
         let page = page::render(&findings);
@@ -65,14 +65,14 @@ fn the_terms_of_the_proof_add_up_to_its_bound() {
 }
 
 #[test]
-fn a_single_request_is_a_demo_too() {
+fn a_single_request_gives_a_demo_too() {
     let findings = timeless(of(1));
     assert!(findings.contenders.iter().all(|contender| (contender.admitted, contender.refused()) == (1, 0)));
     assert!(text(&findings).contains("Silo: none of 1 request was refused."), "{}", text(&findings));
 }
 
 #[test]
-fn both_files_are_written_and_are_well_formed() {
+fn both_files_are_written_and_well_formed() {
     let directory = std::env::temp_dir().join(format!("wayleave-demo-test-{}", std::process::id()));
     let files = Demo { findings: timeless(of(50)) }.write(&directory.join("new")).unwrap();
     let [html, svg] = files.map(|file| std::fs::read_to_string(file).unwrap());
@@ -91,7 +91,7 @@ fn both_files_are_written_and_are_well_formed() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_an_error_with_its_name() {
+fn a_directory_that_cannot_be_created_is_an_error_with_its_name() {
     let failure = Demo { findings: timeless(of(1)) }.write(Path::new("/dev/null/report")).unwrap_err().to_string();
     assert!(failure.contains("/dev/null/report"), "{failure}");
 }

@@ -77,13 +77,13 @@ impl DemoScheme {
             },
             Self {
                 name: "Wayleave, no rerouting",
-                about: "the same, but an admitted flow stays where it is.",
+                about: "as above, but admitted flows keep their routes.",
                 scheme: SchemeOptions::default(),
                 options: String::new(),
             },
             Self {
                 name: "Silo",
-                about: "one queue for all contracts, a delay of 0.1 ms on every link, and routes around full links.",
+                about: "one queue for all contracts, a delay budget of 100 us on every link, and routes around full links.",
                 // Stronger than in the publications, which search no alternative routes (Chameleon, section 2.2).
                 scheme: SchemeOptions::named("silo")?.with("route", "around")?,
                 options: "--scheme silo --silo-route around".to_owned(),

@@ -15,9 +15,9 @@ const PARTS: u128 = 10_000;
 pub(super) fn run(session: &Session) -> Result<VerifiedSet, Error> {
     let promises = of_session(session);
     let claim =
-        promises.claim().map_err(|error| Error::Internal(format!("the promises contradict themselves: {error}")))?;
+        promises.claim().map_err(|error| Error::Internal(format!("the guarantees contradict each other: {error}")))?;
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true);
-    let report = report.map_err(|error| Error::Internal(format!("the promises could not be verified: {error}")))?;
+    let report = report.map_err(|error| Error::Internal(format!("the guarantees could not be verified: {error}")))?;
     let mut contracts: Vec<VerifiedContract> = claim
         .promises
         .iter()

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_goes_on_as_it_went() {
+    fn the_estimate_extrapolates_the_time_so_far() {
         let text = describe("fig8a", (1, 9), Duration::from_secs(60), 0.25);
         assert_eq!(text, "fig8a, 2 of 9 figures, about 3 minutes left");
         assert_eq!(describe("fig8a", (0, 1), Duration::from_secs(60), 0.0), "fig8a");

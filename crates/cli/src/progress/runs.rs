@@ -37,7 +37,9 @@ impl wayleave::Progress for Progress {
             ProgressStep::Runs { simulated_ns, total_ns, finished, runs } => {
                 self.tick((simulated_ns, total_ns), (finished, runs));
             }
-            ProgressStep::Resumed { there, runs } => crate::output::tell!("{there} of {runs} runs are there already"),
+            ProgressStep::Resumed { there, runs } => {
+                crate::output::tell!("{there} of {runs} runs are already complete")
+            }
             ProgressStep::Unreadable { file, again } => {
                 crate::output::tell!("{}: not a result of a run, so {again} is repeated", file.display());
             }
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_goes_on_as_it_went() {
+    fn the_estimate_extrapolates_the_time_so_far() {
         let text = describe(Duration::from_secs(60), (250, 1_000), (3, 40));
         assert_eq!(text, "3 of 40 runs, 25.0 % of the time simulated, about 3 minutes left");
         assert_eq!(describe(Duration::from_secs(2), (0, 1_000), (0, 1)), "0.0 % of the time simulated");

@@ -32,7 +32,7 @@ impl Progress {
 
     /// A method is being judged.
     fn judging(&mut self, name: &str) {
-        self.print(&format!("judging: {name}"));
+        self.print(&format!("evaluating: {name}"));
     }
 
     fn print(&self, text: &str) {

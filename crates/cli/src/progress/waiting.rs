@@ -10,9 +10,9 @@ use super::show::{Show, TIMEOUT};
 
 /// Runs `work`, and displays a message once it lasts longer than a second.
 pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) -> T {
-    let said = Said::begin(Show::choose(is_forced), what);
+    let message = Said::begin(Show::choose(is_forced), what);
     let done = work();
-    drop(said);
+    drop(message);
     done
 }
 
@@ -28,7 +28,7 @@ impl Said {
             return Self { end: None, thread: None };
         }
         let ((end, ended), what) = (channel(), what.to_owned());
-        let say = move || {
+        let print = move || {
             let (began, mut line) = (Instant::now(), None);
             let mut pause = TIMEOUT;
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
@@ -45,7 +45,7 @@ impl Said {
             }
         };
         // Without a thread nothing is displayed, and the work is still done.
-        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(say).ok();
+        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(print).ok();
         Self { end: Some(end), thread }
     }
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_work_is_done_once_whatever_is_shown_and_its_result_comes_back() {
+    fn the_work_is_done_once_and_its_result_returned_with_or_without_progress() {
         for is_forced in [false, true] {
             let mut done = 0;
             assert_eq!(
@@ -92,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_named_with_its_time() {
+    fn long_work_is_named_with_its_duration() {
         assert_eq!(words("reading plan.json", 3), "reading plan.json, 3 s so far");
     }
 
     #[test]
-    fn the_thread_ends_with_the_work_also_if_that_fails() {
+    fn the_thread_ends_with_the_work_even_if_the_work_fails() {
         let failed = std::panic::catch_unwind(|| waiting(true, "reading", || panic!("no file")));
         assert!(failed.is_err());
     }

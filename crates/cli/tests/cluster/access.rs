@@ -54,9 +54,9 @@ impl Admin {
             request = request.header("authorization", token);
         }
         let mut answer = request.send(body.to_string()).ok()?;
-        let said = answer.body_mut().read_to_string().ok()?;
-        assert!(answer.status() == 200 || self.token.is_none(), "{path}: {said}");
-        serde_json::from_str(&said).ok().filter(|_| answer.status() == 200)
+        let output = answer.body_mut().read_to_string().ok()?;
+        assert!(answer.status() == 200 || self.token.is_none(), "{path}: {output}");
+        serde_json::from_str(&output).ok().filter(|_| answer.status() == 200)
     }
 
     /// A user `root`, and one `wayleave` that may use the keys of clusters and no others.
@@ -79,7 +79,7 @@ impl Admin {
     }
 }
 
-pub(crate) fn an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them() {
+pub(crate) fn an_etcd_with_password_and_certificate_is_accessed_with_them() {
     let _alone = alone();
     let folder = folder("access");
     make_certificates(&folder);

@@ -45,7 +45,7 @@ fn configuration(folder: &Path, pins: &Path, servers: &str) -> String {
     file.display().to_string()
 }
 
-pub(crate) fn an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused() {
+pub(crate) fn an_agent_moves_to_the_next_leader_and_older_sessions_are_refused() {
     let _alone = alone();
     let folder = folder("agents");
     let apart = Apart::enter(&folder.with_extension("bpf")).unwrap_or_else(|error| {

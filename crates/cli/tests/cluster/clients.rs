@@ -183,8 +183,8 @@ impl Shared {
                 self.move_on(at);
             }
             Ok(other) => {
-                let said = sent.and_then(|mut answer| answer.body_mut().read_to_string()).unwrap_or_default();
-                panic!("a change was answered with {other}: {said}")
+                let output = sent.and_then(|mut answer| answer.body_mut().read_to_string()).unwrap_or_default();
+                panic!("a change was answered with {other}: {output}")
             }
         }
     }

@@ -42,16 +42,16 @@ pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     // A batch that is in no snapshot is lost: controllers that have it continue, others name it.
     let entry = |number: u64| format!("/wayleave/wayleave/log/{number:020}");
     etcd.delete(&entry(2), &entry(3));
-    let said = last_words(&folder, "second.db", &etcd);
-    assert!(said.contains(&format!("{} in etcd is missing", entry(2))), "{said}");
+    let output = last_words(&folder, "second.db", &etcd);
+    assert!(output.contains(&format!("{} in etcd is missing", entry(2))), "{output}");
     let leader = serve_with(&folder, &folder.join("first.db"), &options);
     until_role(&folder, &leader.1, "leader");
     end(leader);
 
     let etcd = etcd.restored(&folder, &saved);
     let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
-    let said = last_words(&folder, "first.db", &etcd);
-    assert!(said.contains("this controller has seen batch") && said.contains("was an older state"), "{said}");
+    let output = last_words(&folder, "first.db", &etcd);
+    assert!(output.contains("this controller has seen batch") && output.contains("was an older state"), "{output}");
     // A controller that has read nothing before continues from the restored state.
     let leader = serve_with(&folder, &folder.join("third.db"), &options);
     until_role(&folder, &leader.1, "leader");
@@ -61,8 +61,8 @@ pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
 
     // All keys have been deleted.
     etcd.delete("/wayleave/wayleave/", "/wayleave/wayleave0");
-    let said = last_words(&folder, "third.db", &etcd);
-    assert!(said.contains("head in etcd is missing, but this controller has seen batch"), "{said}");
+    let output = last_words(&folder, "third.db", &etcd);
+    assert!(output.contains("head in etcd is missing, but this controller has seen batch"), "{output}");
     drop(etcd);
     std::fs::remove_dir_all(&folder).unwrap();
 }

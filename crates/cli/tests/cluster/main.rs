@@ -31,19 +31,19 @@ use ready::Watch;
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
-        access::an_etcd_that_wants_a_password_and_a_certificate_is_asked_with_them,
-        agents::an_agent_goes_over_to_the_next_leader_and_older_sessions_are_refused,
+        access::an_etcd_with_password_and_certificate_is_accessed_with_them,
+        agents::an_agent_moves_to_the_next_leader_and_older_sessions_are_refused,
         lost::deleted_keys_and_older_states_of_etcd_are_named_at_a_start,
-        no_acknowledged_contract_is_lost_whatever_happens_to_leaders,
+        no_acknowledged_contract_is_lost_in_any_failure_of_leaders,
         a_member_of_etcd_that_hangs_does_not_stop_changes,
-        moving::a_ledger_becomes_that_of_a_cluster_and_that_of_one_again,
-        moving::batches_of_any_size_and_snapshots_come_back_as_they_were,
-        network::who_has_another_network_takes_no_part_and_a_cluster_gets_another_one,
-        ready::a_leader_that_is_ready_beside_the_next_one_is_found,
-        ready::a_leader_that_is_cut_off_and_has_nothing_to_write_is_ready_no_longer_than_its_lease,
-        restarts::a_restart_under_load_succeeds_however_slow_etcd_is,
-        restarts::a_start_obeys_its_end_while_etcd_says_nothing,
-        restarts::an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting,
+        moving::a_ledger_is_converted_to_a_cluster_and_back,
+        moving::batches_of_any_size_and_snapshots_are_read_back_unchanged,
+        network::a_member_with_another_network_is_barred_until_the_cluster_changes_it,
+        ready::a_leader_that_is_ready_beside_its_successor_is_found,
+        ready::an_idle_partitioned_leader_is_ready_no_longer_than_its_lease,
+        restarts::a_restart_under_load_succeeds_with_etcd_at_any_speed,
+        restarts::a_start_can_be_stopped_while_etcd_does_not_answer,
+        restarts::a_full_or_compacted_etcd_does_not_prevent_a_start,
     ])
 }
 
@@ -113,7 +113,7 @@ fn print_times(took: &[(Mishap, Duration)]) {
     }
 }
 
-fn no_acknowledged_contract_is_lost_whatever_happens_to_leaders() {
+fn no_acknowledged_contract_is_lost_in_any_failure_of_leaders() {
     let _alone = alone();
     let cycles: usize =
         std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(MISHAPS.len());

@@ -49,7 +49,7 @@ pub(crate) fn end((mut process, _): (Process, String)) {
     process.wait();
 }
 
-pub(crate) fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
+pub(crate) fn a_ledger_is_converted_to_a_cluster_and_back() {
     let _alone = alone();
     let folder = folder("moving");
     let etcd = Etcd::start(&folder, 1);
@@ -60,9 +60,9 @@ pub(crate) fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     let alone = serve(&folder, &first, None);
     assert_eq!(put(&alone.1, "before", &token()), 201);
     end(alone);
-    let stranger =
+    let foreign =
         wayleave(&["serve", "-t", "fat-tree:k=4", "--ledger", one, "--listen", "127.0.0.1:1", "--etcd", &etcd.urls()]);
-    assert!(!stranger.status.success(), "a ledger of its own is not mixed with that of a cluster");
+    assert!(!foreign.status.success(), "a ledger of its own is not mixed with that of a cluster");
     let joined = wayleave(&["ledger", "join", one, "--etcd", &etcd.urls()]);
     assert!(joined.status.success() && text(&joined.stdout).contains("starts with"), "{}", text(&joined.stderr));
     let again = wayleave(&["ledger", "join", one, "--etcd", &etcd.urls()]);
@@ -83,12 +83,12 @@ pub(crate) fn a_ledger_becomes_that_of_a_cluster_and_that_of_one_again() {
     standings_are_shown(&folder, &leader.1, &follower.1);
     // A client that knows both addresses finds the one that leads.
     let both = format!("{},{}", follower.1, leader.1);
-    let told = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+    let response = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(["delete", "contract", "default:within", "--server", &both])
         .env("WAYLEAVE_TOKEN_FILE", folder.join("token"))
         .output()
         .unwrap();
-    assert!(told.status.success(), "{}", text(&told.stderr));
+    assert!(response.status.success(), "{}", text(&response.stderr));
     until("the follower has heard of it", || has(&follower.1, "within").is_none().then_some(()));
     end(leader);
     end(follower);
@@ -110,16 +110,16 @@ fn a_copy_is_known_as_one(copy: &str) {
     let topology = ["-t", "fat-tree:k=4"];
     for more in [&[][..], &topology] {
         let checked = wayleave(&[&["ledger", "check", copy], more].concat());
-        let said = text(&checked.stdout);
-        assert!(checked.status.success(), "{said}{}", text(&checked.stderr));
-        assert!(said.contains("a copy of the ledger of cluster wayleave, up to batch "), "{said}");
+        let output = text(&checked.stdout);
+        assert!(checked.status.success(), "{output}{}", text(&checked.stderr));
+        assert!(output.contains("a copy of the ledger of cluster wayleave, up to batch "), "{output}");
     }
     let listen = ["serve", "--listen", "127.0.0.1:1"];
     for command in [&["get", "contracts"][..], &["status"], &["get", "links"], &listen] {
         let asked = wayleave(&[command, &["--ledger", copy], &topology].concat());
-        let said = text(&asked.stderr);
+        let output = text(&asked.stderr);
         let leave = format!("wayleave ledger leave {copy}");
-        assert!(!asked.status.success() && said.contains(&leave) && said.contains("cluster wayleave"), "{said}");
+        assert!(!asked.status.success() && output.contains(&leave) && output.contains("cluster wayleave"), "{output}");
     }
 }
 
@@ -127,13 +127,13 @@ fn a_copy_is_known_as_one(copy: &str) {
 fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
     let absent = format!("http://127.0.0.1:{}", free::<1>()[0]);
     let screen = || {
-        let told = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        let response = Command::new(env!("CARGO_BIN_EXE_wayleave"))
             .args(["status", "-o", "json", "--server", &format!("{follower},{leader},{absent}")])
             .env("WAYLEAVE_TOKEN_FILE", folder.join("token"))
             .output()
             .unwrap();
-        assert!(told.status.success(), "{}", text(&told.stderr));
-        serde_json::from_slice::<serde_json::Value>(&told.stdout).unwrap()
+        assert!(response.status.success(), "{}", text(&response.stderr));
+        serde_json::from_slice::<serde_json::Value>(&response.stdout).unwrap()
     };
     let screen = until("the follower has all", || {
         let found = screen();
@@ -155,8 +155,8 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
     let metric = |url: &str, name: &str| {
         let token = std::fs::read_to_string(folder.join("token")).unwrap();
         let asked = ureq::get(format!("{url}/metrics")).header("authorization", format!("Bearer {}", token.trim()));
-        let told = asked.call().unwrap().body_mut().read_to_string().unwrap();
-        let line = told.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {told}"));
+        let response = asked.call().unwrap().body_mut().read_to_string().unwrap();
+        let line = response.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {response}"));
         line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
     };
     for (url, standing) in [(leader, "leads"), (follower, "follows")] {
@@ -184,7 +184,7 @@ fn noise(seed: u64) -> String {
     (0..12_000).map(|_| next()).collect()
 }
 
-pub(crate) fn batches_of_any_size_and_snapshots_come_back_as_they_were() {
+pub(crate) fn batches_of_any_size_and_snapshots_are_read_back_unchanged() {
     let _alone = alone();
     let folder = folder("log");
     let etcd = Etcd::start(&folder, 1);

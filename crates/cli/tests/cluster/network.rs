@@ -19,12 +19,12 @@ fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
         .args(more)
         .output()
         .unwrap();
-    let said = text(&output.stderr);
-    assert!(!output.status.success(), "{said}");
-    said
+    let printed = text(&output.stderr);
+    assert!(!output.status.success(), "{printed}");
+    printed
 }
 
-pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_one() {
+pub(crate) fn a_member_with_another_network_is_barred_until_the_cluster_changes_it() {
     let _alone = alone();
     let folder = folder("network");
     let etcd = Etcd::start(&folder, 1);
@@ -39,24 +39,24 @@ pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_o
     assert_eq!(put(&first.1, "kept", &token()), 201);
 
     // The difference is named, and nothing else.
-    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6"]);
+    let printed = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6"]);
     let topology = "a different topology (here fat-tree:k=6, 54 hosts, 45 switches";
-    assert!(said.contains(topology) && said.contains("in the cluster fat-tree:k=4, 16 hosts"), "{said}");
-    assert!(!said.contains("a different scheme") && !said.contains("a different model"), "{said}");
-    let fingerprint = said.split("--force-config ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
-    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--max-frame=1530B"]);
-    assert!(said.contains("a different model (here max-frame 1530B; in the cluster max-frame mtu)"), "{said}");
-    assert!(!said.contains("a different topology") && !said.contains("a different scheme"), "{said}");
-    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--reroute"]);
-    assert!(said.contains("a different scheme (here ") && !said.contains("a different topology"), "{said}");
+    assert!(printed.contains(topology) && printed.contains("in the cluster fat-tree:k=4, 16 hosts"), "{printed}");
+    assert!(!printed.contains("a different scheme") && !printed.contains("a different model"), "{printed}");
+    let fingerprint = printed.split("--force-config ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let printed = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--max-frame=1530B"]);
+    assert!(printed.contains("a different model (here max-frame 1530B; in the cluster max-frame mtu)"), "{printed}");
+    assert!(!printed.contains("a different topology") && !printed.contains("a different scheme"), "{printed}");
+    let printed = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=4", "--reroute"]);
+    assert!(printed.contains("a different scheme (here ") && !printed.contains("a different topology"), "{printed}");
     // The contract's route is not in the other network.
     let replace = format!("--force-config={fingerprint}");
-    let said = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6", &replace]);
-    assert!(said.contains("not all guarantees could be kept") && said.contains("kept"), "{said}");
+    let printed = refused(&folder, &etcd.urls(), &["-t", "fat-tree:k=6", &replace]);
+    assert!(printed.contains("not all guarantees could be kept") && printed.contains("kept"), "{printed}");
     // A fingerprint that is not that of the cluster replaces nothing.
     let faster = ["-t", "fat-tree:k=4,rate=2Gbit"];
-    let said = refused(&folder, &etcd.urls(), &[&faster[..], &["--force-config=0123456789abcdef"]].concat());
-    assert!(said.contains(&fingerprint), "{said}");
+    let printed = refused(&folder, &etcd.urls(), &[&faster[..], &["--force-config=0123456789abcdef"]].concat());
+    assert!(printed.contains(&fingerprint), "{printed}");
 
     // One after the other begins with the new network, and waits; then the one that leads ends.
     let second = start("second", &[&faster[..], &[&replace]].concat());
@@ -67,11 +67,11 @@ pub(crate) fn who_has_another_network_takes_no_part_and_a_cluster_gets_another_o
     assert_eq!(put(&first.1, "meanwhile", &token()), 201);
     end(first);
     until_role(&folder, &second.1, "leader");
-    let said = refused(&folder, &etcd.urls(), &old);
+    let printed = refused(&folder, &etcd.urls(), &old);
     assert!(
-        said.contains("a different topology (here fat-tree:k=4;")
-            || said.contains("a different topology (here fat-tree:k=4,"),
-        "{said}"
+        printed.contains("a different topology (here fat-tree:k=4;")
+            || printed.contains("a different topology (here fat-tree:k=4,"),
+        "{printed}"
     );
     let first = start("first", &faster);
     until_role(&folder, &first.1, "follower");

@@ -81,24 +81,24 @@ impl Drop for Process {
 }
 
 /// A path to an address that can be cut and delayed.
-struct Way {
+struct Proxy {
     address: SocketAddr,
-    trouble: Arc<Trouble>,
+    fault: Arc<LinkFault>,
 }
 
 /// Fault of the connection to etcd.
 #[derive(Default)]
-struct Trouble {
+struct LinkFault {
     is_cut: AtomicBool,
     /// In each direction, in milliseconds.
     delay: AtomicU64,
 }
 
-impl Way {
+impl Proxy {
     fn to(there: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, trouble) = (listener.local_addr().unwrap(), Arc::<Trouble>::default());
-        let of = trouble.clone();
+        let (address, fault) = (listener.local_addr().unwrap(), Arc::<LinkFault>::default());
+        let of = fault.clone();
         spawn(move || {
             for here in listener.incoming().flatten() {
                 let Ok(there) = TcpStream::connect(there) else { continue };
@@ -112,17 +112,17 @@ impl Way {
                 }
             }
         });
-        Self { address, trouble }
+        Self { address, fault }
     }
 }
 
 /// Bytes, and when they arrive.
 type Late = (Instant, Vec<u8>);
 
-fn read(mut from: TcpStream, late: &Sender<Late>, trouble: &Trouble) {
+fn read(mut from: TcpStream, late: &Sender<Late>, fault: &LinkFault) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        let at = Instant::now() + Duration::from_millis(trouble.delay.load(Relaxed));
+        let at = Instant::now() + Duration::from_millis(fault.delay.load(Relaxed));
         if late.send((at, bytes[..count].to_vec())).is_err() {
             break;
         }
@@ -131,10 +131,10 @@ fn read(mut from: TcpStream, late: &Sender<Late>, trouble: &Trouble) {
 }
 
 /// Bytes that come while it is cut are held back, as by a network that drops them, without a report to either end.
-fn write(on_time: &Receiver<Late>, mut to: TcpStream, trouble: &Trouble) {
+fn write(on_time: &Receiver<Late>, mut to: TcpStream, fault: &LinkFault) {
     while let Ok((at, bytes)) = on_time.recv() {
         sleep(at.saturating_duration_since(Instant::now()));
-        while trouble.is_cut.load(Relaxed) {
+        while fault.is_cut.load(Relaxed) {
             sleep(Duration::from_millis(5));
         }
         if to.write_all(&bytes).is_err() {
@@ -243,7 +243,7 @@ pub(crate) struct Controllers {
     folder: PathBuf,
     etcd: Etcd,
     /// Of each controller, to each member.
-    ways: Vec<Vec<Way>>,
+    proxies: Vec<Vec<Proxy>>,
     ports: [u16; 3],
     running: Vec<Option<Process>>,
     /// Files that take up the space of a disk.
@@ -256,13 +256,13 @@ impl Controllers {
     pub(crate) fn start() -> Self {
         let folder = folder("controllers");
         let etcd = Etcd::start(&folder, 3);
-        let way = |port: &u16| Way::to(SocketAddr::from(([127, 0, 0, 1], *port)));
-        let ways: Vec<Vec<Way>> = (0..3).map(|_| etcd.ports.iter().map(way).collect()).collect();
+        let path = |port: &u16| Proxy::to(SocketAddr::from(([127, 0, 0, 1], *port)));
+        let proxies: Vec<Vec<Proxy>> = (0..3).map(|_| etcd.ports.iter().map(path).collect()).collect();
         own_mounts();
         let mut controllers = Self {
             folder,
             etcd,
-            ways,
+            proxies,
             ports: free(),
             running: Vec::new(),
             ballast: vec![None, None, None],
@@ -308,7 +308,7 @@ impl Controllers {
     }
 
     pub(crate) fn restart(&mut self, at: usize) {
-        let etcd: Vec<String> = self.ways[at].iter().map(|way| format!("http://{}", way.address)).collect();
+        let etcd: Vec<String> = self.proxies[at].iter().map(|path| format!("http://{}", path.address)).collect();
         let arguments = [
             env!("CARGO_BIN_EXE_wayleave").to_owned(),
             "serve".to_owned(),
@@ -348,15 +348,15 @@ impl Controllers {
     }
 
     pub(crate) fn cut(&self, at: usize, is_cut: bool) {
-        for way in &self.ways[at] {
-            way.trouble.is_cut.store(is_cut, Relaxed);
+        for path in &self.proxies[at] {
+            path.fault.is_cut.store(is_cut, Relaxed);
         }
     }
 
     /// From now on everything between a controller and etcd takes longer by `delay`, in each direction.
     pub(crate) fn delay(&self, at: usize, delay: Duration) {
-        for way in &self.ways[at] {
-            way.trouble.delay.store(delay.as_millis() as u64, Relaxed);
+        for path in &self.proxies[at] {
+            path.fault.delay.store(delay.as_millis() as u64, Relaxed);
         }
     }
 

@@ -78,7 +78,7 @@ fn two_at_once(seen: &[Ready]) -> Option<(Ready, Ready)> {
     })
 }
 
-pub(crate) fn a_leader_that_is_ready_beside_the_next_one_is_found() {
+pub(crate) fn a_leader_that_is_ready_beside_its_successor_is_found() {
     let start = Instant::now();
     let ready = |at, epoch, called, answered| {
         let [called, answered] = [called, answered].map(|ms| start + Duration::from_millis(ms));
@@ -94,7 +94,7 @@ pub(crate) fn a_leader_that_is_ready_beside_the_next_one_is_found() {
     assert_eq!(two_at_once(&both), Some((both[0], both[1])));
 }
 
-pub(crate) fn a_leader_that_is_cut_off_and_has_nothing_to_write_is_ready_no_longer_than_its_lease() {
+pub(crate) fn an_idle_partitioned_leader_is_ready_no_longer_than_its_lease() {
     let _alone = alone();
     let controllers = Controllers::start();
     let watch = Watch::start(controllers.urls());

@@ -17,7 +17,7 @@ use super::{alone, is_in_order, until};
 /// Delays between controllers and etcd in milliseconds, in each direction; `true` if only the one that starts has it.
 const DELAYS: [(u64, bool); 6] = [(1, true), (20, true), (50, true), (5, false), (1, false), (50, false)];
 
-pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
+pub(crate) fn a_restart_under_load_succeeds_with_etcd_at_any_speed() {
     let _alone = alone();
     let cycles: usize = std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     let mut controllers = Controllers::start();
@@ -40,8 +40,8 @@ pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
         let began = Instant::now();
         controllers.restart(at);
         until("it answers reads", || {
-            if let Some(said) = controllers.has_failed(at) {
-                panic!("a restart has failed, and nothing is damaged: {said}");
+            if let Some(output) = controllers.has_failed(at) {
+                panic!("a restart has failed, and nothing is damaged: {output}");
             }
             let (role, _) = get(&controllers.url(at), "/v1/contracts?limit=1", &controllers.token())?;
             (role != "unknown").then_some(())
@@ -53,7 +53,7 @@ pub(crate) fn a_restart_under_load_succeeds_however_slow_etcd_is() {
     is_in_order(&clients.stop());
 }
 
-pub(crate) fn a_start_obeys_its_end_while_etcd_says_nothing() {
+pub(crate) fn a_start_can_be_stopped_while_etcd_does_not_answer() {
     let _alone = alone();
     let folder = folder("start");
     let etcd = Etcd::start(&folder, 1);
@@ -67,7 +67,7 @@ pub(crate) fn a_start_obeys_its_end_while_etcd_says_nothing() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-pub(crate) fn an_etcd_that_is_full_or_compacted_stops_no_controller_from_starting() {
+pub(crate) fn a_full_or_compacted_etcd_does_not_prevent_a_start() {
     let _alone = alone();
     let folder = folder("full");
     let etcd = Etcd::start_with(&folder, 1, "http", &[("quota-backend-bytes", (4 << 20).to_string())]);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(crate) fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without() {
+pub(crate) fn contracts_keep_bounds_while_moved_during_floods_only_with_rules() {
     let _alone = alone();
     let lab = Lab::up("fat-tree:k=4");
     in_time(|| keep_their_bounds(&lab));
@@ -62,7 +62,7 @@ fn suffer_as_best_effort(lab: &Lab) -> Vec<String> {
 }
 
 /// The demonstration of one fabric with real packets: every host sends as much as it can, and has its promised rate.
-pub(crate) fn contracts_of_every_kind_are_kept_on_one_network() {
+pub(crate) fn contracts_of_every_kind_hold_on_one_network() {
     let _alone = alone();
     let lab = Lab::up(&format!("{EXAMPLES}/lab-network-fabric.yaml"));
     in_time(|| {

@@ -29,16 +29,16 @@ use common::{Lab, require_labs, text, wayleave};
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
-        contracts::contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without,
-        contracts::contracts_of_every_kind_are_kept_on_one_network,
-        services::loko_keeps_on_a_measured_switch_what_silo_breaks,
+        contracts::contracts_keep_bounds_while_moved_during_floods_only_with_rules,
+        contracts::contracts_of_every_kind_hold_on_one_network,
+        services::loko_keeps_guarantees_on_a_measured_switch_that_silo_breaks,
         services::a_bridge_is_measured_with_the_table_of_each_case,
-        services::a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure,
-        sharing::two_tenants_share_a_port_by_what_they_were_promised,
-        sharing::a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks,
-        switches::a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing,
-        switches::packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name,
-        switches::probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place,
+        services::a_switch_as_fast_as_its_ports_has_no_service_to_measure,
+        sharing::two_tenants_share_a_port_by_their_promises,
+        sharing::a_rack_broker_limits_a_tenant_while_it_sends_messages,
+        switches::a_bridge_without_rules_is_repaired_and_a_stopped_one_enforces_nothing,
+        switches::dropped_packets_are_located_behind_a_named_switch,
+        switches::probes_are_observed_along_their_route_and_losses_located,
     ])
 }
 

@@ -74,7 +74,7 @@ fn keeps_what_was_measured(lab: &Lab) {
     assert!(code == Some(4) && broken > 100, "{code:?}, {broken}{}", in_short(&seen));
 }
 
-pub(crate) fn loko_keeps_on_a_measured_switch_what_silo_breaks() {
+pub(crate) fn loko_keeps_guarantees_on_a_measured_switch_that_silo_breaks() {
     let _alone = alone();
     let lab = up("");
     keeps_what_was_measured(&lab);
@@ -113,15 +113,15 @@ pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
         "lab calibrate s1 --name {} --scenario entries=1,match=all,action=set-nw-src+set-dl-src,used=first,priorities=increasing,packet=1516B",
         lab.0
     ));
-    let said = text(&several.stdout);
+    let printed = text(&several.stdout);
     assert!(
-        several.status.success() && said.contains("set-nw-src") && said.contains("they share a service"),
-        "{said}{}",
+        several.status.success() && printed.contains("set-nw-src") && printed.contains("they share a service"),
+        "{printed}{}",
         text(&several.stderr)
     );
 }
 
-pub(crate) fn a_switch_that_is_as_fast_as_its_ports_has_no_service_to_measure() {
+pub(crate) fn a_switch_as_fast_as_its_ports_has_no_service_to_measure() {
     let _alone = alone();
     let lab = Lab::up("star:hosts=2 --no-controller");
     let output = wayleave(&format!("lab calibrate s1 --name {}", lab.0));

@@ -5,7 +5,7 @@ use super::*;
 /// Two tenants send to one host: the first from one host, the second from three. In one queue, they share the line in
 /// proportion to their packets. The agents of the hosts divide it by minima and weights, as EyeQ's and Parley's
 /// machine shapers do.
-pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
+pub(crate) fn two_tenants_share_a_port_by_their_promises() {
     let _alone = alone();
     let vms = ["acme", "beta"].map(|tenant| [1, 2, 3, 4].map(|at| format!("--endpoint {tenant}:v{at}=h{at}")));
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -59,7 +59,7 @@ pub(crate) fn two_tenants_share_a_port_by_what_they_were_promised() {
 
 /// Two tenants with equal contracts from one rack to another. A rack broker reports that one of them has exceeded its
 /// policy, and the agent limits that one; the other has the rest. Once the broker is silent, they are equal again.
-pub(crate) fn a_rack_broker_limits_a_tenant_for_as_long_as_it_speaks() {
+pub(crate) fn a_rack_broker_limits_a_tenant_while_it_sends_messages() {
     let _alone = alone();
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let write = |name: &str, text: &str| {

@@ -4,7 +4,7 @@ use super::*;
 
 /// Open vSwitch forwards. Its rules are removed, and they are back; it is killed, and no message claims that
 /// contracts are enforced.
-pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_nothing() {
+pub(crate) fn a_bridge_without_rules_is_repaired_and_a_stopped_one_enforces_nothing() {
     require_ovs();
     let _others = among_others();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-ovs-contracts.yaml");
@@ -47,8 +47,8 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
     });
     let checked = wayleave(&format!("lab probe --name {} h1 h2", lab.0));
     assert!(checked.status.success(), "{}", text(&checked.stdout));
-    let said = text(&wayleave(&format!("events {server}")).stdout);
-    assert!(said.contains("rules of bridge br0 were missing or changed: 2"), "{said}");
+    let output = text(&wayleave(&format!("events {server}")).stdout);
+    assert!(output.contains("rules of bridge br0 were missing or changed: 2"), "{output}");
 
     let daemons = Labs::default().status(&LabName::new(&lab.0).unwrap()).unwrap().programs;
     let daemon = daemons.iter().find(|program| program.name == "ovs-vswitchd-s1").unwrap();
@@ -68,7 +68,7 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_one_that_is_dead_enforces_n
 
 /// A foreign program at a port of a switch drops every packet: the agents report its presence, and the switch behind
 /// which packets are lost.
-pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_name() {
+pub(crate) fn dropped_packets_are_located_behind_a_named_switch() {
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
@@ -131,7 +131,7 @@ pub(crate) fn packets_that_somebody_drops_are_lost_behind_a_switch_that_has_a_na
 
 /// The whole path through kernels, programs and queues, with and without a loss; and the view of an operator of one
 /// machine during that.
-pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
+pub(crate) fn probes_are_observed_along_their_route_and_losses_located() {
     let _others = among_others();
     let lab = Lab::up("star:hosts=3");
     let found = Labs::default().open(&LabName::new(&lab.0).unwrap()).unwrap();
@@ -147,7 +147,7 @@ pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
         let capture = scope.spawn(move || wayleave(&capture));
         let (code, seen) = check("h1 h2 --count 20");
         assert_eq!((code, &seen["sent"], &seen["received"]), (Some(0), &20.into(), &20.into()), "{seen}");
-        let way: Vec<(String, bool)> = seen["observations"]
+        let path: Vec<(String, bool)> = seen["observations"]
             .as_array()
             .unwrap()
             .iter()
@@ -167,7 +167,7 @@ pub(crate) fn probes_are_seen_on_all_of_their_way_and_a_loss_has_a_place() {
             ("h2 host:h2", true),
         ]
         .map(|(at, is_outgoing)| (at.to_owned(), is_outgoing));
-        assert_eq!(way, wanted);
+        assert_eq!(path, wanted);
         assert!(seen["observations"][1]["frame"].as_str().unwrap().starts_with("[s1->h2 q"), "{seen}");
         capture.join().unwrap()
     });

@@ -193,7 +193,7 @@ impl Site {
     }
 
     /// More packets leave.
-    fn goes_on(&self, what: &str) {
+    fn assert_progress(&self, what: &str) {
         let before = self.sent();
         until(what, || self.sent() >= before + 20);
     }
@@ -212,7 +212,7 @@ impl Site {
     }
 }
 
-pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
+pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_down() {
     let place = Site::new();
     let controller = Controller::start(&place.folder, 0);
     let config = place.configuration(controller.port);
@@ -226,34 +226,34 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
 
     let (stop, start, before) = (Arc::new(AtomicBool::new(false)), Instant::now(), place.sent());
     let flood = place.flood(&stop);
-    place.goes_on("packets with an agent");
+    place.assert_progress("packets with an agent");
 
-    // A second one refuses to begin, and says why.
+    // A second one refuses to start, with a reason.
     let second = command(&config).output().unwrap();
-    let said = String::from_utf8_lossy(&second.stderr);
-    assert!(!second.status.success() && said.contains("another agent already runs for h1"), "{said}");
+    let output = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success() && output.contains("another agent already runs for h1"), "{output}");
 
     // SIGKILL: installed programs stay in force.
     first.0.kill().unwrap();
     first.0.wait().unwrap();
-    place.goes_on("packets without an agent");
+    place.assert_progress("packets without an agent");
     let _first = agent(&config);
     until("a second session", || controller.epoch() == 2);
     assert_eq!(controller.state(), "enforced");
-    place.goes_on("packets with another agent");
+    place.assert_progress("packets with another agent");
 
     // Another program begins a session in its name: the messages of its own session are refused, and it begins a new one.
-    let stranger = controller.ask("POST", "/v1/agents/h1/session", &json!({ "after": 2, "installed": [] }));
-    assert_eq!(stranger["epoch"], 3);
+    let foreign = controller.ask("POST", "/v1/agents/h1/session", &json!({ "after": 2, "installed": [] }));
+    assert_eq!(foreign["epoch"], 3);
     until("a session after that of a stranger", || controller.epoch() == 4 && controller.state() == "enforced");
-    place.goes_on("packets after a stranger");
+    place.assert_progress("packets after a stranger");
 
     // The controller stops, and starts again.
     let (folder, port) = controller.end();
-    place.goes_on("packets without a controller");
+    place.assert_progress("packets without a controller");
     let controller = Controller::start(&folder, port);
     until("a session with the next controller", || controller.epoch() == 5 && controller.state() == "enforced");
-    place.goes_on("packets with another controller");
+    place.assert_progress("packets with another controller");
 
     stop.store(true, Ordering::Relaxed);
     flood.join().unwrap();

@@ -50,7 +50,7 @@ pub(crate) fn the_files_in_the_binary_are_those_of_the_sources() {
     std::fs::remove_dir_all(&built).unwrap();
 }
 
-pub(crate) fn a_tour_through_the_dashboard_finds_nothing_wrong() {
+pub(crate) fn a_tour_through_the_dashboard_finds_no_faults() {
     require_node();
     let named = std::env::var_os("CHROMIUM").is_some();
     if !named && !BROWSERS.iter().any(|path| Path::new(path).exists()) {

@@ -35,7 +35,7 @@ fn check_text(proof: String, plan: Option<&Value>) -> (i32, String) {
     (output.status.code().unwrap_or(-1), text)
 }
 
-pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
+pub(crate) fn proofs_of_all_models_pass_an_independent_checker() {
     for (network, contracts, options) in [
         ("network.yaml", "contracts.yaml", ""),
         ("network.yaml", "contracts.yaml", "--shaping off"),
@@ -57,7 +57,7 @@ pub(crate) fn proofs_of_all_models_hold_before_an_independent_checker() {
 }
 
 /// A hose whose hosts choose paths is no theorem, and without a list the omissions of the proof would be unknown.
-pub(crate) fn the_checker_names_what_it_did_not_prove() {
+pub(crate) fn the_checker_lists_unproven_statements() {
     let (mut fabric, _) = proof_and_plan("network-fabric.yaml", "contracts-fabric.yaml", "");
     share(&mut fabric, "db")["certainty"] = json!("measured");
     let (code, text) = check(&fabric, None);
@@ -66,7 +66,7 @@ pub(crate) fn the_checker_names_what_it_did_not_prove() {
     assert!(text.contains("not proven: hose db is measured"), "{text}");
 }
 
-/// A change of a valid proof, the exit code and a part of what the checker says.
+/// A change of a valid proof, the exit code and a part of the checker's output.
 type Forgery = (&'static str, fn(&mut Value), i32, &'static str);
 
 /// Latency contracts (`network.yaml`): robot from h1 and video from h2, both to h5.
@@ -438,11 +438,11 @@ pub(crate) fn text_that_is_no_proof_is_refused() {
     ] {
         let forged = text.replacen(from, to, 1);
         assert_ne!(forged, text);
-        let (code, said) = check_text(forged, None);
-        assert!(code == 2 && said.contains(expected) && !said.contains("Traceback"), "{to}: {code} {said}");
+        let (code, printed) = check_text(forged, None);
+        assert!(code == 2 && printed.contains(expected) && !printed.contains("Traceback"), "{to}: {code} {printed}");
     }
-    let (code, said) = check_text("[".repeat(100_000), None);
-    assert!(code == 2 && !said.contains("Traceback"), "{code} {said}");
+    let (code, printed) = check_text("[".repeat(100_000), None);
+    assert!(code == 2 && !printed.contains("Traceback"), "{code} {printed}");
 }
 
 /// A line of two switches: all shares meet on its one cable, and hosts that choose paths have one. There a proof needs no luck.
@@ -477,7 +477,7 @@ pub(crate) fn a_scheme_without_queues_proves_nothing() {
     );
 }
 
-pub(crate) fn plans_that_differ_say_who_is_admitted_and_end_with_six() {
+pub(crate) fn a_comparison_of_plans_lists_changed_admissions_and_exits_with_six() {
     let contracts = std::fs::read_to_string(example("contracts.yaml")).unwrap();
     let network = example("network.yaml");
     let plan = |contracts: &str| {

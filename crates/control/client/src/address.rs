@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_asks_the_controllers_that_it_was_given_and_no_others() {
+    fn a_client_connects_only_to_its_configured_controllers() {
         let address = Address { url: url("http://a, http://b/,http://c").unwrap(), ..Address::default() };
         let copy = address.clone();
         let asked = |leader: Option<&str>| {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_have_asked_the_same_controller_in_vain_move_on_once() {
+    fn two_clients_that_fail_on_the_same_controller_move_on_once() {
         let address = Address { url: url("http://a,http://b").unwrap(), ..Address::default() };
         let (one, other) = (address.pinned(), address.clone().pinned());
         address.move_on(one.current(), None);

@@ -70,10 +70,10 @@ impl Http {
     }
 
     /// Turns to another controller of the cluster, if that one may answer, after this pause.
-    fn elsewhere(&self, ask: &ClientRequest, told: &Result<ClientResponse, ureq::Error>) -> Option<Duration> {
-        let leader = match told {
-            Ok(told) if told.status == 421 => serde_json::from_slice::<Problem>(&told.body).ok()?.leader,
-            Ok(told) if told.status == 503 && may_repeat(ask) => None,
+    fn elsewhere(&self, ask: &ClientRequest, answer: &Result<ClientResponse, ureq::Error>) -> Option<Duration> {
+        let leader = match answer {
+            Ok(answer) if answer.status == 421 => serde_json::from_slice::<Problem>(&answer.body).ok()?.leader,
+            Ok(answer) if answer.status == 503 && may_repeat(ask) => None,
             // Nothing was asked, or it may be asked twice.
             Err(error) if request_error::is_unreached(error) || may_repeat(ask) => None,
             _ => return None,
@@ -138,9 +138,9 @@ fn may_repeat(ask: &ClientRequest) -> bool {
 }
 
 /// Returns the pause before a retry could help; `None` if it cannot.
-fn retry_pause(told: &Result<ClientResponse, ureq::Error>, pause: Duration) -> Option<Duration> {
-    match told {
-        Ok(told) if matches!(told.status, 429 | 503) => Some(told.retry_after.unwrap_or(pause)),
+fn retry_pause(answer: &Result<ClientResponse, ureq::Error>, pause: Duration) -> Option<Duration> {
+    match answer {
+        Ok(answer) if matches!(answer.status, 429 | 503) => Some(answer.retry_after.unwrap_or(pause)),
         // A broken connection is retried; a connection that was never established is reported at once.
         Err(ureq::Error::Io(error)) => match error.kind() {
             ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Some(pause),
@@ -156,17 +156,17 @@ impl Wire for Http {
         let (mut pause, mut tries) = (FIRST_PAUSE, if may_repeat(ask) { TRIES } else { 1 });
         let began = Instant::now();
         loop {
-            let told = self.once(ask)?;
+            let answer = self.once(ask)?;
             if began.elapsed() < FAIL_OVER
-                && let Some(wait) = self.elsewhere(ask, &told)
+                && let Some(wait) = self.elsewhere(ask, &answer)
             {
                 std::thread::sleep(wait);
                 continue;
             }
             tries -= 1;
-            match retry_pause(&told, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
+            match retry_pause(&answer, pause).filter(|wait| tries > 0 && *wait <= LONGEST_PAUSE) {
                 Some(wait) => std::thread::sleep(wait),
-                None => return told.map_err(|error| request_error::connection(&self.place(), &error)),
+                None => return answer.map_err(|error| request_error::connection(&self.place(), &error)),
             }
             pause *= 2;
         }

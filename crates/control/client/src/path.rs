@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_a_meaning_in_addresses_is_written_as_its_bytes() {
+    fn reserved_characters_of_addresses_are_percent_encoded() {
         assert_eq!(encode("acme:web-1.a_b~"), "acme:web-1.a_b~");
         assert_eq!(encode("h1->s1#2/?&ü"), "h1-%3Es1%232%2F%3F%26%C3%BC");
     }

@@ -38,8 +38,8 @@ impl From<Error> for RequestError {
 }
 
 impl From<RequestError> for Error {
-    fn from(trouble: RequestError) -> Self {
-        match trouble {
+    fn from(error: RequestError) -> Self {
+        match error {
             RequestError::Problem(problem, retry_after) => of_problem(&problem, retry_after),
             RequestError::Failed(failure) => failure,
         }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_that_others_may_read_is_refused_and_not_shown() {
+    fn a_password_file_readable_by_others_is_refused_and_not_shown() {
         let path = std::env::temp_dir().join(format!("wayleave-password-{}", std::process::id()));
         let write = |text: &str, mode: u32| {
             std::fs::write(&path, text).unwrap();

@@ -59,14 +59,14 @@ impl Service {
 
     /// An object.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
-        let told = self.ask(Method::Get, path, JSON, None)?;
-        self.read(&told.body)
+        let answer = self.ask(Method::Get, path, JSON, None)?;
+        self.read(&answer.body)
     }
 
     /// A text of a media type.
     pub fn text(&self, path: &str, accept: &'static str) -> Result<String, RequestError> {
-        let told = self.ask(Method::Get, path, accept, None)?;
-        Ok(String::from_utf8_lossy(&told.body).into_owned())
+        let answer = self.ask(Method::Get, path, accept, None)?;
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
     }
 
     /// Returns a whole list, over all its pages; at most the given number of items.
@@ -115,8 +115,8 @@ impl Service {
         path: &str,
         text: Text,
     ) -> Result<(u16, T), RequestError> {
-        let told = self.ask(method, path, JSON, Some(text))?;
-        Ok((told.status, self.read(&told.body)?))
+        let answer = self.ask(method, path, JSON, Some(text))?;
+        Ok((answer.status, self.read(&answer.body)?))
     }
 
     /// Ends an object.
@@ -139,10 +139,10 @@ impl Service {
         // A secret is shown once, so an answer that has one is not kept for a second time.
         let may_repeat = method == Method::Post && path != "/v1/tokens";
         let key = may_repeat.then(crate::secret::key).transpose()?;
-        let told = self.wire.ask(&ClientRequest { method, path: path.to_owned(), accept, body, key })?;
-        match told.status {
-            200..300 => Ok(told),
-            status => Err(request_error::of(status, &told.body, told.retry_after)),
+        let answer = self.wire.ask(&ClientRequest { method, path: path.to_owned(), accept, body, key })?;
+        match answer.status {
+            200..300 => Ok(answer),
+            status => Err(request_error::of(status, &answer.body, answer.retry_after)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use wayleave_protocol::contract::State;
 use wayleave_scheme_api::Certainty;
-use wayleave_units::WallTime;
+use wayleave_units::{Human, WallTime};
 
 use crate::event::EventKind;
 use crate::grant::{AdmittedContract, DegradedReason, KindState, LateDelivery, ShareState};
@@ -34,10 +34,10 @@ fn detail(grant: &AdmittedContract) -> String {
     match grant.state {
         State::Pending => pending(grant.waits_for(), grant.order.starts),
         State::Admitted | State::Enforced => match &grant.held {
-            KindState::Latency(latency) => format!("bound {}", latency.bound),
+            KindState::Latency(latency) => format!("bound {}", latency.bound.up()),
             KindState::Share(share) => promised(share),
         },
-        State::Degraded => grant.trouble.as_ref().map(degraded_text).unwrap_or_default(),
+        State::Degraded => grant.degraded_reason.as_ref().map(degraded_text).unwrap_or_default(),
         State::Violated => grant.violation().map(violation).unwrap_or_default(),
         State::Released => String::new(),
     }
@@ -46,7 +46,7 @@ fn detail(grant: &AdmittedContract) -> String {
 /// Describes the certainty of a contract's promise.
 fn promised(share: &ShareState) -> String {
     let word = Certainty::OF_TIMES.name();
-    let within = share.within.map(|within| format!(", delivery within {within} ({word})")).unwrap_or_default();
+    let within = share.within.map(|within| format!(", delivery within {} ({word})", within.up())).unwrap_or_default();
     match share.certainty {
         Some(certainty) => format!("{}{within}", certainty.name()),
         None => "no guarantee".to_owned(),
@@ -61,8 +61,8 @@ fn pending(waits_for: usize, starts: Option<WallTime>) -> String {
     }
 }
 
-fn degraded_text(trouble: &DegradedReason) -> String {
-    match trouble {
+fn degraded_text(degraded_reason: &DegradedReason) -> String {
+    match degraded_reason {
         DegradedReason::Failed { element, why, .. } => format!("{element} is down: {why}"),
         DegradedReason::Unfit { why } => format!("re-evaluated at startup and refused: {why}"),
         DegradedReason::Unconfirmed => "a host has not confirmed its rule in time".to_owned(),
@@ -72,5 +72,5 @@ fn degraded_text(trouble: &DegradedReason) -> String {
 }
 
 fn violation(violation: LateDelivery) -> String {
-    format!("{} packets were late, the slowest took {}", violation.packets, violation.worst)
+    format!("{} packets were late, the slowest took {}", violation.packets, violation.worst.up())
 }

@@ -14,17 +14,17 @@ use crate::setup::Timeouts;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calendar {
     /// Both clocks at the last trusted reading.
-    believed: Timestamps,
-    doubt: Option<Doubt>,
+    trusted: Timestamps,
+    suspected: Option<ClockStep>,
     /// Maximum advance of the clock over the steady one that is not a jump.
     jump: Time,
     /// Hold-down time after a forward jump; zero trusts every jump.
-    lasts: Time,
+    hold_down: Time,
 }
 
 /// A clock that has jumped.
 #[derive(Clone, Copy, Debug)]
-struct Doubt {
+struct ClockStep {
     /// Time of the first reading after the jump, by the steady clock.
     since: Time,
     /// Both clocks when they were seen last.
@@ -33,44 +33,44 @@ struct Doubt {
 
 impl Calendar {
     /// Continues from a trusted time.
-    pub(crate) fn new(timing: &Timeouts, believed: Timestamps) -> Self {
-        Self { believed, doubt: None, jump: timing.clock_jump, lasts: timing.clock_doubt }
+    pub(crate) fn new(timing: &Timeouts, trusted: Timestamps) -> Self {
+        Self { trusted, suspected: None, jump: timing.clock_jump, hold_down: timing.clock_hold_down }
     }
 
     /// Processes a reading of both clocks.
     pub(crate) fn see(&mut self, now: Timestamps) {
-        let expected = after(self.believed, now.steady);
-        if self.lasts == Time::ZERO || now.wall <= later(expected, self.jump) {
-            (self.believed, self.doubt) = (now, None);
+        let expected = after(self.trusted, now.steady);
+        if self.hold_down == Time::ZERO || now.wall <= later(expected, self.jump) {
+            (self.trusted, self.suspected) = (now, None);
             return;
         }
-        let runs_on = |doubt: &Doubt| {
-            let expected = after(doubt.seen, now.steady);
+        let runs_on = |suspected: &ClockStep| {
+            let expected = after(suspected.seen, now.steady);
             now.wall <= later(expected, self.jump) && expected <= later(now.wall, self.jump)
         };
-        let since = self.doubt.filter(runs_on).map_or(now.steady, |doubt| doubt.since);
-        if now.steady >= since + self.lasts {
-            (self.believed, self.doubt) = (now, None);
+        let since = self.suspected.filter(runs_on).map_or(now.steady, |suspected| suspected.since);
+        if now.steady >= since + self.hold_down {
+            (self.trusted, self.suspected) = (now, None);
         } else {
-            self.believed = Timestamps { steady: now.steady, wall: expected };
-            self.doubt = Some(Doubt { since, seen: now });
+            self.trusted = Timestamps { steady: now.steady, wall: expected };
+            self.suspected = Some(ClockStep { since, seen: now });
         }
     }
 
     /// Returns the trusted time.
     pub(crate) fn wall(&self) -> WallTime {
-        self.believed.wall
+        self.trusted.wall
     }
 
     /// Returns the lead of the clock over the trusted time, if the clock is distrusted.
     pub(crate) fn ahead(&self) -> Option<Time> {
-        let doubt = self.doubt?;
-        Some(Time::from_nanos(doubt.seen.wall.as_nanos().saturating_sub(self.believed.wall.as_nanos())))
+        let suspected = self.suspected?;
+        Some(Time::from_nanos(suspected.seen.wall.as_nanos().saturating_sub(self.trusted.wall.as_nanos())))
     }
 
     /// Returns the steady time at which the clock will be trusted, if it is distrusted.
-    pub(crate) fn doubted_until(&self) -> Option<Time> {
-        Some(self.doubt?.since + self.lasts)
+    pub(crate) fn hold_down_until(&self) -> Option<Time> {
+        Some(self.suspected?.since + self.hold_down)
     }
 
     /// Returns the reading of the clock at this trusted time.
@@ -102,12 +102,12 @@ mod tests {
     }
 
     fn calendar() -> Calendar {
-        let (clock_jump, clock_doubt) = (Time::from_millis(60_000), Time::from_millis(3_600_000));
-        Calendar::new(&Timeouts { clock_jump, clock_doubt, ..Timeouts::default() }, at(0, 0))
+        let (clock_jump, clock_hold_down) = (Time::from_millis(60_000), Time::from_millis(3_600_000));
+        Calendar::new(&Timeouts { clock_jump, clock_hold_down, ..Timeouts::default() }, at(0, 0))
     }
 
     /// Trusted times after each of these readings, in seconds since the beginning.
-    fn believed(calendar: &mut Calendar, seen: &[(u64, u64)]) -> Vec<u64> {
+    fn trusted(calendar: &mut Calendar, seen: &[(u64, u64)]) -> Vec<u64> {
         let see = |&(steady, wall): &(u64, u64)| {
             calendar.see(at(steady, wall));
             calendar.wall().as_nanos() / 1_000_000_000 - BEGIN
@@ -120,37 +120,37 @@ mod tests {
         let mut calendar = calendar();
         let steps =
             [(10, 10), (20, 70), (30, 86_400), (40, 86_410), (3_629, 90_000 - 1), (3_630, 90_000), (3_640, 90_010)];
-        assert_eq!(believed(&mut calendar, &steps), [10, 70, 80, 90, 3_679, 90_000, 90_010]);
+        assert_eq!(trusted(&mut calendar, &steps), [10, 70, 80, 90, 3_679, 90_000, 90_010]);
         assert_eq!(calendar.ahead(), None);
     }
 
     #[test]
-    fn a_clock_that_is_put_right_was_never_believed() {
+    fn a_clock_step_that_is_corrected_was_never_trusted() {
         let mut calendar = calendar();
-        assert_eq!(believed(&mut calendar, &[(10, 90_000), (1_000, 90_990)]), [10, 1_000]);
+        assert_eq!(trusted(&mut calendar, &[(10, 90_000), (1_000, 90_990)]), [10, 1_000]);
         assert_eq!(calendar.ahead(), Some(Time::from_millis(89_990_000)));
-        assert_eq!(calendar.doubted_until(), Some(Time::from_millis(3_610_000)));
-        assert_eq!(believed(&mut calendar, &[(2_000, 2_000)]), [2_000]);
-        assert_eq!((calendar.ahead(), calendar.doubted_until()), (None, None));
+        assert_eq!(calendar.hold_down_until(), Some(Time::from_millis(3_610_000)));
+        assert_eq!(trusted(&mut calendar, &[(2_000, 2_000)]), [2_000]);
+        assert_eq!((calendar.ahead(), calendar.hold_down_until()), (None, None));
     }
 
     #[test]
-    fn a_clock_that_goes_on_jumping_is_doubted_anew() {
+    fn a_clock_that_jumps_again_restarts_the_hold_down() {
         let mut calendar = calendar();
         let jumps = [(10, 10_000), (3_000, 20_000), (3_700, 20_700), (6_500, 1_000_000), (6_600, 23_600)];
-        assert_eq!(believed(&mut calendar, &jumps), [10, 3_000, 3_700, 6_500, 6_600]);
+        assert_eq!(trusted(&mut calendar, &jumps), [10, 3_000, 3_700, 6_500, 6_600]);
     }
 
     #[test]
-    fn a_clock_that_jumps_back_is_believed_at_once() {
+    fn a_backward_step_of_the_clock_is_trusted_at_once() {
         let mut calendar = calendar();
-        assert_eq!(believed(&mut calendar, &[(1_000, 1_000), (1_010, 500), (1_020, 510)]), [1_000, 500, 510]);
+        assert_eq!(trusted(&mut calendar, &[(1_000, 1_000), (1_010, 500), (1_020, 510)]), [1_000, 500, 510]);
     }
 
     #[test]
-    fn without_doubt_every_clock_is_believed() {
-        let timing = Timeouts { clock_doubt: Time::ZERO, ..Timeouts::default() };
+    fn without_a_hold_down_every_clock_is_trusted() {
+        let timing = Timeouts { clock_hold_down: Time::ZERO, ..Timeouts::default() };
         let mut calendar = Calendar::new(&timing, at(0, 0));
-        assert_eq!(believed(&mut calendar, &[(1, 1_000_000)]), [1_000_000]);
+        assert_eq!(trusted(&mut calendar, &[(1, 1_000_000)]), [1_000_000]);
     }
 }

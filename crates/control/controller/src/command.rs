@@ -68,7 +68,7 @@ pub enum Command {
         /// Name of the VM.
         id: Id,
         /// Requested placement.
-        wish: VmRequest,
+        placement: VmRequest,
         /// The address of its interface. If absent, its present address, or the one derived from its name.
         mac: Option<Mac>,
         /// Under which condition.
@@ -137,7 +137,7 @@ pub enum Command {
         measured: Vec<Measured>,
     },
     /// Heartbeat of a node's agent. After the first one, further heartbeats are expected.
-    Hear {
+    Heartbeat {
         /// The host or switch.
         node: String,
         /// Of its session.

@@ -15,7 +15,7 @@ use wayleave_topology::{Hop, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 use crate::grant::{AdmittedContract, KindState, LateDelivery, LatencyState, RuleState, Sender, ShareState};
-use crate::record::{MissingElement, RouteRecord, TroubleRecord, hops, node, reserved, reserved_as_far, route};
+use crate::record::{DegradedRecord, MissingElement, RouteRecord, hops, node, reserved, reserved_as_far, route};
 use crate::scheme_ledger::UndoReservation;
 
 /// A contract.
@@ -41,8 +41,8 @@ pub(crate) struct ContractRecord {
     pub(crate) decision: u64,
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(crate) ended: bool,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) trouble: Option<TroubleRecord>,
+    #[serde(rename = "trouble", skip_serializing_if = "Option::is_none", default)]
+    pub(crate) degraded_reason: Option<DegradedRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) waits_for: Vec<u64>,
     /// Rule for hosts of a contract of another kind than latency.
@@ -128,8 +128,8 @@ pub(crate) struct SenderRecord {
     /// Only in formats before 5.
     #[serde(skip_serializing, default)]
     pub(crate) waits_for: Vec<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    told: Option<(u64, bool)>,
+    #[serde(rename = "told", skip_serializing_if = "Option::is_none", default)]
+    announced: Option<(u64, bool)>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     confirmed: Option<(u64, bool)>,
 }
@@ -210,7 +210,7 @@ impl ContractRecord {
             created: grant.created.as_nanos(),
             decision: grant.decision,
             ended: grant.is_ended,
-            trouble: grant.trouble.as_ref().map(|trouble| TroubleRecord::of(network, trouble)),
+            degraded_reason: grant.degraded_reason.as_ref().map(|reason| DegradedRecord::of(network, reason)),
             rule: RuleRecord::of(grant),
             waits_for: grant.waits_for.clone(),
             terms: TermsRecord::of(network, grant, held),
@@ -248,7 +248,7 @@ impl ContractRecord {
         Ok(AdmittedContract {
             revision: self.revision,
             decision: self.decision,
-            trouble: self.trouble.as_ref().map(|trouble| trouble.degraded_reason(network)),
+            degraded_reason: self.degraded_reason.as_ref().map(|record| record.reason(network)),
             waits_for: self.waits_for.clone(),
             is_ended: self.ended,
             held,
@@ -490,27 +490,27 @@ impl MatchRecord {
 
 impl SenderRecord {
     fn of(sender: &Sender) -> Self {
-        let told = |told: Option<RuleState>| told.map(|told| (told.version, told.runs));
+        let announced = |announced: Option<RuleState>| announced.map(|announced| (announced.version, announced.runs));
         Self {
             version: sender.version,
             stop: sender.stop,
             run: sender.run,
             since: sender.since,
             waits_for: Vec::new(),
-            told: told(sender.told),
-            confirmed: told(sender.confirmed),
+            announced: announced(sender.announced),
+            confirmed: announced(sender.confirmed),
         }
     }
 
     fn sender(&self) -> Sender {
-        let told = |told: Option<(u64, bool)>| told.map(|(version, runs)| RuleState { version, runs });
+        let announced = |announced: Option<(u64, bool)>| announced.map(|(version, runs)| RuleState { version, runs });
         Sender {
             version: self.version,
             stop: self.stop,
             run: self.run,
             since: self.since,
-            told: told(self.told),
-            confirmed: told(self.confirmed),
+            announced: announced(self.announced),
+            confirmed: announced(self.confirmed),
             asked: None,
         }
     }

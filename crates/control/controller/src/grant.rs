@@ -35,7 +35,7 @@ pub struct AdmittedContract {
     /// The state that was last announced.
     pub state: State,
     /// Reason that it is degraded, if it is.
-    pub trouble: Option<DegradedReason>,
+    pub degraded_reason: Option<DegradedReason>,
     /// The pending releases that have to be complete before it is promised anything.
     pub(crate) waits_for: Vec<u64>,
     /// It was deleted.
@@ -148,7 +148,7 @@ pub(crate) struct Sender {
     /// The first version that runs on the reservation which the contract has now.
     pub(crate) since: u64,
     /// Last instruction sent to it; it may have executed this instruction, or not.
-    pub(crate) told: Option<RuleState>,
+    pub(crate) announced: Option<RuleState>,
     /// Last instruction that it confirmed.
     pub(crate) confirmed: Option<RuleState>,
     /// Since when a confirmation is waited for.
@@ -170,12 +170,12 @@ impl Sender {
 
     /// Returns `true` if packets may be sent on the present reservation of the contract.
     pub(crate) fn may_run(&self) -> bool {
-        self.run.is_some() && self.told.is_some_and(|told| told.runs && told.version >= self.since)
+        self.run.is_some() && self.announced.is_some_and(|announced| announced.runs && announced.version >= self.since)
     }
 
     /// Returns `true` if a confirmation is outstanding.
     pub(crate) fn is_waited_for(&self) -> bool {
-        self.told.is_some() && self.told != self.confirmed
+        self.announced.is_some() && self.announced != self.confirmed
     }
 }
 
@@ -194,7 +194,7 @@ impl AdmittedContract {
             created,
             decision: 0,
             state: State::Released,
-            trouble: None,
+            degraded_reason: None,
             waits_for: Vec::new(),
             is_ended: false,
             held,
@@ -324,7 +324,7 @@ impl AdmittedContract {
             return (version, version.filter(|_| state.unconfirmed.is_empty()));
         }
         let Some(sender) = self.announced_sender() else { return (None, None) };
-        (sender.run, sender.confirmed.filter(|told| told.runs).map(|told| told.version))
+        (sender.run, sender.confirmed.filter(|announced| announced.runs).map(|announced| announced.version))
     }
 
     /// Number of routes that others have left and that have to be empty before it is promised anything.
@@ -344,7 +344,7 @@ impl AdmittedContract {
 
     /// Returns `true` if a failure keeps it from sending.
     pub(crate) fn is_failed(&self) -> bool {
-        matches!(self.trouble, Some(DegradedReason::Failed { .. } | DegradedReason::Unfit { .. }))
+        matches!(self.degraded_reason, Some(DegradedReason::Failed { .. } | DegradedReason::Unfit { .. }))
     }
 
     /// Returns `true` if it was deleted.
@@ -357,7 +357,7 @@ impl AdmittedContract {
         if self.is_ended {
             return State::Released;
         }
-        if self.trouble.is_some() {
+        if self.degraded_reason.is_some() {
             return State::Degraded;
         }
         let latency = match &self.held {
@@ -375,13 +375,15 @@ impl AdmittedContract {
         if latency.violation.is_some() {
             return State::Violated;
         }
-        let Sender { told, confirmed, run, .. } = &latency.sender;
-        match (told, confirmed) {
-            (Some(told), _) if told.runs && Some(told.version) == *run && Some(told) != confirmed.as_ref() => {
+        let Sender { announced, confirmed, run, .. } = &latency.sender;
+        match (announced, confirmed) {
+            (Some(announced), _)
+                if announced.runs && Some(announced.version) == *run && Some(announced) != confirmed.as_ref() =>
+            {
                 State::Admitted
             }
             // Also by the rule before the one that is to come: until then it keeps its promise on the old route.
-            (Some(told), Some(confirmed)) if told == confirmed && told.runs => kept,
+            (Some(announced), Some(confirmed)) if announced == confirmed && announced.runs => kept,
             _ => State::Pending,
         }
     }

@@ -96,7 +96,7 @@ impl fmt::Display for LoadError {
             Self::TooSlow { id, bound, deadline } => {
                 write!(
                     f,
-                    "contract {id} has a deadline of {deadline}, but the bound of its route is {bound}: {OTHER_NETWORK}"
+                    "contract {id} has a deadline of {deadline:#}, but the bound of its route is {bound:#}: {OTHER_NETWORK}"
                 )
             }
         }

@@ -19,7 +19,7 @@ pub struct NodeState {
     /// `true` if its heartbeats have stopped.
     pub is_silent: bool,
     /// Time of the last heartbeat, by the steady clock.
-    pub(crate) heard: Time,
+    pub(crate) last_heartbeat: Time,
     /// Versions of the rules of shares in force, as its agent has reported in this session; `None` if it has not.
     pub(crate) in_force: Option<BTreeMap<u64, u64>>,
     /// Contracts that its agent cannot enforce, with the reason; `None` if it has not reported them in this session.
@@ -27,7 +27,7 @@ pub struct NodeState {
     /// Contracts with an operation that it has not confirmed.
     pub(crate) waiting: BTreeSet<u64>,
     /// Rules that no contract explains, with the version at which they are to be removed.
-    pub(crate) strangers: BTreeMap<u64, u64>,
+    pub(crate) unknown_rules: BTreeMap<u64, u64>,
 }
 
 impl NodeState {

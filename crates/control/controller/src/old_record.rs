@@ -8,7 +8,7 @@ use crate::contract_record::{
     BandwidthRecord, CertaintyRecord, ContractRecord, LatencyRecord, MatchRecord, ObjectiveRecord, PlaceRecord,
     SenderRecord, ShareRecord, TermsRecord,
 };
-use crate::record::{RouteRecord, TroubleRecord};
+use crate::record::{DegradedRecord, RouteRecord};
 
 /// A latency contract.
 #[derive(Deserialize)]
@@ -41,7 +41,8 @@ pub(crate) struct OldLatencyRecord {
     places: Vec<RouteRecord>,
     #[serde(default)]
     ended: bool,
-    trouble: Option<TroubleRecord>,
+    #[serde(rename = "trouble")]
+    degraded_reason: Option<DegradedRecord>,
     violation: Option<(u64, u64, u64)>,
     sender: SenderRecord,
 }
@@ -66,7 +67,8 @@ pub(crate) struct OldShareRecord {
     place: Option<PlaceRecord>,
     certainty: Option<CertaintyRecord>,
     there_within_ns: Option<u64>,
-    trouble: Option<TroubleRecord>,
+    #[serde(rename = "trouble")]
+    degraded_reason: Option<DegradedRecord>,
     #[serde(default)]
     waits_for: Vec<u64>,
 }
@@ -97,7 +99,7 @@ impl From<OldLatencyRecord> for ContractRecord {
             created: old.created,
             decision: old.decision,
             ended: old.ended,
-            trouble: old.trouble,
+            degraded_reason: old.degraded_reason,
             waits_for: std::mem::take(&mut old.sender.waits_for),
             rule: None,
             terms: TermsRecord::Latency(Box::new(LatencyRecord {
@@ -136,7 +138,7 @@ impl From<OldShareRecord> for ContractRecord {
             created: old.created,
             decision: old.decision,
             ended: false,
-            trouble: old.trouble,
+            degraded_reason: old.degraded_reason,
             waits_for: old.waits_for,
             rule: None,
             terms: match old.terms {

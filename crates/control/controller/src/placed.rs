@@ -78,8 +78,9 @@ fn hold(grant: &mut AdmittedContract, holds: ReservationKind, now: WallTime) -> 
             let (is_pinned, deadline) =
                 (grant.is_pinned(), grant.terms().map(|terms| terms.deadline).unwrap_or_default());
             let is_to_come = grant.order.starts.is_some_and(|starts| starts > now);
-            let told = (!is_to_come).then_some(RuleState { version: 1, runs: true });
-            let sender = Sender { version: 1, run: Some(1), since: 1, told, confirmed: told, ..Sender::default() };
+            let announced = (!is_to_come).then_some(RuleState { version: 1, runs: true });
+            let sender =
+                Sender { version: 1, run: Some(1), since: 1, announced, confirmed: announced, ..Sender::default() };
             grant.held = KindState::Latency(LatencyState { bound, sender, ..LatencyState::default() });
             HeldReservation::Routes(Some(UndoReservation { reservations, deadline, is_pinned }))
         }

@@ -129,7 +129,7 @@ pub(crate) struct RouteRecord {
 /// Cause for which a contract is not kept.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-pub(crate) enum TroubleRecord {
+pub(crate) enum DegradedRecord {
     Failed {
         element: String,
         keeps_place: bool,
@@ -150,10 +150,10 @@ pub(crate) enum TroubleRecord {
     },
 }
 
-impl TroubleRecord {
-    pub(crate) fn of(network: &Network, trouble: &DegradedReason) -> Self {
+impl DegradedRecord {
+    pub(crate) fn of(network: &Network, reason: &DegradedReason) -> Self {
         let name = |host: NodeId| network.node(host).name.clone();
-        match trouble.clone() {
+        match reason.clone() {
             DegradedReason::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
             DegradedReason::Unfit { why } => Self::Unfit { why },
             DegradedReason::Unconfirmed => Self::Unconfirmed,
@@ -163,7 +163,7 @@ impl TroubleRecord {
     }
 
     /// The trouble; that of a host which is not in the network any more is of no host.
-    pub(crate) fn degraded_reason(&self, network: &Network) -> DegradedReason {
+    pub(crate) fn reason(&self, network: &Network) -> DegradedReason {
         match self {
             Self::Failed { element, keeps_place, why } => {
                 DegradedReason::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }

@@ -73,7 +73,7 @@ pub struct Timeouts {
     pub clock_jump: Time,
     /// Time for which a distrusted clock has to run evenly before contracts start and end by it; zero if every clock
     /// is trusted.
-    pub clock_doubt: Time,
+    pub clock_hold_down: Time,
 }
 
 impl Default for Timeouts {
@@ -88,7 +88,7 @@ impl Default for Timeouts {
             // of its suspension.
             clock_jump: Time::from_millis(60_000),
             // Long enough for an operator to be notified and to check the clock.
-            clock_doubt: Time::from_millis(3_600_000),
+            clock_hold_down: Time::from_millis(3_600_000),
         }
     }
 }

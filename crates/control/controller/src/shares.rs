@@ -15,7 +15,7 @@ mod tests {
     use super::{MIN_SHARE, in_shares};
 
     #[test]
-    fn the_order_stays() {
+    fn the_order_is_stable() {
         for count in [0, 1, MIN_SHARE, 5 * MIN_SHARE + 7] {
             let all: Vec<usize> = (0..count).collect();
             assert_eq!(in_shares(&all, |number| number + 1), (1..=count).collect::<Vec<_>>());

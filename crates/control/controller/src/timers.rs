@@ -26,7 +26,7 @@ pub(crate) enum TimerEvent {
     /// The last packets of an ended share have left.
     ShareEmpty,
     /// The heartbeat of a node's agent is due.
-    Heard(NodeId),
+    Heartbeat(NodeId),
     /// The agent of a node should have reported its rules in this session.
     Reported(NodeId, u64),
 }

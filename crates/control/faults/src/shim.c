@@ -1,12 +1,12 @@
-/* Preloaded into a program (LD_PRELOAD): counts what it writes to files whose path contains a text, and at the N-th such
- * call kills it before, in the middle or after, or lets this and all later calls fail, or logs them all.
+/* Preloaded into a program (LD_PRELOAD): counts its writes to files whose path contains a text. At the N-th such call it
+ * kills the program before, in the middle or after the call, or makes this and all later calls fail, or logs all calls.
  *
  * Environment (see lib.rs, which sets it):
- *   WAYLEAVE_FAULTS_WATCH  the text; without it nothing happens
+ *   WAYLEAVE_FAULTS_WATCH  the text; without it the shim is inactive
  *   WAYLEAVE_FAULTS_AT     N, from 1; 0 for never
  *   WAYLEAVE_FAULTS_DO     before | half | after | ENOSPC | EIO | EROFS
- *   WAYLEAVE_FAULTS_WHILE  calls count, and fail, only while this file is there
- *   WAYLEAVE_FAULTS_TRACE  a file that gets every call
+ *   WAYLEAVE_FAULTS_WHILE  calls count, and fail, only while this file exists
+ *   WAYLEAVE_FAULTS_TRACE  a file that records every call
  *
  * A call is write, pwrite, fsync, fdatasync, ftruncate, unlink, rename or the creation of a file. The trace holds one
  * record per call: a letter, lengths of path, offset and data as 8 bytes little-endian each, path, data.
@@ -65,7 +65,7 @@ static void start(void) {
 
 __attribute__((constructor)) static void begin(void) { start(); }
 
-/* The path of an open file, or an empty text. */
+/* Returns the path of an open file, or an empty text. */
 static const char *path_of(int fd, char *path) {
   char link[64];
   ssize_t length;
@@ -100,7 +100,8 @@ static void die(void) {
   for (;;) pause();
 }
 
-/* Begins a call on a watched file, with the lock held until it ends. Gives an error number if the call has to fail. */
+/* Begins a call on a watched file, with the lock held until it ends. Returns an error number if the call has to
+ * fail. */
 static int enter(char kind, const char *path, uint64_t offset, const void *data, uint64_t length, int *half) {
   pthread_mutex_lock(&lock);
   *half = 0;
@@ -131,7 +132,7 @@ static int refuse(int error) {
   return -1;
 }
 
-/* Where the next write goes. */
+/* Returns the offset of the next write. */
 static uint64_t position(int fd) {
   int appends = fcntl(fd, F_GETFL) & O_APPEND;
   return (uint64_t)lseek64(fd, 0, appends ? SEEK_END : SEEK_CUR);
@@ -168,7 +169,7 @@ static int sync_file(int fd, int (*real)(int)) {
   int error, half;
   if (!watched(path_of(fd, path))) return real(fd);
   if ((error = enter('s', path, 0, "", 0, &half))) return refuse(error);
-  /* Programs are killed here, not machines: what is in the memory of the system stays, and a sync would only take time. */
+  /* Programs are killed here, not machines: the page cache survives, and a sync would only take time. */
   leave();
   return 0;
 }
@@ -216,7 +217,7 @@ int rename(const char *from, const char *to) {
   return done;
 }
 
-/* Opening counts where it creates a file. */
+/* Opening counts if it creates a file. */
 static int creates(const char *path, int flags) {
   return (flags & O_CREAT) && watched(path) && access(path, F_OK) != 0;
 }

@@ -46,7 +46,7 @@ pub fn read(path: &Path) -> Result<Vec<TraceStep>, String> {
             b't' => TracedCall::Truncate(offset),
             b'u' => TracedCall::Unlink,
             b'r' => TracedCall::Rename(text(data)),
-            other => return Err(format!("{} is no trace: a call {other}", path.display())),
+            other => return Err(format!("{} is not a trace: a call {other}", path.display())),
         };
         steps.push(TraceStep { path: text(name), call });
     }

@@ -5,7 +5,7 @@
 use wayleave_faults::linearizable::{ClientOperation, RegisterOperation, violation};
 
 #[test]
-fn orders_are_found_and_what_has_none_is_refused() {
+fn linearizations_are_found_and_histories_without_one_refused() {
     let op = |did, called, answered| ClientOperation { key: 0, did, called, answered };
     let (wrote, read) = (|value| RegisterOperation::Wrote(Some(value)), |value| RegisterOperation::Read(Some(value)));
     let fine = [

@@ -59,7 +59,7 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
 }
 
 #[test]
-fn calls_fail_while_a_file_is_there_and_no_longer() {
+fn calls_fail_only_while_the_gate_file_exists() {
     let directory = directory("gate");
     let shim = Shim::build(&directory).unwrap();
     fs::write(directory.join("gate"), "").unwrap();
@@ -74,14 +74,14 @@ fn calls_fail_while_a_file_is_there_and_no_longer() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn a_malformed_trace_is_refused() {
     let directory = directory("trace");
     let file = directory.join("file");
     fs::write(&file, [b'x'; 100]).unwrap();
     // Lengths as large as these are the end of a trace that was cut off.
     assert_eq!(read(&file).unwrap(), []);
     fs::write(&file, [&b"x"[..], &[0; 24]].concat()).unwrap();
-    assert!(read(&file).unwrap_err().contains("is no trace"));
+    assert!(read(&file).unwrap_err().contains("is not a trace"));
     assert!(read(&directory.join("nothing")).unwrap_err().contains("reading"));
     fs::remove_dir_all(directory).unwrap();
 }

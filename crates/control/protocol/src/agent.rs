@@ -32,7 +32,7 @@ pub struct SessionSpec {
 /// A session that has begun: only its own confirmations count from now on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
-    /// Its number.
+    /// Number of the session.
     pub epoch: u64,
     /// Number of starts of the controller. If it changes, open a new session.
     pub generation: u64,
@@ -90,7 +90,7 @@ pub struct Rule {
     /// Matching packets between the endpoints; all, if absent.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
     pub matching: Option<Match>,
-    /// Of the token bucket, in wire bytes.
+    /// Rate of the token bucket, on the wire.
     pub rate_bps: u64,
     /// Burst in bytes on the wire.
     pub burst_bytes: u64,
@@ -99,7 +99,7 @@ pub struct Rule {
     pub max_frame_bytes: Option<u64>,
     /// The routes of the packets; several, if each is sent over all of them.
     pub routes: Vec<Vec<Hop>>,
-    /// No packet takes longer.
+    /// Delay bound of every packet.
     pub bound_ns: u64,
 }
 
@@ -137,20 +137,20 @@ pub struct Shares {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShareRule {
-    /// Its number.
+    /// Serial number of the contract.
     pub serial: u64,
-    /// Its version: agents report which one is in force.
+    /// Version of the contract; agents report the version in force.
     #[serde(default)]
     pub version: u64,
     /// Contract: `tenant:name`.
     pub id: String,
     /// Kind of its guarantee.
     pub kind: Kind,
-    /// Its members: the sender and the receiver, or all of a hose, a division or best effort.
+    /// Members: sender and receiver, or all members of a hose, a division or best effort.
     pub members: Vec<Member>,
-    /// Of the pair, or of every member to and from all others together; 0 of best effort.
+    /// Minimum rate: of the pair, or of every member to and from all others in total; 0 for best effort.
     pub min_bps: u64,
-    /// It gets no more.
+    /// Maximum rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_bps: Option<u64>,
     /// Weight of its share of the capacity above all minima.
@@ -184,7 +184,7 @@ pub struct Neighbour {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Confirmations {
-    /// Of its session.
+    /// Number of the session.
     pub epoch: u64,
     /// Serial and version.
     pub done: Vec<(u64, u64)>,
@@ -204,9 +204,9 @@ pub struct ContractProblem {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reports {
-    /// Of its session.
+    /// Number of the session.
     pub epoch: u64,
-    /// Of each contract that arrives there.
+    /// Late packets of each contract with a receiver at this node.
     #[serde(default)]
     pub measured: Vec<Measured>,
     /// All of its links that have no carrier, in whichever direction; they count as down until a report does not name them. Without
@@ -245,7 +245,7 @@ pub struct Reports {
     /// State of the running checks at this node. Absent: unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checks: Option<Vec<CheckReport>>,
-    /// It comes every second: if it does not come any more, the agent is silent.
+    /// Heartbeat, sent every second; without it, the agent counts as silent.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub beat: bool,
 }
@@ -268,7 +268,7 @@ pub struct Traffic {
     pub queue_full: u64,
     /// Packets that were dropped because they were larger than the contract or its links allow.
     pub oversized: u64,
-    /// All that packets waited, together.
+    /// Total waiting time of all packets.
     pub waited_ns: u64,
     /// Packets that waited at most 125 us, 250 us, and so on, each longer than the one before; the last has no end.
     pub waits: Vec<u64>,

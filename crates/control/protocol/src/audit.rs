@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// A change, or a refused request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
-    /// Its number among those that the reader can see.
+    /// Number of the entry among those that the reader can see.
     pub number: u64,
     /// Time (RFC 3339); of repeated entries, the first.
     pub at: String,

@@ -67,7 +67,7 @@ pub struct Check {
 pub struct Observation {
     /// The node.
     pub node: String,
-    /// Its interface.
+    /// Interface of the node.
     pub interface: String,
     /// The link that leaves the node by it, or the endpoint behind it.
     pub leads_to: String,

@@ -33,7 +33,7 @@ pub struct ContractSpec {
     /// Owner; by default the tenant of the token, or `default`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
-    /// The sender: a VM of the tenant, or a host, which stands for all VMs of the tenant there.
+    /// The sender: a VM of the tenant, or a host, which represents all VMs of the tenant there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
     /// The receiver: a VM of the tenant, or a host.
@@ -45,7 +45,7 @@ pub struct ContractSpec {
     /// Wire bytes at once, for example `3000B`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub burst: Option<String>,
-    /// No packet takes longer, for example `5ms`.
+    /// Maximum delay of every packet, for example `5ms`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline: Option<String>,
     /// `wire` (default), or `frame`: then rate and burst count frame bytes, and `minFrame` is needed.
@@ -107,7 +107,7 @@ pub struct BandwidthSpec {
     pub hose: Option<Vec<String>>,
     /// On the wire: of the pair, or of every member.
     pub min: String,
-    /// It gets no more than this.
+    /// Maximum rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max: Option<String>,
     /// Weight of its share of the capacity above all minima.
@@ -119,20 +119,22 @@ pub struct BandwidthSpec {
     pub within: Option<String>,
 }
 
-/// Objective of flows: `deadline` or `aim`.
+/// Objective of flows: `deadline` or `goal`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectiveSpec {
     /// `deadline`, `completion` or `latency`; `deadline` where one is given.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub aim: Option<String>,
+    // Aliases: histories in ledgers of development versions after 0.2.0.
+    #[serde(skip_serializing_if = "Option::is_none", default, alias = "aim")]
+    pub goal: Option<String>,
     /// Maximum completion time of each flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline: Option<String>,
     /// The members, on different hosts.
     pub members: Vec<String>,
     /// The weight on every link, as a rate.
-    pub min: String,
+    #[serde(alias = "min")]
+    pub weight: String,
 }
 
 /// Hosts whose traffic has a name and no promise.
@@ -144,7 +146,7 @@ pub struct BestEffortSpec {
 }
 
 impl ContractSpec {
-    /// Its members as they were written: the sender and the receiver, or all.
+    /// Returns the members as given: the sender and the receiver, or all.
     pub fn members(&self) -> Vec<&str> {
         let (ends, members) = match (&self.bandwidth, &self.objective, &self.best_effort) {
             (Some(BandwidthSpec { hose: Some(members), .. }), ..) => ([&None, &None], &members[..]),
@@ -251,11 +253,11 @@ pub enum State {
     Pending,
     /// Admitted; its sender is being notified. Without agents, a contract stays in this state.
     Admitted,
-    /// Its sender keeps to it.
+    /// The sender enforces the contract.
     Enforced,
-    /// It is not kept: something failed, or the sender does not answer.
+    /// The guarantee is lost: an element failed, or the sender's agent does not answer.
     Degraded,
-    /// A packet came too late.
+    /// A packet exceeded its bound.
     Violated,
     /// Deleted; what it had is held until its last packets have left.
     Released,
@@ -290,7 +292,7 @@ pub enum Kind {
     Bandwidth,
     /// A share of every link for flows with a common objective.
     Objective,
-    /// Nothing.
+    /// No guarantee.
     BestEffort,
 }
 
@@ -343,10 +345,10 @@ pub struct ContractStatus {
     /// A minimum is there so soon after there is something to send, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub within_ns: Option<u64>,
-    /// No packet of a latency contract takes longer, by proof.
+    /// Proven delay bound of a latency contract.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
-    /// No packet of a latency contract may take longer.
+    /// Deadline of a latency contract.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline_ns: Option<u64>,
     /// The host that sends; absent where there are members.
@@ -396,7 +398,7 @@ fn is_zero(number: &u64) -> bool {
 pub struct Route {
     /// From sender to receiver.
     pub hops: Vec<Hop>,
-    /// No packet of a latency contract takes longer on it.
+    /// Delay bound of a latency contract on this route.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
 }
@@ -404,7 +406,7 @@ pub struct Route {
 /// One link of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Hop {
-    /// Its name.
+    /// Name of the link.
     pub link: String,
     /// Queue at the link's entry, 0 first.
     pub queue: u8,

@@ -20,7 +20,7 @@ pub enum DecisionOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// Its number among those of its tenant.
+    /// Number of the decision among those of its tenant.
     pub number: u64,
     /// Time of the decision (RFC 3339).
     pub at: String,
@@ -30,7 +30,7 @@ pub struct Decision {
     pub asked: ContractSpec,
     /// Outcome of the decision.
     pub verdict: DecisionOutcome,
-    /// No packet takes longer, if it was admitted.
+    /// Delay bound of an admitted latency contract.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
     /// Evidence for the guarantee of a bandwidth-class contract: `proven` or `measured`.
@@ -51,15 +51,15 @@ pub struct Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It is new.
+    /// The contract is new.
     Created,
-    /// It has other terms.
+    /// The contract has new terms.
     Changed,
-    /// It was so already.
+    /// The contract already had these terms.
     Unchanged,
-    /// It is ended.
+    /// The contract was deleted.
     Deleted,
-    /// It is not there, and was not.
+    /// The contract does not exist, and did not exist before.
     Absent,
     /// Not executed; the error has the reason.
     Refused,
@@ -76,7 +76,7 @@ pub struct Applied {
     /// The state it is in now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<crate::contract::State>,
-    /// No packet of a latency contract takes longer.
+    /// Delay bound of a latency contract.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
     /// Evidence for the guarantee of a bandwidth-class contract: `proven` or `measured`.
@@ -90,7 +90,7 @@ pub struct Applied {
     pub error: Option<Problem>,
 }
 
-/// Changes that are made together or not at all: `POST /v1/batch`.
+/// Atomic changes: `POST /v1/batch`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchSpec {

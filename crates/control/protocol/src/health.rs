@@ -49,7 +49,7 @@ impl HealthLevel {
 pub struct ContractHealth {
     /// `tenant:name`.
     pub id: String,
-    /// Its health.
+    /// Health of the contract.
     pub level: HealthLevel,
     /// Guarantee of the contract.
     pub kind: Kind,
@@ -61,13 +61,13 @@ pub struct ContractHealth {
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
-    /// Of a contract of another kind than latency: `proven` or `measured`.
+    /// Certainty of a contract of another kind than latency: `proven` or `measured`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
-    /// No packet takes longer, by proof.
+    /// Proven delay bound of every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
-    /// No packet may take longer.
+    /// Deadline of every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline_ns: Option<u64>,
     /// The longest delay of a packet that agents have seen; absent if they have followed none.
@@ -89,7 +89,7 @@ pub struct ContractHealth {
 pub struct HealthPage {
     /// Contracts of this page: by level, then violated ones by priority, then by the margin between bound and deadline.
     pub items: Vec<ContractHealth>,
-    /// Number of contracts of each level, on all pages together.
+    /// Number of contracts of each level, over all pages.
     pub levels: BTreeMap<String, u64>,
     /// `after` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none", default)]

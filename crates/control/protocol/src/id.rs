@@ -19,7 +19,7 @@ pub struct Id {
 }
 
 impl Id {
-    /// Of these parts.
+    /// Returns the identity with this tenant and name.
     pub fn new(tenant: impl Into<String>, name: impl Into<String>) -> Self {
         Self { tenant: tenant.into(), name: name.into() }
     }

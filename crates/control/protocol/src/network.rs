@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpDown {
-    /// It does.
+    /// The element is up.
     Up,
-    /// It does not.
+    /// The element is down.
     Down,
 }
 
@@ -39,7 +39,7 @@ pub struct StateChangeResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
     /// `host` or `switch`.
     pub kind: String,
@@ -50,7 +50,7 @@ pub struct Node {
     pub reason: Option<String>,
     /// The links that leave it.
     pub links: Vec<String>,
-    /// Its agent; absent if none has ever begun.
+    /// Agent of the node; absent if none has ever connected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agent: Option<AgentState>,
 }
@@ -79,12 +79,12 @@ pub struct Agent {
     pub kind: String,
     /// Last reported state of its node.
     pub state: UpDown,
-    /// Its session.
+    /// Session of the agent.
     #[serde(flatten)]
     pub session: AgentState,
     /// Present problems on its node, as it reports them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// A host with its VMs.
@@ -101,17 +101,17 @@ pub struct Host {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
-    /// Its name, `from->to`.
+    /// Name of the link, `from->to`.
     pub name: String,
     /// Node at which the link begins.
     pub from: String,
     /// Node at which the link ends.
     pub to: String,
-    /// Its rate.
+    /// Line rate.
     pub rate_bps: u64,
     /// Propagation delay.
     pub propagation_ns: u64,
-    /// Its largest packet.
+    /// MTU.
     pub mtu_bytes: u64,
     /// Down if its cable or one of its ends is down.
     pub state: UpDown,
@@ -176,7 +176,7 @@ pub struct Queue {
     /// known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_ns: Option<u64>,
-    /// Its buffer.
+    /// Buffer of the queue.
     pub buffer_bytes: u64,
     /// Worst-case backlog under the admitted contracts; absent if nothing is admitted, or no bound is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]

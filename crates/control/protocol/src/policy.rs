@@ -8,7 +8,7 @@ use crate::contract::Match;
 /// A policy that a controller keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Policy {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
     /// Terms, as in files.
     pub spec: PolicySpec,
@@ -40,10 +40,10 @@ pub struct PolicySpec {
     /// The hosts or switches that it is for; all if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub nodes: Vec<String>,
-    /// No more than this of a contention point is shared.
+    /// Maximum load of each contention point.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peak: Option<String>,
-    /// Its services.
+    /// Services of the policy.
     pub services: Vec<PolicyService>,
 }
 
@@ -74,7 +74,7 @@ pub struct PolicyService {
     /// Other terms from some time on.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<PolicyChange>,
-    /// Its part of the whole network, as a rate.
+    /// Share of the whole network, as a rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub share: Option<String>,
     /// Objective of its flows.

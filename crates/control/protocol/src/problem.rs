@@ -98,9 +98,9 @@ codes! {
     Quota "QUOTA" 409 "Quota exceeded",
     /// Refused: what was asked is not offered.
     Policy "POLICY" 409 "Not supported",
-    /// Not done, since another of the same list was refused.
+    /// Not executed, because another contract in the list was refused.
     WithOthers "WITH_OTHERS" 409 "Another contract in the list was refused",
-    /// Something else still needs it, or it is no longer as it was.
+    /// The object is in use, or has changed.
     Conflict "CONFLICT" 409 "In use",
     /// An agent speaks for a session that is over.
     StaleEpoch "STALE_EPOCH" 409 "Session closed",
@@ -108,7 +108,7 @@ codes! {
     PreconditionFailed "PRECONDITION_FAILED" 412 "Precondition failed",
     /// The text or a parameter does not make sense.
     Invalid "INVALID" 400 "Invalid request",
-    /// No token, or one that is not known.
+    /// No token, or an unknown one.
     Unauthorized "UNAUTHORIZED" 401 "Authentication required",
     /// The token does not allow it.
     Forbidden "FORBIDDEN" 403 "Not allowed",

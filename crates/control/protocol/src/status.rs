@@ -10,14 +10,14 @@ use crate::tenant::Role;
 /// Identity of the server, and of the client's account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct About {
-    /// Of the server.
+    /// Version of the server.
     pub version: String,
     /// Role of the token.
     pub role: Role,
-    /// Of the token, if it is of a tenant.
+    /// Tenant of the token, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
-    /// Of the token, if it is an agent's.
+    /// Node of the token, if it is an agent's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
     /// Name of the network.
@@ -31,7 +31,7 @@ pub struct About {
 /// Status of the controller; for a tenant's token, restricted to the tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
-    /// Of the server.
+    /// Version of the server.
     pub version: String,
     /// Number of starts of the controller from this ledger.
     pub generation: u64,
@@ -74,7 +74,7 @@ pub struct Status {
     pub silent: Vec<String>,
     /// Present problems as reported by agents, each beginning with its node.
     #[serde(default)]
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
     /// The ledger on disk.
     pub ledger: Ledger,
     /// State of this controller in its cluster; absent for a single controller, and for tenants.
@@ -86,7 +86,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cluster {
-    /// Its role.
+    /// Role of the controller.
     pub role: ClusterRole,
     /// Address of the leader, as known to a follower.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -103,7 +103,7 @@ pub struct Cluster {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClusterRole {
-    /// It writes; no other controller can have written what it does not know.
+    /// The controller is the only writer.
     Leader,
     /// Another controller writes, and this one follows it.
     Follower,

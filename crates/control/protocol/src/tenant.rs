@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quota {
-    /// All rates together, for example `10Gbit`; a minimum counts once for a pair, and for every member of a hose or an objective.
+    /// Total of all rates, for example `10Gbit`; a minimum counts once for a pair, and for every member of a hose or an objective.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<String>,
-    /// All bursts together, for example `1MB`.
+    /// Total of all bursts, for example `1MB`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub burst: Option<String>,
     /// Maximum number of contracts.
@@ -33,7 +33,7 @@ pub struct TenantSpec {
 /// A tenant that exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tenant {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
     /// Maximum resources of the tenant.
     pub quota: Quota,
@@ -100,7 +100,7 @@ pub struct VmSpec {
 pub struct Vm {
     /// `tenant:name`.
     pub id: String,
-    /// Its name.
+    /// Name of the VM.
     pub name: String,
     /// Tenant that owns the VM.
     pub tenant: String,
@@ -158,7 +158,7 @@ pub struct Token {
     /// Requested token.
     #[serde(flatten)]
     pub spec: TokenSpec,
-    /// Its revision.
+    /// Revision of the token.
     pub revision: u64,
     /// Reason that no client can use this token, with a remedy; absent if there is none. Earlier versions accepted
     /// names that no certificate has, such as wildcards.

@@ -24,7 +24,7 @@ pub struct TimelineBucket {
     pub until: String,
     /// The number of the last event until then; 0 if there was none.
     pub last: u64,
-    /// Its events by type.
+    /// Number of events by type.
     pub events: BTreeMap<String, u64>,
     /// Contracts by state at its end.
     pub contracts: BTreeMap<String, u64>,
@@ -86,9 +86,9 @@ pub struct PastContract {
 /// A tenant whose history does not reach back that far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnknownPast {
-    /// Its name.
+    /// Name of the tenant.
     pub tenant: String,
-    /// Its contracts are known from this time on (RFC 3339); absent if they are known as they are now only.
+    /// Time from which on the contracts' history is known (RFC 3339); absent if only their present state is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub since: Option<String>,
 }

@@ -43,14 +43,14 @@ pub struct Tier {
     pub tier: u32,
     /// `hosts`; `edge`, `aggregation` and `core` where there are three tiers of switches, `leaf` and `spine` where there are two.
     pub name: String,
-    /// Its nodes.
+    /// Groups of nodes in the tier.
     pub node_groups: Vec<NodeGroup>,
 }
 
 /// A node, or several that are shown as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NodeGroup {
-    /// Its number in this answer; `from` and `to` of link groups.
+    /// Number of the group in this answer; `from` and `to` of link groups refer to it.
     pub id: u32,
     /// Name of the group.
     pub name: String,
@@ -107,7 +107,7 @@ pub struct Use {
 /// A link and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LinkUse {
-    /// Its name.
+    /// Name of the link.
     pub link: String,
     /// The shares.
     #[serde(flatten)]

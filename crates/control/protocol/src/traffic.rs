@@ -31,7 +31,7 @@ pub struct ContractTraffic {
 pub struct ContractCounters {
     /// The contract.
     pub contract: Contract,
-    /// Its counters.
+    /// Counters of the contract.
     #[serde(flatten)]
     pub counters: ContractTraffic,
 }

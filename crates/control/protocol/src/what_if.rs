@@ -59,7 +59,7 @@ pub struct WhatIfResult {
 pub struct MovedContract {
     /// `tenant:name`.
     pub id: String,
-    /// No packet of a latency contract would take longer.
+    /// New delay bound of a latency contract.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
     /// Certainty of the promise to a contract of another kind: `proven` or `measured`.

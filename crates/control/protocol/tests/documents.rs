@@ -15,7 +15,7 @@ fn a_contract_is_written_as_it_is_read() {
 
 /// As a controller of before contracts of every kind writes it.
 #[test]
-fn a_contract_without_a_kind_is_about_latency() {
+fn a_contract_without_a_kind_is_a_latency_contract() {
     let contract: Contract = serde_json::from_str(&CONTRACT.replace(r#""kind":"latency","#, "")).unwrap();
     assert_eq!(serde_json::to_string(&contract).unwrap(), CONTRACT);
 }
@@ -33,7 +33,7 @@ fn members_are_the_ends_or_the_list() {
 }
 
 #[test]
-fn what_is_asked_for_has_no_unknown_keys() {
+fn requests_with_unknown_keys_are_refused() {
     let text = r#"{"from":"a","to":"b","rate":"1Mbit","burst":"300B","deadline":"2ms","prio":1}"#;
     assert!(serde_json::from_str::<ContractSpec>(text).unwrap_err().to_string().contains("prio"));
 }
@@ -53,7 +53,7 @@ fn every_code_has_its_own_text_and_a_status_of_failure() {
 }
 
 #[test]
-fn a_secret_is_not_in_what_is_printed_for_debugging() {
+fn a_secret_is_not_in_debug_output() {
     let token: Token = serde_json::from_str(r#"{"id":"t1","role":"operator","label":"me","revision":1}"#).unwrap();
     let token = NewToken { token, secret: Some("wl_0123".to_owned()) };
     assert!(!format!("{token:?}").contains("wl_0123"));

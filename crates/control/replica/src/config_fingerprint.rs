@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_names_the_parts_that_differ_and_what_only_one_of_both_says() {
+    fn a_difference_names_the_differing_parts() {
         let own = basis(&[("topology", "1", &["a.yaml", "4 hosts"]), ("scheme", "2", &["x", "rerouting on"])]);
         let other = basis(&[("topology", "1", &["b.yaml", "4 hosts"]), ("scheme", "3", &["x", "rerouting off"])]);
         let found = own.difference(&other).unwrap().to_string();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_file_under_another_name_is_the_same() {
+    fn the_same_file_under_another_name_is_equal() {
         let own = basis(&[("topology", "1", &["a.yaml"])]);
         assert_eq!(own.difference(&basis(&[("topology", "1", &["b.yaml"])])), None);
     }

@@ -52,7 +52,7 @@ pub struct User {
 /// Members of an etcd, of which one is asked at a time.
 pub struct Gateway {
     access: EtcdAccess,
-    patience: Duration,
+    timeout: Duration,
     /// Index of the member that answered last.
     at: usize,
     /// Connections, and the certificates that they were made with.
@@ -64,22 +64,22 @@ pub struct Gateway {
 }
 
 /// Error of one member.
-enum Trouble {
+enum MemberError {
     /// It was not reached.
-    NotThere(String),
+    NotReached(String),
     Other(EtcdError),
 }
 
 impl Gateway {
     /// Creates a client; no request is sent yet.
     pub fn new(access: EtcdAccess) -> Self {
-        Self { access, patience: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
+        Self { access, timeout: ANSWER, at: 0, agent: None, token: None, ending: Arc::default() }
     }
 
     /// The same for questions that have to be asked of the next member soon if one hangs.
     #[must_use]
-    pub fn with_timeout(self, patience: Duration) -> Self {
-        Self { patience: patience.min(ANSWER), ..self }
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: timeout.min(ANSWER), ..self }
     }
 
     /// Asks nothing more once this is set, except to give up a lease.
@@ -127,9 +127,9 @@ impl Gateway {
             let url = format!("{}/v3/{path}", member.trim_end_matches('/'));
             match post(&agent, &url, self.token.as_deref(), body) {
                 Ok(answer) => return Ok(answer),
-                Err(Trouble::NotThere(why)) => last = EtcdError::Unreachable(why),
-                Err(Trouble::Other(error @ EtcdError::Unknown(_))) if is_read => last = error,
-                Err(Trouble::Other(error)) => {
+                Err(MemberError::NotReached(why)) => last = EtcdError::Unreachable(why),
+                Err(MemberError::Other(error @ EtcdError::Unknown(_))) if is_read => last = error,
+                Err(MemberError::Other(error)) => {
                     self.at = (self.at + 1) % members;
                     return Err(error);
                 }
@@ -149,7 +149,7 @@ impl Gateway {
         }
         match address.connections() {
             Ok(config) => {
-                let config = config.timeout_connect(Some(CONNECT)).timeout_global(Some(self.patience));
+                let config = config.timeout_connect(Some(CONNECT)).timeout_global(Some(self.timeout));
                 let agent: Agent = config.build().into();
                 self.agent = Some((agent.clone(), stamp));
                 Ok(agent)
@@ -162,8 +162,8 @@ impl Gateway {
     }
 }
 
-fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<Value, Trouble> {
-    let unknown = |error: String| Trouble::Other(EtcdError::Unknown(format!("{url}: {error}")));
+fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<Value, MemberError> {
+    let unknown = |error: String| MemberError::Other(EtcdError::Unknown(format!("{url}: {error}")));
     let mut request = agent.post(url).header("content-type", "application/json");
     if let Some(token) = token {
         request = request.header("authorization", token);
@@ -184,7 +184,7 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
         said => {
             let said = format!("{url}: {}", said.unwrap_or("error without a message"));
             let code = value.get("code").and_then(Value::as_i64).unwrap_or(UNCERTAIN[0]);
-            Err(Trouble::Other(match said {
+            Err(MemberError::Other(match said {
                 said if said.contains(COMPACTED) => EtcdError::Compacted(said),
                 said if UNCERTAIN.contains(&code) => EtcdError::Unknown(said),
                 said => EtcdError::Refused(said),
@@ -193,8 +193,8 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
     }
 }
 
-fn not_there(url: &str, error: &ureq::Error) -> Trouble {
-    Trouble::NotThere(format!("{url}: {error}"))
+fn not_there(url: &str, error: &ureq::Error) -> MemberError {
+    MemberError::NotReached(format!("{url}: {error}"))
 }
 
 fn encoded(text: impl AsRef<[u8]>) -> String {

@@ -59,7 +59,7 @@ pub enum LogError {
     },
     /// A state of its own, where the cluster has another one.
     #[error("{0}")]
-    Stranger(String),
+    ForeignState(String),
 }
 
 /// A batch as it is written.
@@ -265,9 +265,9 @@ impl Names {
         }
     }
 
-    fn ahead(&self, says: &str, number: u64) -> LogError {
+    fn ahead(&self, text: &str, number: u64) -> LogError {
         let why = format!(
-            "{says}, but this controller has seen batch {number}: is this another etcd, or was an older state restored?"
+            "{text}, but this controller has seen batch {number}: is this another etcd, or was an older state restored?"
         );
         damaged(&self.head(), why)
     }

@@ -68,11 +68,11 @@ pub enum ConfigMismatch {
     /// Its configuration shall replace that of the cluster as soon as no controller leads with the old one.
     Waits(Difference),
     /// Its basis shall replace that of the cluster, whose promises could not all be kept by it: why.
-    Misfit(Difference, String),
+    Unfit(Difference, String),
 }
 
 /// Action of a new leader on the configuration of the cluster.
-enum Ground {
+enum ConfigAction {
     /// Nothing: this one decides nothing.
     Any,
     /// There is none yet.
@@ -223,8 +223,8 @@ impl<E: Etcd> ClusterMember<E> {
     ) -> Result<MemberRole, LogError> {
         self.leads = None;
         let LogSurvey { leader: found, basis, .. } = self.catch_up(on_batch)?;
-        let ground = match self.ground(basis) {
-            Ok(ground) => ground,
+        let config_action = match self.config_action(basis) {
+            Ok(config_action) => config_action,
             Err(difference) => return self.bar(ConfigMismatch::Differs(difference)),
         };
         let key = self.names.leader();
@@ -234,22 +234,22 @@ impl<E: Etcd> ClusterMember<E> {
                 let leader = leader(found)?;
                 if leader.id != self.settings.id {
                     self.lease.end();
-                    return self.follow_leader(leader, ground, fits);
+                    return self.follow_leader(leader, config_action, fits);
                 }
                 // Its own key, of a time when it got no answer. Written again, nothing of that time can be carried out any more.
                 Compare::Revision(key.clone(), found.revision)
             }
         };
-        let Some(done) = self.take_lead(compare, &ground, now)? else { return Ok(MemberRole::Follows(None)) };
+        let Some(done) = self.take_lead(compare, &config_action, now)? else { return Ok(MemberRole::Follows(None)) };
         // All batches of other controllers were written before this revision.
         let LogSurvey { head, snapshot, .. } = self.catch_up(on_batch)?;
         if head.is_none() {
             self.names.begin(&mut self.etcd, done.revision)?;
         }
         self.snapshot = snapshot.map(|(_, written)| written);
-        if let Ground::Replaced(_, difference) = ground {
+        if let ConfigAction::Replaced(_, difference) = config_action {
             if let Err(why) = self.check(fits) {
-                return self.bar(ConfigMismatch::Misfit(difference, why));
+                return self.bar(ConfigMismatch::Unfit(difference, why));
             }
             self.names.replace_basis(&mut self.etcd, done.revision, &difference.own)?;
         }
@@ -259,13 +259,13 @@ impl<E: Etcd> ClusterMember<E> {
 
     /// Compares the configuration of this controller with that of the cluster; the error is a difference that it may
     /// not replace.
-    fn ground(&self, cluster: Option<(Vec<u8>, ClusterConfig)>) -> Result<Ground, Difference> {
-        let Some(own) = &self.settings.basis else { return Ok(Ground::Any) };
-        let Some((text, cluster)) = cluster else { return Ok(Ground::First(own.clone())) };
+    fn config_action(&self, cluster: Option<(Vec<u8>, ClusterConfig)>) -> Result<ConfigAction, Difference> {
+        let Some(own) = &self.settings.basis else { return Ok(ConfigAction::Any) };
+        let Some((text, cluster)) = cluster else { return Ok(ConfigAction::First(own.clone())) };
         match own.difference(&cluster) {
-            None => Ok(Ground::Same(text)),
+            None => Ok(ConfigAction::Same(text)),
             Some(difference) if self.settings.replaces.as_ref() == Some(&cluster.fingerprint) => {
-                Ok(Ground::Replaced(text, difference))
+                Ok(ConfigAction::Replaced(text, difference))
             }
             Some(difference) => Err(difference),
         }
@@ -275,10 +275,10 @@ impl<E: Etcd> ClusterMember<E> {
     fn follow_leader(
         &mut self,
         leader: Leader,
-        ground: Ground,
+        config_action: ConfigAction,
         fits: &mut AcceptRecords<'_>,
     ) -> Result<MemberRole, LogError> {
-        let Ground::Replaced(_, difference) = ground else { return Ok(MemberRole::Follows(Some(leader))) };
+        let ConfigAction::Replaced(_, difference) = config_action else { return Ok(MemberRole::Follows(Some(leader))) };
         // Checked once, so that the operator who starts the controller gets the result at once. The check takes long,
         // and is repeated when no controller leads.
         let checked = match &self.checked {
@@ -287,7 +287,7 @@ impl<E: Etcd> ClusterMember<E> {
         };
         self.bar(match checked {
             Ok(()) => ConfigMismatch::Waits(difference),
-            Err(why) => ConfigMismatch::Misfit(difference, why),
+            Err(why) => ConfigMismatch::Unfit(difference, why),
         })
     }
 
@@ -314,7 +314,7 @@ impl<E: Etcd> ClusterMember<E> {
     fn take_lead(
         &mut self,
         compare: Compare,
-        ground: &Ground,
+        config_action: &ConfigAction,
         now: u64,
     ) -> Result<Option<TransactionResult>, LogError> {
         let lease = match self.lease.number() {
@@ -324,13 +324,13 @@ impl<E: Etcd> ClusterMember<E> {
         let leader = Leader { id: self.settings.id.clone(), address: self.settings.address.clone() };
         let (mut compares, key) = (vec![compare], self.names.leader());
         let mut then = vec![Op::Put { key, value: json(&leader)?, lease }];
-        match ground {
-            Ground::Any => {}
-            Ground::First(basis) => {
+        match config_action {
+            ConfigAction::Any => {}
+            ConfigAction::First(basis) => {
                 compares.push(Compare::Missing(self.names.basis()));
                 then.push(put(self.names.basis(), json(basis)?));
             }
-            Ground::Same(text) | Ground::Replaced(text, _) => {
+            ConfigAction::Same(text) | ConfigAction::Replaced(text, _) => {
                 compares.push(Compare::Value(self.names.basis(), text.clone()));
             }
         }

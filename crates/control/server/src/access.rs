@@ -40,8 +40,8 @@ impl RouteAccess {
         match self {
             Self::Open | Self::Any => "everybody",
             Self::Read => "operators, tenants and readers",
-            Self::ReadAll => "operators and readers of everything",
-            Self::Map => "operators, readers of everything and agents",
+            Self::ReadAll => "operators and readers of all tenants",
+            Self::Map => "operators, readers of all tenants and agents",
             Self::Write => "operators and tenants",
             Self::Operator => "operators",
             Self::Agent => "agents",

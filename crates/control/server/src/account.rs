@@ -17,7 +17,7 @@ pub(crate) enum Account {
     Operators,
     /// All agents together.
     Agents,
-    /// All readers of everything together.
+    /// All readers of all tenants together.
     Readers,
     /// A tenant, with its readers.
     Tenant(String),
@@ -50,7 +50,7 @@ impl fmt::Display for Account {
         match self {
             Self::Operators => f.write_str("operators"),
             Self::Agents => f.write_str("agents"),
-            Self::Readers => f.write_str("readers of everything"),
+            Self::Readers => f.write_str("readers of all tenants"),
             Self::Tenant(tenant) => write!(f, "tenant {tenant}"),
             Self::Nobody => f.write_str("nobody"),
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_free_again() {
+    fn a_dropped_permit_is_free_again() {
         let open = Arc::new(Open::<&str>::default());
         let (a, second) = (open.take(&"a", 2, 3).unwrap(), open.take(&"a", 2, 3).unwrap());
         assert_eq!(open.take(&"a", 2, 3).unwrap_err(), ExceededLimit::Account);

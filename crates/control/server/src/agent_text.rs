@@ -28,10 +28,10 @@ pub(crate) struct HostCounters {
 
 impl HostCounters {
     /// Counters that are kept of a report.
-    pub(crate) fn of(told: BTreeMap<String, u64>) -> Self {
-        let all = told.len();
+    pub(crate) fn of(node_reports: BTreeMap<String, u64>) -> Self {
+        let all = node_reports.len();
         let known: BTreeMap<String, u64> =
-            told.into_iter().filter(|(name, _)| is_counter_name(name)).take(MAX_COUNTERS).collect();
+            node_reports.into_iter().filter(|(name, _)| is_counter_name(name)).take(MAX_COUNTERS).collect();
         Self { left_out: all - known.len(), known }
     }
 }

@@ -118,7 +118,7 @@ impl Note {
     fn of_many(self) -> Self {
         let AuditEntry { at, status, .. } = self.entry;
         let (who, detail) =
-            ("several".to_owned(), "more sources than are recorded separately within a second".to_owned());
+            ("several".to_owned(), "more sources than can be recorded separately within a second".to_owned());
         let entry = AuditEntry { at, status, who, detail, count: 1, ..AuditEntry::default() };
         Self { account: Account::Nobody, entry }
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_refusals_are_counted_and_a_flood_of_different_ones_is_bounded() {
+    fn equal_refusals_are_counted_and_a_flood_of_different_ones_is_bounded() {
         let refusals = Refusals::default();
         assert!(refusals.add(refused(1, 401)) && !refusals.add(refused(1, 401)) && !refusals.add(refused(2, 401)));
         let counts: Vec<u64> = refusals.take().into_iter().map(|note| note.entry.count).collect();

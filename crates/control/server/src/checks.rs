@@ -32,7 +32,7 @@ struct Running {
     /// The hosts of the sender and of the receiver.
     ends: [String; 2],
     asked: BTreeSet<String>,
-    told: BTreeMap<String, CheckReport>,
+    node_reports: BTreeMap<String, CheckReport>,
     begun: Instant,
     /// Time of the last news.
     news: Instant,
@@ -73,7 +73,7 @@ impl Checks {
         }
         let CheckTarget { probes, ends, nodes } = asked;
         let (begun, news) = (Instant::now(), Instant::now());
-        all.insert(id.to_owned(), Running { probes, ends, asked: nodes, told: BTreeMap::new(), begun, news });
+        all.insert(id.to_owned(), Running { probes, ends, asked: nodes, node_reports: BTreeMap::new(), begun, news });
         Ok(())
     }
 
@@ -86,10 +86,10 @@ impl Checks {
             };
             let is_same =
                 |old: &CheckReport| (&old.trouble, old.sent, &old.seen) == (&report.trouble, report.sent, &report.seen);
-            if !running.told.get(node).is_some_and(is_same) {
+            if !running.node_reports.get(node).is_some_and(is_same) {
                 running.news = Instant::now();
             }
-            running.told.insert(node.to_owned(), report);
+            running.node_reports.insert(node.to_owned(), report);
         }
         let task = |(id, running): (&String, &Running)| {
             let sends = (running.ends[0] == node && running.is_watched()).then(|| running.probes.clone());
@@ -114,11 +114,11 @@ impl Checks {
 impl Running {
     /// Returns `true` if all nodes watch, or the time to begin watching is over.
     fn is_watched(&self) -> bool {
-        self.asked.iter().all(|node| self.told.contains_key(node)) || self.begun.elapsed() >= WATCHING
+        self.asked.iter().all(|node| self.node_reports.contains_key(node)) || self.begun.elapsed() >= WATCHING
     }
 
     fn sender(&self) -> Option<&CheckReport> {
-        self.told.get(&self.ends[0])
+        self.node_reports.get(&self.ends[0])
     }
 
     fn is_over(&self) -> bool {
@@ -132,7 +132,7 @@ impl Running {
 
     /// The numbers of those that left the receiver's host by its interface.
     fn received(&self) -> BTreeSet<u32> {
-        let seen = self.told.get(&self.ends[1]).into_iter().flat_map(|report| &report.seen);
+        let seen = self.node_reports.get(&self.ends[1]).into_iter().flat_map(|report| &report.seen);
         let here = seen.filter(|seen| seen.is_outgoing && seen.leads_to == self.probes.to);
         here.flat_map(|seen| seen.probes.iter().copied()).collect()
     }
@@ -140,9 +140,9 @@ impl Running {
     fn result(&self, network: &Network) -> Check {
         let received = self.received();
         let sent = self.sender().map_or(0, |sender| sender.sent);
-        let way = ordered(network, &self.ends[0], &self.told);
-        let lost = lost(&way, sent, &received);
-        let observations = way.into_iter().map(|(node, seen)| Observation {
+        let path = ordered(network, &self.ends[0], &self.node_reports);
+        let lost = lost(&path, sent, &received);
+        let observations = path.into_iter().map(|(node, seen)| Observation {
             node: node.to_owned(),
             interface: seen.interface.clone(),
             leads_to: seen.leads_to.clone(),
@@ -150,16 +150,20 @@ impl Running {
             probes: u32::try_from(seen.probes.len()).unwrap_or(u32::MAX),
             frame: seen.frame.clone(),
         });
-        let silent = self.asked.iter().filter(|node| !self.told.contains_key(*node));
+        let silent = self.asked.iter().filter(|node| !self.node_reports.contains_key(*node));
         let silent = silent.map(|node| format!("{node}: its agent has not confirmed that it is watching"));
-        let troubles = self.told.iter().filter_map(|(node, told)| Some(format!("{node}: {}", told.trouble.as_ref()?)));
+        let troubles = self
+            .node_reports
+            .iter()
+            .filter_map(|(node, node_reports)| Some(format!("{node}: {}", node_reports.trouble.as_ref()?)));
         let ends: BTreeSet<&String> = self.ends.iter().collect();
-        let counted =
-            ends.into_iter().filter_map(|node| Some((node, self.told.get(node)?))).flat_map(|(node, told)| {
+        let counted = ends.into_iter().filter_map(|node| Some((node, self.node_reports.get(node)?))).flat_map(
+            |(node, node_reports)| {
                 let one =
                     |(what, &packets): (&String, &u64)| HostCounter { node: node.clone(), what: what.clone(), packets };
-                told.counted.iter().map(one).collect::<Vec<_>>()
-            });
+                node_reports.counted.iter().map(one).collect::<Vec<_>>()
+            },
+        );
         Check {
             from: self.probes.from.clone(),
             to: self.probes.to.clone(),
@@ -178,10 +182,10 @@ impl Running {
 fn ordered<'a>(
     network: &Network,
     from: &str,
-    told: &'a BTreeMap<String, CheckReport>,
+    node_reports: &'a BTreeMap<String, CheckReport>,
 ) -> Vec<(&'a str, &'a ProbeCounts)> {
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut next: Vec<&str> = told.keys().map(String::as_str).filter(|node| *node == from).collect();
+    let mut next: Vec<&str> = node_reports.keys().map(String::as_str).filter(|node| *node == from).collect();
     for depth in 0.. {
         let Some(now) = (!next.is_empty()).then(|| std::mem::take(&mut next)) else { break };
         for node in now {
@@ -189,13 +193,16 @@ fn ordered<'a>(
                 continue;
             }
             depths.insert(node, depth);
-            let seen = told.get(node).into_iter().flat_map(|report| &report.seen).filter(|seen| seen.is_outgoing);
+            let seen =
+                node_reports.get(node).into_iter().flat_map(|report| &report.seen).filter(|seen| seen.is_outgoing);
             let beyond =
                 seen.filter_map(|seen| Some(network.node(network.link(network.find_link(&seen.leads_to)?).to)));
-            next.extend(beyond.filter_map(|node| told.get_key_value(&node.name).map(|(name, _)| name.as_str())));
+            next.extend(
+                beyond.filter_map(|node| node_reports.get_key_value(&node.name).map(|(name, _)| name.as_str())),
+            );
         }
     }
-    let all = told.iter().flat_map(|(node, report)| report.seen.iter().map(move |seen| (node.as_str(), seen)));
+    let all = node_reports.iter().flat_map(|(node, report)| report.seen.iter().map(move |seen| (node.as_str(), seen)));
     let mut all: Vec<(&str, &ProbeCounts)> = all.collect();
     // Nodes to which no link led were reached from one that did not watch, or not by a link.
     all.sort_by_key(|(node, seen)| (depths.get(node).copied().unwrap_or(usize::MAX), seen.is_outgoing));
@@ -204,10 +211,10 @@ fn ordered<'a>(
 
 /// Returns the last observations of probes that did not arrive, each with the next place at which other probes were
 /// seen.
-fn lost(way: &[(&str, &ProbeCounts)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostProbes> {
+fn lost(path: &[(&str, &ProbeCounts)], sent: u32, received: &BTreeSet<u32>) -> Vec<LostProbes> {
     let mut behind: BTreeMap<Option<usize>, u32> = BTreeMap::new();
     for probe in (0..sent).filter(|probe| !received.contains(probe)) {
-        let last = way.iter().rposition(|(_, seen)| seen.probes.contains(&probe));
+        let last = path.iter().rposition(|(_, seen)| seen.probes.contains(&probe));
         *behind.entry(last).or_default() += 1;
     }
     let name = |(node, seen): &(&str, &ProbeCounts)| {
@@ -216,8 +223,8 @@ fn lost(way: &[(&str, &ProbeCounts)], sent: u32, received: &BTreeSet<u32>) -> Ve
     };
     let place = |(last, probes): (Option<usize>, u32)| LostProbes {
         probes,
-        last_seen_at: last.and_then(|at| way.get(at)).map_or_else(|| "the sender's agent".to_owned(), name),
-        next_hop: way.get(last.map_or(0, |at| at + 1)).map(name),
+        last_seen_at: last.and_then(|at| path.get(at)).map_or_else(|| "the sender's agent".to_owned(), name),
+        next_hop: path.get(last.map_or(0, |at| at + 1)).map(name),
     };
     behind.into_iter().map(place).collect()
 }
@@ -243,11 +250,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_sends_before_all_watch_and_the_place_of_loss_has_a_name() {
+    async fn probes_are_sent_once_all_nodes_watch_and_the_place_of_loss_is_named() {
         let network = build::star(2, Cabling::default()).unwrap();
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
-        let sends = |node: &str, told: Vec<CheckReport>| checks.on_reports(node, told).checks[0].sends.is_some();
+        let sends = |node: &str, node_reports: Vec<CheckReport>| {
+            checks.on_reports(node, node_reports).checks[0].sends.is_some()
+        };
         assert!(!sends("h1", vec![report(0, vec![])]) && !sends("h2", vec![report(0, vec![])]));
         assert!(!sends("h1", vec![report(0, vec![])]), "s1 does not watch yet");
         assert!(!sends("s1", vec![report(0, vec![])]), "a switch sends nothing");
@@ -259,8 +268,8 @@ mod tests {
         assert_eq!(checks.ended("1", &network), None, "more may come");
         tokio::time::advance(QUIET).await;
         let check = checks.ended("1", &network).unwrap();
-        let way: Vec<_> = check.observations.iter().map(|one| (one.leads_to.as_str(), one.probes)).collect();
-        assert_eq!(way, [("host:h1", 3), ("h1->s1", 3), ("s1->h1", 3), ("s1->h2", 1), ("h2->s1", 1), ("host:h2", 1)]);
+        let path: Vec<_> = check.observations.iter().map(|one| (one.leads_to.as_str(), one.probes)).collect();
+        assert_eq!(path, [("host:h1", 3), ("h1->s1", 3), ("s1->h1", 3), ("s1->h2", 1), ("h2->s1", 1), ("host:h2", 1)]);
         let lost = LostProbes {
             probes: 2,
             last_seen_at: "s1, entering by p (s1->h1)".to_owned(),
@@ -272,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nodes_that_do_not_watch_are_named_and_not_waited_for_without_end() {
+    async fn nodes_that_do_not_watch_are_named_and_waited_for_with_a_limit() {
         let network = build::star(2, Cabling::default()).unwrap();
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
@@ -287,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn checks_are_few_at_once() {
+    async fn the_number_of_concurrent_checks_is_limited() {
         let checks = Checks::default();
         checks.begin("1", asked("h1")).unwrap();
         assert_eq!(checks.begin("2", asked("h1")), Err(Busy::Host));

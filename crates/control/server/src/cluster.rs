@@ -161,7 +161,7 @@ impl Cluster {
             ConfigMismatch::Waits(difference) => format!(
                 "this controller has {difference}, which replaces that of cluster {cluster} when the present leader has stopped"
             ),
-            ConfigMismatch::Misfit(difference, why) => format!(
+            ConfigMismatch::Unfit(difference, why) => format!(
                 "this controller has {difference}, which cannot replace that of cluster {cluster}: not all guarantees could be kept: {why}"
             ),
         }
@@ -173,8 +173,8 @@ impl Cluster {
         self.end_keeper();
         let (lease, seconds) = (self.lease.clone(), self.settings.lease_s);
         // A member that hangs must not cost the lease.
-        let patience = Duration::from_millis(u64::from(seconds) * 250);
-        let mut etcd = Gateway::new(self.access.clone()).with_timeout(patience);
+        let timeout = Duration::from_millis(u64::from(seconds) * 250);
+        let mut etcd = Gateway::new(self.access.clone()).with_timeout(timeout);
         let end = Arc::new(AtomicBool::new(false));
         let ended = end.clone();
         let every = Duration::from_millis(u64::from(seconds) * 250);
@@ -246,7 +246,7 @@ impl Disk for Cluster {
         let news = &mut self.news;
         let mut on_batch = |number: u64, changes: &[CommitStep]| {
             Both::keep_copy(copy, &cluster, number, changes).map_err(|error| {
-                let why = LogError::Stranger(error.to_string());
+                let why = LogError::ForeignState(error.to_string());
                 broken = Some(error);
                 why
             })?;
@@ -255,20 +255,20 @@ impl Disk for Cluster {
             }
             Ok(())
         };
-        let standing = member.follow(boottime(), &mut on_batch, &mut |state| fits(&records(state)));
+        let cluster_state = member.follow(boottime(), &mut on_batch, &mut |state| fits(&records(state)));
         if let Some(error) = broken {
             *is_copy_broken = true;
             return Err(error);
         }
-        let standing = match standing {
-            Ok(standing) => standing,
+        let cluster_state = match cluster_state {
+            Ok(cluster_state) => cluster_state,
             // The outcome is unknown and the request may be retried.
             Err(error @ (LogError::Etcd(_) | LogError::Deposed)) => {
                 return Ok(WriterTurn::Unknown { why: error.to_string() });
             }
             Err(error) => return Err(self.error(error.to_string())),
         };
-        match standing {
+        match cluster_state {
             MemberRole::Leads => {
                 self.metrics.led_by(&self.settings.id);
                 Ok(WriterTurn::Own)
@@ -394,8 +394,9 @@ pub fn join(access: EtcdAccess, cluster: &str, ledger: &std::path::Path) -> Resu
         replaces: None,
     };
     let mut member = ClusterMember::new(Gateway::new(access), settings, Lease::default(), (State::new(), 0));
-    let standing = member.follow(boottime(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
-    if standing != MemberRole::Leads || member.number() > 0 {
+    let cluster_state =
+        member.follow(boottime(), &mut |_, _| Ok(()), &mut |_| Ok(())).map_err(|error| error.to_string())?;
+    if cluster_state != MemberRole::Leads || member.number() > 0 {
         return Err(format!("cluster {cluster} has a ledger already: it was not touched"));
     }
     let number = member.commit(&changes).map_err(|error| error.to_string())?;

@@ -14,17 +14,17 @@ use prometheus_client::registry::{Registry, Unit};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::{Compare, Etcd, EtcdError, Gateway, KeyRange, Op, Range, TransactionResult};
 
-use crate::cluster_role::{ClusterStanding, old_name};
+use crate::cluster_role::{ClusterState, old_name};
 use crate::measure::{seconds, signed};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StandingLabels {
-    standing: &'static str,
+struct StateLabels {
+    cluster_state: &'static str,
 }
 
 /// Everything that is counted.
 pub struct ClusterMetrics {
-    standing: Family<StandingLabels, Gauge>,
+    cluster_state: Family<StateLabels, Gauge>,
     commit: Gauge,
     epoch: Gauge,
     lease_left: Gauge<f64, AtomicU64>,
@@ -40,7 +40,7 @@ pub struct ClusterMetrics {
 impl Default for ClusterMetrics {
     fn default() -> Self {
         Self {
-            standing: Family::default(),
+            cluster_state: Family::default(),
             commit: Gauge::default(),
             epoch: Gauge::default(),
             lease_left: Gauge::default(),
@@ -56,7 +56,7 @@ impl Default for ClusterMetrics {
 
 impl ClusterMetrics {
     pub(crate) fn register(&self, of: &mut Registry) {
-        of.register("cluster_standing", "Role of this controller: 1 for the present one", self.standing.clone());
+        of.register("cluster_state", "Role of this controller: 1 for the present one", self.cluster_state.clone());
         of.register("cluster_commit", "Last batch known to this controller", self.commit.clone());
         of.register("cluster_epoch", "Leader epoch; it increases with every leader", self.epoch.clone());
         let help = "Remaining leader lease, if this controller is the leader";
@@ -70,14 +70,14 @@ impl ClusterMetrics {
     }
 
     /// Updates the metrics from the present role.
-    pub(crate) fn update(&self, standing: &ClusterStanding) {
+    pub(crate) fn update(&self, cluster_state: &ClusterState) {
         for role in ClusterRole::ALL {
-            let labels = StandingLabels { standing: old_name(role) };
-            self.standing.get_or_create(&labels).set(i64::from(standing.role == role));
+            let labels = StateLabels { cluster_state: old_name(role) };
+            self.cluster_state.get_or_create(&labels).set(i64::from(cluster_state.role == role));
         }
-        self.commit.set(signed(standing.commit));
-        self.epoch.set(signed(standing.generation));
-        self.lease_left.set(standing.lease_left_ns as f64 / 1e9);
+        self.commit.set(signed(cluster_state.commit));
+        self.epoch.set(signed(cluster_state.generation));
+        self.lease_left.set(cluster_state.lease_left_ns as f64 / 1e9);
     }
 
     /// This process leads.

@@ -13,7 +13,7 @@ pub(crate) const fn old_name(role: ClusterRole) -> &'static str {
 
 /// Role of a controller in a cluster at a moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClusterStanding {
+pub(crate) struct ClusterState {
     pub(crate) role: ClusterRole,
     /// Each leader has another one.
     pub(crate) generation: u64,
@@ -23,7 +23,7 @@ pub(crate) struct ClusterStanding {
     pub(crate) lease_left_ns: u64,
 }
 
-impl ClusterStanding {
+impl ClusterState {
     /// Returns `true` if no other controller can have led between this and a later time.
     pub(crate) fn lasts_until(&self, later: &Self) -> bool {
         (self.role, self.generation) == (later.role, later.generation)

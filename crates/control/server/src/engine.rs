@@ -77,7 +77,7 @@ struct Running {
     /// Time at which links were last computed.
     looked: Instant,
     /// `true` if the distrusted clock was reported.
-    is_clock_doubted: bool,
+    is_clock_suspect: bool,
 }
 
 /// Time at which the figures of links are computed.
@@ -189,11 +189,11 @@ impl Engine {
         let has_given_up = !is_first && self.has_lost_lead();
         let mut next = Instant::now() + if has_given_up { RETRY_DELAY } else { Duration::ZERO };
         loop {
-            self.pulse.beat();
+            self.pulse.record_progress();
             let rest = next.saturating_duration_since(Instant::now());
-            let lull = if following.has_stale() { IDLE_DELAY } else { rest };
-            match self.jobs.next(rest.min(lull)) {
-                NextJob::Nothing if lull < rest => following.poll(INSPECTION_BATCH),
+            let idle_delay = if following.has_stale() { IDLE_DELAY } else { rest };
+            match self.jobs.next(rest.min(idle_delay)) {
+                NextJob::Nothing if idle_delay < rest => following.poll(INSPECTION_BATCH),
                 NextJob::Job(account, job) => {
                     if let Some(took) = following.answer(job) {
                         self.jobs.charge(&account, true, took);
@@ -281,7 +281,7 @@ impl Engine {
         let Loaded { controller, stage, history, forgotten, past } =
             self.reader().read(&opened.records).map_err(Unopened::Never)?;
         let (store, sequence) = (opened.store, opened.sequence);
-        let (keys, refused, is_clock_doubted) = (HashSet::new(), began, false);
+        let (keys, refused, is_clock_suspect) = (HashSet::new(), began, false);
         let mut running = Running {
             controller,
             stage,
@@ -293,7 +293,7 @@ impl Engine {
             history,
             refused,
             looked: began,
-            is_clock_doubted,
+            is_clock_suspect,
         };
         let now = running.now();
         if let Some(uptime) = uptime() {
@@ -310,7 +310,7 @@ impl Engine {
         }
         // To load a ledger creates, changes and ends no contract.
         let output = running.controller.take_output();
-        let (output, told) = running.remembered(now, output, &[]);
+        let (output, reports) = running.remembered(now, output, &[]);
         running.commit(&self.metrics, &output, forgotten).map_err(|error| match error {
             // Another controller that holds the ledger may release it later.
             StoreError::Elsewhere { .. } => Unopened::Later(error.to_string()),
@@ -318,7 +318,7 @@ impl Engine {
         })?;
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));
-        edits.extend(past.into_iter().chain(told));
+        edits.extend(past.into_iter().chain(reports));
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
         for token in running.controller.tokens() {
@@ -333,7 +333,7 @@ impl Engine {
     /// Until it ends (`None`) or cannot write (why).
     fn serve(&mut self, mut running: Running) -> Option<String> {
         loop {
-            self.pulse.beat();
+            self.pulse.record_progress();
             if self.has_lost_lead() {
                 self.give_up_begun();
                 return Some(
@@ -341,7 +341,7 @@ impl Engine {
                 );
             }
             let done = match self.wait(&mut running) {
-                NextJob::Message(Message::Beat) => continue,
+                NextJob::Message(Message::Progress) => continue,
                 NextJob::Message(Message::Backup(begun)) => {
                     let _ = begun.send(running.store.begin_backup());
                     continue;
@@ -401,13 +401,13 @@ impl Engine {
 
     /// Uses the time until something comes, or is due.
     fn wait(&self, running: &mut Running) -> NextJob {
-        let mut lull = if running.looked.elapsed() < POLL_INTERVAL { IDLE_DELAY } else { Duration::ZERO };
+        let mut idle_delay = if running.looked.elapsed() < POLL_INTERVAL { IDLE_DELAY } else { Duration::ZERO };
         while self.looks == FigureSchedule::Ahead && !running.stage.stale.is_empty() {
-            match self.jobs.next(lull) {
+            match self.jobs.next(idle_delay) {
                 NextJob::Nothing if self.rest(running).is_zero() => return NextJob::Nothing,
                 NextJob::Nothing => {
                     self.compute_figures(running, INSPECTION_BATCH);
-                    (running.looked, lull) = (Instant::now(), Duration::ZERO);
+                    (running.looked, idle_delay) = (Instant::now(), Duration::ZERO);
                 }
                 next => return next,
             }
@@ -453,7 +453,7 @@ impl Engine {
             let start = Instant::now();
             let more = self.step(running, now, job, &mut batch);
             self.jobs.charge(&account, is_read, start.elapsed());
-            self.pulse.beat();
+            self.pulse.record_progress();
             if let Some(job) = more {
                 self.jobs.push_back(account, job);
             }
@@ -538,7 +538,7 @@ impl Running {
         if catch_unwind(tick).is_err() {
             return Err("the controller panicked: reloading its state from the ledger".to_owned());
         }
-        let (output, told) = self.output(now);
+        let (output, reports) = self.output(now);
         self.check_clock(&engine.metrics);
         engine.metrics.keeps(ClientMemory::Answers, self.controller.answer_bytes());
         engine.metrics.keeps(ClientMemory::History, self.history.bytes());
@@ -546,7 +546,7 @@ impl Running {
             return Ok(());
         }
         let mut edits = self.stage.edits(&self.controller, &output);
-        edits.extend(told);
+        edits.extend(reports);
         self.commit(&engine.metrics, &output, Vec::new()).map_err(|error| error.to_string())?;
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
@@ -556,7 +556,7 @@ impl Running {
     fn check_clock(&mut self, metrics: &Metrics) {
         let ahead = self.controller.clock_ahead();
         metrics.clock_is_ahead(ahead.unwrap_or(Time::ZERO));
-        match (self.is_clock_doubted, ahead) {
+        match (self.is_clock_suspect, ahead) {
             (false, Some(by)) => tracing::warn!(
                 %by,
                 "the clock jumped forward: scheduled starts and ends are suspended until it has been steady for a while (--clock-step-holddown)"
@@ -564,7 +564,7 @@ impl Running {
             (true, None) => tracing::info!("the clock is trusted again"),
             _ => {}
         }
-        self.is_clock_doubted = ahead.is_some();
+        self.is_clock_suspect = ahead.is_some();
     }
 
     fn commit(

@@ -14,6 +14,7 @@ use wayleave_explain::{
 use wayleave_protocol::problem::Code;
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{FlowId, ShareId};
+use wayleave_units::Human;
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{HttpReply, Outcome, problem};
@@ -73,8 +74,8 @@ struct Owners<'a> {
 impl<'a> Owners<'a> {
     fn new(controller: &'a Controller, role: &'a Principal) -> Self {
         // Policies are operators' business.
-        let is_told = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
-        let policies = if is_told { controller.policies_by_share() } else { BTreeMap::new() };
+        let sees_all = matches!(role, Principal::Operator | Principal::Reader { tenant: None });
+        let policies = if sees_all { controller.policies_by_share() } else { BTreeMap::new() };
         Self { controller, role, policies }
     }
 }
@@ -107,7 +108,8 @@ fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -
     };
     let deadline = terms.deadline;
     let message = format!(
-        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {bound}, within the deadline of {deadline}"
+        "every queue on its route has a delay budget that holds whatever else is admitted; with propagation and processing, the sum is {}, within the deadline of {deadline:#}",
+        bound.up()
     );
     if form == Form::Json {
         return Ok(HttpReply::explained(&serde_json::json!({ "contract": shown, "message": message })));
@@ -143,8 +145,8 @@ pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: 
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
     let routes = controller.routes(grant);
-    let standing = routes.first().and_then(|&(flow, _)| context.admitted(flow));
-    let Some(decision) = standing else {
+    let cluster_state = routes.first().and_then(|&(flow, _)| context.admitted(flow));
+    let Some(decision) = cluster_state else {
         let detail = format!(
             "contract {} has no route now, so there is no bound to explain; see the reason in its status",
             grant.id

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_comes_into_a_flood_is_served_within_one_job() {
+    fn an_account_that_joins_a_flood_is_served_within_one_job() {
         for flood in [1, 64, 1000] {
             let mut lines = Lines::default();
             fill(&mut lines, &tenant("noisy"), flood + 20);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_that_always_wait_share_the_time_by_weight_whatever_a_job_costs() {
+    fn busy_accounts_share_the_time_by_weight_for_any_cost_of_jobs() {
         for (cost_a, cost_b) in [(1, 1), (1, 10), (10, 1), (7, 3)] {
             let (a, b) = (tenant("a"), Account::Operators);
             let mut lines = Lines::default();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn with_many_floods_each_waits_for_one_job_of_each_other() {
+    fn with_many_floods_an_account_waits_for_one_job_of_each() {
         let mut lines = Lines::default();
         for name in 0..20 {
             fill(&mut lines, &tenant(&format!("noisy{name}")), 60);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_served_out_of_turn_is_charged_and_moves_nobody() {
+    fn jobs_served_out_of_turn_are_charged_and_move_no_other_account() {
         let mut lines = Lines::default();
         fill(&mut lines, &tenant("a"), 100);
         fill(&mut lines, &Account::Operators, 100);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_line_is_not_served() {
+    fn an_empty_queue_is_not_served() {
         let mut lines = Lines::default();
         fill(&mut lines, &tenant("a"), 1);
         assert_eq!(lines.pop_of(&tenant("b")), None);

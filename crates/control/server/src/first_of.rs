@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_are_kept_in_order_whatever_order_they_come_in() {
+    fn the_first_entries_are_kept_in_order_for_any_order_of_arrival() {
         for limit in [0, 1, 3, 9] {
             let mut first = FirstOf::new(limit);
             [5, 1, 4, 2, 3].into_iter().for_each(|key| first.add(key, || key * 10));

@@ -435,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_that_is_written_piece_by_piece_is_what_serde_writes_and_its_documents_are_parts_of_it() {
+    fn a_chunk_written_in_pieces_equals_that_of_serde_and_contains_its_documents() {
         let event = Event {
             number: 7,
             at: "2026-01-01T00:00:00Z".to_owned(),

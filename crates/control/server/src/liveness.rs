@@ -22,17 +22,17 @@ pub(crate) struct Alive {
     requests: EngineHeartbeat,
     /// A sign of progress was asked for and has not come yet.
     is_asked: AtomicBool,
-    trouble: Mutex<Option<String>>,
+    problem: Mutex<Option<String>>,
 }
 
 impl Alive {
     /// Reason for which the process is not in order, as far as the last look has shown one.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set_problem(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    fn set_problem(&self, problem: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
     /// Asks the threads of this runtime for a sign of progress.
@@ -40,7 +40,7 @@ impl Alive {
         if !self.is_asked.swap(true, Ordering::AcqRel) {
             let alive = self.clone();
             requests.spawn(async move {
-                alive.requests.beat();
+                alive.requests.record_progress();
                 alive.is_asked.store(false, Ordering::Release);
             });
         }
@@ -48,22 +48,22 @@ impl Alive {
 }
 
 /// Checks the progress of both, once an interval.
-struct Looks {
+struct Inspections {
     engine: Watch,
     requests: Watch,
     /// Sum of the intervals between looks. A stopped process makes no looks, so it is in order when it continues.
-    looked: Duration,
+    inspected: Duration,
 }
 
-impl Looks {
+impl Inspections {
     fn new(most: Duration) -> Self {
-        Self { engine: Watch::new(most, 0), requests: Watch::new(most, 0), looked: Duration::ZERO }
+        Self { engine: Watch::new(most, 0), requests: Watch::new(most, 0), inspected: Duration::ZERO }
     }
 
     /// Reason for which the process is not in order, `every` after the look before.
     fn inspect(&mut self, every: Duration, engine: &EngineHeartbeat, requests: &EngineHeartbeat) -> Option<String> {
-        self.looked += every;
-        let now = u64::try_from(self.looked.as_nanos()).unwrap_or(u64::MAX);
+        self.inspected += every;
+        let now = u64::try_from(self.inspected.as_nanos()).unwrap_or(u64::MAX);
         let (engine, requests) = (self.engine.look(engine, now), self.requests.look(requests, now));
         let silent =
             |what: &str, silent: Duration| format!("{what} made no progress for {:.0} s", silent.as_secs_f64());
@@ -81,23 +81,23 @@ pub(crate) async fn watch_loop(
     mut ending: watch::Receiver<bool>,
 ) {
     let every = EVERY.min(most / 4).max(Duration::from_millis(1));
-    let mut looks = Looks::new(most);
+    let mut inspections = Inspections::new(most);
     loop {
         // An idle engine makes progress by handling this message.
-        jobs.send(Message::Beat);
+        jobs.send(Message::Progress);
         alive.ask(&requests);
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             _ = ending.wait_for(|ending| *ending) => return,
         }
-        let trouble = looks.inspect(every, &engine, &alive.requests);
-        if trouble != alive.problem() {
-            match &trouble {
-                Some(trouble) => tracing::error!(trouble, "/healthz answers 503"),
+        let problem = inspections.inspect(every, &engine, &alive.requests);
+        if problem != alive.problem() {
+            match &problem {
+                Some(problem) => tracing::error!(problem, "/healthz answers 503"),
                 None => tracing::info!("/healthz answers 200 again"),
             }
         }
-        alive.set_problem(trouble);
+        alive.set_problem(problem);
     }
 }
 
@@ -108,25 +108,25 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_makes_no_progress_for_too_long_is_named_until_it_goes_on() {
-        let (engine, requests, mut looks) =
-            (EngineHeartbeat::default(), EngineHeartbeat::default(), Looks::new(3 * SECOND));
+    fn a_stalled_part_is_named_until_it_makes_progress() {
+        let (engine, requests, mut inspections) =
+            (EngineHeartbeat::default(), EngineHeartbeat::default(), Inspections::new(3 * SECOND));
         for _ in 0..10 {
-            engine.beat();
-            requests.beat();
-            assert_eq!(looks.inspect(SECOND, &engine, &requests), None);
+            engine.record_progress();
+            requests.record_progress();
+            assert_eq!(inspections.inspect(SECOND, &engine, &requests), None);
         }
-        let mut after = |beats: [bool; 2]| {
-            beats[0].then(|| engine.beat());
-            beats[1].then(|| requests.beat());
-            looks.inspect(SECOND, &engine, &requests)
+        let mut after = |count_progress: [bool; 2]| {
+            count_progress[0].then(|| engine.record_progress());
+            count_progress[1].then(|| requests.record_progress());
+            inspections.inspect(SECOND, &engine, &requests)
         };
         assert_eq!([after([false, true]), after([false, true]), after([false, true])], [None, None, None]);
         assert_eq!(after([false, true]).as_deref(), Some("the engine has made no progress for 4 s"));
         assert_eq!(after([true, true]), None);
         assert_eq!([after([true, false]), after([true, false]), after([true, false])], [None, None, None]);
-        let told = after([true, false]);
-        assert_eq!(told.as_deref(), Some("the request worker threads have made no progress for 4 s"));
+        let reports = after([true, false]);
+        assert_eq!(reports.as_deref(), Some("the request worker threads have made no progress for 4 s"));
         assert_eq!(after([true, true]), None);
     }
 }

@@ -43,7 +43,7 @@ impl Local {
     /// If it cannot be read, or another process has it open.
     pub fn open(mut options: Options) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        let runtime = runtime.map_err(|error| format!("cannot start the runtime: {error}"))?;
         let opened = options.disk.open().map_err(|error| error.to_string())?;
         // In this process no other client waits.
         options.limits.together = usize::MAX;

@@ -1,4 +1,4 @@
-//! Logs in memory, ready to be read: for readers of everything by number, and for each tenant by numbers of its own.
+//! Logs in memory, ready to be read: for readers of all tenants by number, and for each tenant by numbers of its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) number: u64,
     /// Among those of its tenant, which must not learn from numbers how much others do.
     pub(crate) own: u64,
-    /// Number shown to readers of everything.
+    /// Number shown to readers of all tenants.
     pub(crate) shown: u64,
     pub(crate) tenant: Option<String>,
     /// The type of an event.
@@ -58,7 +58,7 @@ impl Entry {
         Self { object: object.to_owned(), who: who.to_owned(), ..self }
     }
 
-    /// Sets the number in the document for readers of everything.
+    /// Sets the number in the document for readers of all tenants.
     pub(crate) fn shown_as(self, shown: u64) -> Self {
         Self { shown, ..self }
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenant_sees_numbers_of_its_own_and_misses_only_its_own() {
+    fn a_tenant_sees_its_own_numbers_and_misses_only_its_own_entries() {
         let mut log = Log::default();
         for (number, own, tenant) in [(1, 1, "a"), (2, 1, "b"), (3, 2, "b"), (40, 2, "a")] {
             log.put(entry(number, own, tenant));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_altogether_is_missed() {
+    fn entries_dropped_from_the_log_are_missed() {
         let mut log = Log::default();
         log.count("a", 7);
         log.lose(20);

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_logs_never_waits_and_what_is_too_much_is_dropped_and_counted() {
+    fn a_logging_thread_never_blocks_and_excess_lines_are_dropped_and_counted() {
         let (lines, taken) = channel();
         let mut lines = Lines { escapes: false, lines, waiting: Arc::default() };
         let (line, fit) = ([b'x'; 1000], WAITING_BYTES / 1000);

@@ -93,7 +93,7 @@ struct Departure {
     via: Arc<[String]>,
     at: u64,
     clock: Arc<Clock>,
-    told: Time,
+    reported_until: Time,
 }
 
 #[derive(Debug)]
@@ -146,8 +146,8 @@ impl Receiver {
             let Entry::Occupied(same) = self.packets.entry(number) else { continue };
             // Packets that only arrived are remembered for longer: when a packet is lost, the switches are asked if
             // they have seen it.
-            let patience = if same.get().sent.is_empty() { TIMEOUT + TIMEOUT } else { TIMEOUT };
-            let again = same.get().last + patience;
+            let timeout = if same.get().sent.is_empty() { TIMEOUT + TIMEOUT } else { TIMEOUT };
+            let again = same.get().last + timeout;
             if again > now {
                 self.due.push_back((again, number));
             } else {
@@ -160,10 +160,10 @@ impl Receiver {
     /// Returns `true` if a packet that its sender reported would have been reported by its receiver by now if it had
     /// arrived.
     fn would_have_reported(&self, number: u64, departure: &Departure) -> bool {
-        let (told, bound) = (departure.told, Time::from_nanos(departure.bound));
-        let from = Time::from_nanos(told.as_nanos().saturating_sub(LAG.as_nanos()));
+        let (reported_until, bound) = (departure.reported_until, Time::from_nanos(departure.bound));
+        let from = Time::from_nanos(reported_until.as_nanos().saturating_sub(LAG.as_nanos()));
         let covers = self.reports.front().is_some_and(|first| first.at <= from)
-            && self.reports.back().is_some_and(|last| last.at >= told + bound + LAG);
+            && self.reports.back().is_some_and(|last| last.at >= reported_until + bound + LAG);
         let chooses = |report: &Report| report.is_whole && number & ((1 << report.level.min(63)) - 1) == 0;
         covers && self.reports.iter().filter(|report| report.at >= from).all(chooses)
     }
@@ -188,7 +188,7 @@ impl Follower {
             for &(number, at) in &sent.packets {
                 let (from, clock, via) = (from.clone(), clock.clone(), via.clone());
                 if let Some(same) = receiver.same(now, number) {
-                    same.sent.push(Departure { from, serial, bound, via, at, clock, told: now });
+                    same.sent.push(Departure { from, serial, bound, via, at, clock, reported_until: now });
                 }
             }
         }
@@ -253,10 +253,10 @@ impl Follower {
     /// arrivals is known.
     fn settle(&mut self, to: &str, number: u64, same: &Same) {
         let missing = same.sent.len().saturating_sub(same.arrived.len());
-        let told = |departure: &Departure| {
+        let reported_until = |departure: &Departure| {
             self.receivers.get(to).is_some_and(|receiver| receiver.would_have_reported(number, departure))
         };
-        if missing > 0 && !same.sent.iter().all(told) {
+        if missing > 0 && !same.sent.iter().all(reported_until) {
             return;
         }
         for (at, departure) in same.sent.iter().enumerate() {
@@ -364,7 +364,7 @@ mod tests {
             Samples { number, level, clock, arrived: packets.to_vec(), ..Samples::default() }
         }
 
-        fn told(&mut self, samples: &Samples) {
+        fn reported_until(&mut self, samples: &Samples) {
             let at = Time::from_millis(1_000 * self.second) + Time::from_millis(500);
             self.follower.on_samples(at, "h2", samples, |_| false);
             self.second += 1;
@@ -372,7 +372,7 @@ mod tests {
 
         fn arrive(&mut self, packets: &[(u64, u64)]) {
             let report = self.report(packets);
-            self.told(&report);
+            self.reported_until(&report);
         }
 
         fn idle(&mut self, seconds: u64) {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_is_timed_whoever_tells_first_and_what_does_not_is_lost() {
+    fn arrived_packets_are_timed_in_any_order_of_reports_and_others_are_lost() {
         let mut hosts = Hosts::new(same());
         hosts.sends(&[(1, 100 * MS), (2, 101 * MS), (3, 102 * MS)]);
         hosts.arrive(&[(1, 105 * MS), (3, 113 * MS), (4, 120 * MS)]);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_of_which_ten_packets_in_a_row_are_lost_is_cut_off_until_one_arrives() {
+    fn a_contract_is_cut_off_after_ten_consecutive_losses_until_one_arrives() {
         let mut hosts = Hosts::new(same());
         let packets = |numbers: std::ops::Range<u64>| numbers.map(|n| (n, 100 * MS)).collect::<Vec<_>>();
         hosts.sends(&packets(1..10));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_time_without_clocks_that_state_their_error() {
+    fn delays_are_unknown_without_clocks_that_state_their_error() {
         let late = |clocks: [Clock; 2]| {
             let mut hosts = Hosts::new(clocks);
             // 12 ms by the time of day: 2 ms more than the bound.
@@ -448,11 +448,11 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_not_lost_if_its_receiver_may_not_have_told() {
-        let lost = |told: &dyn Fn(&mut Hosts)| {
+    fn a_packet_is_not_lost_while_its_receiver_may_still_report_it() {
+        let lost = |reported_until: &dyn Fn(&mut Hosts)| {
             let mut hosts = Hosts::new(same());
             hosts.sends(&[(1, 100 * MS)]);
-            told(&mut hosts);
+            reported_until(&mut hosts);
             hosts.idle(20);
             hosts.found().lost
         };
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(lost(&|hosts| hosts.second += 30), 0, "the receiver was silent");
         let incomplete = |hosts: &mut Hosts| {
             let report = Samples { is_incomplete: true, ..hosts.report(&[]) };
-            hosts.told(&report);
+            hosts.reported_until(&report);
         };
         assert_eq!(lost(&incomplete), 0);
         let other_level = |hosts: &mut Hosts| {
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn of_packets_that_look_the_same_only_their_number_is_known() {
+    fn for_identical_packets_only_their_number_is_known() {
         let mut hosts = Hosts::new(same());
         hosts.sends(&[(1, 100 * MS), (1, 150 * MS), (1, 200 * MS)]);
         hosts.arrive(&[(1, 151 * MS), (1, 201 * MS)]);
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_that_has_seen_a_lost_packet_last_is_named_if_that_is_certain() {
+    fn the_last_node_that_saw_a_lost_packet_is_named_if_certain() {
         let lost_behind = |seen: &dyn Fn(u64) -> Option<(Vec<u64>, bool)>| {
             let mut hosts = Hosts { follower: Follower::default(), clocks: same(), second: 0, level: 0 };
             for second in 0..30 {

@@ -330,7 +330,7 @@ impl Metrics {
     }
 
     /// Returns that lead, if the clock is distrusted.
-    pub(crate) fn doubted_clock(&self) -> Option<Time> {
+    pub(crate) fn clock_hold_down_seconds(&self) -> Option<Time> {
         let seconds = self.clock_ahead.get();
         (seconds > 0.0).then(|| Time::from_nanos((seconds * 1e9) as u64))
     }

@@ -23,7 +23,7 @@ impl Notify {
     }
 
     /// Sends a state. That it cannot be sent is no reason to stop.
-    pub fn tell(&self, state: &str) {
+    pub fn send(&self, state: &str) {
         if let Some((socket, address)) = &self.0 {
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }

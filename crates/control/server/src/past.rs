@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_change_behind_the_target_says_what_was() {
+    fn the_earliest_change_after_the_target_gives_the_state_at_the_target() {
         let records = [record(1, 6, None), record(2, 7, Some("1bit")), record(3, 9, Some("2bit"))];
         let kept = kept(&records, false);
         let then = |target| rate(&kept, target).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_records_were_kept_or_before_one_was_forgotten_is_unknown() {
+    fn states_before_the_first_record_or_a_dropped_one_are_unknown() {
         let records = [record(1, 6, None), record(2, 7, Some("1bit"))];
         for (shortened, since) in [(false, 50), (true, 60)] {
             assert_eq!(rate(&kept(&records, shortened), Target::Event(4)), Err(Some(since)));

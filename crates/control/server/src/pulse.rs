@@ -9,32 +9,32 @@ const MAX_READING: Duration = Duration::from_secs(30);
 /// Progress of the engine's thread.
 #[derive(Debug, Default)]
 pub struct EngineHeartbeat {
-    beats: AtomicU64,
+    count_progress: AtomicU64,
     is_reading: AtomicBool,
 }
 
 impl EngineHeartbeat {
     /// Records progress of the engine's loop.
-    pub(crate) fn beat(&self) {
-        self.beats.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn record_progress(&self) {
+        self.count_progress.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Number of signs of progress.
-    pub(crate) fn beats(&self) -> u64 {
-        self.beats.load(Ordering::Relaxed)
+    pub(crate) fn count_progress(&self) -> u64 {
+        self.count_progress.load(Ordering::Relaxed)
     }
 
     /// The engine reads the ledger, or no longer: that takes time and has no steps.
     pub(crate) fn reads(&self, is_reading: bool) {
         self.is_reading.store(is_reading, Ordering::Relaxed);
-        self.beat();
+        self.record_progress();
     }
 }
 
 /// Detects a hanging engine from observations of its progress.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    beats: u64,
+    count_progress: u64,
     /// Time of the last progress, in nanoseconds of the observer's clock.
     seen: u64,
     /// Maximum time without progress.
@@ -44,14 +44,14 @@ pub(crate) struct Watch {
 impl Watch {
     /// An engine that was in order at this time. It may be silent for `most` while it does not read the ledger.
     pub(crate) fn new(most: Duration, now: u64) -> Self {
-        Self { beats: 0, seen: now, most }
+        Self { count_progress: 0, seen: now, most }
     }
 
     /// Observes the progress; returns the time without progress, if it is too long.
     pub(crate) fn look(&mut self, pulse: &EngineHeartbeat, now: u64) -> Option<Duration> {
-        let beats = pulse.beats();
-        if beats != self.beats {
-            (self.beats, self.seen) = (beats, now);
+        let count_progress = pulse.count_progress();
+        if count_progress != self.count_progress {
+            (self.count_progress, self.seen) = (count_progress, now);
         }
         let most = if pulse.is_reading.load(Ordering::Relaxed) { self.most.max(MAX_READING) } else { self.most };
         Some(Duration::from_nanos(now.saturating_sub(self.seen))).filter(|&silent| silent > most)
@@ -65,18 +65,18 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn an_engine_hangs_that_has_not_gone_on_for_longer_than_it_may() {
+    fn an_engine_without_progress_for_too_long_hangs() {
         let (pulse, mut watch) = (EngineHeartbeat::default(), Watch::new(Duration::from_secs(3), 5 * SECOND));
         assert_eq!(watch.look(&pulse, 8 * SECOND), None);
         assert_eq!(watch.look(&pulse, 9 * SECOND), Some(Duration::from_secs(4)));
-        pulse.beat();
+        pulse.record_progress();
         assert_eq!(watch.look(&pulse, 9 * SECOND), None);
         assert_eq!(watch.look(&pulse, 12 * SECOND), None);
         assert_eq!(watch.look(&pulse, 13 * SECOND), Some(Duration::from_secs(4)), "beats of before count once");
     }
 
     #[test]
-    fn to_read_the_ledger_may_take_longer_but_not_for_ever() {
+    fn reading_the_ledger_may_take_longer_but_not_indefinitely() {
         let (pulse, mut watch) = (EngineHeartbeat::default(), Watch::new(Duration::from_secs(3), 0));
         pulse.reads(true);
         assert_eq!(watch.look(&pulse, SECOND), None);

@@ -16,7 +16,7 @@ pub(crate) enum Message {
     /// Compute all links whose figures are outdated, and notify when that is done.
     Look(oneshot::Sender<()>),
     /// Record progress of the loop.
-    Beat,
+    Progress,
     /// Return the state on disk, for a backup.
     Backup(oneshot::Sender<StartedBackup>),
 }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_costs_itself() {
+    fn a_flood_delays_only_its_own_account() {
         let queue = Queue::default();
         for _ in 0..500 {
             queue.push(&tenant("noisy"), job()).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn time_counts_and_not_the_number_of_jobs() {
+    fn time_is_charged_and_not_the_number_of_jobs() {
         let queue = Queue::default();
         for _ in 0..200 {
             queue.push(&tenant("large"), job()).unwrap();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_account_saves_nothing_up() {
+    fn an_idle_account_accumulates_no_credit() {
         let queue = Queue::default();
         for _ in 0..400 {
             queue.push(&tenant("busy"), job()).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_fills_only_its_own_line() {
+    fn an_account_fills_only_its_own_queue() {
         let queue = Queue::default();
         let refused = (0..).find_map(|count| queue.push(&tenant("noisy"), job()).err().map(|why| (count, why)));
         assert_eq!(refused, Some((OF_ACCOUNT, QueueRefusal::Account)));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_comes_back_before_the_rest_of_its_account() {
+    fn a_begun_job_resumes_before_the_others_of_its_account() {
         let queue = Queue::default();
         queue.push(&tenant("a"), job()).unwrap();
         queue.push(&tenant("a"), job()).unwrap();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_an_engine_that_ends_is_told() {
+    fn clients_waiting_for_a_stopped_engine_are_notified() {
         let queue = Queue::default();
         let (reply, mut answer) = oneshot::channel();
         let job = Job { reply, ..job() };

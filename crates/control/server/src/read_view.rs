@@ -192,7 +192,7 @@ pub(crate) enum Edit {
 pub(crate) struct View {
     tables: RwLock<Tables>,
     /// The number of the last event.
-    pub(crate) told: watch::Sender<u64>,
+    pub(crate) reports: watch::Sender<u64>,
     agents: Mutex<HashMap<NodeId, Arc<Notify>>>,
 }
 
@@ -400,8 +400,8 @@ fn range<'a, T>(
 
 impl View {
     pub(crate) fn new() -> Self {
-        let (told, _) = watch::channel(0);
-        Self { tables: RwLock::new(Tables::empty()), told, agents: Mutex::new(HashMap::new()) }
+        let (reports, _) = watch::channel(0);
+        Self { tables: RwLock::new(Tables::empty()), reports, agents: Mutex::new(HashMap::new()) }
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
@@ -414,7 +414,7 @@ impl View {
 
     pub(crate) fn set_health(&self, health: Health) {
         self.write().health = health;
-        self.told.send_modify(|_| {});
+        self.reports.send_modify(|_| {});
     }
 
     /// Makes these changes visible at once.
@@ -433,7 +433,7 @@ impl View {
         (tables.sequence, tables.revision) = (sequence, revision);
         drop(tables);
         if let Some(last) = last {
-            self.told.send_replace(last);
+            self.reports.send_replace(last);
         }
         self.wake(&woken);
     }
@@ -461,7 +461,7 @@ impl View {
         edits.into_iter().for_each(|edit| tables.put(edit));
         let last = tables.events.newest(None);
         *self.write() = tables;
-        self.told.send_replace(last);
+        self.reports.send_replace(last);
         let all: Vec<NodeId> = self.agents().keys().copied().collect();
         self.wake(&all);
     }

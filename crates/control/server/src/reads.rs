@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_read_of_another_account_is_done_before_the_rest_of_a_flood() {
+    async fn a_read_of_another_account_is_served_before_the_rest_of_a_flood() {
         let (reads, releases, _held) = busy(1);
         let (done, order) = mpsc::channel();
         let mut waiting = Vec::new();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn what_nobody_waits_for_is_left_out_and_a_panic_ends_no_thread() {
+    async fn abandoned_reads_are_skipped_and_a_panic_ends_no_thread() {
         let (reads, releases, _held) = busy(1);
         let (own, done) = (reads.clone(), Arc::new(Mutex::new(0)));
         let count = done.clone();

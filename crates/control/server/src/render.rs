@@ -20,7 +20,7 @@ use wayleave_protocol::event::Event;
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use wayleave_schemes::admitted::AdmittedSet as _;
 
@@ -57,9 +57,9 @@ pub(crate) fn spec(network: &Network, order: &ContractRequest) -> ContractSpec {
             ContractSpec { bandwidth: Some(bandwidth), ..spec }
         }
         Contract::Objective(terms) => {
-            let aim = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
+            let goal = terms.deadline.is_none().then(|| terms.objective.name().to_owned());
             let deadline = terms.deadline.map(|deadline| deadline.to_string());
-            let objective = ObjectiveSpec { aim, deadline, members, min: terms.min.to_string() };
+            let objective = ObjectiveSpec { goal, deadline, members, weight: terms.min.to_string() };
             ContractSpec { objective: Some(objective), ..spec }
         }
         Contract::BestEffort(_) => ContractSpec { best_effort: Some(BestEffortSpec { members }), ..spec },
@@ -265,9 +265,9 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
 fn degraded_text(
     network: &Network,
     grant: &AdmittedContract,
-    trouble: &DegradedReason,
+    degraded_reason: &DegradedReason,
 ) -> (Option<&'static str>, Option<String>) {
-    let message = match trouble {
+    let message = match degraded_reason {
         DegradedReason::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
                 "its reservation is kept: it is restored when the element is up again"
@@ -291,19 +291,20 @@ fn degraded_text(
             format!("the agent of {} cannot install it: {why}", network.node(*host).name)
         }
     };
-    (Some(trouble.code()), Some(message))
+    (Some(degraded_reason.code()), Some(message))
 }
 
 /// Returns the reason for a contract's state: a stable code, and a message.
 fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
-        controller::State::Degraded => {
-            grant.trouble.as_ref().map_or((None, None), |trouble| degraded_text(network, grant, trouble))
-        }
+        controller::State::Degraded => grant
+            .degraded_reason
+            .as_ref()
+            .map_or((None, None), |degraded_reason| degraded_text(network, grant, degraded_reason)),
         controller::State::Violated => {
             let message = grant
                 .violation()
-                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst));
+                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst.up()));
             (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
@@ -400,12 +401,13 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
 /// The message for a quota that is used up.
 pub(crate) fn quota_short(short: &QuotaShort) -> String {
     let QuotaShort { what, asked, most } = short;
-    let unit = match *what {
-        "rate" => " bit/s",
-        "burst" => " B",
-        _ => "",
+    let text = |amount: u128| match (*what, u64::try_from(amount)) {
+        ("rate", Ok(bits)) => format!("{:#}", Rate::from_bits_per_second(bits)),
+        ("burst", Ok(bytes)) => format!("{:#}", Bytes::new(bytes)),
+        _ => amount.to_string(),
     };
-    format!("quota exceeded: {what} is limited to {most}{unit}, and this contract would raise it to {asked}{unit}")
+    let (most, asked) = (text(u128::from(*most)), text(*asked));
+    format!("quota exceeded: {what} is limited to {most}, and this contract would raise it to {asked}")
 }
 
 /// Something that has happened.

@@ -212,7 +212,7 @@ impl<'a> FollowerState<'a> {
         (self.reading, self.is_behind, self.next, self.leader) = (None, true, None, None);
         let is_new = self.view.read().health != Health::Barred(why.clone());
         if is_new {
-            tracing::error!(why, "this controller does not take part");
+            tracing::error!(why, "this controller stopped following the cluster");
             self.view.set_health(Health::Barred(why));
         }
     }

@@ -78,8 +78,8 @@ pub fn run(
         let Some(server) = started.transpose()? else { return end_start(start, ending).await };
         ready(server.address());
         let notify = Notify::from_environment();
-        notify.tell("READY=1");
-        let mut beat = tokio::time::interval(Notify::watchdog().unwrap_or(Duration::from_secs(3600)));
+        notify.send("READY=1");
+        let mut watchdog = tokio::time::interval(Notify::watchdog().unwrap_or(Duration::from_secs(3600)));
         let mut last = 0;
         loop {
             tokio::select! {
@@ -89,17 +89,17 @@ pub fn run(
                     Ok(()) => tracing::info!("certificates reloaded"),
                     Err(error) => tracing::error!(error, "cannot use the new certificates: the old ones stay in use"),
                 },
-                _ = beat.tick() => {
+                _ = watchdog.tick() => {
                     // The server is alive while the engine makes progress, independently of the load.
-                    let beats = server.beats();
-                    if beats != last {
-                        notify.tell("WATCHDOG=1");
+                    let progress = server.count_progress();
+                    if progress != last {
+                        notify.send("WATCHDOG=1");
                     }
-                    last = beats;
+                    last = progress;
                 }
             }
         }
-        notify.tell("STOPPING=1");
+        notify.send("STOPPING=1");
         tracing::info!("shutting down: finishing requests in progress");
         server.end().await
     })

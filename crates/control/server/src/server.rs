@@ -111,21 +111,21 @@ impl Server {
         // Each runtime waits for its own sockets.
         let listener = listener.into_std().map_err(error)?;
         let watching = watching.map(TcpListener::into_std).transpose().map_err(error)?;
-        let (door, requests) = (HealthListener(shared.clone()), shared.requests.clone());
-        let door = Some(door).filter(|_| tls.is_none());
+        let (health, requests) = (HealthListener(shared.clone()), shared.requests.clone());
+        let health = Some(health).filter(|_| tls.is_none());
         let serving = serve_health(async move {
             let few = ServerLimits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
             let watched = async {
                 match watching {
                     // All by this thread: few connections, of which no request takes long here.
                     Some(listener) => {
-                        let by = ServingThreads { door: None, runtime: Handle::current() };
+                        let by = ServingThreads { health: None, runtime: Handle::current() };
                         listen::serve(listener, other, watched, by, &few, also_ending).await
                     }
                     None => Ok(()),
                 }
             };
-            let by = ServingThreads { door, runtime: requests };
+            let by = ServingThreads { health, runtime: requests };
             let served = tokio::join!(listen::serve(listener, tls, router, by, &limits, ending), watched, looks);
             served.0.and(served.1)
         })?;
@@ -148,9 +148,9 @@ impl Server {
 
     /// Returns the number of iterations of the engine's loop; the loop makes another one soon after this call,
     /// independently of its load.
-    pub(crate) fn beats(&self) -> u64 {
-        self.jobs.send(Message::Beat);
-        self.pulse.beats()
+    pub(crate) fn count_progress(&self) -> u64 {
+        self.jobs.send(Message::Progress);
+        self.pulse.count_progress()
     }
 
     /// Stops accepting connections, completes accepted requests, compacts the ledger, and ends.

@@ -17,7 +17,7 @@ use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
 use crate::clock::boottime;
 use crate::cluster_metrics::ClusterMetrics;
-use crate::cluster_role::ClusterStanding;
+use crate::cluster_role::ClusterState;
 use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
 use crate::limits::ServerLimits;
@@ -251,7 +251,7 @@ impl Shared {
     }
 
     /// Returns an error if this request cannot be answered. A follower answers reads for people; agents and changes
-    /// need the leader. Only operators and readers of everything get the reason: it has paths and addresses.
+    /// need the leader. Only operators and readers of all tenants get the reason: it has paths and addresses.
     pub(crate) fn check_health(&self, is_reading: bool, who: &Principal) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),
@@ -294,7 +294,7 @@ impl Shared {
     }
 
     /// Returns the role of this controller in a cluster; `None` for a standalone one.
-    pub(crate) fn cluster_standing(&self) -> Option<ClusterStanding> {
+    pub(crate) fn cluster_state(&self) -> Option<ClusterState> {
         let now = boottime();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
         let tables = self.view.read();
@@ -304,7 +304,7 @@ impl Shared {
             _ => ClusterRole::Unknown,
         };
         let lease_left_ns = if role == ClusterRole::Leader { left } else { 0 };
-        Some(ClusterStanding { role, generation: tables.generation, commit: tables.sequence, lease_left_ns })
+        Some(ClusterState { role, generation: tables.generation, commit: tables.sequence, lease_left_ns })
     }
 
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Box<Problem>> {

@@ -14,11 +14,11 @@ use crate::loss_tracking::{Follower, LostRun};
 
 /// Last reports of nodes.
 #[derive(Debug, Default)]
-pub(crate) struct ReportedTraffic(Mutex<Told>);
+pub(crate) struct ReportedTraffic(Mutex<Reports>);
 
 /// By node.
 #[derive(Debug, Default)]
-struct Told {
+struct Reports {
     /// Its last report of contracts.
     traffic: BTreeMap<String, HostReport>,
     /// Counters of all packets, by outcome.
@@ -80,22 +80,22 @@ impl Since {
 }
 
 impl ReportedTraffic {
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, Reports> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Replaces the counters of a host by those of its report, which has all contracts that it sends.
     pub(crate) fn put(&self, now: Instant, node: &str, traffic: Vec<Traffic>) {
-        let mut told = self.lock();
-        let before = told.traffic.remove(node);
+        let mut reports = self.lock();
+        let before = reports.traffic.remove(node);
         let since = |after: &Traffic| {
             let HostReport { at, contracts } = before.as_ref()?;
             Some(Since::between(&contracts.get(&after.serial)?.traffic, after, now.saturating_duration_since(*at)))
         };
         let counters = |traffic: Traffic| (traffic.serial, Counters { since: since(&traffic), traffic });
         let contracts: BTreeMap<u64, Counters> = traffic.into_iter().map(counters).collect();
-        told.follower.retain(node, |serial| contracts.contains_key(&serial));
-        told.traffic.insert(node.to_owned(), HostReport { at: now, contracts });
+        reports.follower.retain(node, |serial| contracts.contains_key(&serial));
+        reports.traffic.insert(node.to_owned(), HostReport { at: now, contracts });
     }
 
     /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.
@@ -115,17 +115,17 @@ impl ReportedTraffic {
 
     /// Returns the counters of all packets, by host and outcome.
     pub(crate) fn packets(&self) -> Vec<(String, String, u64)> {
-        let told = self.lock();
+        let reports = self.lock();
         let of = |(node, packets): (&String, &HostCounters)| {
             packets.known.iter().map(|(became, &count)| (node.clone(), became.clone(), count)).collect::<Vec<_>>()
         };
-        told.packets.iter().flat_map(of).collect()
+        reports.packets.iter().flat_map(of).collect()
     }
 
     /// Number of counters that were left out of the last report of a host; only hosts with at least one.
     pub(crate) fn counters_left_out(&self) -> Vec<(String, u64)> {
-        let told = self.lock();
-        let left_out = told.packets.iter().filter(|(_, packets)| packets.left_out > 0);
+        let reports = self.lock();
+        let left_out = reports.packets.iter().filter(|(_, packets)| packets.left_out > 0);
         left_out.map(|(node, packets)| (node.clone(), packets.left_out as u64)).collect()
     }
 
@@ -177,13 +177,13 @@ impl ReportedTraffic {
         hosts: impl IntoIterator<Item = &'a str>,
         serial: u64,
     ) -> ContractTraffic {
-        let told = self.lock();
+        let reports = self.lock();
         let (mut shown, mut sum) = (ContractTraffic::default(), None::<Since>);
         let mut one_host = None;
         for host in hosts {
             shown.hosts += 1;
             one_host = Some(host);
-            let fresh = told.traffic.get(host).filter(|report| now.saturating_duration_since(report.at) < FRESH);
+            let fresh = reports.traffic.get(host).filter(|report| now.saturating_duration_since(report.at) < FRESH);
             let Some(counters) = fresh.and_then(|report| report.contracts.get(&serial)) else { continue };
             shown.reporting += 1;
             shown.traffic.get_or_insert_with(|| Traffic { serial, ..Traffic::default() }).add(&counters.traffic);
@@ -191,7 +191,7 @@ impl ReportedTraffic {
         }
         // Only packets of contracts with one sender are followed.
         if let (Some(traffic), Some(host), 1) = (&mut shown.traffic, one_host, shown.hosts) {
-            traffic.followed = told.follower.of(host, serial);
+            traffic.followed = reports.follower.of(host, serial);
         }
         shown.rate_bps = sum.map(|since| since.bits_per_second);
         shown.waited_ns = sum.and_then(|since| since.waited_ns.checked_div(since.delayed));
@@ -200,12 +200,12 @@ impl ReportedTraffic {
 
     /// Returns the sum of all contracts, with the serial number 0; `None` if no host has reported counters.
     pub(crate) fn sum(&self) -> Option<Traffic> {
-        let told = self.lock();
-        if told.traffic.is_empty() {
+        let reports = self.lock();
+        if reports.traffic.is_empty() {
             return None;
         }
         let mut sum = Traffic::default();
-        for one in told.traffic.values().flat_map(|report| report.contracts.values()) {
+        for one in reports.traffic.values().flat_map(|report| report.contracts.values()) {
             sum.add(&one.traffic);
         }
         Some(sum)
@@ -218,7 +218,7 @@ mod tests {
     use wayleave_protocol::agent::{Clock, SentPackets};
 
     #[test]
-    fn what_two_hosts_note_is_told_with_what_the_sender_counts() {
+    fn samples_of_two_hosts_are_reported_with_the_counts_of_the_sender() {
         let counted = ReportedTraffic::default();
         let clock = Clock { boot: "one".to_owned(), ..Clock::default() };
         let tell = |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {
@@ -238,8 +238,8 @@ mod tests {
         tell(13, "h2", 1, Vec::new(), Vec::new());
         let known =
             SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
-        let told = of(5).unwrap();
-        assert_eq!((told.packets, told.followed, counted.followed()), (9, Some(known.clone()), known));
+        let reports = of(5).unwrap();
+        assert_eq!((reports.packets, reports.followed, counted.followed()), (9, Some(known.clone()), known));
         counted.put(start, "h1", Vec::new());
         assert_eq!(counted.followed(), SampledPackets::default(), "it goes with the contract");
     }

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_that_moves_between_the_parts_changes_the_sum() {
+    fn a_byte_moved_between_the_parts_changes_the_sum() {
         let mut scratch = Vec::new();
         let sums = [("ab", "c", "d"), ("a", "bc", "d"), ("a", "b", "cd"), ("", "abc", "d"), ("abc", "", "d")]
             .map(|(kind, key, body)| sum(kind, key, body, &mut scratch));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_a_record_is_fixed_for_ever() {
+    fn the_sum_of_a_record_never_changes_between_versions() {
         // Ledgers on disk depend on this value. Computed by `xxhsum -H2` of these 39 bytes.
         let sum = sum("contract", "default:a", "{}", &mut Vec::new());
         let mut framed = Vec::new();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_does_not_know_the_order_and_forgets_what_is_removed() {
+    fn the_digest_ignores_the_order_and_removed_records() {
         let (mut one, mut other) = (Digest::default(), Digest::default());
         for sum in [u128::MAX, 5, 7] {
             one.add(sum);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_comes_back_from_its_bytes() {
+    fn a_mark_is_parsed_back_from_its_bytes() {
         let mark = Mark { ledger: 1 << 100, sequence: 77, digest: Digest { records: 3, total: u128::MAX - 5 } };
         assert_eq!(Mark::from_bytes(&mark.to_bytes()), mark);
     }

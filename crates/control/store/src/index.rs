@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_deletions_left_are_used_before_new_ones() {
+    fn rows_freed_by_deletions_are_used_before_new_ones() {
         let mut index = Index::default();
         let kind = Kind::Borrowed("kind");
         assert!(index.load(&kind, "a", at(1)) && index.load(&kind, "b", at(4)));

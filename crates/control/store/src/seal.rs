@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_of_a_slot_is_noticed() {
+    fn every_flipped_bit_of_a_slot_is_detected() {
         let slot = Slot::bytes(mark(7));
         assert_eq!(Slot::read(&slot), Slot::Written(mark(7)));
         for bit in 0..SLOT * 8 {

@@ -24,7 +24,7 @@ use crate::{CurveError, CurvePoint, Rational};
 /// let flows = ArrivalCurve::token_bucket(Rate::from_mbit(100), Bytes::new(97_000));
 /// let line = ArrivalCurve::line(Rate::from_gbit(1), Bytes::new(1562));
 /// let curve = flows.minimum(&line);
-/// assert_eq!(curve.to_string(), "min(1.562kB + 1Gbit t, 97kB + 100Mbit t)");
+/// assert_eq!(curve.to_string(), "min(1.562 kB + 1 Gbit/s * t, 97 kB + 100 Mbit/s * t)");
 /// assert_eq!(curve.at(&rational::whole(0)), rational::whole(0));
 /// assert_eq!(curve.at(&rational::whole(8)), rational::whole((1562 + 1) * 8_000_000_000));
 /// ```
@@ -189,7 +189,7 @@ impl ArrivalCurve {
     /// # use wayleave_calculus::ArrivalCurve;
     /// # use wayleave_units::{Bytes, Rate, Time};
     /// let flow = ArrivalCurve::token_bucket(Rate::from_mbit(8), Bytes::new(500));
-    /// assert_eq!(flow.delayed_by(Time::from_millis(1)).to_string(), "1.5kB + 8Mbit t");
+    /// assert_eq!(flow.delayed_by(Time::from_millis(1)).to_string(), "1.5 kB + 8 Mbit/s * t");
     /// ```
     #[must_use]
     pub fn delayed_by(&self, delay: Time) -> Self {

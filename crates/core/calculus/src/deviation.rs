@@ -43,7 +43,7 @@ pub fn horizontal_deviation(arrival: &ArrivalCurve, service: &ServiceCurve) -> O
         return None;
     }
     // The delay of the bit that arrives at t is concave in t. Its slope changes only at knees of alpha, and
-    // when alpha reaches the amount of a knee of beta. The first knee of alpha, (0, burst), stands for t -> 0+.
+    // when alpha reaches the amount of a knee of beta. The first knee of alpha, (0, burst), is the limit t -> 0+.
     let mut worst = Rational::zero();
     for knee in arrival.knees() {
         worst = worst.max(service.time_to_serve(&knee.amount)? - knee.time);

@@ -1,6 +1,7 @@
-//! Curves as a person reads them, in the suffixes of `units`: `min(1.562kB + 1Gbit t, 97kB + 100Mbit t)`,
-//! `1Gbit [t - 12us]+`. A `~` marks a number that was rounded (burst and latency up, rate of a service down,
-//! of traffic up); the curve itself never is.
+//! Curves for people: `min(1.562 kB + 1 Gbit/s * t, 97 kB + 100 Mbit/s * t)`, `1 Gbit/s * [t - 12 us]+`.
+//!
+//! A `~` marks a number that was rounded to whole bytes, ns or bit/s: bursts, latencies and rates of traffic up, rates
+//! of services down. The curve itself is exact.
 
 use core::fmt;
 
@@ -26,9 +27,9 @@ impl fmt::Display for BucketCurve {
         let rate = rate_text(&self.rate, Rounding::Up);
         match (self.burst.is_zero(), self.rate.is_zero()) {
             (true, true) => f.write_str("0"),
-            (true, false) => write!(f, "{rate} t"),
+            (true, false) => write!(f, "{rate} * t"),
             (false, true) => f.write_str(&burst_text(&self.burst)),
-            (false, false) => write!(f, "{} + {rate} t", burst_text(&self.burst)),
+            (false, false) => write!(f, "{} + {rate} * t", burst_text(&self.burst)),
         }
     }
 }
@@ -38,8 +39,8 @@ impl fmt::Display for RateLatency {
         let rate = rate_text(&self.rate, Rounding::Down);
         match self.latency() {
             None => f.write_str("0"),
-            Some(latency) if latency.is_zero() => write!(f, "{rate} t"),
-            Some(latency) => write!(f, "{rate} [t - {}]+", time_text(&latency)),
+            Some(latency) if latency.is_zero() => write!(f, "{rate} * t"),
+            Some(latency) => write!(f, "{rate} * [t - {}]+", time_text(&latency)),
         }
     }
 }
@@ -64,21 +65,21 @@ enum Rounding {
 
 fn rate_text(rate: &Rational, rounding: Rounding) -> String {
     let (whole, mark) = rounded(rate, rounding);
-    let text = rational::rate_rounded_up(&whole).map(|rate: Rate| rate.to_string());
-    mark.to_owned() + &text.unwrap_or_else(|| format!("{whole}bit"))
+    let text = rational::rate_rounded_up(&whole).map(|rate: Rate| format!("{rate:#}"));
+    mark.to_owned() + &text.unwrap_or_else(|| format!("{whole} bit/s"))
 }
 
 fn time_text(time: &Rational) -> String {
     let (whole, mark) = rounded(time, Rounding::Up);
-    let text = rational::time_rounded_up(&whole).map(|time: Time| time.to_string());
-    mark.to_owned() + &text.unwrap_or_else(|| format!("{whole}ns"))
+    let text = rational::time_rounded_up(&whole).map(|time: Time| format!("{time:#}"));
+    mark.to_owned() + &text.unwrap_or_else(|| format!("{whole} ns"))
 }
 
 fn burst_text(nanobits: &Rational) -> String {
     let nanobits_per_byte = rational::whole(8_000_000_000);
     let (whole, mark) = rounded(&(nanobits / nanobits_per_byte), Rounding::Up);
-    let text = u64::try_from(whole.to_integer()).map(|bytes| Bytes::new(bytes).to_string());
-    mark.to_owned() + &text.unwrap_or_else(|_| format!("{whole}B"))
+    let text = u64::try_from(whole.to_integer()).map(|bytes| format!("{:#}", Bytes::new(bytes)));
+    mark.to_owned() + &text.unwrap_or_else(|_| format!("{whole} B"))
 }
 
 /// The whole number to print, and the mark if it is not the number itself.

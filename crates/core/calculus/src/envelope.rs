@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knee_that_both_terms_share_appears_once() {
+    fn a_knee_shared_by_both_terms_appears_once() {
         let total = sum(&[line(0, 4), line(4, 0)], &[line(1, 1), line(2, 0)]);
         assert_eq!(total, vec![line(1, 5), line(6, 0)]);
     }

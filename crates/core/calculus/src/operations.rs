@@ -27,7 +27,7 @@ impl Add for &ArrivalCurve {
     /// # use wayleave_calculus::ArrivalCurve;
     /// # use wayleave_units::{Bytes, Rate};
     /// let flow = ArrivalCurve::token_bucket(Rate::from_mbit(1), Bytes::new(100));
-    /// assert_eq!((&flow + &flow).to_string(), "200B + 2Mbit t");
+    /// assert_eq!((&flow + &flow).to_string(), "200 B + 2 Mbit/s * t");
     /// ```
     fn add(self, other: Self) -> ArrivalCurve {
         ArrivalCurve::from_envelope(envelope::sum(&self.lines(), &other.lines()))
@@ -90,7 +90,7 @@ impl ServiceCurve {
     /// # use wayleave_units::{Rate, Time};
     /// let slow = ServiceCurve::rate_latency(Rate::from_mbit(100), Time::from_micros(5));
     /// let fast = ServiceCurve::rate_latency(Rate::from_gbit(1), Time::from_micros(3));
-    /// assert_eq!(slow.convolution(&fast).to_string(), "100Mbit [t - 8us]+");
+    /// assert_eq!(slow.convolution(&fast).to_string(), "100 Mbit/s * [t - 8 us]+");
     /// ```
     #[must_use]
     pub fn convolution(&self, other: &Self) -> Self {
@@ -148,7 +148,7 @@ pub fn deconvolution(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<A
 ///
 /// let link = ServiceCurve::constant_rate(Rate::from_gbit(1));
 /// let urgent = ArrivalCurve::token_bucket(Rate::from_mbit(500), Bytes::new(1000));
-/// assert_eq!(residual_service(&link, &urgent).to_string(), "500Mbit [t - 16us]+");
+/// assert_eq!(residual_service(&link, &urgent).to_string(), "500 Mbit/s * [t - 16 us]+");
 /// let everything = ArrivalCurve::token_bucket(Rate::from_gbit(1), Bytes::new(0));
 /// assert!(residual_service(&link, &everything).is_zero());
 /// ```
@@ -170,8 +170,8 @@ pub fn residual_service(service: &ServiceCurve, arrival: &ArrivalCurve) -> Servi
 ///
 /// let urgent = ArrivalCurve::token_bucket(Rate::from_mbit(500), Bytes::new(1000));
 /// let services = strict_priority_residuals(Rate::from_gbit(1), Bytes::new(1500), &[urgent, ArrivalCurve::zero()]);
-/// assert_eq!(services[0].to_string(), "1Gbit [t - 12us]+");
-/// assert_eq!(services[1].to_string(), "500Mbit [t - 40us]+");
+/// assert_eq!(services[0].to_string(), "1 Gbit/s * [t - 12 us]+");
+/// assert_eq!(services[1].to_string(), "500 Mbit/s * [t - 40 us]+");
 /// ```
 pub fn strict_priority_residuals(
     link_rate: Rate,

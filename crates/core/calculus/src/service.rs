@@ -19,7 +19,7 @@ use crate::{CurveError, CurvePoint, Rational};
 /// use wayleave_units::{Rate, Time};
 ///
 /// let service = ServiceCurve::rate_latency(Rate::from_gbit(1), Time::from_nanos(12));
-/// assert_eq!(service.to_string(), "1Gbit [t - 12ns]+");
+/// assert_eq!(service.to_string(), "1 Gbit/s * [t - 12 ns]+");
 /// assert_eq!(service.at(&rational::whole(10)), rational::whole(0));
 /// assert_eq!(service.at(&rational::whole(15)), rational::whole(3_000_000_000));
 /// ```
@@ -178,7 +178,7 @@ impl ServiceCurve {
     /// # use wayleave_calculus::ServiceCurve;
     /// # use wayleave_units::{Bytes, Rate};
     /// let service = ServiceCurve::constant_rate(Rate::from_gbit(1)).subtract_amount(Bytes::new(1500));
-    /// assert_eq!(service.to_string(), "1Gbit [t - 12us]+");
+    /// assert_eq!(service.to_string(), "1 Gbit/s * [t - 12 us]+");
     /// ```
     #[must_use]
     pub fn subtract_amount(&self, amount: impl Into<Amount>) -> Self {

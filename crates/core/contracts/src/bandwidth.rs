@@ -92,7 +92,7 @@ impl BandwidthContract {
 
     /// Returns the smallest permitted maximum of a minimum with a time. Rate that is lost while senders come and go
     /// is made up for above the minimum; where there is nothing above the minimum, lags add up
-    /// (`minima_are_kept_within_maxima_while_senders_come_and_go` in `wayleave-adversary` measures both).
+    /// (`minima_hold_within_maxima_while_senders_join_and_leave` in `wayleave-adversary` measures both).
     fn least_max_within(&self) -> Rate {
         Rate::from_bits_per_second(self.min.bits_per_second().saturating_mul(2))
     }

@@ -131,30 +131,26 @@ impl fmt::Display for ContractError {
                 write!(f, "from and to are both {host}: traffic inside one host needs no contract with the network")
             }
             Self::FewMembers { field, members } => {
-                write!(
-                    f,
-                    "{field} has {members} host{}: at least two are expected",
-                    if *members == 1 { "" } else { "s" }
-                )
+                write!(f, "{field} has {members} host{}: expected at least two", if *members == 1 { "" } else { "s" })
             }
             Self::TwiceMember { field, host } => write!(f, "{field} has {host} twice"),
-            Self::ZeroRate => write!(f, "the rate is zero: a rate such as 500kbit is expected"),
+            Self::ZeroRate => write!(f, "the rate is zero: expected a rate such as 500kbit"),
             Self::ZeroBurst => {
-                write!(f, "the burst is zero: no packet could be sent; a size such as 1500B is expected")
+                write!(f, "the burst is zero, so no packet could be sent: expected a size such as 1500B")
             }
-            Self::ZeroMin => write!(f, "the minimum is zero: a rate such as 500Mbit is expected"),
+            Self::ZeroMin => write!(f, "the minimum is zero: expected a rate such as 500Mbit"),
             Self::MaxBelowMin { max, min } => write!(f, "the maximum {max} is below the minimum {min}"),
             Self::MaxNearMin { max, least } => write!(
                 f,
-                "the maximum {max} is too near the minimum for a time: what is lost while senders change is made up for above the \
-                 minimum, so with within a max of at least {least} is expected, or none"
+                "the maximum {max} is too close to the minimum: with within, losses while senders change are made up for above the \
+                 minimum, so expected a max of at least {least}, or none"
             ),
-            Self::ZeroTime(field) => write!(f, "{field} is zero: a time such as 20ms is expected"),
+            Self::ZeroTime(field) => write!(f, "{field} is zero: expected a time such as 20ms"),
             Self::LongTime { field, time } => {
-                write!(f, "{field} is {time}, which is too long: up to {MAX_DEADLINE} is accepted")
+                write!(f, "{field} is {time}, which is too long: expected at most {MAX_DEADLINE}")
             }
             Self::NoDeadline => {
-                write!(f, "the objective is to meet deadlines, and no deadline says how long a flow may take")
+                write!(f, "an objective with deadlines needs the time limit of a flow (`deadline`)")
             }
             Self::NeedlessDeadline(objective) => {
                 write!(f, "a deadline means nothing where the objective is {}", objective.name())
@@ -166,7 +162,7 @@ impl fmt::Display for ContractError {
                 write!(f, "minFrame {min_frame} is not between 1B and maxFrame {max}")
             }
             Self::BadMinFrame { min_frame, max_frame: None } => write!(f, "minFrame {min_frame} is not above zero"),
-            Self::Route(error) => write!(f, "the pinned route is none: {error}"),
+            Self::Route(error) => write!(f, "the pinned route is invalid: {error}"),
             Self::Protection(routes) => {
                 write!(f, "protection is {routes}: the number of disjoint routes is from 1 (none) to {MAX_PROTECTION}")
             }

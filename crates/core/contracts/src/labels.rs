@@ -26,14 +26,14 @@ pub enum LabelError {
 impl fmt::Display for LabelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Many(count) => write!(f, "there are {count} labels: up to {MAX_LABELS} are accepted"),
+            Self::Many(count) => write!(f, "there are {count} labels: expected at most {MAX_LABELS}"),
             Self::Key(key) => {
-                write!(f, "`{key}` is no key of a label: 1 to {MAX_LENGTH} characters of [A-Za-z0-9._/-] are expected")
+                write!(f, "`{key}` is not a label key: expected 1 to {MAX_LENGTH} characters of [A-Za-z0-9._/-]")
             }
             Self::Value(key) => {
                 write!(
                     f,
-                    "the value of label {key} is none: up to {MAX_LENGTH} characters of [A-Za-z0-9._/-] are expected"
+                    "the value of label {key} is invalid: expected up to {MAX_LENGTH} characters of [A-Za-z0-9._/-]"
                 )
             }
         }
@@ -92,12 +92,10 @@ impl std::str::FromStr for LabelSelector {
         let mut labels = Labels::new();
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
-                return Err(format!(
-                    "`{part}` selects no label: key=value is expected, several with commas between them"
-                ));
+                return Err(format!("`{part}` is not a label selector: expected key=value, separated by commas"));
             };
             if labels.insert(key.to_owned(), value.to_owned()).is_some_and(|other| other != value) {
-                return Err(format!("label {key} stands here with two values, and no contract has both"));
+                return Err(format!("label {key} has two values in the selector, so no contract matches"));
             }
         }
         check_labels(&labels).map_err(|error| error.to_string())?;

@@ -20,7 +20,7 @@ impl fmt::Display for MacError {
         f.write_str(match self {
             Self::Form => "an address is six bytes in hexadecimal digits, such as 02:00:5e:10:00:01",
             Self::Group => {
-                "this is the address of a group (the lowest bit of its first byte is set): one of a single interface is expected, such as \
+                "this is a multicast address (the lowest bit of its first byte is set): expected a unicast address, such as \
                  02:00:5e:10:00:01"
             }
             Self::Zero => "no interface has the address 00:00:00:00:00:00",

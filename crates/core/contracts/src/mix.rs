@@ -8,11 +8,11 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::{Accounting, Excess, LatencyContract};
 
 /// One row of Table 1: ranges of rate (kbit/s), burst (bytes) and deadline (ms), ends included.
-struct FlowType {
-    name: &'static str,
-    rate_kbit: (u64, u64),
-    burst_bytes: (u64, u64),
-    deadline_ms: (u64, u64),
+pub(crate) struct FlowType {
+    pub(crate) name: &'static str,
+    pub(crate) rate_kbit: (u64, u64),
+    pub(crate) burst_bytes: (u64, u64),
+    pub(crate) deadline_ms: (u64, u64),
 }
 
 const fn row(name: &'static str, rate_kbit: (u64, u64), burst_bytes: (u64, u64), deadline_ms: (u64, u64)) -> FlowType {
@@ -21,7 +21,7 @@ const fn row(name: &'static str, rate_kbit: (u64, u64), burst_bytes: (u64, u64),
 
 /// Table 1, by category: industrial applications, clock synchronization, control plane synchronization,
 /// bandwidth-hungry applications.
-const TABLE_1: [&[FlowType]; 4] = [
+pub(crate) const TABLE_1: [&[FlowType]; 4] = [
     &[
         row("database", (300, 550), (100, 400), (80, 120)),
         row("scada", (150, 550), (100, 400), (150, 200)),
@@ -80,7 +80,7 @@ impl Category {
 }
 
 /// Table 2: the weight of each category in scenarios 1 to 8, in per cent (scenario 8 adds up to 100 as printed).
-const TABLE_2: [[u32; 4]; 8] = [
+pub(crate) const TABLE_2: [[u32; 4]; 8] = [
     [25, 25, 25, 25],
     [20, 20, 50, 10],
     [20, 50, 20, 10],

@@ -71,7 +71,7 @@ impl fmt::Display for NameError {
         if matches!(self.name.as_str(), "." | "..") {
             return write!(f, "this is no name of {what}: `.` and `..` have a meaning in addresses");
         }
-        write!(f, "this is no name of {what}: 1 to {most} characters of {characters} are expected")
+        write!(f, "this is not a name of {what}: expected 1 to {most} characters of {characters}")
     }
 }
 

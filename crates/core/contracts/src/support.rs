@@ -48,10 +48,10 @@ struct Limit {
 }
 
 const SHAPED: &str = "senders of a scenario keep to their token buckets, so no packet exceeds one";
-const AGENT_FILE: &str = "an agent does with packets beyond the bucket what its own file says (excess: wait or drop)";
+const AGENT_FILE: &str = "agents treat excess packets as their own file says (excess: wait or drop)";
 const LAB_DROPS: &str = "packets beyond the bucket are dropped";
-const BY_HOSTS: &str = "switches do not know contracts, so hosts have to do it";
-const ALL_AT_ONCE: &str = "all contracts are there at once and for good";
+const BY_HOSTS: &str = "switches do not identify contracts: hosts have to enforce it";
+const ALL_AT_ONCE: &str = "all contracts are active from the start, without end";
 const NOT_REROUTED: &str = "nothing is decided again when something fails";
 
 const LIMITS: [Limit; 14] = [
@@ -152,7 +152,7 @@ const LIMITS: [Limit; 14] = [
         rendered: Some(BY_HOSTS),
     },
     Limit {
-        key: "objective.min",
+        key: "objective.weight",
         is_in: |contract, _| matches!(contract, Contract::Objective(_)),
         simulator: None,
         agents: None,
@@ -160,7 +160,7 @@ const LIMITS: [Limit; 14] = [
         rendered: Some("switches have a queue for all objectives, which hosts have to divide"),
     },
     Limit {
-        key: "objective.aim and objective.deadline",
+        key: "objective.goal and objective.deadline",
         is_in: |contract, _| matches!(contract, Contract::Objective(_)),
         simulator: None,
         agents: Some("its flows divide its share as their transports do"),
@@ -193,9 +193,9 @@ impl DataPlane {
 ///
 /// ```
 /// use wayleave_contracts::{UnsupportedKey, sentences};
-/// let ends = UnsupportedKey { key: "ends", why: "all contracts are there at once and for good" };
+/// let ends = UnsupportedKey { key: "ends", why: "all contracts are active from the start, without end" };
 /// let found = [("a", ends), ("b", ends)];
-/// assert_eq!(sentences(found), ["ends of 2 contracts (a, ...) has no effect: all contracts are there at once and for good"]);
+/// assert_eq!(sentences(found), ["ends of 2 contracts (a, ...) has no effect: all contracts are active from the start, without end"]);
 /// ```
 pub fn sentences<'a>(found: impl IntoIterator<Item = (&'a str, UnsupportedKey)>) -> Vec<String> {
     let mut all: BTreeMap<UnsupportedKey, (&str, usize)> = BTreeMap::new();

@@ -97,7 +97,7 @@ mod tests {
     proptest! {
         /// The definition of a token bucket: between any two moments no more than burst + rate x time.
         #[test]
-        fn no_interval_sees_more_than_burst_and_rate(
+        fn no_interval_exceeds_burst_and_rate(
             rate in 0u64..2_000_000_000, burst in 1u64..200_000,
             packets in prop::collection::vec((0u64..3_000_000, 1u64..3000), 1..60),
         ) {

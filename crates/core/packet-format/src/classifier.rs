@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_packet_does_not_have_agrees_with_nothing() {
+    fn absent_fields_of_a_packet_match_nothing() {
         let zero = PacketSelector { protocol: Some(0), ..PacketSelector::default() };
         assert!(!zero.matches(&ParsedFrame { ip: None, ..packet(1) }));
         let mut fragment = packet(80);

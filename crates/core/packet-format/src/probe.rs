@@ -102,10 +102,10 @@ pub struct ProbePacket {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeError {
     /// A header and whole slots are expected.
-    #[error("{0} B are no header of 4 B with slots of 8 B")]
+    #[error("{0} B are not a header of 4 B with slots of 8 B")]
     Length(usize),
     /// The types are 1 to 7.
-    #[error("type {0} is unknown: 1 to 7 are expected")]
+    #[error("type {0} is unknown: expected 1 to 7")]
     Type(u8),
     /// The header states more passed hops than there are.
     #[error("{passed} hops are passed of {there}")]
@@ -120,7 +120,7 @@ pub enum ProbeError {
     TooManyHops(usize),
     /// A port of another speed.
     #[error(
-        "a line of {0} has no code: {expected} are expected",
+        "a line rate of {0:#} has no code: expected {expected}",
         expected = "1, 10, 25, 40, 50, 100, 200 or 400 Gbit/s"
     )]
     Speed(Rate),
@@ -300,7 +300,7 @@ mod tests {
     /// Fig. 22, bit by bit: type 2, one hop passed, phi 0x0102, change 3; W of 28,480 = 1,780 << 4; Phi 8,500 = 0x2134; tx a half = 0x4000; q of 0x1230 = 0x91 << 5;
     /// C: the second speed, period 1.
     #[test]
-    fn fields_lie_where_the_figure_has_them() {
+    fn fields_have_the_offsets_of_the_figure() {
         let packet = ProbePacket {
             kind: ProbeType::Response,
             tokens: 0x0102,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn oversized_values_are_errors() {
         let mut packet = ProbePacket {
             kind: ProbeType::Probe,
             tokens: 1,
@@ -334,7 +334,7 @@ mod tests {
     proptest! {
         /// A window is rounded down, by less than a thousandth, and once.
         #[test]
-        fn windows_are_rounded_down_a_little(window in 0..1_u64 << 42) {
+        fn windows_are_rounded_down_slightly(window in 0..1_u64 << 42) {
             let said = rounded(window);
             prop_assert!(said <= window && window - said <= window >> 10);
             prop_assert_eq!(rounded(said), said);
@@ -342,7 +342,7 @@ mod tests {
 
         /// Any bytes are an error, or a packet that is written as the same bytes.
         #[test]
-        fn any_bytes_are_an_error_or_what_would_be_written(bytes in proptest::collection::vec(any::<u8>(), 0..140)) {
+        fn any_bytes_are_an_error_or_a_canonical_message(bytes in proptest::collection::vec(any::<u8>(), 0..140)) {
             if let Ok(packet) = ProbePacket::decode(&bytes) {
                 let again = packet.encode().unwrap();
                 prop_assert_eq!(again.len(), bytes.len());

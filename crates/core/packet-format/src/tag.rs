@@ -65,7 +65,7 @@ pub enum TagError {
     #[error("a tag names the queues 0 to 7 of a link, not {0}")]
     Queue(u8),
     /// Its VLAN identifier is 0 or 4095, or it may be dropped (DEI).
-    #[error("{0:#06x} is no tag of a route")]
+    #[error("{0:#06x} is not a route tag")]
     Tci(u16),
 }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn short_frames_cost_what_they_are_padded_to() {
+    fn short_frames_cost_their_padded_length() {
         let costs = [(14, 0, 84), (60, 0, 84), (61, 0, 85), (40, 5, 84), (41, 5, 85), (1514, 0, 1538)];
         for (frame, tags, bytes) in costs {
             assert_eq!(wire_bytes(frame, tags), Bytes::new(bytes), "{frame} B, {tags} tags");

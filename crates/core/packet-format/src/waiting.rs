@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_much_waits_as_the_rate_sends_in_the_time_but_never_less_than_a_window() {
+    fn a_queue_limit_is_the_rate_times_the_delay_but_at_least_a_window() {
         let largest = Bytes::new(1538);
         let fast = QueueLimit::of(Rate::from_mbit(300), largest, Time::from_millis(100));
         assert_eq!(fast.limit, Bytes::new(3_750_000));

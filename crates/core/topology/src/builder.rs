@@ -61,10 +61,10 @@ pub enum NetworkError {
     #[error("\"{0}\" and \"{1}\" are both hosts: a link needs a switch on at least one end")]
     HostToHost(String, String),
     /// A line rate of zero.
-    #[error("link {0} has a rate of zero: a rate such as 10Gbit is expected")]
+    #[error("link {0} has a rate of zero: expected a rate such as 10Gbit")]
     ZeroRate(String),
     /// A node delays packets for longer than [`MAX_BUDGET`].
-    #[error("\"{node}\" delays packets by {delay}: up to {MAX_BUDGET} of processing or jitter is accepted")]
+    #[error("\"{node}\" delays packets by {delay}: expected at most {MAX_BUDGET} of processing or jitter")]
     SlowNode {
         /// The node.
         node: String,
@@ -72,7 +72,7 @@ pub enum NetworkError {
         delay: Time,
     },
     /// A line rate above [`Rate::MAX`].
-    #[error("link {link} has a rate of {rate}: up to {} is accepted", Rate::MAX)]
+    #[error("link {link} has a rate of {rate}: expected at most {}", Rate::MAX)]
     FastRate {
         /// The link.
         link: String,
@@ -80,7 +80,7 @@ pub enum NetworkError {
         rate: Rate,
     },
     /// An MTU that carries no frame, or above what a frame can be.
-    #[error("link {link} has an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)")]
+    #[error("link {link} has an MTU of {mtu}: expected 64B to 65535B (1500B is usual)")]
     BadMtu {
         /// The link.
         link: String,
@@ -88,7 +88,7 @@ pub enum NetworkError {
         mtu: Bytes,
     },
     /// A port with no queue, or with more than eight.
-    #[error("link {link} has {queues} queues: from 1 to {MAX_QUEUES} are accepted")]
+    #[error("link {link} has {queues} queues: expected 1 to {MAX_QUEUES}")]
     QueueCount {
         /// The link.
         link: String,
@@ -96,7 +96,7 @@ pub enum NetworkError {
         queues: usize,
     },
     /// A queue's budget is zero or above [`MAX_BUDGET`].
-    #[error("queue {queue} of link {link} has a budget of {budget}: above zero and up to {MAX_BUDGET} is accepted")]
+    #[error("queue {queue} of link {link} has a budget of {budget}: expected more than zero and at most {MAX_BUDGET}")]
     BadBudget {
         /// The link.
         link: String,

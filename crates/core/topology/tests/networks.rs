@@ -54,7 +54,7 @@ fn no_shortest_path_leads_through_a_host_with_two_links() {
 }
 
 #[test]
-fn parallel_links_have_names_of_their_own() {
+fn parallel_links_have_distinct_names() {
     let network = build::leaf_spine(&LeafSpine { parallel: 3, ..LeafSpine::default() }).unwrap();
     for name in ["leaf1->spine1", "leaf1->spine1#2", "leaf1->spine1#3", "spine2->leaf4#3"] {
         let id = network.find_link(name).unwrap_or_else(|| panic!("{name}"));
@@ -108,7 +108,7 @@ fn the_testbeds_of_the_texts_have_the_sizes_that_the_texts_give() {
 
 /// 8 paths of 6 links: 2 aggregation switches here, 2 cores, 2 aggregation switches there. A full frame and an acknowledgement take 24 us.
 #[test]
-fn pods_of_ufabs_testbed_are_joined_by_both_cores_and_its_round_trip_is_that_of_the_text() {
+fn the_ufab_testbed_joins_pods_by_both_cores_at_the_published_round_trip() {
     let network = testbeds::by_name("ufab-testbed").unwrap().unwrap();
     let (from, to) = (network.find_node("h1").unwrap(), network.find_node("h8").unwrap());
     let distances = HopDistances::to(&network, to);
@@ -121,7 +121,7 @@ fn pods_of_ufabs_testbed_are_joined_by_both_cores_and_its_round_trip_is_that_of_
 }
 
 #[test]
-fn links_to_switches_come_before_links_to_hosts() {
+fn links_to_switches_precede_links_to_hosts() {
     let network = build::ring(&Chain { switches: 5, hosts_per_switch: 3, ..Chain::default() }).unwrap();
     for node in network.switches() {
         let kinds: Vec<_> = network.links_from(node).iter().map(|&l| network.node(network.link(l).to).kind).collect();
@@ -132,7 +132,7 @@ fn links_to_switches_come_before_links_to_hosts() {
 }
 
 #[test]
-fn a_builder_refuses_what_is_no_network() {
+fn a_builder_refuses_an_invalid_network() {
     let mut builder = NetworkBuilder::default();
     let a = builder.add_node("a", NodeKind::Switch).unwrap();
     let b = builder.add_node("b", NodeKind::Host).unwrap();
@@ -199,7 +199,7 @@ fn a_cable_is_two_directions_and_parallel_cables_are_several() {
 }
 
 #[test]
-fn directions_that_were_laid_apart_are_taken_for_one_cable() {
+fn separate_directions_are_paired_as_one_cable() {
     let mut builder = NetworkBuilder::default();
     let [a, b, c] = ["a", "b", "c"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
     let port = PortSpec::uniform(1, Bytes::new(9000));

@@ -108,7 +108,7 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match u64::try_from(self.bytes_rounded_up()) {
             Ok(bytes) => Bytes::new(bytes).fmt(f),
-            Err(_) => write!(f, "{}B", self.bytes_rounded_up()),
+            Err(_) => write!(f, "{}{}B", self.bytes_rounded_up(), if f.alternate() { " " } else { "" }),
         }
     }
 }

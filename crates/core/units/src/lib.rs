@@ -5,13 +5,14 @@
 //! is exact and taking it back restores every bit.
 //!
 //! Text carries explicit suffixes (`10Gbit`, `500us`, `97kB`, `64KiB`). A suffix with two meanings is refused with a
-//! hint: `mbps` is bytes to Linux `tc` and bits to all others.
+//! hint: `mbps` is bytes to Linux `tc` and bits to all others. [`Human`] is for text that people read.
 //!
 //! ```
 //! use wayleave_units::{Bytes, Rate, Time};
 //! let rate: Rate = "1.5Gbit".parse()?;
 //! assert_eq!(rate.bits_per_second(), 1_500_000_000);
 //! assert_eq!(rate.to_string(), "1.5Gbit");
+//! assert_eq!(format!("{rate:#}"), "1.5 Gbit/s");
 //! assert_eq!("500us".parse::<Time>()?, Time::from_micros(500));
 //! assert_eq!("64KiB".parse::<Bytes>()?.get(), 65_536);
 //! assert!("10mbps".parse::<Rate>().unwrap_err().to_string().contains("10Mbit"));
@@ -28,7 +29,7 @@ mod text;
 mod wall;
 
 pub use amount::Amount;
-pub use human::Human;
+pub use human::{Human, readable};
 pub use parse::{ParseUnitError, ParseUnitErrorKind};
 pub use text::{escaped, escaped_but, is_deceptive, is_plain};
 pub use wall::{ParseWallTimeError, ParseWallTimeErrorKind, WallTime};
@@ -42,7 +43,7 @@ use parse::Unit;
 
 /// Declares one newtype over `u64` with the arithmetic that all of them share.
 macro_rules! quantity {
-    ($(#[$meta:meta])* $name:ident, $max:expr, $max_doc:literal) => {
+    ($(#[$meta:meta])* $name:ident, $max:expr, $max_doc:literal, $per:literal) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(u64);
@@ -102,9 +103,10 @@ macro_rules! quantity {
             }
         }
 
+        /// Exact text, in the spelling of files; in the alternate form (`{:#}`) as people read it.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                parse::write_exact(f, self.0, Self::UNITS)
+                parse::write_exact(f, self.0, Self::UNITS, $per)
             }
         }
 
@@ -121,21 +123,24 @@ quantity!(
     /// A point in time or a duration, in whole nanoseconds.
     Time,
     100_000_000_000_000_000,
-    "10^8 s, about three years."
+    "10^8 s, about three years.",
+    ""
 );
 
 quantity!(
     /// A data rate in bit/s.
     Rate,
     10_000_000_000_000,
-    "10 Tbit/s: with deadlines up to 100 s it keeps every product of the admission check inside `i128`."
+    "10 Tbit/s: with deadlines up to 100 s it keeps every product of the admission check inside `i128`.",
+    "/s"
 );
 
 quantity!(
     /// A size in bytes.
     Bytes,
     100_000_000_000,
-    "100 GB."
+    "100 GB.",
+    ""
 );
 
 impl Time {

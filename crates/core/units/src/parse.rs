@@ -194,16 +194,19 @@ pub(crate) fn shorten(text: &str) -> String {
     if text.chars().count() > 40 { clean + "…" } else { clean }
 }
 
+/// A quantity in the spelling of files.
 struct DisplayExact<'a>(u64, &'a [Unit]);
 
 impl fmt::Display for DisplayExact<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_exact(f, self.0, self.1)
+        write_exact(f, self.0, self.1, "")
     }
 }
 
-/// Prints `value` in the largest unit that keeps at least one digit before the point, exactly.
-pub(crate) fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+/// Prints `value` in the largest unit that keeps at least one digit before the point, exactly. The alternate form has a
+/// space before the unit, and `per` after it.
+pub(crate) fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit], per: &str) -> fmt::Result {
+    let (space, per) = if f.alternate() { (" ", per) } else { ("", "") };
     let canonical = || {
         units.iter().filter_map(|unit| match unit.meaning {
             Meaning::Canonical(worth) => Some((unit.name, worth)),
@@ -215,12 +218,12 @@ pub(crate) fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]
     };
     let (whole, mut rest) = (value / worth, value % worth);
     if rest == 0 {
-        return f.pad(&format!("{whole}{name}"));
+        return f.pad(&format!("{whole}{space}{name}{per}"));
     }
     let mut digits = worth.ilog10() as usize;
     while rest.is_multiple_of(10) {
         rest /= 10;
         digits -= 1;
     }
-    f.pad(&format!("{whole}.{rest:0digits$}{name}"))
+    f.pad(&format!("{whole}.{rest:0digits$}{space}{name}{per}"))
 }

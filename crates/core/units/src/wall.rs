@@ -75,13 +75,13 @@ impl fmt::Display for ParseWallTimeError {
         const FORM: &str = "expected a date and time such as 2026-11-21T08:00:00Z or 2026-11-21T09:00:00+01:00";
         let text = &self.text;
         match self.kind {
-            ParseWallTimeErrorKind::Form => write!(f, "\"{text}\" is no date and time: {FORM}"),
+            ParseWallTimeErrorKind::Form => write!(f, "\"{text}\" is not a date and time: {FORM}"),
             ParseWallTimeErrorKind::NoZone => {
                 write!(f, "\"{text}\" does not say its time zone: add Z for UTC, or an offset such as +01:00")
             }
             ParseWallTimeErrorKind::NoSuchTime => write!(f, "\"{text}\" does not exist: {FORM}"),
             ParseWallTimeErrorKind::TooFine => {
-                write!(f, "\"{text}\" is finer than a nanosecond: up to nine digits after the point are accepted")
+                write!(f, "\"{text}\" is finer than a nanosecond: expected at most nine digits after the point")
             }
             ParseWallTimeErrorKind::OutOfRange => {
                 write!(f, "\"{text}\" is too early or too late: the years 1970 to 2554 are accepted")

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_members_change_and_nothing_else() {
+    fn only_names_of_members_change() {
         let of = |text: &str| camel_case(text);
         assert_eq!(
             of(r#"{ "a_b_c" : [ { "in_every_queue": null } ] }"#),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_schemes_are_copied_whatever_is_in_them() {
+    fn settings_of_schemes_are_copied_unchanged() {
         let inner = r#""scheme":{"x_y":["}",{"a_b":1}]}"#;
         assert_eq!(camel_case(&format!(r#"{{{inner},"c_d":1}}"#)), format!(r#"{{{inner},"cD":1}}"#));
         assert_eq!(camel_case(&format!(r#"{{"c_d":{{{inner}}},"e_f":2}}"#)), format!(r#"{{"cD":{{{inner}}},"eF":2}}"#));

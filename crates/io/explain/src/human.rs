@@ -5,7 +5,7 @@ pub use wayleave_units::Human;
 
 /// A buffer's size; a host queues in its own memory, which no buffer bounds.
 pub fn buffer(size: Bytes) -> String {
-    if size == Bytes::MAX { "unlimited".to_owned() } else { size.to_string() }
+    if size == Bytes::MAX { "unlimited".to_owned() } else { format!("{size:#}") }
 }
 
 /// `1 flow`, `2 flows`.

@@ -12,7 +12,11 @@ use crate::human::Human;
 /// A buffer that may be too small for minima, in one clause.
 pub fn short_buffer(network: &Network, short: &ShortBuffer) -> String {
     let (link, ShortBuffer { buffer, needed, .. }) = (&network.link(short.link).name, short);
-    format!("{link} has a buffer of {buffer} for guaranteed bandwidth, and its worst-case backlog is {needed}")
+    format!(
+        "{link} has a buffer of {} for guaranteed bandwidth, and its worst-case backlog is {}",
+        buffer.down(),
+        needed.up()
+    )
 }
 
 /// A route as one reads it: `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets.
@@ -50,23 +54,23 @@ pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal)
         Refusal::FrameTooLarge { frame } => {
             let path =
                 if contract.route.is_some() { "a link of the pinned route cannot carry" } else { "no path can carry" };
-            format!("{path} the contract's largest frame, {frame} on the wire")
+            format!("{path} the contract's largest frame, {frame:#} on the wire")
         }
         Refusal::Deadline { fastest, deadline } if fastest > deadline => {
             let fastest = fastest.up();
             format!(
-                "the deadline {deadline} is not possible with the configured delay budgets: the fastest route {from} -> {to} has a bound of {fastest}, the sum of its smallest budgets, propagation and processing"
+                "the deadline {deadline:#} is not possible with the configured delay budgets: the fastest route {from} -> {to} has a bound of {fastest}, the sum of its smallest budgets, propagation and processing"
             )
         }
         Refusal::Deadline { deadline, .. } => {
-            format!("no route within the tag limit (--tags) meets the deadline {deadline}")
+            format!("no route within the tag limit (--tags) meets the deadline {deadline:#}")
         }
         Refusal::NoSuchQueue { link, queue, queues } => no_such_queue(network, *link, *queue, *queues),
         Refusal::Blocked { route, binding, .. } => blocked(network, route, binding),
         Refusal::TooSlow { bound, deadline, .. } => {
             let which =
                 if contract.route.is_some() { "the pinned route" } else { "the fastest route with free capacity" };
-            format!("{which} has a bound of {}, above the deadline {deadline}", bound.up())
+            format!("{which} has a bound of {}, above the deadline {deadline:#}", bound.up())
         }
         Refusal::TooFewDisjoint { asked, most, cut } => {
             let there_are = if *most == 1 { "is only 1".to_owned() } else { format!("are only {most}") };
@@ -129,20 +133,23 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
         Refusal::ClassRate { class, link, asked, left, fits } => {
             let fits = match *fits {
                 Rate::ZERO => "none would fit".to_owned(),
-                fits => format!("{fits} would fit"),
+                fits => format!("{} would fit", fits.down()),
             };
             format!(
-                "the {} class has {left} left on {}, but {asked} is required; as minimum, {fits}",
+                "the {} class has {} left on {}, but {} is required; as minimum, {fits}",
                 class.name(),
-                link_name(*link)
+                left.down(),
+                link_name(*link),
+                asked.up()
             )
         }
         Refusal::ClassDelay { link, bound, budget } => format!(
-            "packets of the guaranteed class could be queued for {bound} on {}, above the {budget} assumed by its time guarantees",
+            "packets of the guaranteed class could be queued for {} on {}, above the {budget:#} assumed by its time guarantees",
+            bound.up(),
             link_name(*link)
         ),
         Refusal::SlowMinimum { bound, within } => {
-            format!("the minimum can be reached within {bound}, but not within {within}")
+            format!("the minimum can be reached within {}, but not within {within:#}", bound.up())
         }
         other => registry::refusal_words(network, other).unwrap_or_else(|| other.reason().code().to_owned()),
     }
@@ -188,14 +195,14 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
 fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
         Refusal::Deadline { fastest, deadline } => {
-            format!("its fastest queues have a bound of {}, above the deadline {deadline}", fastest.up())
+            format!("its fastest queues have a bound of {}, above the deadline {deadline:#}", fastest.up())
         }
         Refusal::TooManySwitches { limit } => {
             format!("it has more than {limit} switches, the number of tags in a packet (--tags)")
         }
         Refusal::TooSlow { bound, deadline, .. } => {
             format!(
-                "its fastest queues with free capacity have a bound of {}, above the deadline {deadline}",
+                "its fastest queues with free capacity have a bound of {}, above the deadline {deadline:#}",
                 bound.up()
             )
         }
@@ -294,22 +301,22 @@ pub fn promise(network: &Network, binding: &Binding) -> String {
     }
 }
 
-/// Describes the shortfall of a queue: `could delay packets by 132us, longer than its budget of 100us`.
+/// Describes the shortfall of a queue: `would have a worst-case delay of 132 us, above its budget of 100 us`.
 pub fn shortfall(binding: &Binding) -> String {
     match binding {
         Binding::Down { .. } => "is down".to_owned(),
         Binding::Rate { asked, left, .. } => format!("has {} left, but {} is required", left.down(), asked.up()),
         Binding::Delay { bound, budget, .. } if bound > budget => {
-            format!("would have a worst-case delay of {}, above its budget of {budget}", bound.up())
+            format!("would have a worst-case delay of {}, above its budget of {budget:#}", bound.up())
         }
         Binding::Delay { budget, .. } => {
-            format!("would have a worst-case delay equal to its budget of {budget}, and must stay below it")
+            format!("would have a worst-case delay equal to its budget of {budget:#}, and must stay below it")
         }
         Binding::Buffer { backlog, buffer, .. } if backlog > buffer => {
-            format!("would have a worst-case backlog of {}, above its buffer of {buffer}", backlog.up())
+            format!("would have a worst-case backlog of {}, above its buffer of {buffer:#}", backlog.up())
         }
         Binding::Buffer { buffer, .. } => {
-            format!("would have a worst-case backlog equal to its buffer of {buffer}, and must stay below it")
+            format!("would have a worst-case backlog equal to its buffer of {buffer:#}, and must stay below it")
         }
     }
 }
@@ -389,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_a_letter_or_two_away_or_none() {
+    fn the_nearest_name_differs_by_one_or_two_letters() {
         let known = || ["ptp-1", "hadoop-a-12", "scada-3"].into_iter();
         assert_eq!(nearest("pttp-1", known()), Some("ptp-1"));
         assert_eq!(nearest("Hadoop-a-21", known()), Some("hadoop-a-12"));

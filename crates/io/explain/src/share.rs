@@ -8,6 +8,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
 use crate::event::RequestEvent;
+use crate::human::Human;
 use crate::sentences;
 use crate::shapes::HopShape;
 
@@ -60,11 +61,13 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
         return "no guarantee: it gets the capacity that other classes leave unused".to_owned();
     };
     let word = Certainty::OF_TIMES.name();
-    let within =
-        decision.within.map(|within| format!(", reached within {within} ({word}, not guaranteed)")).unwrap_or_default();
+    let within = decision
+        .within
+        .map(|within| format!(", reached within {} ({word}, not guaranteed)", within.up()))
+        .unwrap_or_default();
     match contract {
         Contract::Bandwidth(bandwidth) => {
-            let (min, above) = (bandwidth.min, above(bandwidth));
+            let (min, above) = (bandwidth.min.down(), above(bandwidth));
             match (&decision.route, decision.certainty) {
                 (Some(route), _) => format!("{min}{within}{above}: {}", sentences::route(network, route)),
                 (None, Certainty::Proven) => {
@@ -78,7 +81,7 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
             }
         }
         Contract::Objective(objective) => {
-            format!("a share of at least {} of every link between them, while all weights fit", objective.min)
+            format!("a share of at least {} of every link between them, while all weights fit", objective.min.down())
         }
         Contract::Latency(_) | Contract::BestEffort(_) => String::new(),
     }
@@ -86,7 +89,7 @@ fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecisi
 
 /// Returns the terms of a bandwidth contract above its minimum.
 fn above(contract: &BandwidthContract) -> String {
-    let max = contract.max.map(|max| format!(", at most {max}"));
+    let max = contract.max.map(|max| format!(", at most {}", max.up()));
     let weight = contract.weight.map(|weight| format!(", weight {weight} for the remaining capacity"));
     max.into_iter().chain(weight).collect()
 }

@@ -83,7 +83,7 @@ impl NearestShare {
     pub fn sentence(&self) -> Option<String> {
         let min = self.min.map(|min| format!("a minimum of {}", min.down()));
         let within = self.within.map(|within| format!("within {}", within.up()));
-        let without = self.without_within.then(|| "the same without `within`".to_owned());
+        let without = self.without_within.then(|| "the requested minimum without `within`".to_owned());
         let all: Vec<String> = [min, within, without].into_iter().flatten().collect();
         (!all.is_empty()).then(|| all.join(", or "))
     }
@@ -277,7 +277,7 @@ fn write_links(out: &mut impl Write, links: &[SharedLinkShape<'_>], layout: Tabl
         table.add_row([
             Cell::new(format!("  {}", link.link)),
             Cell::new(link.class),
-            Cell::new(rate(link.line_bps)),
+            Cell::new(rate(link.line_bps).down()),
             Cell::new(rate(link.reserved_bps).up()),
             Cell::new(rate(link.promised_bps).up()),
             Cell::new(rate(link.left_bps).down()),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_columns_are_broken_and_never_touch() {
+    fn wide_columns_are_wrapped_and_never_touch() {
         let long = "220 of 304 contracts; 2.73 of the deadline at most; none lost";
         let lines = lines(&[["ECMP+DCTCP", long, long, long], ["ECMP+CUBIC", "0", long, "1.00"]]);
         assert!(lines.iter().all(|line| line.chars().count() <= 100), "{lines:#?}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn where_only_the_last_column_is_long_only_it_is_broken() {
+    fn if_only_the_last_column_is_long_only_it_is_wrapped() {
         let long = "a sentence that is longer than what is left of a line of one hundred columns, even where nothing stands before it";
         let lines = lines(&[["one", "1", "2", long]]);
         assert!(

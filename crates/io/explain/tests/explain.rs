@@ -98,7 +98,7 @@ impl Desk {
 }
 
 #[test]
-fn a_contract_that_stands_is_explained_as_when_it_was_admitted() {
+fn an_admitted_contract_is_explained_as_at_its_admission() {
     for protection in [1, 2] {
         let mut desk = Desk::new();
         let contract =
@@ -122,7 +122,7 @@ fn a_contract_that_stands_is_explained_as_when_it_was_admitted() {
 }
 
 #[test]
-fn a_flow_that_is_gone_does_not_stand() {
+fn a_released_flow_is_not_explained_as_admitted() {
     let mut desk = Desk::new();
     let contract = desk.contracts().next().unwrap();
     let flow = desk.admit(&contract).unwrap().flow;
@@ -131,7 +131,7 @@ fn a_flow_that_is_gone_does_not_stand() {
 }
 
 #[test]
-fn a_refusal_says_what_is_missing_where_and_what_would_fit() {
+fn a_refusal_states_missing_capacity_its_place_and_what_would_fit() {
     let mut desk = Desk::new();
     let (contract, decision, refused) = desk.refused();
     let admitted = desk.scheme.flows().len() as u64;
@@ -154,7 +154,7 @@ fn a_refusal_says_what_is_missing_where_and_what_would_fit() {
 }
 
 #[test]
-fn a_refusal_alone_is_explained_without_looking_around() {
+fn a_refusal_alone_is_explained_without_alternatives() {
     let mut desk = Desk::new();
     let (contract, decision, _) = desk.refused();
     let (json, page) = desk.answers(&contract, &decision, None, None);
@@ -163,7 +163,7 @@ fn a_refusal_alone_is_explained_without_looking_around() {
 }
 
 #[test]
-fn a_link_that_is_down_is_said_to_be_down() {
+fn a_failed_link_is_reported_as_down() {
     let mut desk = Desk::new();
     let contract = desk.contracts().next().unwrap();
     let uplink: LinkId = desk.network.links_from(contract.from)[0];

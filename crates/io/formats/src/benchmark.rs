@@ -81,7 +81,7 @@ fn read(source: &Source, problems: &mut Problems<'_>) -> Option<Table> {
     let mut row = Vec::new();
     if !rows.next(&mut row) {
         problems.report(ProblemKind::Empty, Span::default(), || {
-            ("the file is empty: a header and one combination a row are expected", header_hint())
+            ("the file is empty: expected a header and one combination per row", header_hint())
         });
         return None;
     }
@@ -181,7 +181,7 @@ impl Cells<'_, '_> {
         let cell = self.cell(name)?;
         let number = cell.text.parse().ok().filter(|&number: &u32| number > 0);
         if number.is_none() {
-            let message = || format!("{name} is {}: a whole number above 0 is expected", quoted(&cell.text));
+            let message = || format!("{name} is {}: expected a whole number above 0", quoted(&cell.text));
             problems.report(ProblemKind::BadValue, cell.span, message);
         }
         number
@@ -199,7 +199,7 @@ impl Cells<'_, '_> {
         if value.is_none() {
             problems.report(ProblemKind::BadValue, cell.span, || {
                 let near = did_you_mean(nearest(&cell.text, words.iter().copied()));
-                format!("{name} is {}: {} is expected{near}", quoted(&cell.text), one_of(words))
+                format!("{name} is {}: expected {}{near}", quoted(&cell.text), one_of(words))
             });
         }
         value
@@ -214,7 +214,7 @@ impl Cells<'_, '_> {
         let cell = self.cell(name)?;
         let value = match cell.text.parse::<T>() {
             Ok(value) if is_possible(value) => return Some(value),
-            Ok(_) => format!("{name} is {}: more than zero is expected", quoted(&cell.text)),
+            Ok(_) => format!("{name} is {}: expected more than zero", quoted(&cell.text)),
             Err(error) => format!("{name}: {error}"),
         };
         problems.report(ProblemKind::BadValue, cell.span, || value);

@@ -73,7 +73,7 @@ pub(crate) fn expect_line<'t>(
     let line = lines.next();
     if line.is_none() {
         let end = text.trim_end().len();
-        problems.report(ProblemKind::MissingKey, Span::new(end..end), || format!("the file ends here: {}", what()));
+        problems.report(ProblemKind::MissingKey, Span::new(end..end), || format!("unexpected end of file: {}", what()));
     }
     line
 }

@@ -93,7 +93,7 @@ pub(crate) fn read<'a>(
         Ok(_) => {
             problems.report(ProblemKind::Empty, Span::default(), || {
                 let nothing = if text.trim().is_empty() { "the file is empty" } else { "there are only comments here" };
-                let message = format!("{nothing}: a document of kind {} is expected", kind.name());
+                let message = format!("{nothing}: expected a document of kind {}", kind.name());
                 (message, kind.beginning())
             });
             None
@@ -117,15 +117,15 @@ pub(crate) fn read_bare<'a>(text: &'a str, problems: &mut Problems<'_>) -> Optio
         }
     };
     if root.is_none() {
-        problems.report(ProblemKind::Empty, Span::default(), || "the text is empty: a contract is expected".to_owned());
+        problems.report(ProblemKind::Empty, Span::default(), || "the text is empty: expected a contract".to_owned());
     }
     let root = root?;
     if let Value::Mapping(entries) = &root.value
         && let Some(head) = entries.iter().find(|entry| entry.key.text() == Some("apiVersion"))
     {
         problems.report(ProblemKind::WrongKind, head.key.span, || {
-            let message = "this is a whole document, and a contract alone is expected here".to_owned();
-            (message, "leave out apiVersion, kind and spec, or send the document to where documents are read")
+            let message = "this is a whole document: expected a single contract here".to_owned();
+            (message, "omit apiVersion, kind and spec, or send the document to POST /v1/apply")
         });
         return None;
     }
@@ -161,7 +161,7 @@ pub fn name_of(source: &Source) -> String {
 fn head<'a>(root: Node<'a>, kind: DocumentKind, problems: &mut Problems<'_>) -> Option<Document<'a>> {
     if !matches!(root.value, Value::Mapping(_)) {
         problems.report(ProblemKind::WrongType, root.span, || {
-            let message = format!("this is {}, and a document of kind {} is expected", root.description(), kind.name());
+            let message = format!("this is {}: expected a document of kind {}", root.description(), kind.name());
             (message, kind.beginning())
         });
         return None;
@@ -189,7 +189,7 @@ fn take<'a>(node: Node<'a>, key: &str) -> Option<Node<'a>> {
 fn check_version(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) {
     let Some(node) = fields.get("apiVersion") else { return };
     if let Some(version) = node.expect_text(problems).filter(|version| *version != API_VERSION) {
-        let message = || format!("apiVersion {} is not known: {API_VERSION} is expected", quoted(version));
+        let message = || format!("unknown apiVersion {}: expected {API_VERSION}", quoted(version));
         problems.report(ProblemKind::WrongKind, node.span, message);
     }
 }
@@ -202,7 +202,7 @@ fn check_kind(fields: &Fields<'_, '_>, expected: DocumentKind, problems: &mut Pr
         return Some(());
     }
     if DocumentKind::ALL.iter().any(|kind| kind.name() == given) {
-        let message = || format!("this is a document of kind {given}, and one of kind {} is expected", expected.name());
+        let message = || format!("this is a document of kind {given}: expected kind {}", expected.name());
         problems.overrule(ProblemKind::WrongKind, node.span, message);
     } else {
         let message = || format!("unknown kind {}{}", quoted(given), did_you_mean_one_of(given, &[expected.name()]));

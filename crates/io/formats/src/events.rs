@@ -212,7 +212,7 @@ impl Collector<'_> {
         };
         if let Some((second, _)) = given.next() {
             let (first, second) = (verb.key(), second.key());
-            let message = || format!("an event is one thing, and this is {first} and {second}");
+            let message = || format!("an event has exactly one of these keys, but {first} and {second} are given");
             problems.report(ProblemKind::WrongType, fields.key_span(second), message);
             return None;
         }
@@ -258,14 +258,14 @@ impl Collector<'_> {
         span: Span,
         problems: &mut Problems<'_>,
     ) {
-        let standing = self.names.get(name).copied();
-        let present = matches!(standing, Some(Presence::Present(..)));
+        let previous = self.names.get(name).copied();
+        let present = matches!(previous, Some(Presence::Present(..)));
         let source = problems.source();
-        match (verb, standing) {
+        match (verb, previous) {
             (Verb::Add, Some(Presence::Present(first, _))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     let line = source.line_of(first);
-                    let message = format!("{} is still there: it was added on line {line}", quoted(name));
+                    let message = format!("{} already exists: it was added on line {line}", quoted(name));
                     (message, "release it first, or `change` it")
                 });
             }
@@ -279,7 +279,7 @@ impl Collector<'_> {
             (Verb::Add, _) | (_, Some(Presence::Present(..))) => {}
             (_, Some(Presence::Released(end))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
-                    format!("{} is gone: it was released on line {}", quoted(name), source.line_of(end))
+                    format!("{} no longer exists: it was released on line {}", quoted(name), source.line_of(end))
                 });
             }
             (_, None) => problems.report(ProblemKind::UnknownName, span, || {

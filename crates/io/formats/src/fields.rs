@@ -27,7 +27,7 @@ pub(crate) struct Fields<'n, 'a> {
     pub(crate) at: Span,
     shape: &'static Shape,
     slots: [Option<&'n Entry<'a>>; MAX_KEYS],
-    /// Keys that a misspelt one seems to stand for: they are not missing as well.
+    /// Probable intended keys of misspelt ones: they are not reported as missing.
     misspelt: [bool; MAX_KEYS],
 }
 
@@ -219,7 +219,7 @@ impl<'a> Node<'a> {
         let count =
             Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|t| t.parse().ok());
         if count.is_none() {
-            let message = || format!("{} is not accepted: a whole number such as 4 is expected", quoted(text));
+            let message = || format!("{} is not accepted: expected a whole number such as 4", quoted(text));
             problems.report(ProblemKind::BadValue, self.span, message);
         }
         count

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_says_what_to_do_instead() {
+    fn every_refusal_names_an_alternative() {
         for foreign in Foreign::ALL {
             let Message { text, hint } = foreign.refusal();
             assert!(text.starts_with("this is ") && text.contains("not read"), "{text}");

@@ -130,7 +130,7 @@ fn parse(text: &str) -> Result<Vec<Entry<'_>>, Fault> {
         };
         values += 1;
         if values > MAX_VALUES {
-            let message = format!("more than {MAX_VALUES} values up to here: that is more than is read");
+            let message = format!("the file is too large: more than {MAX_VALUES} values");
             return Err((ProblemKind::TooLarge, span, message.into()));
         }
         let after = Span::new(span.end()..span.end());

@@ -59,9 +59,8 @@ pub fn read_listing(source: &Source) -> Option<Result<Listing, InputErrors>> {
     let items = match document.remove("items") {
         Some(Value::Array(items)) => {
             if let Some(key) = document.keys().find(|key| !OF_LIST.contains(&key.as_str())) {
-                let message = format!(
-                    "unknown key {key:?} beside `items`: a list as `get contracts -o json` prints it is expected"
-                );
+                let message =
+                    format!("unknown key {key:?} beside `items`: expected a list as `get contracts -o json` prints it");
                 return Some(Err(located(source, &format!("\"{key}\""), &message).into()));
             }
             items

@@ -86,6 +86,6 @@ pub(crate) fn did_you_mean(near: Option<&str>) -> String {
 pub(crate) fn did_you_mean_one_of(word: &str, words: &[&str]) -> String {
     match nearest(word, words.iter().copied()) {
         Some(near) => did_you_mean(Some(near)),
-        None => format!(": {} is expected", one_of(words)),
+        None => format!(": expected {}", one_of(words)),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn is_likely(root: &Node<'_>) -> bool {
 pub(crate) fn read<'t>(text: &'t str, _: &ImportOptions, problems: &mut Problems<'_>) -> Option<Graph<'t>> {
     let root = load(text, problems)?;
     let Value::Mapping(_) = root.value else {
-        let message = || format!("this is {}, and lists of nodes and edges are expected", root.description());
+        let message = || format!("this is {}: expected lists of nodes and edges", root.description());
         problems.report(ProblemKind::WrongType, root.span, message);
         return None;
     };
@@ -230,7 +230,7 @@ mod tests {
     use crate::source::Source;
 
     #[test]
-    fn the_keys_of_ends_are_no_attributes() {
+    fn keys_of_endpoints_are_no_attributes() {
         let text = r#"{"nodes": ["a", "b"], "edges": [{"source": "a", "target": "b", "weight": 1, "key": null}]}"#;
         let source = Source::new("x.json", text);
         let graph = read(text, &ImportOptions::default(), &mut Problems::new(&source)).unwrap();

@@ -26,7 +26,7 @@ impl Source {
         let fail = |error: io::Error| unreadable(&name, path, &error);
         let file = File::open(path).map_err(fail)?;
         if file.metadata().map_err(fail)?.is_dir() {
-            return Err(refusal(&name, ProblemKind::Unreadable, "is a directory: the name of a file is expected"));
+            return Err(refusal(&name, ProblemKind::Unreadable, "is a directory: expected a file"));
         }
         Self::from_reader(&name, file)
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_end_is_not_waited_for() {
+    fn an_endless_file_is_refused() {
         let errors = Source::from_reader_up_to("/dev/zero", io::repeat(0), 1000).unwrap_err();
         assert_eq!(errors.to_string(), "/dev/zero: is longer than 1 GiB, the most that is read");
         assert_eq!(errors.problems()[0].kind(), ProblemKind::TooLarge);

@@ -264,7 +264,7 @@ fn weight(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<NonZeroU32> {
     let weight = u32::try_from(count).ok().and_then(NonZeroU32::new);
     if weight.is_none() {
         problems.report(ProblemKind::BadValue, node.span, || {
-            format!("the weight {count} is not accepted: a whole number from 1 to {} is expected", u32::MAX)
+            format!("the weight {count} is not accepted: expected a whole number from 1 to {}", u32::MAX)
         });
     }
     weight

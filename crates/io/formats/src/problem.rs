@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::excerpt::Excerpt;
 use crate::location::{SourceLocation, Span};
-use crate::messages::printable;
-use crate::renamed::RenamedKey;
+use crate::messages::{printable, quoted};
+use crate::renamed::{KEY_WARNINGS, RenamedKey};
 use crate::source::Source;
 
 /// Maximum number of problems of a file that are kept; the others are counted.
@@ -44,7 +44,7 @@ pub enum ProblemKind {
     Impossible,
     /// An event that cannot happen at its place.
     BadOrder,
-    /// The text says something else than the request that it came with.
+    /// The text contradicts its request.
     Contradiction,
     /// An old name of a key. A warning: the file is accepted.
     OldKey,
@@ -224,7 +224,7 @@ pub(crate) struct Problems<'s> {
     found: Vec<Problem>,
     more: usize,
     /// Old keys that were warned of.
-    pub(crate) old_keys: Vec<RenamedKey>,
+    old_keys: Vec<RenamedKey>,
 }
 
 impl<'s> Problems<'s> {
@@ -248,6 +248,19 @@ impl<'s> Problems<'s> {
             Some(hint) => problem.with_hint(&hint),
             None => problem,
         });
+    }
+
+    /// Warns of an old key, once for each source.
+    pub(crate) fn warn_of_old_key(&mut self, key: RenamedKey, span: Span) {
+        if self.old_keys.contains(&key) {
+            return;
+        }
+        self.old_keys.push(key);
+        let RenamedKey { of, old, new } = key;
+        let message = format!("{} of {of} is now called {}", quoted(old), quoted(new));
+        let problem = Problem::at(self.source, span, ProblemKind::OldKey, &message);
+        let problem = problem.with_hint(&format!("write {new}: the next release refuses {old}"));
+        log::warn!(target: KEY_WARNINGS, "{problem}");
     }
 
     /// Notes the problem that explains all others: they are dropped.

@@ -1,10 +1,6 @@
 //! Keys with a new name. A file may contain the old name for one release: the reader warns once for each old key and
 //! file, and refuses a mapping with both names. Remove an entry one release after it was added.
 
-use crate::location::Span;
-use crate::messages::quoted;
-use crate::problem::{Problem, ProblemKind, Problems};
-
 /// A key with a new name, in one kind of mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenamedKey {
@@ -73,6 +69,55 @@ const RENAMED: &[(&str, &[(&str, &str)])] = &[
             ("spare", "spareRate"),
         ],
     ),
+    (
+        "Parley",
+        &[
+            ("filled", "limitSaturation"),
+            ("heavyInRack", "rackReportThreshold"),
+            ("heavyInFabric", "fabricReportThreshold"),
+        ],
+    ),
+    ("EyeQ", &[("floor", "minRate"), ("feedback", "staleFeedback")]),
+    ("ElasticSwitch", &[("period", "partitionPeriod"), ("hold", "minHold"), ("holdMost", "maxHold")]),
+    ("PicNIC'", &[("target", "targetPercent"), ("unit", "unitBandwidth")]),
+    ("fixed limits", &[("pair", "pairRate")]),
+    (
+        "Swift",
+        &[
+            ("base", "baseTarget"),
+            ("hop", "hopTarget"),
+            ("range", "flowScalingRange"),
+            ("low", "flowScalingMinWindow"),
+            ("high", "flowScalingMaxWindow"),
+            ("increase", "additiveIncrease"),
+            ("decrease", "maxDecrease"),
+            ("least", "minWindow"),
+            ("endpoint", "endpointTarget"),
+            ("timeouts", "resetTimeouts"),
+        ],
+    ),
+    ("L2DCT", &[("low", "maxWeightSize"), ("high", "minWeightSize")]),
+    ("pFabric", &[("timeout", "timeoutRtts"), ("probes", "probeTimeouts")]),
+    (
+        "Clove",
+        &[
+            ("gap", "flowletGap"),
+            ("by", "pathMetric"),
+            ("keep", "markedWeight"),
+            ("pause", "reweightInterval"),
+            ("interval", "measurementInterval"),
+            ("probe", "probeInterval"),
+            ("age", "recordExpiry"),
+        ],
+    ),
+    ("Presto", &[("silence", "pathTimeout")]),
+    ("a traffic", &[("offer", "sendSchedule"), ("listed", "flows")]),
+    ("RPC", &[("think", "thinkTime")]),
+    ("a job", &[("pieces", "chunks")]),
+    ("an outage", &[("silent", "undetected")]),
+    ("sharing", &[("also", "otherSchemes"), ("idle", "idleTimeout")]),
+    ("a fast-forward", &[("error", "maxError")]),
+    ("an objective", &[("aim", "goal"), ("min", "weight")]),
 ];
 
 /// Target of the log records about old keys; each record is one warning.
@@ -89,19 +134,4 @@ pub fn renamed_keys() -> impl Iterator<Item = RenamedKey> {
 /// Returns the entry of an old key of a mapping.
 pub(crate) fn renamed_key(of: &str, old: &str) -> Option<RenamedKey> {
     renamed_keys().find(|key| key.of == of && key.old == old)
-}
-
-impl Problems<'_> {
-    /// Warns of an old key, once for each source.
-    pub(crate) fn warn_of_old_key(&mut self, key: RenamedKey, span: Span) {
-        if self.old_keys.contains(&key) {
-            return;
-        }
-        self.old_keys.push(key);
-        let RenamedKey { of, old, new } = key;
-        let message = format!("{} of {of} is now called {}", quoted(old), quoted(new));
-        let problem = Problem::at(self.source(), span, ProblemKind::OldKey, &message);
-        let problem = problem.with_hint(&format!("write {new}: the next release refuses {old}"));
-        log::warn!(target: KEY_WARNINGS, "{problem}");
-    }
 }

@@ -104,7 +104,7 @@ fn the_schema_of_policies_has_the_keys_that_are_read() {
     }
 }
 
-/// A schema stands alone: what contracts and events share is a copy.
+/// A schema is self-contained: events contain a copy of the schema of contracts.
 #[test]
 fn contracts_inside_of_events_have_the_schema_of_contracts() {
     let (contracts, events) = (schema("contracts"), schema("events"));
@@ -156,7 +156,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("token-bucket", &sc::TOKEN_BUCKET),
         ("constant-rate", &sc::CONSTANT_RATE),
         ("on-off", &sc::ON_OFF),
-        ("offer", &sc::OFFER),
+        ("send-schedule", &sc::SEND_SCHEDULE),
         ("period", &sc::PERIOD),
         ("rpc", &sc::RPC),
         ("job", &sc::JOB),
@@ -164,7 +164,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("sharing", &sc::SHARING),
         ("scheme", sc::SCHEME.shape()),
         ("message-faults", &sc::FAULTS),
-        ("further-scheme", &sc::ALSO),
+        ("further-scheme", &sc::OTHER_SCHEME),
         ("sharing-event", &sc::EVENT),
         ("policy", &po::POLICY_SPEC),
         ("flow", &sc::LISTED_FLOW),
@@ -188,7 +188,7 @@ fn the_schema_of_scenarios_has_the_parameters_of_host_and_marking_schemes() {
     }
 }
 
-/// A schema stands alone: what policies in scenarios are is a copy.
+/// A schema is self-contained: scenarios contain a copy of the schema of policies.
 #[test]
 fn policies_inside_of_scenarios_have_the_schema_of_policies() {
     let (scenario, policy) = (schema("scenario"), schema("policy"));
@@ -199,7 +199,7 @@ fn policies_inside_of_scenarios_have_the_schema_of_policies() {
 }
 
 #[test]
-fn the_schema_of_scenarios_knows_the_published_distributions() {
+fn the_schema_of_scenarios_has_the_published_distributions() {
     let scenario = schema("scenario");
     let names: Vec<&str> = wayleave_scenarios::PUBLISHED.iter().map(|(name, _)| *name).collect();
     for pointer in ["/$defs/sizes/oneOf/1/enum", "/$defs/traffic/properties/sizes/oneOf/2/enum"] {
@@ -207,7 +207,7 @@ fn the_schema_of_scenarios_knows_the_published_distributions() {
     }
 }
 
-/// A schema stands alone, so that an editor needs no other: what it shares with another is a copy.
+/// A schema is self-contained, so that an editor needs no other: shared parts are copies.
 #[test]
 fn topologies_inside_of_scenarios_have_the_schema_of_topologies() {
     let (scenario, topology) = (schema("scenario"), schema("topology"));

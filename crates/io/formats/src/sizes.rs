@@ -46,7 +46,7 @@ fn read(text: &str, problems: &mut Problems<'_>) -> Option<FlowSizes> {
         lines.remove(0).words[0].number("mean size", problems)?;
     }
     let Some(columns) = lines.first().map(|line| line.words.len()) else {
-        let message = "the file has no lines: SIZE SHARE is expected on each";
+        let message = "the file is empty: expected lines of SIZE SHARE";
         problems.report(ProblemKind::Empty, Span::default(), || message);
         return None;
     };

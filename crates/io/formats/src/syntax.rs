@@ -58,7 +58,7 @@ fn describe(text: &str, kind: &ErrorKind) -> Message {
             (message, "put the value into quotation marks if it belongs to it").into()
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            format!("what this \"{open}\" opens is closed by a \"{close}\"").into()
+            format!("a \"{open}\" is closed by a \"{close}\"").into()
         }
         kind if is_about_a_tab(kind) => "YAML does not allow a tab here: indent with spaces".into(),
         kind => match advice(kind) {
@@ -143,8 +143,8 @@ fn as_json(text: &str) -> Option<(Span, Message)> {
         return None;
     }
     let error = serde_json::from_str::<IgnoredAny>(text).err()?;
-    let said = error.to_string();
-    let reason = said.split(" at line ").next().unwrap_or_default();
+    let stated = error.to_string();
+    let reason = stated.split(" at line ").next().unwrap_or_default();
     if error.is_eof() {
         let end = text.trim_end().len();
         let message = format!("the JSON ends before everything that was opened is closed ({reason})");

@@ -193,7 +193,7 @@ impl<'a, 'f> Loader<'a, 'f> {
         }
         self.values += 1;
         if self.values > MAX_VALUES {
-            let message = format!("more than {MAX_VALUES} values up to here: that is more than is read");
+            let message = format!("the file is too large: more than {MAX_VALUES} values");
             return Err(Fault::new(ProblemKind::TooLarge, span, message));
         }
         Ok(())

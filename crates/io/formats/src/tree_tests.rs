@@ -82,14 +82,14 @@ fn check(what: &str, text: &str) {
 }
 
 #[test]
-fn a_second_reader_sees_the_same_in_every_style() {
+fn a_second_parser_agrees_in_every_style() {
     for text in DOCUMENTS {
         check(text, text);
     }
 }
 
 #[test]
-fn a_second_reader_sees_the_same_in_the_examples() {
+fn a_second_parser_agrees_on_the_examples() {
     let mut count = 0;
     for folder in ["schemas/examples", "docs/examples"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(folder);
@@ -104,7 +104,7 @@ fn a_second_reader_sees_the_same_in_the_examples() {
 }
 
 #[test]
-fn a_difference_is_noticed() {
+fn a_difference_is_detected() {
     for (text, other) in [
         ("a: 1\n", "a: 2\n"),
         ("a: 1\n", "b: 1\n"),

@@ -123,11 +123,11 @@ fn line_of(contract: &Contract, members: &[&str], network: &Network) -> String {
             body + &[max, weight, within].into_iter().flatten().collect::<String>()
         }
         Contract::Objective(contract) => {
-            let aim = match contract.deadline {
+            let goal = match contract.deadline {
                 Some(deadline) => format!("deadline: {deadline}"),
-                None => format!("aim: {}", contract.objective.name()),
+                None => format!("goal: {}", contract.objective.name()),
             };
-            format!("objective: {{ {aim}, members: [{list}], min: {}", contract.min)
+            format!("objective: {{ {goal}, members: [{list}], weight: {}", contract.min)
         }
         Contract::BestEffort(_) => format!("bestEffort: {{ members: [{list}]"),
         Contract::Latency(contract) => {

@@ -56,14 +56,13 @@ fn explain(error: &roxmltree::Error) -> (ProblemKind, Message) {
         roxmltree::Error::DtdDetected => {
             (ProblemKind::Syntax, ("a document type is not read", "remove the <!DOCTYPE ...> line").into())
         }
-        roxmltree::Error::NodesLimitReached => (
-            ProblemKind::TooLarge,
-            format!("more than {MAX_NODES} elements and texts: that is more than is read").into(),
-        ),
+        roxmltree::Error::NodesLimitReached => {
+            (ProblemKind::TooLarge, format!("the file is too large: more than {MAX_NODES} elements and texts").into())
+        }
         error => {
-            let said = error.to_string();
-            let said = said.split(" at ").next().unwrap_or_default().to_owned();
-            (ProblemKind::Syntax, format!("invalid XML: {said}").into())
+            let stated = error.to_string();
+            let stated = stated.split(" at ").next().unwrap_or_default().to_owned();
+            (ProblemKind::Syntax, format!("invalid XML: {stated}").into())
         }
     }
 }

@@ -69,12 +69,12 @@ impl FatTreeLayout {
         let areas: Vec<Area> = (0..nodes.len()).map(|node| place(nodes, node, &columns)).collect();
         let lanes = links.iter().map(|link| lane(&areas, links, link)).collect();
         let height = NodeTier::Host.top() + NODE_HEIGHT + 26.0;
-        let ground = |pod| {
+        let background = |pod| {
             let (x, width) = columns.of(Some(pod));
             let top = NodeTier::Aggregation.top() - 14.0;
             Area { at: Position { x, y: top }, width, height: height - top }
         };
-        Self { nodes: areas, lanes, pods: (0..pods).map(ground).collect(), height }
+        Self { nodes: areas, lanes, pods: (0..pods).map(background).collect(), height }
     }
 }
 
@@ -122,9 +122,9 @@ fn lane(areas: &[Area], links: &[DrawnLink], link: &DrawnLink) -> (Position, Pos
     // To the right of the direction of travel, with y pointing down.
     let (right_x, right_y) = (-dy / length * LANE_OFFSET, dx / length * LANE_OFFSET);
     let (ahead_x, ahead_y) = (dx / length * REACH, dy / length * REACH);
-    let shift = |point: Position, way: f64| Position {
-        x: point.x + right_x + way * ahead_x,
-        y: point.y + right_y + way * ahead_y,
+    let shift = |point: Position, direction: f64| Position {
+        x: point.x + right_x + direction * ahead_x,
+        y: point.y + right_y + direction * ahead_y,
     };
     (shift(from, -1.0), shift(to, 1.0))
 }

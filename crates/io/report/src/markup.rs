@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_the_text_it_reads_back_as_itself() {
+    fn any_text_is_parsed_back_after_escaping() {
         let nasty = "a<b>&\"c\" ]] </title><script>'x'";
         let element = MarkupElement::new("g").with("id", nasty).child(MarkupElement::new("title").text(nasty));
         let text = element.to_string();

@@ -6,6 +6,7 @@ use super::markup::MarkupElement;
 use super::numbers;
 use super::scale::ShareOfWhole;
 use super::svg::{self, Anchor, Area, FigureBackground, Position};
+use wayleave_units::Human;
 
 const TREE_WIDTH: f64 = 540.0;
 /// For the tiers' means beside the tree.
@@ -17,16 +18,16 @@ const HEAD: f64 = 56.0;
 const LEGEND: f64 = 74.0;
 
 /// The figure.
-pub fn draw(findings: &Findings, ground: FigureBackground) -> MarkupElement {
+pub fn draw(findings: &Findings, background: FigureBackground) -> MarkupElement {
     let layout = FatTreeLayout::new(&findings.nodes, &findings.links, TREE_WIDTH);
     let panels = compared(findings);
     let panel_width = TREE_WIDTH + MARGIN;
-    let side = ground.side();
+    let side = background.side();
     let title = "Reserved rate on every link";
-    let (above, heading) = ground.title(title);
+    let (above, heading) = background.title(title);
     let width = 2.0 * side + panels.len() as f64 * (panel_width + GAP) - GAP;
     let height = above + HEAD + layout.height + LEGEND;
-    let figure = svg::figure("reservations", (width, height), ground, title, &description(findings));
+    let figure = svg::figure("reservations", (width, height), background, title, &description(findings));
     let place = |index: usize| Position { x: side + index as f64 * (panel_width + GAP), y: above + HEAD };
     let trees = panels
         .iter()
@@ -69,7 +70,7 @@ fn panel(findings: &Findings, contender: &Contender, layout: &FatTreeLayout) -> 
         svg::text(at(0.0, -40.0), Anchor::Start, "head", contender.name),
         svg::text(at(0.0, -20.0), Anchor::Start, "quiet", caption),
     ];
-    parts.extend(layout.pods.iter().enumerate().flat_map(|(pod, area)| pod_ground(pod, area)));
+    parts.extend(layout.pods.iter().enumerate().flat_map(|(pod, area)| pod_background(pod, area)));
     parts.push(svg::group(layout.lanes.iter().map(|&(from, to)| svg::line(from, to, LANE, "pipe"))));
     parts.push(svg::group(layout.lanes.iter().enumerate().map(|(link, &(from, to))| {
         let share = findings.share(contender, link);
@@ -81,10 +82,10 @@ fn panel(findings: &Findings, contender: &Contender, layout: &FatTreeLayout) -> 
     parts
 }
 
-fn pod_ground(pod: usize, area: &Area) -> [MarkupElement; 2] {
+fn pod_background(pod: usize, area: &Area) -> [MarkupElement; 2] {
     let label = Position { x: area.at.x + area.width / 2.0, y: area.at.y + area.height - 9.0 };
-    let ground = svg::rect(*area, "pod").with("rx", 6);
-    [ground, svg::text(label, Anchor::Middle, "label quiet", format!("pod {}", pod + 1))]
+    let background = svg::rect(*area, "pod").with("rx", 6);
+    [background, svg::text(label, Anchor::Middle, "label quiet", format!("pod {}", pod + 1))]
 }
 
 /// A lane's filling; nothing reserved is nothing drawn.
@@ -97,7 +98,7 @@ fn reserved(from: Position, to: Position, share: ShareOfWhole) -> MarkupElement 
 
 fn tip(link: &DrawnLink, contender: &Contender, index: usize, share: ShareOfWhole) -> String {
     let used = contender.links[index];
-    let (reserved, rate) = (numbers::rate(used.reserved), numbers::rate(link.rate));
+    let (reserved, rate) = (used.reserved.up(), link.rate.down());
     let flows = numbers::counted(used.flows, "flow");
     format!("{}: {reserved} of {rate} reserved ({}), {flows}", link.name, numbers::percent(share))
 }

@@ -1,8 +1,8 @@
-//! Numbers and sentences as they are read: each figure is rounded here and nowhere else.
+//! Numbers and sentences of reports.
 
 use std::time::Duration;
 
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Human, Rate, Time};
 
 use super::findings::{BoundTerms, Contender, Findings, NodeTier, Recheck, RequestRow, VerifiedSet};
 use super::scale::ShareOfWhole;
@@ -43,89 +43,21 @@ pub fn percent(share: ShareOfWhole) -> String {
     format!("{:.1} %", if percent < 100.0 { percent.min(99.9) } else { percent })
 }
 
-/// `2.914 ms`, rounded up: of bounds.
-pub fn at_most(time: Time) -> String {
-    thousandths(time.as_nanos().div_ceil(1_000))
-}
-
-/// `2.914 ms`, rounded down: of deadlines and budgets.
-pub fn at_least(time: Time) -> String {
-    thousandths(time.as_nanos() / 1_000)
-}
-
-/// `0.5 ms`: of budgets, which are round.
-pub fn budget(time: Time) -> String {
-    let text = format!("{:.6}", time.as_nanos() as f64 / 1e6);
-    format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-fn thousandths(micros: u64) -> String {
-    format!("{}.{:03} ms", micros / 1_000, micros % 1_000)
-}
-
-/// `143 kbit/s`, with three digits.
-pub fn rate(rate: Rate) -> String {
-    let bits = rate.bits_per_second();
-    let (worth, unit) = match bits {
-        0..1_000 => return format!("{bits} bit/s"),
-        1_000..1_000_000 => (1e3, "kbit/s"),
-        1_000_000..1_000_000_000 => (1e6, "Mbit/s"),
-        _ => (1e9, "Gbit/s"),
-    };
-    format!("{} {unit}", three_digits(bits as f64 / worth))
-}
-
-/// Returns `112.345 Mbit/s`, rounded down: for a remaining rate.
-pub fn rate_left(rate: Rate) -> String {
-    kilobits(rate.bits_per_second() / 1_000)
-}
-
-/// Returns `112.346 Mbit/s`, rounded up: for a required rate.
-pub fn rate_needed(rate: Rate) -> String {
-    kilobits(rate.bits_per_second().div_ceil(1_000))
-}
-
-fn kilobits(kilobits: u64) -> String {
-    format!("{}.{:03} Mbit/s", kilobits / 1_000, kilobits % 1_000)
-}
-
 /// `143 Mbit/s` without the unit, for columns of one.
 pub fn megabits(rate: Rate) -> String {
     format!("{:.1}", rate.bits_per_second() as f64 / 1e6)
 }
 
-/// `201 B`, `97 kB`.
-pub fn size(bytes: Bytes) -> String {
-    match bytes.get() {
-        whole if whole >= 10_000 && whole.is_multiple_of(1_000) => format!("{} kB", whole / 1_000),
-        other => format!("{} B", count(other as usize)),
-    }
-}
-
-/// `4.2 us`; `-` where nothing was measured.
+/// `4.2 us`, with two digits: of measured times; `-` where nothing was measured.
 pub fn duration(span: Option<Duration>) -> String {
-    let Some(span) = span else { return "-".to_owned() };
-    let micros = span.as_secs_f64() * 1e6;
-    if micros < 1_000.0 { format!("{} us", two_digits(micros)) } else { format!("{} ms", two_digits(micros / 1e3)) }
+    let Some(nanos) = span.and_then(|span| u64::try_from(span.as_nanos()).ok()) else { return "-".to_owned() };
+    let step = 10u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    format!("{:#}", Time::from_nanos((nanos + step / 2) / step * step))
 }
 
-fn two_digits(value: f64) -> String {
-    if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
-}
-
-fn three_digits(value: f64) -> String {
-    let decimals = match value {
-        value if value < 9.995 => 2,
-        value if value < 99.95 => 1,
-        _ => 0,
-    };
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// `h3 to h9, 143 kbit/s, bursts of 201 B, deadline 2.914 ms`.
+/// `h3 to h9, 143.2 kbit/s, bursts of 201 B, deadline 2.914 ms`.
 pub fn terms(ask: &RequestRow) -> String {
-    let (rate, burst, deadline) = (rate(ask.rate), size(ask.burst), at_least(ask.deadline));
+    let (rate, burst, deadline) = (ask.rate.up(), ask.burst.up(), ask.deadline.down());
     format!("{} to {}, {rate}, bursts of {burst}, deadline {deadline}", ask.from, ask.to)
 }
 
@@ -135,7 +67,7 @@ pub fn first_refusal(contender: &Contender) -> String {
         return format!("none of {} was refused.", counted(contender.admitted, "request"));
     };
     let RequestRow { number, name, from, to, rate: asked, burst, deadline } = &refusal.ask;
-    let (number, asked, burst, deadline) = (ordinal(*number), rate(*asked), size(*burst), at_least(*deadline));
+    let (number, asked, burst, deadline) = (ordinal(*number), asked.up(), burst.up(), deadline.down());
     let why = &refusal.why;
     format!(
         "the {number} request, {name}, asked for {asked} with bursts of {burst} from {from} to {to}, every packet \
@@ -222,8 +154,8 @@ pub fn about_proof(proof: &BoundTerms) -> String {
         "{} goes from one pod to another, through {}. Its bound includes the full delay budget of each, not only the present worst case, so later admissions cannot break it. The bound is {}, which is {} below the deadline.",
         proof.ask.name,
         counted(proof.hops.len(), "queue"),
-        at_most(proof.bound),
-        at_least(margin),
+        proof.bound.up(),
+        margin.down(),
     )
 }
 
@@ -255,7 +187,7 @@ pub fn next_steps(findings: &Findings) -> Vec<(&'static str, String)> {
         let command = format!("wayleave verify {on} -f all.yaml {}", first.options).trim_end().to_owned();
         steps.push(("Test all guarantees, more thoroughly than here", command));
     }
-    steps.push(("The network itself", format!("wayleave topology show {}", setting.topology)));
+    steps.push(("Show the network", format!("wayleave topology show {}", setting.topology)));
     steps
 }
 
@@ -264,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn almost_all_is_not_all() {
+    fn almost_all_is_not_rounded_to_all() {
         let of = |part: f64| percent(ShareOfWhole::of(part, 1.0));
         assert_eq!([of(0.9999), of(1.0), of(0.123_4), of(0.0)], ["99.9 %", "100.0 %", "12.3 %", "0.0 %"]);
     }
@@ -278,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinals_end_as_people_say_them() {
+    fn ordinals_have_english_endings() {
         let said =
             [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (231, "231st"), (1941, "1,941st")];
         for (number, text) in said {
@@ -287,43 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_above_its_budget_never_reads_as_equal_to_it() {
-        let budget = Time::from_micros(500);
-        let bound = Time::from_nanos(500_001);
-        assert_eq!((at_least(budget).as_str(), at_most(bound).as_str()), ("0.500 ms", "0.501 ms"));
-    }
-
-    #[test]
-    fn budgets_lose_their_zeros_only() {
-        for (micros, text) in [(100, "0.1 ms"), (1_000, "1 ms"), (24_000, "24 ms"), (10, "0.01 ms")] {
-            assert_eq!(budget(Time::from_micros(micros)), text);
-        }
-    }
-
-    #[test]
-    fn what_is_needed_never_reads_as_what_is_left() {
-        let (left, needed) = (Rate::from_bits_per_second(112_345_600), Rate::from_bits_per_second(112_345_601));
-        assert_eq!((rate_left(left), rate_needed(needed)), ("112.345 Mbit/s".into(), "112.346 Mbit/s".into()));
-    }
-
-    #[test]
-    fn rates_have_three_digits() {
-        let rates = [
-            (999, "999 bit/s"),
-            (143_217, "143 kbit/s"),
-            (2_914_000, "2.91 Mbit/s"),
-            (2_000_000, "2 Mbit/s"),
-            (100_000_000, "100 Mbit/s"),
-            (1_000_000_000, "1 Gbit/s"),
-        ];
-        for (bits, text) in rates {
-            assert_eq!(rate(Rate::from_bits_per_second(bits)), text);
-        }
-    }
-
-    #[test]
     fn durations_keep_two_digits() {
-        let spans = [(3_140, "3.1 us"), (42_400, "42 us"), (1_250_000, "1.2 ms")];
+        let spans = [(3_140, "3.1 us"), (42_400, "42 us"), (1_240_000, "1.2 ms"), (7, "7 ns")];
         for (nanos, text) in spans {
             assert_eq!(duration(Some(Duration::from_nanos(nanos))), text);
         }

@@ -1,14 +1,14 @@
-// What a number is worth with the unit behind it.
+// Returns the value of a number with its unit.
 const worth = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, kbit: 1e3, Mbit: 1e6, Gbit: 1e9, Tbit: 1e12, kB: 1e3, MB: 1e6, GB: 1e9 };
 const value = (text) => {
   const match = text.match(/^([0-9.]+) ?([a-zA-Z]*)/);
   return match ? parseFloat(match[1]) * (worth[match[2]] || 1) : -1;
 };
-// Each head of a sortable table becomes a button that sorts by its column: numbers first downwards, names upwards.
+// Makes each head of a sortable table a button that sorts by its column: numbers downwards, names upwards.
 for (const table of document.querySelectorAll('table.sortable')) {
   const heads = Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells);
   heads.forEach((head, column) => {
-    // Not a button element: browsers do not print those again on the pages that a table goes on.
+    // Not a button element: browsers do not repeat those when a table continues on the next printed page.
     const button = document.createElement('span');
     button.setAttribute('role', 'button');
     button.tabIndex = 0;

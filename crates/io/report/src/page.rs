@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_of_the_terminal_stands_on_the_page() {
+    fn every_figure_of_the_terminal_is_on_the_page() {
         let findings = sample::findings();
         let (page, text) = (render(&findings), terminal::render(&findings, "report", "picture", Paint::Plain));
         assert_eq!(missing_figures(&text, &page), Vec::<String>::new());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_loads_nothing_from_elsewhere() {
+    fn the_page_loads_no_external_files() {
         let page = render(&sample::findings());
         let document = parse(&page);
         let loads = |node: &roxmltree::Node<'_, '_>| {

@@ -144,17 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn every_text_has_a_contrast_of_at_least_4_5_on_every_ground() {
+    fn every_text_has_a_contrast_of_at_least_4_5_on_every_background() {
         for text in [INK, QUIET] {
-            for ground in [PAPER, NODE, POD, BAND] {
-                assert!(contrast(text.light, ground.light) >= 4.5, "{text:?} on {ground:?}");
-                assert!(contrast(text.dark, ground.dark) >= 4.5, "{text:?} on {ground:?}");
+            for background in [PAPER, NODE, POD, BAND] {
+                assert!(contrast(text.light, background.light) >= 4.5, "{text:?} on {background:?}");
+                assert!(contrast(text.dark, background.dark) >= 4.5, "{text:?} on {background:?}");
             }
         }
     }
 
     #[test]
-    fn every_step_has_a_contrast_of_at_least_3_on_paper_and_each_is_stronger_than_the_one_before() {
+    fn every_step_has_a_contrast_of_at_least_3_and_exceeds_the_previous_one() {
         for of in [|colour: Colour| colour.light, |colour: Colour| colour.dark] {
             let contrasts: Vec<f64> = STEPS.iter().map(|&step| contrast(of(step), of(PAPER))).collect();
             assert!(contrasts[0] >= 3.0, "{contrasts:?}");

@@ -110,7 +110,7 @@ fn row(level: &QueueLevel, axis: u64) -> Vec<MarkupElement> {
             let share_of_axis = ShareOfWhole::of(flows as f64, axis as f64);
             vec![
                 label,
-                svg::text(at(BUDGET), Anchor::End, "", numbers::budget(budget)),
+                svg::text(at(BUDGET), Anchor::End, "", format!("{budget:#}")),
                 bar(USED, ShareOfWhole::of(1.0, 1.0), "pipe"),
                 bar(USED, used_most, &format!("step{PEAK_STEP}")),
                 bar(USED, used_mean, &format!("step{MEAN_STEP}")),

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_stays_between_nothing_and_all() {
+    fn a_share_stays_between_zero_and_one() {
         for (part, whole, expected) in [(1.0, 4.0, 0.25), (5.0, 4.0, 1.0), (-1.0, 4.0, 0.0), (1.0, 0.0, 0.0)] {
             assert_eq!(ShareOfWhole::of(part, whole).get(), expected);
         }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_divide_the_scale_evenly_and_nothing_has_none() {
+    fn steps_divide_the_scale_evenly_and_zero_has_none() {
         let step = |percent: f64| ShareOfWhole::of(percent, 100.0).step();
         let expected =
             [(0.0, None), (0.1, Some(0)), (20.0, Some(0)), (20.1, Some(1)), (80.1, Some(4)), (100.0, Some(4))];
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_maximum_of_no_links_are_nothing() {
+    fn mean_and_maximum_of_no_links_are_zero() {
         assert_eq!((ShareOfWhole::mean([]).get(), ShareOfWhole::max([]).get()), (0.0, 0.0));
     }
 

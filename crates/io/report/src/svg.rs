@@ -65,7 +65,13 @@ impl FigureBackground {
 }
 
 /// A figure that can be read aloud: title and description come first.
-pub fn figure(id: &str, size: (f64, f64), ground: FigureBackground, title: &str, description: &str) -> MarkupElement {
+pub fn figure(
+    id: &str,
+    size: (f64, f64),
+    background: FigureBackground,
+    title: &str,
+    description: &str,
+) -> MarkupElement {
     let (title_id, description_id) = (format!("{id}-title"), format!("{id}-desc"));
     let (width, height) = size;
     let figure = MarkupElement::new("svg")
@@ -76,7 +82,7 @@ pub fn figure(id: &str, size: (f64, f64), ground: FigureBackground, title: &str,
         .with("aria-labelledby", format!("{title_id} {description_id}"))
         .child(MarkupElement::new("title").with("id", &title_id).text(title))
         .child(MarkupElement::new("desc").with("id", &description_id).text(description));
-    match ground {
+    match background {
         FigureBackground::Page => figure,
         FigureBackground::File => {
             let paper = Area { at: Position { x: 0.0, y: 0.0 }, width, height };

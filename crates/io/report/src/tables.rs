@@ -3,6 +3,7 @@
 use super::findings::{BoundTerms, ContenderDecision, DecisionRow, Findings, LinkTier, RequestRow, VerifiedSet};
 use super::markup::MarkupElement;
 use super::numbers;
+use wayleave_units::Human;
 
 /// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub fn boxed(label: &str, table: MarkupElement) -> MarkupElement {
     new("div").class("scroll").with("tabindex", 0).with("role", "region").with("aria-label", label).child(table)
 }
 
-/// The contracts that came closest to their bounds.
+/// The contracts that came contract.
 pub fn verified(verified: &VerifiedSet) -> MarkupElement {
     const SHOWN: usize = 40;
     let heads = [
@@ -71,14 +72,14 @@ pub fn verified(verified: &VerifiedSet) -> MarkupElement {
     let rows = verified.contracts.iter().take(SHOWN).map(|contract| {
         vec![
             contract.name.clone(),
-            numbers::at_most(contract.bound),
-            contract.today.map_or_else(|| "-".to_owned(), numbers::at_most),
-            numbers::at_most(contract.worst),
+            contract.bound.up(),
+            contract.today.map_or_else(|| "-".to_owned(), Human::up),
+            contract.worst.up(),
             numbers::percent(contract.share()),
             numbers::count(contract.drops),
         ]
     });
-    let caption = "Contracts with the packets closest to their bounds";
+    let caption = "Contracts whose packets were closest to their bounds";
     boxed(caption, table(caption, &[], &heads, rows))
 }
 
@@ -174,16 +175,16 @@ pub fn proof(proof: &BoundTerms) -> MarkupElement {
             vec![
                 hop.link.clone(),
                 hop.queue.to_string(),
-                numbers::at_least(hop.budget),
-                numbers::at_most(hop.worst_now),
+                hop.budget.down(),
+                hop.worst_now.up(),
                 numbers::count(hop.flows),
             ]
         })
         .collect();
     let sum = |name: &str, time: String| vec![name.to_owned(), String::new(), time, String::new(), String::new()];
-    rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
-    rows.push(sum("end-to-end delay bound", numbers::at_most(proof.bound)));
-    rows.push(sum("requested deadline", numbers::at_least(proof.ask.deadline)));
+    rows.push(sum("propagation and processing", proof.constants.up()));
+    rows.push(sum("end-to-end delay bound", proof.bound.up()));
+    rows.push(sum("requested deadline", proof.ask.deadline.down()));
     let caption = format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask));
     boxed("One delay bound by hop", table(&caption, &[], &heads, rows).class("sum"))
 }
@@ -203,7 +204,7 @@ pub fn decisions(findings: &Findings) -> MarkupElement {
     let row = |row: &DecisionRow| {
         let RequestRow { number, name, from, to, rate, burst, deadline } = &row.ask;
         let mut cells = vec![numbers::count(*number), name.clone(), from.clone(), to.clone()];
-        cells.extend([numbers::rate(*rate), numbers::size(*burst), numbers::at_least(*deadline)]);
+        cells.extend([rate.up(), burst.up(), deadline.down()]);
         cells.extend(row.answers.iter().map(answer));
         cells
     };
@@ -220,7 +221,7 @@ fn answer(answer: &ContenderDecision) -> String {
                 0 => String::new(),
                 moved => format!(", {} moved", numbers::counted(*moved, "flow")),
             };
-            format!("{} ({}){moved}", numbers::at_most(*bound), queues.join(" "))
+            format!("{} ({}){moved}", bound.up(), queues.join(" "))
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
+use wayleave_units::Human;
+
 use super::findings::{BoundTerms, Contender, Findings, LinkTier};
 use super::scale::ShareOfWhole;
 use super::{numbers, tables};
 
 /// The widest line.
 const WIDTH: usize = 100;
-/// Number of contracts shown that came closest to their bounds.
+/// Number of contracts shown that came contract.
 const CLOSEST: usize = 5;
 /// The length of a bar.
 const BAR: usize = 12;
@@ -189,18 +191,12 @@ fn proof(text: &mut Text, proof: &BoundTerms) {
     let heads = ["", "priority", "delay budget", "worst case today", "flows there"];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(proof.hops.iter().map(|hop| {
-        [
-            hop.link.clone(),
-            hop.queue.to_string(),
-            numbers::at_least(hop.budget),
-            numbers::at_most(hop.worst_now),
-            numbers::count(hop.flows),
-        ]
+        [hop.link.clone(), hop.queue.to_string(), hop.budget.down(), hop.worst_now.up(), numbers::count(hop.flows)]
     }));
     let sum = |name: &str, time: String| [name.to_owned(), String::new(), time, String::new(), String::new()];
-    rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
-    rows.push(sum("end-to-end delay bound", numbers::at_most(proof.bound)));
-    rows.push(sum("requested deadline", numbers::at_least(proof.ask.deadline)));
+    rows.push(sum("propagation and processing", proof.constants.up()));
+    rows.push(sum("end-to-end delay bound", proof.bound.up()));
+    rows.push(sum("requested deadline", proof.ask.deadline.down()));
     table(text, &rows, 1);
     text.paragraph(&numbers::about_proof(proof), "  ", "  ");
 }
@@ -224,15 +220,13 @@ fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item =
 fn verification(text: &mut Text, findings: &Findings) {
     text.heading("Packet-level verification");
     text.paragraph(&numbers::about_verification(findings), "  ", "  ");
-    let mut rows = vec![
-        ["closest to their bounds", "bound", "current bound", "worst observed", "of the bound"].map(str::to_owned),
-    ];
+    let mut rows = vec![["contract", "bound", "current bound", "worst observed", "of the bound"].map(str::to_owned)];
     rows.extend(findings.verified.contracts.iter().take(CLOSEST).map(|contract| {
         [
             contract.name.clone(),
-            numbers::at_most(contract.bound),
-            contract.today.map_or_else(|| "-".to_owned(), numbers::at_most),
-            numbers::at_most(contract.worst),
+            contract.bound.up(),
+            contract.today.map_or_else(|| "-".to_owned(), Human::up),
+            contract.worst.up(),
             numbers::percent(contract.share()),
         ]
     }));

@@ -72,11 +72,11 @@ impl<'a> Routes<'a> {
             from.map(|hops| hops + 1) == self.hops[node.index()] && self.environment.is_up(link)
         };
         // A host that is no end of the route is farther away than any switch behind it, except the sender itself.
-        let is_way = |&link: &LinkId| {
+        let is_usable = |&link: &LinkId| {
             let from = network.link(link).from;
             from == self.from || network.node(from).kind == NodeKind::Switch
         };
-        let links: Vec<LinkId> = network.links_into(node).iter().copied().filter(is_nearer).filter(is_way).collect();
+        let links: Vec<LinkId> = network.links_into(node).iter().copied().filter(is_nearer).filter(is_usable).collect();
         let first = mix(self.from.0, node.0, behind.first().map_or(0, |link| link.0));
         for at in 0..links.len() {
             if found.len() == MAX_ROUTES {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_down_is_gone_round_or_leaves_no_route() {
+    fn failed_elements_are_bypassed_or_leave_no_route() {
         let environment = fat_tree(&["core1", "core2"]);
         let hosts = hosts(&environment);
         let (first, last) = (hosts[0], *hosts.last().unwrap());

@@ -211,9 +211,9 @@ impl ControllerClient {
         });
         // Of several controllers the next one may answer.
         let (status, body) = read.map_err(|error| {
-            let said = connection(asked.current(), &error, HINT);
+            let message = connection(asked.current(), &error, HINT);
             self.address.move_on(asked.current(), None);
-            said
+            message
         })?;
         if status < 300 {
             let body = if body.is_empty() { b"null".as_slice() } else { &body };

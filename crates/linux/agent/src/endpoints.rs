@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_last_counts() {
+    fn the_last_declaration_wins() {
         let folder = std::env::temp_dir().join(format!("wayleave-endpoints-{}", std::process::id()));
         let fixed = BTreeMap::from([("acme:web".to_owned(), Attachment::untagged("tap0"))]);
         let declared = Declared::new(fixed, folder.clone());

@@ -44,14 +44,14 @@ impl Environment {
 
     /// Creates the environment from the controller's answer. Names that the network does not know are left out: the
     /// controller sends them again with the network that has them.
-    pub fn of(network: Arc<Network>, told: &Neighbours) -> Self {
+    pub fn of(network: Arc<Network>, events: &Neighbours) -> Self {
         let own_location = |host: NodeId| {
             let name = own(&network.node(host).name);
             let mac = mac_of(&name);
             (name, EndpointLocation { host, mac })
         };
         let mut locations: BTreeMap<String, EndpointLocation> = network.hosts().map(own_location).collect();
-        for vm in &told.vms {
+        for vm in &events.vms {
             if let (Some(host), Ok(mac)) = (network.find_node(&vm.host), vm.mac.parse()) {
                 locations.insert(vm.id.clone(), EndpointLocation { host, mac });
             }
@@ -60,8 +60,8 @@ impl Environment {
         for (name, location) in &locations {
             on.entry(location.host).or_default().push(name.clone());
         }
-        let mut down: HashSet<LinkId> = told.down_links.iter().filter_map(|name| network.find_link(name)).collect();
-        for node in told.down_nodes.iter().filter_map(|name| network.find_node(name)) {
+        let mut down: HashSet<LinkId> = events.down_links.iter().filter_map(|name| network.find_link(name)).collect();
+        for node in events.down_nodes.iter().filter_map(|name| network.find_node(name)) {
             down.extend(network.links_from(node).iter().chain(network.links_into(node)));
         }
         Self { network, locations, on, down }

@@ -36,7 +36,7 @@ pub struct HostDriver<P> {
     plane: P,
     host: NodeId,
     environment: Arc<Environment>,
-    memo: RuleStore,
+    store: RuleStore,
     /// Interfaces by the names of links, as configured.
     links: BTreeMap<LinkId, String>,
     declared: Declared,
@@ -44,17 +44,17 @@ pub struct HostDriver<P> {
     /// Addresses of the endpoints that the plane has.
     bound: BTreeMap<u32, Mac>,
     rules: BTreeMap<u64, Installed>,
-    ways: BTreeMap<Mac, Vec<HostPath>>,
-    strangers: SpoofReports,
-    /// `true` if `ways` has to be recomputed.
+    host_paths: BTreeMap<Mac, Vec<HostPath>>,
+    spoofed: SpoofReports,
+    /// `true` if `host_paths` has to be recomputed.
     is_moved: bool,
     /// Contracts of other kinds than latency.
     shares: HostShares,
-    told: BTreeMap<u64, (u64, u64)>,
+    events: BTreeMap<u64, (u64, u64)>,
     /// Number of reports of noted packets so far.
     tellings: u64,
     /// Current troubles, so that each is logged once.
-    troubles: BTreeSet<String>,
+    active_problems: BTreeSet<String>,
     /// Contracts that cannot be carried out, with the reason.
     problems: BTreeMap<u64, String>,
 }
@@ -78,11 +78,12 @@ impl<P: HostDataplane> HostDriver<P> {
         mut plane: P,
         host: NodeId,
         environment: Arc<Environment>,
-        memo: RuleStore,
+        store: RuleStore,
         links: BTreeMap<LinkId, String>,
         declared: Declared,
     ) -> Result<Self, String> {
-        let remembered = memo.read().map_err(|error| format!("cannot read the previously installed rules: {error}"))?;
+        let remembered =
+            store.read().map_err(|error| format!("cannot read the previously installed rules: {error}"))?;
         let mut rules = BTreeMap::new();
         let installed = plane.installed()?;
         let shares = HostShares::new(host, installed.iter().map(|&(rule, _)| rule));
@@ -103,27 +104,27 @@ impl<P: HostDataplane> HostDriver<P> {
             }
         }
         let bound = plane.endpoints()?.into_iter().collect();
-        let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
-        let (here, ways, troubles, problems) =
+        let events = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
+        let (here, host_paths, active_problems, problems) =
             (ResolvedHost::default(), BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let strangers = SpoofReports::before(plane.spoof_reports()?);
+        let spoofed = SpoofReports::before(plane.spoof_reports()?);
         let mut driver = Self {
             plane,
             host,
             environment,
-            memo,
+            store,
             links,
             declared,
             here,
             bound,
             rules,
-            ways,
-            strangers,
+            host_paths,
+            spoofed,
             is_moved: true,
             shares,
-            told,
+            events,
             tellings: 0,
-            troubles,
+            active_problems,
             problems,
         };
         NodeDriver::refresh(&mut driver);
@@ -156,7 +157,7 @@ impl<P: HostDataplane> HostDriver<P> {
     fn note(&mut self, now: &mut BTreeSet<String>, what: &str, result: Result<(), String>) -> bool {
         let Err(why) = result else { return true };
         let text = format!("{what}: {why}");
-        if !self.troubles.contains(&text) {
+        if !self.active_problems.contains(&text) {
             tracing::warn!("{text}; retrying");
         }
         now.insert(text);
@@ -164,7 +165,7 @@ impl<P: HostDataplane> HostDriver<P> {
     }
 
     /// Interfaces of links that leave the host.
-    fn refresh_uplinks(&mut self, troubles: &mut BTreeSet<String>) {
+    fn refresh_uplinks(&mut self, active_problems: &mut BTreeSet<String>) {
         for (link, interface) in self.links.clone() {
             let (index, before) = (self.plane.index(&interface), self.here.uplinks.get(&link).copied());
             if index == before {
@@ -178,14 +179,14 @@ impl<P: HostDataplane> HostDriver<P> {
                 continue;
             };
             let added = self.plane.add_uplink(link, &interface, index);
-            if self.note(troubles, &format!("{interface}, for link {name}"), added) {
+            if self.note(active_problems, &format!("{interface}, for link {name}"), added) {
                 self.here.uplinks.insert(link, index);
             }
         }
     }
 
     /// Interfaces of VMs and of the host itself.
-    fn refresh_endpoints(&mut self, troubles: &mut BTreeSet<String>) {
+    fn refresh_endpoints(&mut self, active_problems: &mut BTreeSet<String>) {
         let mut wanted: BTreeMap<String, (Attachment, u32, Mac)> = BTreeMap::new();
         for (name, attached) in self.declared.all() {
             let location = self.environment.location(&name).filter(|location| location.host == self.host);
@@ -198,7 +199,7 @@ impl<P: HostDataplane> HostDriver<P> {
             self.bound.iter().filter(|(index, mac)| keep.get(index) != Some(mac)).map(|(&index, _)| index).collect();
         for index in gone {
             let removed = self.plane.remove_endpoint(index);
-            if self.note(troubles, &format!("interface {index}, which is no longer an endpoint"), removed) {
+            if self.note(active_problems, &format!("interface {index}, which is no longer an endpoint"), removed) {
                 tracing::info!(index, "an endpoint was removed");
                 self.bound.remove(&index);
             }
@@ -210,7 +211,7 @@ impl<P: HostDataplane> HostDriver<P> {
                 continue;
             }
             let added = self.plane.add_endpoint(&attached, index, mac);
-            if self.note(troubles, &format!("{interface}, for {name}"), added) {
+            if self.note(active_problems, &format!("{interface}, for {name}"), added) {
                 tracing::info!(endpoint = name, interface, %mac, "an endpoint was added");
                 self.bound.insert(index, mac);
                 self.is_moved = true;
@@ -220,7 +221,7 @@ impl<P: HostDataplane> HostDriver<P> {
     }
 
     /// Rules whose senders or receivers are others now.
-    fn refresh_rules(&mut self, troubles: &mut BTreeSet<String>) {
+    fn refresh_rules(&mut self, active_problems: &mut BTreeSet<String>) {
         let serials: Vec<u64> = self.rules.keys().copied().collect();
         for serial in serials {
             let Some(installed) = self.rules.get(&serial) else { continue };
@@ -242,7 +243,7 @@ impl<P: HostDataplane> HostDriver<P> {
                 Ok(()) => self.problems.remove(&serial),
                 Err(why) => self.problems.insert(serial, why.clone()),
             };
-            if self.note(troubles, &format!("contract {id}"), done)
+            if self.note(active_problems, &format!("contract {id}"), done)
                 && let Some(installed) = self.rules.get_mut(&serial)
             {
                 installed.resolved = Some(resolved);
@@ -250,29 +251,29 @@ impl<P: HostDataplane> HostDriver<P> {
         }
     }
 
-    fn refresh_best_effort(&mut self, troubles: &mut BTreeSet<String>) {
-        let ways = self.best_effort();
+    fn refresh_best_effort(&mut self, active_problems: &mut BTreeSet<String>) {
+        let host_paths = self.best_effort();
         let mut is_done = true;
-        let gone: Vec<Mac> = self.ways.keys().filter(|mac| !ways.contains_key(mac)).copied().collect();
+        let gone: Vec<Mac> = self.host_paths.keys().filter(|mac| !host_paths.contains_key(mac)).copied().collect();
         for mac in gone {
             let removed = self.plane.set_best_effort(mac, &[]);
-            is_done &= self.note(troubles, &format!("routes to {mac}"), removed);
-            self.ways.remove(&mac);
+            is_done &= self.note(active_problems, &format!("routes to {mac}"), removed);
+            self.host_paths.remove(&mac);
         }
-        for (mac, paths) in ways {
-            if self.ways.get(&mac) == Some(&paths) {
+        for (mac, paths) in host_paths {
+            if self.host_paths.get(&mac) == Some(&paths) {
                 continue;
             }
             let set = self.plane.set_best_effort(mac, &paths);
-            if self.note(troubles, &format!("routes to {mac}"), set) {
-                self.ways.insert(mac, paths);
+            if self.note(active_problems, &format!("routes to {mac}"), set) {
+                self.host_paths.insert(mac, paths);
             } else {
                 is_done = false;
             }
         }
         for (index, members) in self.groups() {
             let set = self.plane.set_group(index, &members);
-            is_done &= self.note(troubles, &format!("broadcast group of interface {index}"), set);
+            is_done &= self.note(active_problems, &format!("broadcast group of interface {index}"), set);
         }
         self.is_moved = !is_done;
     }
@@ -282,9 +283,13 @@ impl<P: HostDataplane> HostDriver<P> {
     /// those with the fewest tags.
     fn groups(&self) -> BTreeMap<u32, Vec<Mac>> {
         let all: Vec<(&str, EndpointLocation)> = self.environment.locations().collect();
-        let depth = |location: &EndpointLocation| match self.ways.get(&location.mac).and_then(|ways| ways.first()) {
+        let depth = |location: &EndpointLocation| match self
+            .host_paths
+            .get(&location.mac)
+            .and_then(|host_paths| host_paths.first())
+        {
             _ if location.host == self.host => 0,
-            Some(way) => 1 + way.tags.len(),
+            Some(host_path) => 1 + host_path.tags.len(),
             None => usize::MAX,
         };
         let group = |(name, &index): (&String, &u32)| {
@@ -305,30 +310,30 @@ impl<P: HostDataplane> HostDriver<P> {
         let (network, environment) = (self.environment.network(), &*self.environment);
         let routes = Routes::from(environment, self.host);
         let mut by_host: BTreeMap<NodeId, Vec<HostPath>> = BTreeMap::new();
-        let mut ways = BTreeMap::new();
+        let mut host_paths = BTreeMap::new();
         for (_, location) in environment.locations().filter(|(_, location)| location.host != self.host) {
             let to = by_host.entry(location.host).or_insert_with(|| {
                 let routes = routes.to(location.host);
                 routes.iter().filter_map(|links| best_effort(network, links, &self.here)).collect()
             });
             if !to.is_empty() {
-                ways.insert(location.mac, to.clone());
+                host_paths.insert(location.mac, to.clone());
             }
         }
-        ways
+        host_paths
     }
 }
 
 impl<P: HostDataplane> NodeDriver for HostDriver<P> {
     fn refresh(&mut self) {
-        let mut troubles = BTreeSet::new();
-        self.refresh_uplinks(&mut troubles);
-        self.refresh_endpoints(&mut troubles);
-        self.refresh_rules(&mut troubles);
+        let mut active_problems = BTreeSet::new();
+        self.refresh_uplinks(&mut active_problems);
+        self.refresh_endpoints(&mut active_problems);
+        self.refresh_rules(&mut active_problems);
         if self.is_moved {
-            self.refresh_best_effort(&mut troubles);
+            self.refresh_best_effort(&mut active_problems);
         }
-        self.troubles = troubles;
+        self.active_problems = active_problems;
         let scope = Scope { environment: &self.environment, here: &self.here };
         self.shares.refresh(&mut self.plane, scope);
     }
@@ -337,9 +342,9 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
         let repairs = match self.plane.repair() {
             Ok(repairs) => repairs,
             Err(why) => {
-                let mut troubles = std::mem::take(&mut self.troubles);
-                self.note(&mut troubles, "checking for foreign changes", Err(why));
-                self.troubles = troubles;
+                let mut active_problems = std::mem::take(&mut self.active_problems);
+                self.note(&mut active_problems, "checking for foreign changes", Err(why));
+                self.active_problems = active_problems;
                 return Vec::new();
             }
         };
@@ -390,8 +395,8 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
         self.shares.peer_address()
     }
 
-    fn on_peer_message(&mut self, now: Time, from: NodeId, said: &PeerMessage) {
-        self.shares.on_peer_message(now, from, said, &mut self.plane);
+    fn on_peer_message(&mut self, now: Time, from: NodeId, message: &PeerMessage) {
+        self.shares.on_peer_message(now, from, message, &mut self.plane);
     }
 
     fn divide(&mut self, now: Time) -> bool {
@@ -423,10 +428,10 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
         let names: BTreeMap<u32, String> =
             self.here.endpoints.iter().map(|(name, &index)| (index, name.clone())).collect();
         let seen = self.plane.spoof_reports().unwrap_or_default();
-        let mut all: Vec<String> = self.troubles.iter().cloned().collect();
+        let mut all: Vec<String> = self.active_problems.iter().cloned().collect();
         all.extend(self.shares.own_problem());
         all.extend(self.plane.problems());
-        all.extend(self.strangers.sentences(now, &seen, &names, &self.bound));
+        all.extend(self.spoofed.sentences(now, &seen, &names, &self.bound));
         all
     }
 
@@ -454,7 +459,7 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
         all.retain(|one| contract_of(one.serial).is_none());
         let mut reports = Vec::new();
         for one in &all {
-            let before = self.told.get(&one.serial).copied().unwrap_or_default();
+            let before = self.events.get(&one.serial).copied().unwrap_or_default();
             // Counters that are smaller than before were reset.
             let (packets, late) = if one.packets < before.0 { (0, 0) } else { before };
             if one.packets > packets {
@@ -466,7 +471,7 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
                 });
             }
         }
-        self.told = all.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
+        self.events = all.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
         reports
     }
 }
@@ -493,8 +498,8 @@ impl<P: HostDataplane> Driver for HostDriver<P> {
         self.plane.remove(serial).map_err(DriverError::Later)?;
         self.rules.remove(&serial);
         self.problems.remove(&serial);
-        self.told.remove(&serial);
-        let _ = self.memo.forget(serial, None);
+        self.events.remove(&serial);
+        let _ = self.store.forget(serial, None);
         tracing::info!(serial, version, "removed");
         Ok(())
     }
@@ -511,11 +516,11 @@ impl<P: HostDataplane> HostDriver<P> {
             .inspect_err(|error| tracing::warn!(serial, version, "cannot read a saved rule: {error}"))?;
         let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
         let remember = |error: std::io::Error| DriverError::Later(format!("cannot save a rule: {error}"));
-        self.memo.write(serial, version, rule).map_err(remember)?;
+        self.store.write(serial, version, rule).map_err(remember)?;
         self.plane.install(serial, version, &resolved).map_err(DriverError::Later)?;
         self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });
         // An old file that stays does no harm: nothing of its version is installed.
-        let _ = self.memo.forget(serial, Some(version));
+        let _ = self.store.forget(serial, Some(version));
         tracing::info!(contract = %rule.id, serial, version, "installed");
         Ok(())
     }

@@ -96,7 +96,7 @@ pub trait HostDataplane {
     ///
     /// # Errors
     /// The reason of the failure.
-    fn set_best_effort(&mut self, mac: Mac, ways: &[HostPath]) -> Result<(), String>;
+    fn set_best_effort(&mut self, mac: Mac, host_paths: &[HostPath]) -> Result<(), String>;
 
     /// Compares the programs and maps in the kernel with the installed rules, and restores them.
     ///

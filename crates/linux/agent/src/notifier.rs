@@ -23,18 +23,18 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Asks what there is to do, and waits for it; each request is a number and a session.
-pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, events: &Sender<WorkerEvent>) {
+pub(crate) fn poll(client: &ControllerClient, requests: &Receiver<(u64, u64)>, events: &Sender<WorkerEvent>) {
     let mut pause = FIRST_PAUSE;
     while let Ok((number, epoch)) = requests.recv() {
-        let told = talk.messages(epoch).ok();
-        match told {
+        let outgoing = client.messages(epoch).ok();
+        match outgoing {
             Some(_) => pause = FIRST_PAUSE,
             None => {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
-        if events.send(WorkerEvent::Messages(number, told)).is_err() {
+        if events.send(WorkerEvent::Messages(number, outgoing)).is_err() {
             return;
         }
     }
@@ -42,14 +42,14 @@ pub(crate) fn poll(talk: &ControllerClient, requests: &Receiver<(u64, u64)>, eve
 
 /// Sends what the worker reports, and asks where VMs are.
 pub(crate) struct Notifier {
-    talk: ControllerClient,
+    client: ControllerClient,
     events: Sender<WorkerEvent>,
     inbox: Receiver<ControllerNotice>,
     known: KnownRules,
     tag: Option<String>,
     /// That of the contracts of other kinds than latency.
     shares_tag: Option<String>,
-    trouble: Option<Error>,
+    last_error: Option<Error>,
 }
 
 /// Answers of the controller, also stored on disk: an agent that starts without a controller uses them.
@@ -108,12 +108,12 @@ fn reports_packets(reports: &Reports) -> bool {
 impl Notifier {
     /// Creates the notifier of a node; `known` holds the stored answers.
     pub(crate) fn new(
-        talk: ControllerClient,
+        client: ControllerClient,
         events: Sender<WorkerEvent>,
         inbox: Receiver<ControllerNotice>,
         known: KnownRules,
     ) -> Self {
-        Self { talk, events, inbox, known, tag: None, shares_tag: None, trouble: None }
+        Self { client, events, inbox, known, tag: None, shares_tag: None, last_error: None }
     }
 
     /// Until the worker has ended.
@@ -140,10 +140,10 @@ impl Notifier {
     /// Logs a trouble when it begins, and when it is over.
     fn note(&mut self, result: Result<(), Error>) {
         match result {
-            Ok(()) if self.trouble.take().is_some() => tracing::info!("the controller answers"),
-            Err(error) if self.trouble.as_ref() != Some(&error) => {
+            Ok(()) if self.last_error.take().is_some() => tracing::info!("the controller answers"),
+            Err(error) if self.last_error.as_ref() != Some(&error) => {
                 tracing::warn!("{error}; installed rules stay in force; retrying");
-                self.trouble = Some(error);
+                self.last_error = Some(error);
             }
             _ => {}
         }
@@ -153,7 +153,7 @@ impl Notifier {
     /// changed.
     fn poll(&mut self) -> Result<(), Error> {
         self.poll_state()?;
-        if let Some((tag, shares)) = self.talk.shares(self.shares_tag.as_deref())? {
+        if let Some((tag, shares)) = self.client.shares(self.shares_tag.as_deref())? {
             self.shares_tag = Some(tag);
             let _ = self.events.send(WorkerEvent::Shares(Box::new(shares)));
         }
@@ -161,10 +161,10 @@ impl Notifier {
     }
 
     fn poll_state(&mut self) -> Result<(), Error> {
-        let Some((tag, neighbours)) = self.talk.neighbours(self.tag.as_deref())? else { return Ok(()) };
+        let Some((tag, neighbours)) = self.client.neighbours(self.tag.as_deref())? else { return Ok(()) };
         let mut is_other = false;
         if self.known.network.is_none() || self.known.generation != neighbours.generation {
-            let document = self.talk.topology()?.document;
+            let document = self.client.topology()?.document;
             if self.known.network.is_none() || document != self.known.document {
                 self.known.network = Some((self.known.read)(&document).map(Arc::new).map_err(Error::Failed)?);
                 KnownRules::write(&self.known.topology_file(), &document);
@@ -193,30 +193,30 @@ impl Notifier {
         while let Ok(more) = self.inbox.try_recv() {
             all.push(more);
         }
-        let begins = |tell: &ControllerNotice| matches!(tell, ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Begin { .. }));
+        let begins = |one: &ControllerNotice| matches!(one, ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Begin { .. }));
         let last = all.iter().rposition(begins);
         let (mut result, count) = (Ok(()), all.len());
-        for (at, tell) in all.into_iter().enumerate() {
-            let is_outdated = begins(&tell) && Some(at) != last;
-            if is_outdated || (is_heartbeat(&tell) && at + 1 < count) {
+        for (at, one) in all.into_iter().enumerate() {
+            let is_outdated = begins(&one) && Some(at) != last;
+            if is_outdated || (is_heartbeat(&one) && at + 1 < count) {
                 continue;
             }
-            result = self.notify_one(tell);
+            result = self.notify_one(one);
         }
         result
     }
 
-    fn notify_one(&mut self, tell: ControllerNotice) -> Result<(), Error> {
-        let request = match tell {
+    fn notify_one(&mut self, one: ControllerNotice) -> Result<(), Error> {
+        let request = match one {
             ControllerNotice::Report(reports) => {
-                if let ControllerReply::Done(tasks) = self.talk.report(&reports)? {
+                if let ControllerReply::Done(tasks) = self.client.report(&reports)? {
                     let _ = self.events.send(WorkerEvent::Checks(tasks.unwrap_or_default().checks));
                 }
                 return Ok(());
             }
             ControllerNotice::See(sight) => {
                 let links = sight.without_carrier.iter().cloned().collect();
-                if let ControllerReply::Done(()) = self.talk.see(sight.epoch, links)? {
+                if let ControllerReply::Done(()) = self.client.see(sight.epoch, links)? {
                     let _ = self.events.send(WorkerEvent::Seen(sight));
                 }
                 return Ok(());
@@ -228,11 +228,11 @@ impl Notifier {
             self.shares_tag = None;
         }
         let answer = match request.ask {
-            AgentRequest::Begin { after, installed } => match self.talk.begin(after, installed)? {
+            AgentRequest::Begin { after, installed } => match self.client.begin(after, installed)? {
                 ControllerReply::Done(session) => AgentReply::Begun { epoch: session.epoch },
                 ControllerReply::Stale(current) => AgentReply::Stale { current },
             },
-            AgentRequest::Confirm { epoch, done } => match self.talk.confirm(epoch, done)? {
+            AgentRequest::Confirm { epoch, done } => match self.client.confirm(epoch, done)? {
                 ControllerReply::Done(()) => AgentReply::Noted,
                 ControllerReply::Stale(current) => AgentReply::Stale { current },
             },

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_what_its_contract_matches() {
+    fn a_probe_has_the_fields_that_its_contract_matches() {
         let one = |address: &str| Some(address.parse().unwrap());
         let port = NonZeroU16::new(443);
         for (protocol, number) in [(None, 17), (Some(Protocol::TCP), 6), (Some(Protocol::SCTP), 132)] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_with_its_checksum_adds_up() {
+    fn a_header_with_its_checksum_sums_to_zero() {
         let frame = template(Match::default()).frame(0);
         assert_eq!(checksum(&frame[14..34]), 0);
         assert_eq!(frame.len(), 14 + 20 + 8 + PAYLOAD);

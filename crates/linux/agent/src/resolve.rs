@@ -61,9 +61,9 @@ fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, DriverError> {
 pub fn receiver(rule: &Rule, network: &Network) -> Option<(String, Vec<String>)> {
     let routes = routes(rule, network).ok()?;
     let name = |link: LinkId| network.node(network.link(link).to).name.clone();
-    let way = |route: &Route| route.hops.iter().map(|hop| name(hop.link)).collect::<Vec<_>>();
-    let mut ways = routes.iter().map(way);
-    let (mut first, others) = (ways.next()?, ways.count());
+    let host_path = |route: &Route| route.hops.iter().map(|hop| name(hop.link)).collect::<Vec<_>>();
+    let mut host_paths = routes.iter().map(host_path);
+    let (mut first, others) = (host_paths.next()?, host_paths.count());
     let last = first.pop()?;
     Some((last, if others == 0 { first } else { Vec::new() }))
 }

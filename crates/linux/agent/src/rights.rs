@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_rights_are_named() {
         assert_eq!(missing_in("CapEff:\t000001ffffffffff\n", true), None);
         let none = missing_in("Name:\tx\nCapEff:\t0000000000000000\n", false).unwrap_or_default();
         assert!(none.contains("CAP_NET_ADMIN") && none.contains("CAP_BPF") && !none.contains("SYS_ADMIN"), "{none}");

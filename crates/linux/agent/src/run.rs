@@ -110,8 +110,8 @@ fn lock(state: &Path, node: &str) -> Result<File, String> {
 /// Starts the threads of a node.
 fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<WorkerEvent>, JoinHandle<()>), String> {
     let name = owned.options.name.clone();
-    let talk = ControllerClient::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
-    let (events, heard) = channel();
+    let client = ControllerClient::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
+    let (events, received) = channel();
     let (notifier, inbox) = channel();
     let (poller, requests) = sync_channel(1);
     let (known, before) = KnownRules::read(&owned.options.state, read_topology);
@@ -123,51 +123,58 @@ fn begin(owned: OwnedNode, read_topology: ReadTopology) -> Result<(Sender<Worker
         let thread = std::thread::Builder::new().name(format!("{what} {name}"));
         thread.spawn(work).map_err(|error| format!("cannot start the threads of {name}: {error}"))
     };
-    let (asking, asked) = (talk.clone(), events.clone());
+    let (asking, asked) = (client.clone(), events.clone());
     spawn("asks", Box::new(move || poll(&asking, &requests, &asked)))?;
-    let tells = Notifier::new(talk, events.clone(), inbox, known);
+    let notifier_loop = Notifier::new(client, events.clone(), inbox, known);
     let of = name.clone();
-    let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
-    spawn("tells", Box::new(tell))?;
-    let (exchange, told) = (Arc::<PeerExchange>::default(), events.clone());
+    let run_notifier = move || tracing::info_span!("node", name = of).in_scope(|| notifier_loop.run());
+    spawn("tells", Box::new(run_notifier))?;
+    let (exchange, outgoing) = (Arc::<PeerExchange>::default(), events.clone());
     let (opened, listen) = (exchange.clone(), owned.options.listen);
     let controller = owned.options.address.current().to_owned();
-    spawn("hears", Box::new(move || receive_reports(&opened, listen, &controller, &told)))?;
-    let (broker, told) = (Arc::<broker::Connection>::default(), events.clone());
+    spawn("hears", Box::new(move || receive_reports(&opened, listen, &controller, &outgoing)))?;
+    let (broker, outgoing) = (Arc::<broker::Connection>::default(), events.clone());
     let (connection, socket) = (broker.clone(), owned.options.broker_socket());
-    spawn("limits", Box::new(move || limits(&socket, &connection, &told)))?;
-    let (watched, told) = (owned.namespace.clone(), events.clone());
-    spawn("watches", Box::new(move || watch(&watched, &told)))?;
-    let node = spawn("drives", Box::new(move || drive(&owned, &(exchange, broker), &heard, &poller, &notifier)))?;
+    spawn("limits", Box::new(move || limits(&socket, &connection, &outgoing)))?;
+    let (watched, outgoing) = (owned.namespace.clone(), events.clone());
+    spawn("watches", Box::new(move || watch(&watched, &outgoing)))?;
+    let node = spawn("drives", Box::new(move || drive(&owned, &(exchange, broker), &received, &poller, &notifier)))?;
     Ok((events, node))
 }
 
 /// Opens the socket for messages between agents, and forwards those received.
-fn receive_reports(exchange: &PeerExchange, listen: Option<SocketAddr>, controller: &str, told: &Sender<WorkerEvent>) {
-    let mut is_told = false;
+fn receive_reports(
+    exchange: &PeerExchange,
+    listen: Option<SocketAddr>,
+    controller: &str,
+    outgoing: &Sender<WorkerEvent>,
+) {
+    let mut is_reported = false;
     let opened = loop {
         match peers::open(listen, controller) {
             Ok(opened) => break opened,
-            Err(error) if !is_told => {
+            Err(error) if !is_reported => {
                 tracing::warn!("cannot receive messages from agents of other hosts: {error}; retrying");
-                is_told = true;
+                is_reported = true;
             }
             Err(_) => {}
         }
         std::thread::sleep(AGAIN);
     };
-    let Ok(heard) = opened.try_clone() else { return };
+    let Ok(received) = opened.try_clone() else { return };
     exchange.set_socket(opened);
-    peers::listen(&heard, exchange, |from, said, unread| told.send(WorkerEvent::Said(from, said, unread)).is_ok());
+    peers::listen(&received, exchange, |from, message, unread| {
+        outgoing.send(WorkerEvent::Said(from, message, unread)).is_ok()
+    });
 }
 
 /// Opens the socket of the rack broker, and forwards its limits.
-fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<WorkerEvent>) {
+fn limits(socket: &Path, connection: &Arc<broker::Connection>, outgoing: &Sender<WorkerEvent>) {
     match broker::open(socket) {
         Ok(listener) => {
-            let told = told.clone();
+            let outgoing = outgoing.clone();
             broker::listen(&listener, connection, move |limits, unread| {
-                told.send(WorkerEvent::Limits(limits, unread)).is_ok()
+                outgoing.send(WorkerEvent::Limits(limits, unread)).is_ok()
             });
         }
         Err(error) => tracing::warn!("{}: {error}; a rack broker cannot limit tenants here", socket.display()),
@@ -175,14 +182,14 @@ fn limits(socket: &Path, connection: &Arc<broker::Connection>, told: &Sender<Wor
 }
 
 /// Sends an event whenever an interface changes. Without this, carriers are polled twice a second.
-fn watch(namespace: &Namespace, told: &Sender<WorkerEvent>) {
+fn watch(namespace: &Namespace, outgoing: &Sender<WorkerEvent>) {
     let watch = namespace.enter().map_err(|error| error.to_string());
     let watch = watch.and_then(|()| LinkWatch::open().map_err(|error| error.to_string()));
     let watch = watch.inspect_err(|error| tracing::warn!("cannot watch interface changes: {error}"));
     let Ok(watch) = watch else { return };
     loop {
         match watch.wait(WATCH) {
-            Ok(true) if told.send(WorkerEvent::Interfaces).is_err() => return,
+            Ok(true) if outgoing.send(WorkerEvent::Interfaces).is_err() => return,
             Ok(_) => {}
             Err(error) => return tracing::warn!("cannot watch interface changes: {error}"),
         }
@@ -192,8 +199,8 @@ fn watch(namespace: &Namespace, told: &Sender<WorkerEvent>) {
 /// The life of a node: each network that the controller has is a new beginning.
 fn drive(
     owned: &OwnedNode,
-    told: &(Arc<PeerExchange>, Arc<broker::Connection>),
-    heard: &Receiver<WorkerEvent>,
+    outgoing: &(Arc<PeerExchange>, Arc<broker::Connection>),
+    received: &Receiver<WorkerEvent>,
     poller: &SyncSender<(u64, u64)>,
     notifier: &Sender<ControllerNotice>,
 ) {
@@ -205,16 +212,16 @@ fn drive(
     }
     let mut environment = None;
     loop {
-        let next = environment.take().or_else(|| first(heard));
+        let next = environment.take().or_else(|| first(received));
         let Some(now) = next else { return };
-        environment = match serve(owned, told, &now, heard, poller, notifier) {
+        environment = match serve(owned, outgoing, &now, received, poller, notifier) {
             Ok(other) => match other {
                 Some(other) => Some(other),
                 None => return,
             },
             Err(error) => {
                 tracing::error!("{error}; retrying");
-                match pause(heard) {
+                match pause(received) {
                     Some(other) => Some(other.unwrap_or(now)),
                     None => return,
                 }
@@ -224,9 +231,9 @@ fn drive(
 }
 
 /// Waits for the first network; `None` if the agent ends before.
-fn first(heard: &Receiver<WorkerEvent>) -> Option<Arc<Environment>> {
+fn first(received: &Receiver<WorkerEvent>) -> Option<Arc<Environment>> {
     loop {
-        match heard.recv() {
+        match received.recv() {
             Ok(WorkerEvent::OtherNetwork(environment) | WorkerEvent::Environment(environment)) => {
                 return Some(environment);
             }
@@ -237,8 +244,8 @@ fn first(heard: &Receiver<WorkerEvent>) -> Option<Arc<Environment>> {
 }
 
 /// Waits before a retry; returns the environment received during the wait, if any, or `None` if the agent ends.
-fn pause(heard: &Receiver<WorkerEvent>) -> Option<Option<Arc<Environment>>> {
-    match heard.recv_timeout(AGAIN) {
+fn pause(received: &Receiver<WorkerEvent>) -> Option<Option<Arc<Environment>>> {
+    match received.recv_timeout(AGAIN) {
         Ok(WorkerEvent::OtherNetwork(environment) | WorkerEvent::Environment(environment)) => Some(Some(environment)),
         Ok(WorkerEvent::End) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
         Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Some(None),
@@ -248,9 +255,9 @@ fn pause(heard: &Receiver<WorkerEvent>) -> Option<Option<Arc<Environment>>> {
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
     owned: &OwnedNode,
-    told: &(Arc<PeerExchange>, Arc<broker::Connection>),
+    outgoing: &(Arc<PeerExchange>, Arc<broker::Connection>),
     environment: &Arc<Environment>,
-    heard: &Receiver<WorkerEvent>,
+    received: &Receiver<WorkerEvent>,
     poller: &SyncSender<(u64, u64)>,
     notifier: &Sender<ControllerNotice>,
 ) -> Result<Option<Arc<Environment>>, String> {
@@ -266,20 +273,20 @@ fn serve(
     let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {
         NodeKind::Host => {
-            let driver = open_host(owned, environment, node, interfaces)?.telling_by(told.0.clone());
-            Ok(Worker::new(driver, network, cables, poller, notifier).telling(told.1.clone()).run(heard))
+            let driver = open_host(owned, environment, node, interfaces)?.telling_by(outgoing.0.clone());
+            Ok(Worker::new(driver, network, cables, poller, notifier).telling(outgoing.1.clone()).run(received))
         }
         NodeKind::Switch => {
             let (open, pins) = (OpenSwitch { options, environment, node, interfaces }, &options.pins);
             match &options.ovs {
                 None => {
                     let driver = LinuxSwitch::open(Namespace::current(), pins).map_err(|error| error.to_string())?;
-                    Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(heard))
+                    Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(received))
                 }
                 Some(bridge) => {
                     let driver = OvsSwitch::open(bridge.clone(), Namespace::current(), pins)
                         .map_err(|error| error.to_string())?;
-                    Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(heard))
+                    Ok(Worker::new(open.over(driver), network, cables, poller, notifier).run(received))
                 }
             }
         }
@@ -329,10 +336,10 @@ fn open_host(
     }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
     let plane = plane.following(options.follow);
-    let memo =
+    let store =
         RuleStore::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
-    HostDriver::open(plane, node, environment.clone(), memo, interfaces, declared)
+    HostDriver::open(plane, node, environment.clone(), store, interfaces, declared)
 }
 
 fn rules(state: &Path) -> PathBuf {
@@ -346,8 +353,8 @@ pub fn remembered(options: &NodeOptions, read_topology: ReadTopology) -> Option<
 
 /// The links by which the ports of a node are named: those that leave it, and those that enter it where nothing goes back.
 pub fn ports(network: &Network, node: NodeId) -> Vec<LinkId> {
-    let is_one_way = |link: &&LinkId| network.reverse(**link).is_none();
-    network.links_from(node).iter().chain(network.links_into(node).iter().filter(is_one_way)).copied().collect()
+    let is_one_directional = |link: &&LinkId| network.reverse(**link).is_none();
+    network.links_from(node).iter().chain(network.links_into(node).iter().filter(is_one_directional)).copied().collect()
 }
 
 /// Resolves interfaces by link from interfaces by port name.

@@ -122,7 +122,7 @@ mod tests {
     use wayleave_dataplane::host::Sent;
 
     #[test]
-    fn fewer_packets_are_chosen_while_there_are_many_and_it_settles() {
+    fn the_sampling_rate_falls_with_load_and_settles() {
         let mut level = SamplingShift::default();
         // 8,000 packets a second, of which each bit chooses half.
         level = level.after(8_000, FOLLOW);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_the_most_bits_by_which_its_packets_were_chosen() {
+    fn a_report_states_the_highest_sampling_level_of_its_packets() {
         let at = |number| PacketSample { number, at: Time::ZERO, sent: None };
         let many = || vec![at(4); FOLLOW as usize + 1];
         let mut choice = SamplingRule::since(3, FOLLOW);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_told_by_contract_and_of_too_many_fewer_are_chosen() {
+    fn samples_are_reported_by_contract_and_sampling_is_reduced_under_load() {
         let at = Time::from_micros;
         let sample = |number, serial: u64| {
             let bound = Time::from_millis(serial);

@@ -34,8 +34,8 @@ struct Wrong {
     addresses: usize,
 }
 
-fn kind(stranger: &SpoofReport) -> SpoofReport {
-    SpoofReport { packets: 0, ..*stranger }
+fn kind(spoofed: &SpoofReport) -> SpoofReport {
+    SpoofReport { packets: 0, ..*spoofed }
 }
 
 impl SpoofReports {
@@ -127,25 +127,25 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_from_a_wrong_address_is_named_until_a_minute_after_the_last_packet() {
+    fn a_spoofing_endpoint_is_reported_until_a_minute_after_its_last_packet() {
         let names = BTreeMap::from([(7, "acme:web".to_owned())]);
         let own = BTreeMap::from([(7, Mac::new([2, 0, 0, 0, 0, 1]))]);
-        let mut strangers = SpoofReports::before(vec![wrong(3)]);
-        let mut said = |seconds: u64, packets| {
-            strangers.sentences(Time::from_millis(1_000 * seconds), &[wrong(packets)], &names, &own)
+        let mut spoofed = SpoofReports::before(vec![wrong(3)]);
+        let mut message = |seconds: u64, packets| {
+            spoofed.sentences(Time::from_millis(1_000 * seconds), &[wrong(packets)], &names, &own)
         };
-        assert_eq!(said(1, 3), [""; 0], "an agent before this one has told it");
+        assert_eq!(message(1, 3), [""; 0], "an agent before this one has told it");
         let expected =
             "acme:web sends from 02:00:00:00:00:09 and 10.0.0.9, and its own is 02:00:00:00:00:01: dropped (5 packets)";
-        assert_eq!(said(2, 5), [expected]);
-        assert_eq!(said(61, 5), [expected]);
-        assert_eq!(said(62, 5), [""; 0]);
+        assert_eq!(message(2, 5), [expected]);
+        assert_eq!(message(61, 5), [expected]);
+        assert_eq!(message(62, 5), [""; 0]);
     }
 
     /// Ten new addresses a second for two minutes, beside an endpoint with one; the kernel remembers the last hundred.
     #[test]
-    fn an_endpoint_that_changes_its_address_has_one_line_and_others_keep_theirs() {
-        let mut strangers = SpoofReports::default();
+    fn an_endpoint_that_changes_its_address_has_one_report_and_others_keep_theirs() {
+        let mut spoofed = SpoofReports::default();
         let (names, own) = (BTreeMap::from([(7, "acme:web".to_owned()), (8, "acme:db".to_owned())]), BTreeMap::new());
         let mut log = Vec::new();
         for second in 0..120_u16 {
@@ -156,15 +156,15 @@ mod tests {
             let mut all: Vec<SpoofReport> = (0..10 * (second + 1)).rev().take(100).map(address).collect();
             all.push(SpoofReport { ifindex: 8, ..wrong(u64::from(second) + 1) });
             let now = Time::from_millis(1_000 * u64::from(second));
-            log.extend(strangers.begun(now, &all).iter().map(|one| (second, one.ifindex)));
-            let said = strangers.sentences(now, &all, &names, &own);
-            let of = |name: &str| said.iter().filter(|line| line.starts_with(name)).count();
-            assert_eq!((said.len(), of("acme:web"), of("acme:db")), (2, 1, 1), "{said:?}");
+            log.extend(spoofed.begun(now, &all).iter().map(|one| (second, one.ifindex)));
+            let message = spoofed.sentences(now, &all, &names, &own);
+            let of = |name: &str| message.iter().filter(|line| line.starts_with(name)).count();
+            assert_eq!((message.len(), of("acme:web"), of("acme:db")), (2, 1, 1), "{message:?}");
             let addresses = 10 * (usize::from(second) + 1).min(10);
-            assert!(said[0].ends_with(&format!("({addresses} packets from {addresses} addresses)")), "{said:?}");
+            assert!(message[0].ends_with(&format!("({addresses} packets from {addresses} addresses)")), "{message:?}");
         }
         assert_eq!(log, [(0, 7), (0, 8)], "told once each");
         let silent = Time::from_millis(200_000);
-        assert_eq!(strangers.sentences(silent, &[wrong(1)], &names, &own).len(), 1, "a minute later it is told again");
+        assert_eq!(spoofed.sentences(silent, &[wrong(1)], &names, &own).len(), 1, "a minute later it is told again");
     }
 }

@@ -45,8 +45,8 @@ fn notify_controller(name: &str, address: &Address) {
     if address.url.is_empty() {
         return;
     }
-    let told = ControllerClient::new(address.clone(), name).and_then(|talk| talk.leave());
-    match told {
+    let events = ControllerClient::new(address.clone(), name).and_then(|client| client.leave());
+    match events {
         Ok(()) => tracing::info!("node {name}: uninstalled; the controller was informed"),
         Err(error) => tracing::warn!(
             "node {name}: uninstalled, but the controller could not be informed and will report the agent as silent: {error}"

@@ -32,8 +32,8 @@ fn vm_warning(node: &NodeOptions, endpoint: &str) -> Option<String> {
         return Some(unknown("no credential configured for the node"));
     }
     let neighbours =
-        match ControllerClient::new(node.address.clone(), &node.name).and_then(|talk| talk.neighbours(None)) {
-            Ok(told) => told.map(|(_, neighbours)| neighbours).unwrap_or_default(),
+        match ControllerClient::new(node.address.clone(), &node.name).and_then(|client| client.neighbours(None)) {
+            Ok(events) => events.map(|(_, neighbours)| neighbours).unwrap_or_default(),
             Err(error) => return Some(unknown(&error.to_string())),
         };
     match neighbours.vms.iter().find(|vm| vm.id == endpoint) {

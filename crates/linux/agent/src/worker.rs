@@ -112,8 +112,8 @@ impl Cables {
     /// The links without carrier. One whose interface is not there has none either.
     fn without_carrier(&mut self) -> Option<BTreeSet<String>> {
         let there = (self.with_carrier)()?;
-        let is_dark = |(_, interface): &(&String, &String)| !there.contains(*interface);
-        Some(self.interfaces.iter().filter(is_dark).map(|(link, _)| link.clone()).collect())
+        let is_down = |(_, interface): &(&String, &String)| !there.contains(*interface);
+        Some(self.interfaces.iter().filter(is_down).map(|(link, _)| link.clone()).collect())
     }
 }
 
@@ -122,7 +122,7 @@ pub struct Worker<N> {
     agent: Agent<N>,
     cables: Cables,
     /// Links that have no carrier, or have not had it for long, with when that is over.
-    dark: BTreeMap<String, Option<Instant>>,
+    down_links: BTreeMap<String, Option<Instant>>,
     /// State of the cables that the controller knows.
     seen: Option<CarrierState>,
     see_at: Instant,
@@ -158,12 +158,12 @@ impl<N: NodeDriver> Worker<N> {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at, repair_at) = (began, began + REPORT_INTERVAL, began + REPAIR_AFTER);
-        let (dark, seen) = (BTreeMap::new(), None);
+        let (down_links, seen) = (BTreeMap::new(), None);
         let is_asking = false;
         Self {
             agent,
             cables,
-            dark,
+            down_links,
             seen,
             see_at: began,
             poller,
@@ -228,8 +228,8 @@ impl<N: NodeDriver> Worker<N> {
         }
         if self.divide_at.is_some_and(|at| now >= at) {
             let time = self.now();
-            let goes_on = self.agent.driver_mut().divide(time);
-            self.divide_at = goes_on.then(|| now + DIVIDE_EVERY);
+            let continues = self.agent.driver_mut().divide(time);
+            self.divide_at = continues.then(|| now + DIVIDE_EVERY);
         }
         self.see(now);
         self.check(now);
@@ -284,18 +284,18 @@ impl<N: NodeDriver> Worker<N> {
 
     /// A lost carrier counts at once; a carrier that is back has to stay for `STEADY_AFTER`.
     fn check_links(&mut self, now: Instant) {
-        let Some(dark) = self.cables.without_carrier() else { return };
-        for link in &dark {
-            if self.dark.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
+        let Some(down_links) = self.cables.without_carrier() else { return };
+        for link in &down_links {
+            if self.down_links.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
                 tracing::warn!(link, "no carrier");
             }
         }
-        for (link, over) in &mut self.dark {
-            if !dark.contains(link) {
+        for (link, over) in &mut self.down_links {
+            if !down_links.contains(link) {
                 over.get_or_insert(now + STEADY_AFTER);
             }
         }
-        self.dark.retain(|link, over| {
+        self.down_links.retain(|link, over| {
             let is_over = over.is_some_and(|over| over <= now);
             if is_over {
                 tracing::info!(link, "carrier restored");
@@ -307,7 +307,7 @@ impl<N: NodeDriver> Worker<N> {
     /// Reports the state of the cables until the controller knows it.
     fn see(&mut self, now: Instant) {
         let Some(epoch) = self.agent.epoch() else { return };
-        let sight = CarrierState { epoch, without_carrier: self.dark.keys().cloned().collect() };
+        let sight = CarrierState { epoch, without_carrier: self.down_links.keys().cloned().collect() };
         // In every session once, since the controller may remember what was seen in one before.
         if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
             self.see_at = now + REPORT_INTERVAL;
@@ -329,9 +329,9 @@ impl<N: NodeDriver> Worker<N> {
     fn on_event(&mut self, event: WorkerEvent) {
         let now = self.now();
         match event {
-            WorkerEvent::Messages(number, told) => {
+            WorkerEvent::Messages(number, outgoing) => {
                 self.is_asking = false;
-                match told {
+                match outgoing {
                     Some(ControllerReply::Done(messages)) => {
                         self.agent.answer(now, number, AgentReply::Operations(messages.operations));
                     }
@@ -362,7 +362,7 @@ impl<N: NodeDriver> Worker<N> {
                 self.report_at = Instant::now();
             }
             WorkerEvent::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
-            WorkerEvent::Said(from, said, _unread) => self.agent.driver_mut().on_peer_message(now, from, &said),
+            WorkerEvent::Said(from, message, _unread) => self.agent.driver_mut().on_peer_message(now, from, &message),
             WorkerEvent::Limits(limits, _unread) => self.agent.driver_mut().limit(now, limits),
             WorkerEvent::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             WorkerEvent::OtherNetwork(_) | WorkerEvent::End => {}

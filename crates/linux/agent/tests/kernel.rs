@@ -35,14 +35,14 @@ use wayleave_units::Time;
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
         the_host_passes_the_suite_of_drivers,
-        a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface,
-        what_somebody_changes_on_a_host_is_repaired_and_told,
-        who_else_sees_packets_is_told_and_left,
-        what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told,
-        pins_that_somebody_removes_are_made_again_and_still_have_one_owner,
-        what_somebody_changes_on_a_switch_is_repaired_and_told,
-        packets_of_contracts_are_told_with_the_host_that_they_go_to,
-        nobody_opens_what_another_agent_has,
+        another_agent_rule_or_interface_does_not_refill_a_bucket,
+        foreign_changes_on_a_host_are_repaired_and_reported,
+        foreign_programs_are_reported_and_kept,
+        foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported,
+        removed_pins_are_created_again_with_one_owner,
+        foreign_changes_on_a_switch_are_repaired_and_reported,
+        packet_samples_are_reported_with_their_destination_host,
+        an_agent_cannot_open_the_maps_of_another,
         the_switch_passes_the_suite_of_drivers,
         a_switch_waits_for_its_interfaces,
     ])
@@ -88,11 +88,11 @@ impl Kernel {
         let host = Host::open(&pins, &settings).unwrap();
         let node = environment.network().find_node("h1").unwrap();
         let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
-        let memo = RuleStore::open(&folder.0.join("rules")).unwrap();
+        let store = RuleStore::open(&folder.0.join("rules")).unwrap();
         let fixed = BTreeMap::from([("host:h1".to_owned(), Attachment::untagged("own"))]);
         let declared = Declared::new(fixed, folder.0.join("endpoints"));
         let links = links(environment.network());
-        let host = HostDriver::open(plane, node, environment, memo, links, declared).unwrap();
+        let host = HostDriver::open(plane, node, environment, store, links, declared).unwrap();
         Self { pins, folder, now, host: Some(host) }
     }
 
@@ -166,7 +166,7 @@ fn the_host_passes_the_suite_of_drivers() {
     assert_eq!(broken, []);
 }
 
-fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
+fn another_agent_rule_or_interface_does_not_refill_a_bucket() {
     let apart = apart("bucket");
     let start = Time::from_millis(1);
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
@@ -202,7 +202,7 @@ fn tool(command: &str) {
     assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn what_somebody_changes_on_a_host_is_repaired_and_told() {
+fn foreign_changes_on_a_host_are_repaired_and_reported() {
     let apart = apart("repair");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
@@ -215,7 +215,7 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     );
     let up1_queues = "the queues of up1 had been changed";
     let split_queues = "the queues of wl-shape or wl-split had been changed";
-    for (command, told) in [
+    for (command, neighbours) in [
         ("tc filter del dev own ingress", "the program of own was missing"),
         ("tc qdisc del dev own clsact", "the program of own was missing"),
         ("tc qdisc del dev up0 clsact", "the program of up0 was missing"),
@@ -260,7 +260,7 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
         ("ip link del wl-hold", "wl-shape, wl-split or wl-hold was missing"),
     ] {
         tool(command);
-        assert_eq!(node.host().repair(), [told], "{command}");
+        assert_eq!(node.host().repair(), [neighbours], "{command}");
         assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {command}");
     }
     // The rule is again where packets wait: its class is there, and the contract sends.
@@ -269,7 +269,7 @@ fn what_somebody_changes_on_a_host_is_repaired_and_told() {
     assert!(node.in_force(1).is_some());
 }
 
-fn who_else_sees_packets_is_told_and_left() {
+fn foreign_programs_are_reported_and_kept() {
     let apart = apart("beside");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().repair();
@@ -278,10 +278,12 @@ fn who_else_sees_packets_is_told_and_left() {
     program.attach("up2", aya::programs::TcAttachType::Ingress).unwrap();
     tool("tc filter add dev up1 egress pref 3 protocol all u32 match u32 0 0 classid 1:1");
     assert_eq!(node.host().repair(), Vec::<String>::new(), "it is somebody's own");
-    let told = node.host().problems(NOW);
+    let neighbours = node.host().problems(NOW);
     assert!(
-        told.len() == 2 && told[0].contains("at the egress of up1") && told[1].contains("ingress of up2 by TCX"),
-        "{told:?}"
+        neighbours.len() == 2
+            && neighbours[0].contains("at the egress of up1")
+            && neighbours[1].contains("ingress of up2 by TCX"),
+        "{neighbours:?}"
     );
     drop(program);
     tool("tc filter del dev up1 egress pref 3");
@@ -322,7 +324,7 @@ mod by_hand {
     }
 }
 
-fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
+fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
     let apart = apart("maps");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
@@ -379,15 +381,15 @@ fn what_somebody_changes_in_the_maps_of_a_host_is_repaired_and_told() {
             "1 entries of the map local had been changed",
         ),
     ];
-    for (what, change, told) in changes {
+    for (what, change, neighbours) in changes {
         change();
-        assert_eq!(node.host().repair(), [told], "{what}");
+        assert_eq!(node.host().repair(), [neighbours], "{what}");
         assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {what}");
     }
     assert!(node.in_force(1).is_some());
 }
 
-fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
+fn removed_pins_are_created_again_with_one_owner() {
     let apart = apart("pins");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
@@ -403,7 +405,7 @@ fn pins_that_somebody_removes_are_made_again_and_still_have_one_owner() {
     assert!(node.in_force(1).is_some());
 }
 
-fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
+fn foreign_changes_on_a_switch_are_repaired_and_reported() {
     let apart = apart("mend");
     let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
@@ -461,9 +463,9 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
             "1 entries of the table were foreign",
         ),
     ];
-    for (what, change, told) in changes {
+    for (what, change, neighbours) in changes {
         change();
-        assert_eq!(node.switch.repair(), [told], "{what}");
+        assert_eq!(node.switch.repair(), [neighbours], "{what}");
         assert_eq!(node.switch.repair(), Vec::<String>::new(), "it is repaired: {what}");
     }
     std::fs::remove_dir_all(&pins).unwrap();
@@ -475,16 +477,19 @@ fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
     assert_eq!(node.switch.repair(), ["the queues of up0 had been changed"]);
 }
 
-fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
+fn packet_samples_are_reported_with_their_destination_host() {
     let apart = apart("samples");
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
     let rule = wayleave_agent::machine::suite::rule(1);
     node.install(NOW, 1, 1, &rule).unwrap();
     assert_eq!(node.host().samples(), None, "packets are noted from now on");
     assert!(node.in_force(1).is_some());
-    let told = node.host().samples().unwrap();
-    assert_eq!((told.number, told.level, told.is_incomplete, told.arrived.len()), (0, 0, false, 0));
-    let [sent] = told.sent.as_slice() else { panic!("{told:?}") };
+    let neighbours = node.host().samples().unwrap();
+    assert_eq!(
+        (neighbours.number, neighbours.level, neighbours.is_incomplete, neighbours.arrived.len()),
+        (0, 0, false, 0)
+    );
+    let [sent] = neighbours.sent.as_slice() else { panic!("{neighbours:?}") };
     let network = network();
     let last = network.find_link(&rule.routes[0].last().unwrap().link).unwrap();
     assert_eq!(sent.to, network.node(network.link(last).to).name);
@@ -493,7 +498,7 @@ fn packets_of_contracts_are_told_with_the_host_that_they_go_to() {
     assert_eq!(node.host().samples().unwrap().number, 1);
 }
 
-fn nobody_opens_what_another_agent_has() {
+fn an_agent_cannot_open_the_maps_of_another() {
     let apart = apart("second");
     let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();

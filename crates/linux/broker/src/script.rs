@@ -33,7 +33,7 @@ pub struct ScriptPhase {
     /// hosts.
     pub wants: Vec<(usize, &'static str, Rate)>,
     /// Actions at the beginning of the phase.
-    pub deeds: Vec<ScriptAction>,
+    pub actions: Vec<ScriptAction>,
 }
 
 /// Transmit limits of each service at each machine, by machine and class.
@@ -58,7 +58,7 @@ pub fn run(
                 world.want(machine, class, [rate, Rate::ZERO]);
             }
         }
-        for &deed in &phase.deeds {
+        for &deed in &phase.actions {
             match deed {
                 ScriptAction::KillRack(machine) => world.crash_broker(machine),
                 ScriptAction::StartRack(machine) => world.start_broker(machine)?,

@@ -22,7 +22,7 @@ pub struct BrokerConfig {
     hosts: Vec<NodeId>,
     scheme: HostSchemeConfig,
     /// The brokers that the scheme asks for, in the order of their numbers.
-    seats: Vec<BrokerSpec>,
+    specs: Vec<BrokerSpec>,
     numbers: HashMap<NodeId, BrokerId>,
     /// Version of the policies: brokers of different epochs ignore each other.
     pub epoch: u32,
@@ -119,9 +119,9 @@ impl BrokerConfig {
         let services = Services::new(policies).map_err(SetupError::Services)?;
         let hosts: Vec<NodeId> = network.hosts().collect();
         let around = BrokerNetwork { network: &network, policies, services: &services, hosts: &hosts, today: None };
-        let seats = scheme.brokers(&around);
-        let numbers = BrokerSpecs { first: FIRST, seats: &seats }.by_host();
-        Ok(Self { network, machine, rack, fabric, services, hosts, scheme, seats, numbers, epoch })
+        let specs = scheme.brokers(&around);
+        let numbers = BrokerSpecs { first: FIRST, specs: &specs }.by_host();
+        Ok(Self { network, machine, rack, fabric, services, hosts, scheme, specs, numbers, epoch })
     }
 
     /// The network.
@@ -151,7 +151,7 @@ impl BrokerConfig {
 
     /// All brokers of the network.
     pub fn broker_specs(&self) -> BrokerSpecs<'_> {
-        BrokerSpecs { first: FIRST, seats: &self.seats }
+        BrokerSpecs { first: FIRST, specs: &self.specs }
     }
 
     /// The broker of a machine.
@@ -161,7 +161,7 @@ impl BrokerConfig {
 
     /// The broker of the fabric.
     pub fn fabric_broker(&self) -> Option<BrokerId> {
-        self.broker_specs().find(|seat| seat.point == Some(ContentionPoint::Fabric))
+        self.broker_specs().find(|spec| spec.point == Some(ContentionPoint::Fabric))
     }
 
     /// The network as brokers see it on a day.
@@ -181,9 +181,9 @@ impl BrokerConfig {
         serial: u64,
         today: Option<WallTime>,
     ) -> Result<AnyBroker, BrokerError> {
-        let seat = self.seats.get(number.index()).ok_or_else(|| BrokerError("no such broker".to_owned()))?;
+        let spec = self.specs.get(number.index()).ok_or_else(|| BrokerError("no such broker".to_owned()))?;
         let (around, all) = (self.around(today), self.broker_specs());
-        self.scheme.broker(&BrokerSetup { around, all, seat: *seat, epoch, serial })
+        self.scheme.broker(&BrokerSetup { around, all, spec: *spec, epoch, serial })
     }
 
     /// Returns the number of the policies' scheduled changes before `now`: when it grows, the terms have changed.

@@ -1,6 +1,7 @@
-/* The host's program for measurements only: what `wayleave bench dataplane` repeats on one frame.
+/* Host program for measurements: runs repeatedly on one frame in `wayleave bench dataplane`.
  *
- * A frame grows by its tags each time, so its first bytes are written anew before. What was behind them then is padding. */
+ * A frame grows by its tags each time, so its first bytes are rewritten before each run. The bytes behind them
+ * become padding. */
 #define MEASURED
 #include "host.c"
 
@@ -12,7 +13,8 @@ struct head {
 
 MAP(head, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct head);
 
-/* A function of its own: what it keeps on the stack is gone before the deepest calls, which nearly fill the 512 bytes that the verifier allows. */
+/* A separate function: its stack is released before the deepest calls, which nearly fill the 512 bytes that the
+ * verifier allows. */
 static __attribute__((noinline)) int write_head(struct __sk_buff *skb)
 {
 	u8 *data = (u8 *)(long)skb->data, *end = (u8 *)(long)skb->data_end;

@@ -1,5 +1,6 @@
-/* What an endpoint asks all, carried to those whom it may concern: each gets a copy that has its own address as the receiver (so switches need
- * no trees, and nothing that they do not expect is on the wire), without a contract. And whose packets are not as they were declared. */
+/* Copies broadcasts and multicasts of an endpoint to each endpoint that may be concerned. Each copy has the address
+ * of its receiver, so switches need no multicast trees. Copies belong to no contract. Spoofed packets are reported
+ * here, too. */
 
 #define DHCP_SERVER 67 /* RFC 2131 */
 #define DHCP_CLIENT 68
@@ -31,7 +32,7 @@ CHECKED_ONCE int note_stranger(const struct packet *packet, const struct pair *m
 	return 0;
 }
 
-/* Takes the tag of an endpoint's frame; not if it has none, or another. */
+/* Removes the tag of an endpoint's frame. Returns 0 if the frame has no tag, or another one. */
 CHECKED_ONCE int take_tag(struct __sk_buff *skb, u32 vlan)
 {
 	u16 head[2];
@@ -45,7 +46,7 @@ CHECKED_ONCE int take_tag(struct __sk_buff *skb, u32 vlan)
 	return !vlan_pop(skb);
 }
 
-/* Whether a frame for all is one without which hosts do not find each other. */
+/* Returns true for a broadcast that address resolution or configuration needs: ARP, DHCP, neighbour discovery. */
 CHECKED_ONCE int is_asked(struct __sk_buff *skb, const struct packet *packet)
 {
 	u16 type;
@@ -63,13 +64,14 @@ CHECKED_ONCE int is_asked(struct __sk_buff *skb, const struct packet *packet)
 		if (packet->protocol == UDP)
 			return packet->destination_port == BE16(DHCP6_SERVER) ||
 			       packet->destination_port == BE16(DHCP6_CLIENT);
-		/* Without extension headers, as RFC 4861 has them: the first header is at 54. */
+		/* Without extension headers, as in RFC 4861: the first header is at 54. */
 		return packet->protocol == ICMP6 && !load_bytes(skb, 20, &next, 1) && next == ICMP6 &&
 		       !load_bytes(skb, 54, &kind, 1) && kind >= ROUTER_SOLICITATION && kind <= NEIGHBOUR_ADVERTISEMENT;
 	}
 }
 
-/* Sends a copy to one of a group, and says how many bytes of tags the frame has now; below 0 if there is no room for them. */
+/* Sends a copy to one member of a group. Returns the bytes of tags in the frame afterwards, or a negative value if
+ * there is no room for them. */
 CHECKED_ONCE int copy_to(struct __sk_buff *skb, const struct settings *settings, const struct packet *packet,
 			 const struct pair *macs, u32 present)
 {
@@ -87,7 +89,7 @@ CHECKED_ONCE int copy_to(struct __sk_buff *skb, const struct settings *settings,
 	if (to) {
 		data = (u8 *)(long)skb->data;
 		end = (u8 *)(long)skb->data_end;
-		/* One that has moved here meanwhile asks again. */
+		/* An endpoint that has just moved to this host asks again. */
 		if (present || data + 14 > end)
 			return present;
 		COPY(data, macs->destination, 6);
@@ -113,7 +115,8 @@ CHECKED_ONCE int copy_to(struct __sk_buff *skb, const struct settings *settings,
 	return stack;
 }
 
-/* A frame for all or for a group. What of it is carried is limited: what nobody has to answer shall not take what others need. */
+/* Copies a broadcast or multicast frame to its group, with a rate limit: these copies must not use up the capacity
+ * of other traffic. */
 CHECKED_ONCE int carry(struct __sk_buff *skb, const struct settings *settings, const struct packet *packet,
 		       const struct pair *macs)
 {
@@ -130,7 +133,7 @@ CHECKED_ONCE int carry(struct __sk_buff *skb, const struct settings *settings, c
 	if (!group || settings->unmatched || !is_asked(skb, packet))
 		return drop(MULTICAST);
 	now = time_of(settings);
-	/* Of two at once on two processors one may be forgotten: it is a limit, not a promise. */
+	/* Two processors may race here and lose one of two updates: the limit is approximate. */
 	due = group->due > now ? group->due : now;
 	if (due - now > CARRY_AHEAD_NS)
 		return drop(MULTICAST);

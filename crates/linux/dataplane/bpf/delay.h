@@ -1,9 +1,9 @@
-/* Delay where it can be measured: two agents of one kernel have one clock, and share a map of what is under way. */
+/* Measures delays between two agents of one kernel: they have one clock and share a map of packets in flight. */
 
 #define SAMPLE 64
 
-/* A number that two packets share only if their addresses, length and first bytes are the same. `skip`: bytes of a tag behind the
- * addresses. 0 if the packet is too short. */
+/* Returns a number that two packets share only if their addresses, length and first bytes are equal, or 0 if the
+ * packet is too short. `skip`: bytes of a tag behind the addresses. */
 INLINE u64 fingerprint(struct __sk_buff *skb, u32 skip)
 {
 	u64 words[SAMPLE / 8 + 2] = {}, hash = 14695981039346656037ull;
@@ -11,7 +11,7 @@ INLINE u64 fingerprint(struct __sk_buff *skb, u32 skip)
 
 	if (length < 34 || load_bytes(skb, 0, words, 12))
 		return 0;
-	/* From the EtherType on; of a short frame the first 20 bytes, which are its IP header. */
+	/* From the EtherType on; in a short frame the first 20 bytes, which are its IP header. */
 	sampled = length >= 14 + SAMPLE;
 	if (sampled ? load_bytes(skb, 12 + skip, words + 2, SAMPLE) : load_bytes(skb, 12 + skip, words + 2, 22))
 		return 0;

@@ -1,4 +1,4 @@
-/* Removal of duplicates: IEEE 802.1CB-2017, section 7.4.3.4, as crates/admission/schemes/src/duplicates has it. */
+/* Removal of duplicates: IEEE 802.1CB-2017, section 7.4.3.4, as in crates/admission/schemes/src/duplicates. */
 
 #define WORDS (HISTORY_BITS / 64)
 
@@ -32,7 +32,7 @@ INLINE void clear(struct filter *filter, u16 first, u32 n)
 	}
 }
 
-/* Whether a packet with this number is the first of its copies. */
+/* Returns true if a packet with this number is the first of its copies. */
 CHECKED_ONCE int accept(const struct pair *pair, u16 number, const struct settings *settings)
 {
 	struct filter *filter;
@@ -53,7 +53,7 @@ CHECKED_ONCE int accept(const struct pair *pair, u16 number, const struct settin
 		if (empty)
 			map_update(&filters, pair, empty, BPF_NOEXIST);
 		filter = map_lookup(&filters, pair);
-		/* No room: a copy too many is better than a packet too few. */
+		/* The map is full: a duplicate is better than a lost packet. */
 		if (!filter) {
 			count(UNFILTERED);
 			return 1;

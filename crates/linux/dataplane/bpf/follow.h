@@ -1,13 +1,13 @@
-/* What a host notes of packets that are followed: those that it sends of contracts, and those that arrive. */
+/* Samples packets at a host: sent packets of contracts, and arriving packets. */
 #include "samples.h"
 
-/* A quarter of a megabyte: some six thousand samples. */
+/* A quarter of a megabyte: about six thousand samples. */
 struct {
 	UINT(type, BPF_MAP_TYPE_RINGBUF);
 	UINT(max_entries, 1 << 18);
 } samples SEC(".maps");
 
-/* Notes a packet if it is one of those that are chosen. */
+/* Records a packet if it is selected for sampling. */
 CHECKED_ONCE int take_sample(struct __sk_buff *skb, u32 skip, u32 level, struct sample *sample)
 {
 	if (!sample)
@@ -25,7 +25,7 @@ INLINE void sample_sent(struct __sk_buff *skb, const struct settings *settings, 
 	take_sample(skb, 0, settings->sample - 1, &sample);
 }
 
-/* Of an arrival the contract is not known. */
+/* The contract of an arriving packet is not known. */
 INLINE void sample_arrival(struct __sk_buff *skb, const struct settings *settings, u32 skip)
 {
 	struct sample sample = { .at = time_of(settings) };

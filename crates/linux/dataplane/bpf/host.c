@@ -1,8 +1,10 @@
-/* A host: what its endpoints send is classified, charged, tagged and sent (`endpoint`, at the ingress of the host's end of each
- * endpoint's interface); what waited for its tokens goes on (`held`); what the network brings is delivered (`uplink`, at the ingress of each uplink).
+/* Programs of a host. `endpoint`, at the ingress of the host's end of each endpoint's interface, classifies, charges,
+ * tags and sends frames of endpoints. `held` continues with frames that have waited for tokens. `uplink`, at the
+ * ingress of each uplink, delivers frames from the network.
  *
- * Chameleon (CoNEXT 2020), sections 4.2.2 and 4.2.3. docs/operate/dataplane.md says what is charged, dropped and counted. The Rust models
- * are in crates/core/packet-format and crates/admission/schemes/src/duplicates; crates/linux/dataplane/tests/ holds both against each other. */
+ * Chameleon (CoNEXT 2020), sections 4.2.2 and 4.2.3. docs/operate/dataplane.md describes charges, drops and
+ * counters. The Rust models are in crates/core/packet-format and crates/admission/schemes/src/duplicates;
+ * crates/linux/dataplane/tests/ compares both with each other. */
 #include "maps.h"
 #include "parse.h"
 
@@ -22,7 +24,7 @@ MAP(filters, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct pair, struct fi
 MAP(blank, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct blank);
 MAP(measured, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, u64, struct measured);
 
-/* Agents of one kernel may share it: then one notes what another one receives. */
+/* Agents of one kernel may share it: one records the packets that another one receives. */
 struct {
 	UINT(type, BPF_MAP_TYPE_LRU_HASH);
 	UINT(max_entries, 16384);
@@ -32,8 +34,9 @@ struct {
 } sent SEC(".maps");
 
 #define FIXED 24 /* preamble, delimiter, frame check sequence and gap (IEEE 802.3) */
-/* The handle of the discipline with three classes for each contract, and the leaves of a contract by the bits of their numbers: packets
- * that left their class too early, and after them all others. crates/linux/dataplane/src/host/hold.rs */
+/* Handle of the queueing discipline with three classes for each contract. Leaves of a contract by bits of their
+ * numbers: packets that left their class too early, and behind them all others.
+ * crates/linux/dataplane/src/host/hold.rs */
 #define WAITING 1
 #define EARLY 0x8000
 #define QUEUE 0x4000
@@ -67,7 +70,7 @@ INLINE int send(struct __sk_buff *skb, const struct settings *settings, u32 ifin
 	return redirect(ifindex, 0);
 }
 
-/* Delivers to an endpoint of this host, with the tag that its frames have on its interface. */
+/* Delivers to an endpoint of this host, with the tag of its interface. */
 INLINE int hand_over(struct __sk_buff *skb, const struct settings *settings, const struct target *to, enum reason reason)
 {
 	u32 ifindex = to->ifindex;
@@ -83,7 +86,7 @@ INLINE int hand_over(struct __sk_buff *skb, const struct settings *settings, con
 #include "delay.h"
 #include "filter.h"
 
-/* What is done with a packet, as its rule said at one moment. */
+/* Actions for a packet, as its rule was at one moment. */
 struct order {
 	u32 n_routes;
 	u32 holder;
@@ -96,7 +99,7 @@ struct order {
 
 enum answer { SEND, NO_RULE, TOO_LARGE, TOO_MUCH, NO_ROOM, WAIT };
 
-/* What a frame takes on the wire. */
+/* Returns the bytes of a frame on the wire. */
 INLINE u64 wire_bytes(const struct rule *rule, u32 length)
 {
 	u64 bytes = length + rule->overhead;
@@ -104,7 +107,7 @@ INLINE u64 wire_bytes(const struct rule *rule, u32 length)
 	return (bytes < LEAST ? LEAST : bytes) + FIXED;
 }
 
-/* What the bucket holds now. Below fill_ns the product is less than a burst, which is less than 2^63. */
+/* Returns the present tokens of the bucket. Below fill_ns the product is less than a burst, which is less than 2^63. */
 INLINE u64 refill(const struct rule *rule, struct bucket *bucket, u64 now)
 {
 	u64 tokens = bucket->tokens, elapsed;
@@ -117,7 +120,7 @@ INLINE u64 refill(const struct rule *rule, struct bucket *bucket, u64 now)
 	return tokens > rule->burst ? rule->burst : tokens;
 }
 
-/* Returns 1 if what waits was lost: whoever empties the place where packets wait does not tell. */
+/* Returns 1 if the waiting packets are lost: the queueing discipline does not report it when it is flushed. */
 INLINE int is_lost(const struct rule *rule, const struct bucket *bucket, u64 now)
 {
 	return now > bucket->moved && now - bucket->moved > rule->stale_ns;
@@ -136,8 +139,9 @@ INLINE void take_order(const struct rule *rule, struct order *order)
 	}
 }
 
-/* Charges a packet to a rule, and notes where it goes; all of it under the lock, so that the rule is one rule. A packet for which there
- * are too few tokens, or that would overtake one that waits, has to wait itself, if there is a place for that. */
+/* Charges a packet to a rule and copies the rule's actions, all under one lock, so that the packet sees one
+ * consistent rule. A packet has to wait if there are too few tokens or if it would overtake a waiting packet, and
+ * if the rule has a queue. */
 INLINE enum answer charge(u32 slot, u64 serial, u32 length, u64 now, struct order *order)
 {
 	struct rule *rule = map_lookup(&rules, &slot);
@@ -193,15 +197,15 @@ out:
 	return answer;
 }
 
-/* Returns 1 if no packet waits that came before this one. */
+/* Returns 1 if no earlier packet waits. */
 INLINE int is_next(const struct __sk_buff *skb, const struct bucket *bucket)
 {
 	return bucket->first_early == bucket->next_early ||
 	       ((skb->priority & EARLY) && skb->tc_index == bucket->first_early);
 }
 
-/* Charges a packet that has waited. The bucket has the last word: a packet that was let go too early waits again, before those that came
- * after it, and gets its number among those that were sent back. */
+/* Charges a packet that has waited. The bucket decides: a packet that left its class too early waits again, before
+ * the packets that came after it, and gets a number among the early ones. */
 CHECKED_ONCE int settle(struct __sk_buff *skb, u32 slot, u64 now, struct order *order)
 {
 	u32 waited_us = (u32)(now / 1000) - skb->mark;
@@ -236,7 +240,7 @@ CHECKED_ONCE int settle(struct __sk_buff *skb, u32 slot, u64 now, struct order *
 	bucket->waiting_bytes -= bytes < bucket->waiting_bytes && bucket->waiting ? bytes : bucket->waiting_bytes;
 	bucket->moved = now;
 	bucket->tokens = tokens;
-	/* A change has made the packet larger than the rule allows. */
+	/* A change of the rule has made the packet too large. */
 	if (UNLIKELY(cost > tokens || bytes > rule->max_frame)) {
 		bucket->oversized++;
 		answer = TOO_LARGE;
@@ -255,7 +259,7 @@ out:
 	return answer;
 }
 
-/* The contract of a packet: of those with the most fields the lowest serial. */
+/* Finds the contract of a packet: the lowest serial among those with the most fields. */
 CHECKED_ONCE int classify(const struct endpoint *endpoint, const struct packet *packet, struct contract *found)
 {
 	u32 fields = 0;
@@ -297,8 +301,9 @@ CHECKED_ONCE int classify(const struct endpoint *endpoint, const struct packet *
 	return found->serial != 0;
 }
 
-/* Puts a stack of tags into the frame, of which `present` bytes are there already, and says how many are there then; below 0 if there is
- * no room. `last` is the innermost tag, in the order of the wire, or 0. */
+/* Inserts a stack of tags into the frame, which already has `present` bytes of tags. Returns the bytes of tags
+ * afterwards, or a negative value if there is no room for them. `last` is the innermost tag, in network byte order,
+ * or 0. */
 CHECKED_ONCE int push(struct __sk_buff *skb, const struct route *route, const struct pair *macs, u32 last, u32 present)
 {
 	u32 n_tags, stack;
@@ -337,7 +342,7 @@ CHECKED_ONCE int push(struct __sk_buff *skb, const struct route *route, const st
 	return stack;
 }
 
-/* The next number of a pair's packets. */
+/* Returns the next sequence number of a pair. */
 INLINE u16 next_number(const struct pair *pair)
 {
 	u32 *number = map_lookup(&numbers, pair), first = 0;
@@ -387,7 +392,7 @@ INLINE int deliver_locally(struct __sk_buff *skb, const struct settings *setting
 	return to ? hand_over(skb, settings, to, LOCAL) : drop(NO_ROUTE);
 }
 
-/* Without a contract: the lowest class of every link, or nothing. */
+/* Sends a packet without a contract in the lowest class of every link, or drops it. */
 CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *settings, const struct packet *packet,
 				  const struct pair *macs)
 {
@@ -421,7 +426,7 @@ CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *
 	return send(skb, settings, route.uplink);
 }
 
-/* A packet with an order goes where that says. `now`: when it was let go, from which its delay counts. */
+/* Sends a packet on the routes of its rule. `now`: release time, from which its delay counts. */
 INLINE int follow(struct __sk_buff *skb, const struct settings *settings, const struct order *order,
 		  const struct pair *macs, u64 now)
 {
@@ -434,7 +439,8 @@ INLINE int follow(struct __sk_buff *skb, const struct settings *settings, const 
 	return carry_out(skb, settings, order, macs);
 }
 
-/* To where packets wait for their tokens: classes of a queueing discipline for each contract. The mark says since when. */
+/* Sends a packet to the interface where packets wait for tokens, in classes of a queueing discipline per contract.
+ * Its mark is the time of arrival. */
 INLINE int wait(struct __sk_buff *skb, const struct settings *settings, u32 holder, u32 slot, u64 now)
 {
 	skb->priority = WAITING << 16 | QUEUE | (slot + 1);
@@ -443,7 +449,7 @@ INLINE int wait(struct __sk_buff *skb, const struct settings *settings, u32 hold
 	return UNLIKELY(settings->now) ? send(skb, settings, holder) : redirect(holder, 0);
 }
 
-/* `is_cut`: it was part of a super-frame, whose tag is gone already. */
+/* `is_cut`: the frame is a segment of a super-frame, whose tag has already been removed. */
 INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
 {
 	u32 zero = 0, length;
@@ -463,7 +469,7 @@ INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
 	if (UNLIKELY(skb->gso_size)) {
 		if (!settings_->splitter)
 			return drop(OVERSIZED);
-		/* Its frames come back at the lower interface, with the mark. */
+		/* Its frames return at the lower interface, with the mark. */
 		skb->priority = 0;
 		skb->mark = ifindex;
 		count(SPLIT);
@@ -490,7 +496,7 @@ INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
 		return without_contract(skb, settings_, &packet, &macs);
 	}
 	now = time_of(settings_);
-	/* Kernels before 6.3 want to see that a function is given no memory that was never written. */
+	/* Kernels before 6.3 require that memory passed to a function is initialised. */
 	ZERO(order.routes + 1, sizeof(order.routes) - sizeof(order.routes[0]));
 	switch (charge(contract.slot, contract.serial, length, now, &order)) {
 	case SEND:
@@ -508,7 +514,7 @@ INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex, int is_cut)
 	}
 }
 
-/* Below the interfaces where packets wait, and where super-frames are cut. */
+/* Runs below the interfaces where packets wait, and where super-frames are cut. */
 INLINE int from_holder(struct __sk_buff *skb)
 {
 	u32 zero = 0, slot = (skb->priority & SLOTS) - 1;
@@ -578,7 +584,7 @@ INLINE int from_network(struct __sk_buff *skb)
 	COPY(mac.of, macs.destination, 6);
 	to = map_lookup(&local, &mac);
 	if (!to) {
-		/* The host's own stack; a tag is nothing that it knows. */
+		/* Frames for the host's own stack, which does not understand sequence tags. */
 		if (is_numbered)
 			return drop(TAGGED);
 		count(TO_HOST);

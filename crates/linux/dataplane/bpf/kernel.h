@@ -1,4 +1,4 @@
-/* What the programs need of the kernel: types of the UAPI, helpers by their numbers (include/uapi/linux/bpf.h). */
+/* Kernel interfaces of the programs: types of the UAPI, and helpers by number (include/uapi/linux/bpf.h). */
 #ifndef WAYLEAVE_KERNEL_H
 #define WAYLEAVE_KERNEL_H
 
@@ -11,8 +11,8 @@ typedef __u64 u64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static __attribute__((always_inline)) inline
-/* A function of its own, which the verifier checks once and for any arguments; what is inlined it checks again on every path that leads
- * there. So far as it knows pointers may be null, and whatever they point to has to be initialised. */
+/* A separate function, which the verifier checks once for any arguments; inlined code is checked again on every
+ * path. The verifier assumes that pointers may be null, and requires that their targets are initialised. */
 #define CHECKED_ONCE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -30,7 +30,7 @@ typedef __u64 u64;
 		TYPE(key, key_type);                                                                                   \
 		TYPE(value, value_type);                                                                               \
 	} name SEC(".maps")
-/* As libbpf numbers it: the map is found again under its name. */
+/* Number of libbpf for pinning: the map is found again under its name. */
 #define PIN_BY_NAME 1
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
@@ -53,7 +53,7 @@ static long (*unlock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_unlock
 #define ACT_SHOT 2
 #define ACT_STOLEN 4
 
-/* Numbers in the order of the wire; the machines that this is for are little-endian. */
+/* Numbers in network byte order; the supported machines are little-endian. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "bpf is compiled for little-endian machines"
 #endif
@@ -64,9 +64,9 @@ static long (*unlock)(struct bpf_spin_lock *lock) = (void *)BPF_FUNC_spin_unlock
 #define TYPE_IPV6 0x86dd
 #define TYPE_ARP 0x0806
 #define TYPE_TAG 0x8100 /* 802.1Q: one for each switch of the route */
-#define TYPE_SEQUENCE 0x88a8 /* 802.1ad: the number of a packet that has copies */
+#define TYPE_SEQUENCE 0x88a8 /* 802.1ad: the sequence number of a packet with copies */
 
-/* EtherTypes that some switch somewhere takes for a VLAN tag, in the order of the wire. */
+/* EtherTypes that some switches treat as a VLAN tag, in network byte order. */
 INLINE int is_tag(u16 type)
 {
 	return type == BE16(TYPE_TAG) || type == BE16(TYPE_SEQUENCE) || type == BE16(0x9100) || type == BE16(0x9200) ||

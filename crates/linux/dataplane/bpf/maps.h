@@ -1,4 +1,5 @@
-/* What a host's programs and its agent share. crates/linux/dataplane/src/layout.rs writes and reads the same bytes; a test compares sizes. */
+/* Data shared by a host's programs and its agent. crates/linux/dataplane/src/layout.rs writes and reads these
+ * bytes; a test compares the sizes. */
 #ifndef WAYLEAVE_MAPS_H
 #define WAYLEAVE_MAPS_H
 
@@ -13,7 +14,7 @@
 #define SHORTEST_WAIT_US 125
 #define HISTORY_BITS 32768 /* IEEE 802.1CB: half of the sequence space */
 
-/* How many of what happened, in the order of Reason in crates/linux/dataplane/src/counters.rs. */
+/* Counters, in the order of Reason in crates/linux/dataplane/src/counters.rs. */
 enum reason {
 	GUARANTEED,
 	BEST_EFFORT,
@@ -48,12 +49,12 @@ struct counts {
 
 struct settings {
 	u64 now; /* 0: the clock. Tests set the time, and then find the chosen interface in skb->mark */
-	u64 reset_ns; /* after so long without an accepted packet a filter accepts any number */
-	u32 window; /* numbers that a filter remembers */
-	u32 unmatched; /* what has no contract: 0 best effort, 1 dropped */
-	u32 measure; /* 1: note what is sent, and compare at its arrival */
+	u64 reset_ns; /* after this time without an accepted packet a filter accepts any number */
+	u32 window; /* length of a filter's history, in sequence numbers */
+	u32 unmatched; /* packets without a contract: 0 best effort, 1 dropped */
+	u32 measure; /* 1: record sent packets, and compare them at their arrival */
 	u32 splitter; /* the interface that cuts super-frames into frames; 0: they are dropped */
-	u32 sample; /* 0: no packet is noted; otherwise one more than how many bits at the end of a sample's number are 0 */
+	u32 sample; /* 0: no samples; otherwise one more than the number of zero bits at the end of a sample's number */
 	u32 padding;
 };
 
@@ -61,21 +62,21 @@ struct settings {
 struct endpoint {
 	u8 mac[6];
 	u8 n_masks;
-	u8 names_source; /* whether a contract of it says which source address its packets have */
+	u8 names_source; /* 1 if a contract of it names the source address of its packets */
 	u8 masks[MAX_MASKS]; /* most fields first */
-	u8 fields[MAX_MASKS]; /* how many each has */
-	u16 vlan; /* the VLAN of the tenant's frames, on its interface only; 0: they have no tag */
+	u8 fields[MAX_MASKS]; /* number of fields of each mask */
+	u16 vlan; /* the VLAN of the tenant's frames, on its interface only; 0: untagged */
 	u16 padding;
 };
 
-/* Where frames for an address of this host leave. */
+/* Interface of an address of this host. */
 struct target {
 	u32 ifindex;
 	u16 vlan;
 	u16 padding;
 };
 
-/* Which fields of a class count. */
+/* Fields of a class that are compared. */
 #define MASK_PROTOCOL 1
 #define MASK_SOURCE_PORT 2
 #define MASK_DESTINATION_PORT 4
@@ -86,7 +87,7 @@ struct target {
 #define MASK_PORTS (MASK_SOURCE_PORT | MASK_DESTINATION_PORT)
 #define MASK_ADDRESSES (MASK_SOURCE | MASK_DESTINATION)
 
-/* Packets of one kind from one endpoint. What does not count is 0. */
+/* Packets of one kind from one endpoint. Fields that are not compared are 0. */
 struct class {
 	u32 ifindex;
 	u8 mask;
@@ -98,7 +99,7 @@ struct class {
 	u32 destination;
 };
 
-/* The same with addresses of IPv6. Most packets are of IPv4, and a short key is found sooner. */
+/* A class with IPv6 addresses. Most packets are IPv4, and a short key is found faster. */
 struct class6 {
 	u32 ifindex;
 	u8 mask;
@@ -110,7 +111,7 @@ struct class6 {
 	u32 destination[4];
 };
 
-/* The contract of a class, and those that would get it next. */
+/* The contract of a class, and its successors. */
 struct contract {
 	u64 serial;
 	u32 slot;
@@ -125,25 +126,25 @@ struct route {
 	u32 uplink;
 	u32 priority;
 	u32 n_tags;
-	u32 largest; /* bytes of the largest frame that its links take, without tags */
-	u16 tags[MAX_TAGS]; /* TCI in the order of the wire, first switch first */
+	u32 largest; /* largest frame that its links carry, in bytes without tags */
+	u16 tags[MAX_TAGS]; /* TCI in network byte order, first switch first */
 };
 
-/* Agents write it with BPF_F_LOCK: a packet sees one whole rule. */
+/* Agents write it with BPF_F_LOCK: a packet sees one consistent rule. */
 struct rule {
-	struct bpf_spin_lock lock; /* also of the bucket of the same slot */
+	struct bpf_spin_lock lock; /* also of the bucket of this slot */
 	u32 n_routes; /* 0: to an endpoint of this host */
-	u64 serial; /* 0: nothing is here */
+	u64 serial; /* 0: the slot is empty */
 	u64 version;
 	u64 rate; /* bit/s */
 	u64 burst; /* nanobits */
-	u64 fill_ns; /* an empty bucket is full after so long */
+	u64 fill_ns; /* time after which an empty bucket is full */
 	u64 bound_ns;
 	u32 max_frame; /* wire bytes */
-	u32 overhead; /* bytes of the longest stack; wire bytes are more than the frame by this and 24 */
+	u32 overhead; /* bytes of the longest stack; wire bytes are the frame plus this plus 24 */
 	u32 holder; /* the interface where packets wait for their tokens; 0: they are dropped */
-	u32 limit; /* wire bytes that may wait */
-	u64 stale_ns; /* nothing waits that has not moved for so long: what was there is lost */
+	u32 limit; /* limit of waiting packets, in wire bytes */
+	u64 stale_ns; /* waiting packets without progress for this time are lost */
 	struct route routes[MAX_ROUTES]; /* fewest tags first */
 };
 
@@ -152,16 +153,16 @@ struct bucket {
 	u64 last;
 	u64 packets;
 	u64 bytes; /* wire bytes */
-	u64 shaped; /* packets dropped because the bucket was too low, or as many waited as may */
+	u64 shaped; /* packets dropped because the bucket was too low or the queue full */
 	u64 oversized;
 	u32 waiting; /* packets */
 	u32 waiting_bytes;
-	u64 moved; /* when the first of those that wait came, or the last one left */
+	u64 moved; /* when the first waiting packet arrived, or the last one left */
 	u64 delayed; /* packets that waited and were sent */
-	u64 waited_us; /* all of them together */
+	u64 waited_us; /* sum of all of them */
 	u64 waits[WAITS]; /* in the first up to 125 us, in each further one up to twice as long */
-	u16 first_early; /* of the packets that left their class too early: the number of the oldest that still waits */
-	u16 next_early; /* the number of the next one; equal if there are none */
+	u16 first_early; /* number of the oldest waiting packet that left its class too early */
+	u16 next_early; /* the next such number; equal if there are none */
 	u32 padding;
 };
 
@@ -170,19 +171,19 @@ struct mac {
 	u16 padding;
 };
 
-/* Those who get a copy of what an endpoint asks all: ARP, DHCP, neighbours and routers of IPv6. Those on its own host first, then those with
- * fewest tags, because a frame can grow from one copy to the next, but not shrink. */
+/* Receivers of copies of an endpoint's ARP, DHCP and IPv6 neighbour discovery. Receivers on this host are first,
+ * then those with the fewest tags, because a frame can grow from one copy to the next, but not shrink. */
 struct group {
 	u32 n;
 	u32 padding;
-	u64 due; /* by when all that were carried are paid for, at one each CARRY_EVERY_NS */
+	u64 due; /* time at which all copied frames are paid for, at one each CARRY_EVERY_NS */
 	struct mac of[MAX_GROUP];
 };
 
 #define CARRY_EVERY_NS 10000000ull
-#define CARRY_AHEAD_NS 320000000ull /* a host that boots asks some ten times at once */
+#define CARRY_AHEAD_NS 320000000ull /* a booting host sends about ten requests at once */
 
-/* Somebody whose packets are not as they were declared. */
+/* Kinds of spoofing, and the key of a report. */
 enum strange { WRONG_MAC = 1, UNNAMED_SOURCE };
 
 struct stranger {
@@ -218,7 +219,7 @@ struct filter {
 	u64 history[HISTORY_BITS / 64];
 };
 
-/* A filter that has seen nothing. (Without the lock, or the verifier would not let it be copied.) */
+/* An unused filter, without the lock: the verifier would not let it be copied. */
 struct blank {
 	u64 words[sizeof(struct filter) / 8];
 };

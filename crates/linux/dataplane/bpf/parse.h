@@ -1,4 +1,4 @@
-/* Frames taken apart, as crates/core/packet-format/src/frame.rs does it. */
+/* Parses frames, as crates/core/packet-format/src/frame.rs does. */
 #ifndef WAYLEAVE_PARSE_H
 #define WAYLEAVE_PARSE_H
 
@@ -12,7 +12,7 @@ struct packet {
 	u8 has_ports;
 	u8 protocol;
 	u8 padding;
-	u16 source_port; /* in the order of the wire */
+	u16 source_port; /* in network byte order */
 	u16 destination_port;
 	u8 mac[8];
 	u32 source[4];
@@ -30,7 +30,7 @@ struct packet {
 #define AUTHENTICATION 51
 #define OPTIONS 60
 #define MAX_EXTENSIONS 8
-#define BROKEN_WALK 256 /* no number of a header */
+#define BROKEN_WALK 256 /* not the number of any header */
 
 INLINE int same_mac(const u8 *a, const u8 *b)
 {
@@ -42,7 +42,7 @@ INLINE int has_ports(u8 protocol)
 	return protocol == TCP || protocol == UDP || protocol == SCTP;
 }
 
-/* Ports, if the protocol has them; `end` is where the IP packet ends. */
+/* Reads the ports, if the protocol has any; `end` is the end of the IP packet. */
 CHECKED_ONCE int ports(struct __sk_buff *skb, struct packet *packet, u32 at, u32 end)
 {
 	u16 both[2];
@@ -70,7 +70,8 @@ INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *
 	packet->protocol = ip[9];
 	packet->source[3] = *(u32 *)(ip + 12);
 	packet->destination[3] = *(u32 *)(ip + 16);
-	/* Of a fragmented packet no part has ports, so that all go one way. 0x3f: more fragments, and the offset. */
+	/* No part of a fragmented packet has ports, so that all parts take one path. 0x3f: more fragments, and the
+	 * offset. */
 	if ((ip[6] & 0x3f) | ip[7])
 		return PARSED;
 	if (LIKELY(header == 20 && end_of_ports <= end && total >= 24 && has_ports(packet->protocol))) {
@@ -82,15 +83,15 @@ INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *
 	return ports(skb, packet, 14 + header, 14 + total);
 }
 
-/* Where a walk through the extension headers of a packet is. */
+/* Position within the extension headers of a packet. */
 struct walk {
 	u32 at;
 	u32 end; /* of the packet */
-	u32 next; /* which header is there */
+	u32 next; /* type of the header at this position */
 	u32 is_fragment;
 };
 
-/* Goes past one extension header, and says whether there was one. */
+/* Skips one extension header. Returns false if there is none. */
 CHECKED_ONCE int extension(struct __sk_buff *skb, struct walk *walk)
 {
 	u32 at, next;
@@ -118,7 +119,7 @@ CHECKED_ONCE int extension(struct __sk_buff *skb, struct walk *walk)
 	return 1;
 }
 
-/* The first 54 bytes are in one piece. */
+/* The first 54 bytes are contiguous. */
 CHECKED_ONCE int ipv6(struct __sk_buff *skb, struct packet *packet)
 {
 	u8 *data = (u8 *)(long)skb->data, *end = (u8 *)(long)skb->data_end, *ip = data + 14;
@@ -153,7 +154,7 @@ INLINE enum parsed parse(struct __sk_buff *skb, struct packet *packet, struct pa
 	ZERO(packet, sizeof(*packet));
 	if (length < 14)
 		return BROKEN;
-	/* The headers in one piece: 54 bytes are the longest that are read in place. */
+	/* Headers in contiguous memory: 54 bytes are the longest that are read in place. */
 	wanted = length < 54 ? length : 54;
 	if (UNLIKELY(data + wanted > end)) {
 		if (pull_data(skb, wanted))
@@ -176,8 +177,8 @@ INLINE enum parsed parse(struct __sk_buff *skb, struct packet *packet, struct pa
 	return PARSED;
 }
 
-/* All bits of a field that counts, none of one that does not. The compiler shall not make a branch of it: the verifier would follow
- * both ways of each field. */
+/* Returns all ones for a field that is compared, and 0 for others. The compiler must not turn this into a branch:
+ * the verifier would follow both outcomes of each field. */
 INLINE u32 counts(u32 mask, u32 field)
 {
 	u32 bits = -((mask & field) / field);
@@ -186,7 +187,7 @@ INLINE u32 counts(u32 mask, u32 field)
 	return bits;
 }
 
-/* The fields of a mask that are no addresses; of both kinds of classes. */
+/* Copies the fields of a mask except addresses, for both kinds of classes. */
 #define MASKED(class, packet, fields)                                                                                  \
 	do {                                                                                                           \
 		u32 mac_ = counts(fields, MASK_MAC);                                                                   \
@@ -217,7 +218,7 @@ INLINE void masked6(struct class6 *class, const struct packet *packet, u32 mask)
 	}
 }
 
-/* FNV-1a over words (Fowler, Noll, Vo): which of several routes a flow without a contract takes. */
+/* Computes FNV-1a over words (Fowler, Noll, Vo), which selects the route of a flow without a contract. */
 INLINE u32 flow_hash(const struct packet *packet)
 {
 	u32 hash = 2166136261u;

@@ -1,5 +1,5 @@
-/* Lets everything pass. A virtual link with an XDP program polls for packets (NAPI) on one processor, so that packets which were sent on
- * two keep their order. */
+/* Passes all packets. A virtual link with an XDP program polls for packets (NAPI) on one processor, so packets sent
+ * on two processors keep their order. */
 #include "kernel.h"
 
 SEC("xdp")
@@ -9,7 +9,7 @@ int pass(struct xdp_md *context)
 	return XDP_PASS;
 }
 
-/* For packets that do not fit a page (Linux 5.18). */
+/* For packets larger than a page (Linux 5.18). */
 SEC("xdp.frags")
 int pass_large(struct xdp_md *context)
 {

@@ -1,8 +1,8 @@
-/* Some packets are noted where they are sent and where they arrive, so that somebody who hears of both can say which were lost, and how long
- * the others took: trajectory sampling (Duffield and Grossglauser, SIGCOMM 2000). Both ends choose by a hash of what no switch and no interface
- * changes on the way, so they choose the same packets without telling each other. */
+/* Trajectory sampling (Duffield and Grossglauser, SIGCOMM 2000): some packets are recorded where they are sent and
+ * where they arrive, so that both records show losses and delays. Both ends select packets by a hash of fields that
+ * no switch and no interface changes, and so select equal packets without communication. */
 
-/* A packet that was noted where it was sent, where it arrived, or at a switch on its way. */
+/* A packet recorded at its sender, at its receiver, or at a switch on its route. */
 struct sample {
 	u64 of;
 	u64 at;
@@ -10,10 +10,10 @@ struct sample {
 	u64 bound_ns;
 };
 
-#define PART 64 /* bytes from the EtherType on; of a short frame 20 */
+#define PART 64 /* bytes from the EtherType on; 20 for a short frame */
 
-/* A number that two packets share only if their addresses and first bytes are the same; 0 if the packet is not sampled: fragments of headers, and
- * protocols of which interfaces may calculate the check sequence later. */
+/* Returns a number that two packets share only if their addresses and first bytes are equal. Returns 0 for packets
+ * that are not sampled: fragments, and protocols with checksums that an interface may calculate later. */
 CHECKED_ONCE u64 sample_of(struct __sk_buff *skb, u32 skip)
 {
 	union {
@@ -28,7 +28,7 @@ CHECKED_ONCE u64 sample_of(struct __sk_buff *skb, u32 skip)
 					   load_bytes(skb, 12 + skip, part.of + 12, 22))
 		return 0;
 	if (part.of[12] == 0x08 && part.of[13] == 0x00 && part.of[14] == 0x45) {
-		/* Marks of congestion, and with them the check sequence of the header. */
+		/* ECN marks, and with them the header checksum. */
 		part.of[15] = part.of[24] = part.of[25] = 0;
 		if (part.of[23] == 6)
 			part.of[50] = part.of[51] = 0;
@@ -50,13 +50,13 @@ CHECKED_ONCE u64 sample_of(struct __sk_buff *skb, u32 skip)
 	}
 	for (int i = 0; i < 10; i++)
 		hash = (hash ^ part.words[i]) * 1099511628211ull;
-	/* The last bits choose, so each of them has to depend on all others (the end of MurmurHash3). */
+	/* The last bits select packets, so each of them has to depend on all others (the final mix of MurmurHash3). */
 	hash ^= hash >> 33;
 	hash *= 0xff51afd7ed558ccdull;
 	return hash ^ hash >> 33;
 }
 
-/* Whether packets of a number are chosen by so many bits. */
+/* Returns true if packets with this number are selected at this level. */
 INLINE int is_chosen(u64 number, u32 level)
 {
 	return number && !(number & ((1ull << (level & 31)) - 1));

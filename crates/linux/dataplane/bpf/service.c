@@ -1,8 +1,9 @@
-/* A pair of interfaces behind all ports of a switch, with one queue: a switch whose ports share one service (Loko, CoNEXT 2019). Every
- * port of the switch has a front, where frames from its cable arrive, and a back towards the switch, whose index is the next one. */
+/* A pair of interfaces behind all ports of a switch, with one queue: a switch whose ports share one service (Loko,
+ * CoNEXT 2019). Every port of the switch has a front, where frames from its cable arrive, and a back towards the
+ * switch, whose index is the next one. */
 #include "kernel.h"
 
-/* At a front: the frame goes into the queue, and its mark says where it goes on. A match for tc, whose action redirects it. */
+/* At a front: queues the frame with its back as the mark. A match for tc, whose action redirects it. */
 SEC("classifier")
 int enter(struct __sk_buff *frame)
 {
@@ -10,7 +11,7 @@ int enter(struct __sk_buff *frame)
 	return -1;
 }
 
-/* Behind the queue. */
+/* Behind the queue: sends the frame to its back. */
 SEC("classifier")
 int serve(struct __sk_buff *frame)
 {

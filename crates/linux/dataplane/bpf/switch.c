@@ -1,6 +1,6 @@
-/* A switch: at the ingress of every port the outer tag says where the packet goes and in which class; then the tag is gone.
+/* A switch: at the ingress of every port the outer tag selects the output port and the class, and is removed.
  *
- * Chameleon (CoNEXT 2020), section 3.4: configured once at its start, and never again. */
+ * Chameleon (CoNEXT 2020), section 3.4: configured once at the start. */
 #include "kernel.h"
 #include "samples.h"
 
@@ -11,8 +11,8 @@ struct switch_counts {
 };
 
 struct tag {
-	u32 ifindex; /* of the port at which it came: one map can serve all switches of a machine */
-	u16 tci; /* in the order of the machine */
+	u32 ifindex; /* of the input port: one map can serve all switches of a machine */
+	u16 tci; /* in host byte order */
 	u16 padding;
 };
 
@@ -24,16 +24,16 @@ struct port {
 MAP(tags, BPF_MAP_TYPE_HASH, 65536, BPF_F_NO_PREALLOC, struct tag, struct port);
 MAP(switch_counters, BPF_MAP_TYPE_PERCPU_HASH, 4096, BPF_F_NO_PREALLOC, u32, struct switch_counts);
 
-/* Which packets are noted. */
+/* Selection of sampled packets. */
 struct watch {
-	u32 sample; /* 0: none; otherwise one more than how many bits at the end of a sample's number are 0 */
+	u32 sample; /* 0: none; otherwise one more than the number of zero bits at the end of a sample's number */
 	u32 padding;
-	u64 missed; /* chosen, but there was no room */
+	u64 missed; /* selected, but the buffer was full */
 };
 
 MAP(watch, BPF_MAP_TYPE_ARRAY, 1, 0, u32, struct watch);
 
-/* Some fifteen hundred samples. */
+/* About fifteen hundred samples. */
 struct {
 	UINT(type, BPF_MAP_TYPE_RINGBUF);
 	UINT(max_entries, 1 << 16);
@@ -41,7 +41,7 @@ struct {
 
 #define MAX_TAGS 12
 
-/* Notes a packet that comes by; the tags that the frame itself holds are skipped. */
+/* Samples a passing packet; tags inside the frame are skipped. */
 CHECKED_ONCE int note(struct __sk_buff *skb)
 {
 	u32 zero = 0, skip = 0;
@@ -78,7 +78,7 @@ INLINE void count(u32 ifindex, enum switch_reason reason)
 	counts->of[reason]++;
 }
 
-/* The port that the outer tag names, of those where packets come in or leave by this interface; the tag is gone then. */
+/* Removes the outer tag and returns its port, among the ports of this interface. */
 INLINE struct port *next(struct __sk_buff *skb)
 {
 	struct tag tag = { .ifindex = skb->ifindex };
@@ -116,13 +116,14 @@ int port(struct __sk_buff *skb)
 	return out ? redirect(out->ifindex, 0) : ACT_SHOT;
 }
 
-/* On a packet that has been seen here already: "wl". */
+/* Mark of a packet that has already passed here: "wl". */
 #define SEEN 0x776c
 
-/* The same where something else forwards, such as Open vSwitch: at the egress of a port, before its queues. Whoever sends must not hear that a packet was dropped, here or by
- * a full queue: Open vSwitch sends up to 32 packets at once (sendmmsg), and the rest of them is lost with the first that fails. Nor may packets that
- * wait count against the socket that sent them: all ports share it, and some 90 packets fill it. So what is sent on is a copy that belongs to no socket,
- * and the packet itself is stolen, which is a success. */
+/* The switch where other software forwards, such as Open vSwitch: at the egress of a port, before its queues. The
+ * sender must not see an error when a packet is dropped here or by a full queue: Open vSwitch sends up to 32
+ * packets at once (sendmmsg), and the first error loses the rest. Waiting packets must not count against the socket
+ * of the sender, either: all ports share it, and about 90 packets fill it. So this sends a copy that belongs to no
+ * socket, and steals the original packet, which counts as success. */
 SEC("classifier")
 int leave(struct __sk_buff *skb)
 {

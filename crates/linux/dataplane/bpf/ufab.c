@@ -1,14 +1,15 @@
-/* What a queue of uFAB-C knows: the tokens and windows of the pairs that are active on it, and its rate.
+/* State of a queue of uFAB-C: tokens and windows of its active pairs, and its rate.
  *
- * S. Wang et al., "Predictable vFabric on Informative Data Plane" (SIGCOMM 2022), sections 3.6 and 4.2, as crates/admission/schemes/src/ufab_core
- * keeps it by default (`registers: changes`); tests/dataplane/registers.rs holds both against each other. This is the arithmetic of a port: what
- * a probe says comes behind an Ethernet header as `struct said`, and the answer is written behind it. */
+ * S. Wang et al., "Predictable vFabric on Informative Data Plane" (SIGCOMM 2022), sections 3.6 and 4.2, like the
+ * default of crates/admission/schemes/src/ufab_core (`registers: changes`); tests/dataplane/registers.rs compares
+ * both. This is the arithmetic of a port: the contents of a probe come behind an Ethernet header as `struct said`,
+ * and the answer is written behind them. */
 #include "kernel.h"
 
 #define FILTER_WORDS 2560 /* 20 KB: both banks of a generation */
 #define BANK_WORDS (FILTER_WORDS / 2)
 #define HEADER 14
-#define NONE 2 /* the port counts nothing of the pair, as far as its sender knows */
+#define NONE 2 /* the port counts no state of the pair, as far as its sender knows */
 #define BITS_PER_BYTE_AND_NS 8000000000ull
 #define BITS_OF_THAT 33
 #define MOST_RATE 10000000000000ull /* `Rate::MAX`: 10 Tbit/s */
@@ -31,10 +32,10 @@ struct queue {
 	struct bpf_spin_lock lock;
 	u8 period;
 	u8 has_just_turned;
-	u8 current; /* which generation of the filter */
+	u8 current; /* index of the current generation of the filter */
 	u8 padding;
 	struct sums sums; /* Phi and W */
-	struct sums fresh; /* of the pairs whose probes came in this period */
+	struct sums fresh; /* of pairs with probes in this period */
 	u64 period_since;
 	u64 seen_since;
 	u64 since;
@@ -49,7 +50,7 @@ struct said {
 	u64 counted_tokens;
 	u64 window;
 	u64 counted_window;
-	u64 sent; /* bytes that the queue has sent */
+	u64 sent; /* bytes sent by the queue */
 	u32 queue;
 	u16 change;
 	u8 kind;
@@ -87,20 +88,20 @@ INLINE void add(struct sums *to, const struct sums *what)
 	to->windows = to->windows + what->windows < to->windows ? ~0ull : to->windows + what->windows;
 }
 
-/* What is not there cannot be taken off: a pair may have been cleaned. */
+/* Subtracts at most the present amount: a pair may have been cleaned. */
 INLINE void take(struct sums *from, const struct sums *what)
 {
 	from->tokens = less(from->tokens, what->tokens);
 	from->windows = less(from->windows, what->windows);
 }
 
-/* The bit of a hash in a bank. */
+/* Returns the bit of a hash in a bank. */
 INLINE u32 bit_of(u32 hash)
 {
 	return (u64)hash * (BANK_WORDS * 64) >> 32;
 }
 
-/* A word of the filter; the verifier wants to see that it is one. */
+/* Returns a word of the filter, with the bounds check that the verifier needs. */
 INLINE u64 *word(struct queue *queue, u32 generation, u32 bank, u32 bit)
 {
 	u32 at = (generation & 1) * FILTER_WORDS + bank * BANK_WORDS + bit / 64;
@@ -148,7 +149,7 @@ INLINE void empty(struct queue *queue, u32 generation)
 	}
 }
 
-/* What silent pairs have left goes. */
+/* Removes the sums of silent pairs. */
 INLINE void clean(struct queue *queue, const struct ufab_settings *settings, u64 now)
 {
 	u64 length = settings->clean ? settings->clean : 1, remember = settings->remember ? settings->remember : 1;
@@ -156,7 +157,7 @@ INLINE void clean(struct queue *queue, const struct ufab_settings *settings, u64
 	struct sums none = {};
 
 	if (periods) {
-		/* Nobody was heard in a whole period if two have gone by. */
+		/* After two periods no pair has been active in a whole period. */
 		queue->sums = periods == 1 ? queue->fresh : none;
 		queue->fresh = none;
 		queue->period ^= periods & 1;
@@ -171,11 +172,11 @@ INLINE void clean(struct queue *queue, const struct ufab_settings *settings, u64
 		queue->current ^= 1;
 	empty(queue, turns > 1 ? queue->current ^ 1 : queue->current);
 	queue->seen_since += remember * turns;
-	/* An entry leaves with the second turn. */
+	/* An entry expires with the second rotation. */
 	queue->has_just_turned = less(now, queue->period_since) < 2 * remember;
 }
 
-/* A probe of a pair that is, or was, active. The period in which it is counted. */
+/* Counts a probe of an active or finished pair, and returns the period in which it is counted. */
 INLINE u64 count(struct queue *queue, const struct said *said)
 {
 	struct sums before = { said->counted_tokens, said->counted_window }, after = {};
@@ -201,7 +202,8 @@ INLINE u64 count(struct queue *queue, const struct said *said)
 	return now;
 }
 
-/* Bytes in a time, in bit/s: the product needs more than 64 bits, so what the division leaves is multiplied bit by bit. */
+/* Converts bytes in a time to bit/s. The product needs more than 64 bits, so the remainder of the division is
+ * multiplied bit by bit. */
 INLINE u64 rate_of(u64 bytes, u64 elapsed)
 {
 	u64 whole = bytes / elapsed, left = bytes % elapsed, rest = 0, quotient = 0;

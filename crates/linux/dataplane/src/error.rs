@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_the_verifier_refuses_lacks_no_right() {
+    fn a_program_refused_by_the_verifier_lacks_no_right() {
         let load = |text: &str| Error::failed("loading", std::io::Error::other(text.to_owned())).to_string();
         let refused = load(
             "syscall: Permission denied (os error 13). Verifier output: combined stack size is 528. Too large\nverification time 3",

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_packets_has_its_head_and_each_packet_its_time_and_length() {
+    fn a_capture_file_has_its_header_and_each_packet_its_time_and_length() {
         assert_eq!(pcap_head()[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
         let record = pcap_record(3_000_000_007, &[9; 5]);
         assert_eq!(record, [&[3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0][..], &[9; 5]].concat());

@@ -20,7 +20,7 @@ pub(crate) const TARGET: usize = 8;
 /// Maximum number of receivers of an endpoint's broadcast.
 pub(crate) const MAX_MEMBERS: usize = 64;
 pub(crate) const GROUP: usize = 16 + MAC * MAX_MEMBERS;
-pub(crate) const STRANGER: usize = 28;
+pub(crate) const SPOOFED: usize = 28;
 pub(crate) const CLASS: usize = 24;
 pub(crate) const CLASS6: usize = 48;
 pub(crate) const CONTRACTS: usize = 16 * MAX_SAME;

@@ -74,8 +74,8 @@ pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop
         let begin = Instant::now();
         while !bridge.run.join(file).exists() {
             if !is_alive(process.pid) || begin.elapsed() > TIMEOUT {
-                let said = last_lines(&folder.log(&process.name));
-                return Err(LabError::Ended { program: process.name, said });
+                let output = last_lines(&folder.log(&process.name));
+                return Err(LabError::Ended { program: process.name, output });
             }
             stop.check()?;
             sleep(Duration::from_millis(10));
@@ -85,19 +85,19 @@ pub(crate) fn begin(folder: &Folder, switch: &NodePlan, pins: &Path, stop: &Stop
     run(&server, "ovsdb-server", &[&database, &format!("--remote=punix:{socket}")], "db.sock")?;
     let server = format!("unix:{socket}");
     let database = format!("--db={server}");
-    let tell = |what: &[&str]| {
+    let report = |what: &[&str]| {
         output(&namespace, "ovs-vsctl", &[&[database.as_str(), "--timeout=20"], what].concat()).map(drop)
     };
-    tell(&["--no-wait", "init"])?;
+    report(&["--no-wait", "init"])?;
     let control = format!("--unixctl={}", at("switch.ctl"));
     let with_priority: Vec<&str> = if may_have_priority() { REAL_TIME.to_vec() } else { Vec::new() };
     let command = [with_priority.as_slice(), &["ovs-vswitchd", &server, &control]].concat();
     run(&daemon, command[0], &command[1..], "switch.ctl")?;
     // The kernel's datapath needs a module; the other one is in the daemon.
     let kind = ["--", "set", "bridge", BRIDGE, "datapath_type=netdev", "protocols=OpenFlow13", "fail_mode=secure"];
-    tell(&[&["add-br", BRIDGE][..], &kind].concat())?;
+    report(&[&["add-br", BRIDGE][..], &kind].concat())?;
     for port in &switch.ports.ports {
-        tell(&["add-port", BRIDGE, &port.interface])?;
+        report(&["add-port", BRIDGE, &port.interface])?;
     }
     OvsSwitch::open(bridge, namespace, &pins.join(switch.file_name()))?.configure(&switch.ports)?;
     Ok(())

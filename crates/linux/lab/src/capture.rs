@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_read_as_the_links_that_are_ahead_of_where_they_are_seen() {
+    fn tags_are_decoded_as_the_links_ahead() {
         let network = build::star(2, Cabling::default()).unwrap();
         let plan = LabPlan::new(LabName::new("x").unwrap(), &network, &[], |id| {
             [2, 0, 0, 0, 0, id.len() as u8 + id.as_bytes()[6]]

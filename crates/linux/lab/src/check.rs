@@ -68,12 +68,12 @@ pub struct CheckResult {
 impl CheckResult {
     /// The last place where lost probes were seen, and the next one, if there is one; `None` if nothing was lost.
     pub fn lost(&self) -> Option<(String, Option<String>)> {
-        let way: Vec<&ProbeObservation> = self.observations.iter().collect();
+        let path: Vec<&ProbeObservation> = self.observations.iter().collect();
         let name = |one: &ProbeObservation| {
             format!("{} ({})", one.place, if one.is_outgoing { "leaving" } else { "entering" })
         };
-        let gap = way.windows(2).find(|pair| pair[1].probes < pair[0].probes);
-        match (gap, way.last()) {
+        let gap = path.windows(2).find(|pair| pair[1].probes < pair[0].probes);
+        match (gap, path.last()) {
             (Some(pair), _) => Some((name(pair[0]), Some(name(pair[1])))),
             (None, Some(last)) if last.probes > self.received || self.received < self.sent => Some((name(last), None)),
             (None, None) if self.received < self.sent => Some(("the sender".to_owned(), None)),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_loss_is_between_two_that_saw_different_numbers() {
+    fn the_place_of_loss_is_between_observers_with_different_counts() {
         let checked = |received, counts: &[usize]| {
             let observations =
                 counts.iter().zip(["a", "b", "c"]).map(|(&probes, place)| sighting(place, probes)).collect();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_known_wherever_it_stands_in_a_frame() {
+    fn a_probe_is_recognised_at_any_offset_of_a_frame() {
         let payload = [&[0; 50][..], MARK, &7_u32.to_be_bytes(), &[0; 9]].concat();
         assert_eq!((number_in(&payload), number_in(&payload[..66]), number_in(b"")), (Some(7), None, None));
     }

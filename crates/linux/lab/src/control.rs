@@ -48,8 +48,8 @@ impl Lab {
 
     /// Returns the address of the lab's controller; `None` if it has none.
     pub fn server(&self) -> Option<String> {
-        let said = fs::read_to_string(self.log(CONTROLLER)).ok()?;
-        address(said.rsplit_once(SERVES).map_or("", |(before, _)| &said[before.len()..]))
+        let output = fs::read_to_string(self.log(CONTROLLER)).ok()?;
+        address(output.rsplit_once(SERVES).map_or("", |(before, _)| &output[before.len()..]))
     }
 
     /// Starts a controller for the lab's topology, and waits until it serves. `wayleave` is the command's file;
@@ -75,8 +75,8 @@ impl Lab {
         let controller = self.start(&wayleave_program(CONTROLLER, wayleave, arguments))?;
         let start = Instant::now();
         loop {
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            if let Some(server) = address(said.get(before..).unwrap_or_default()) {
+            let output = fs::read_to_string(&log).unwrap_or_default();
+            if let Some(server) = address(output.get(before..).unwrap_or_default()) {
                 return Ok(LabPrograms { server, token_file, programs: vec![controller] });
             }
             if !is_alive(controller.pid) || start.elapsed() > TIMEOUT {
@@ -125,8 +125,8 @@ impl Lab {
         if output.status.success() {
             return Ok(());
         }
-        let said = [output.stdout, output.stderr].concat();
-        Err(LabError::Refused(String::from_utf8_lossy(&said).trim().to_owned()))
+        let output = [output.stdout, output.stderr].concat();
+        Err(LabError::Refused(String::from_utf8_lossy(&output).trim().to_owned()))
     }
 
     /// The lab's VMs as a document of the kind Tenants; `None` if there are none.
@@ -163,7 +163,7 @@ impl Lab {
 
     /// Returns the error for a program that ended too early, with its last output: its log is deleted with the lab.
     fn ended(&self, program: &str) -> LabError {
-        LabError::Ended { program: program.to_owned(), said: last_lines(&self.log(program)) }
+        LabError::Ended { program: program.to_owned(), output: last_lines(&self.log(program)) }
     }
 
     fn start_agent(&self, wayleave: &Path, server: &str, name: &str, nodes: &[&NodePlan]) -> Result<Process, LabError> {
@@ -233,9 +233,9 @@ fn wayleave_program(name: &str, file: &Path, arguments: Vec<String>) -> ProcessS
 }
 
 /// Extracts the address from a controller's output.
-fn address(said: &str) -> Option<String> {
+fn address(output: &str) -> Option<String> {
     // A line that is not whole yet has no end.
-    let lines = said.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let lines = output.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let rest = lines.filter_map(|line| line.split_once(SERVES)).next()?.1;
     rest.split_whitespace().next().map(str::to_owned)
 }
@@ -245,10 +245,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_taken_from_a_whole_line() {
-        let said = "warning: x\nwayleave serves on http://127.0.0.1:39127 (dashboard: http://127.0.0.1:39127/ui/, interface: http://127.0.0.1:39127/docs)\n";
-        assert_eq!(address(said).as_deref(), Some("http://127.0.0.1:39127"));
-        assert_eq!(address(said.trim_end()), None);
+    fn the_address_is_read_from_a_complete_line() {
+        let output = "warning: x\nwayleave serves on http://127.0.0.1:39127 (dashboard: http://127.0.0.1:39127/ui/, interface: http://127.0.0.1:39127/docs)\n";
+        assert_eq!(address(output).as_deref(), Some("http://127.0.0.1:39127"));
+        assert_eq!(address(output.trim_end()), None);
         assert_eq!(address(""), None);
     }
 }

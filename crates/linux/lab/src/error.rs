@@ -102,7 +102,7 @@ pub enum LabError {
         /// Its name.
         program: String,
         /// Its last output.
-        said: String,
+        output: String,
     },
 }
 
@@ -164,12 +164,12 @@ impl fmt::Display for LabError {
                 write!(f, "cannot read {}: {why}; `wayleave lab down` removes the lab nevertheless", file.display())
             }
             Self::Controller(why) => f.write_str(why),
-            Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
+            Self::Refused(output) => write!(f, "the controller refused the VMs of the lab: {output}"),
             Self::Stopped => f.write_str("stopped before it was complete"),
-            Self::Ended { program, said } => write!(
+            Self::Ended { program, output } => write!(
                 f,
                 "{program} exited before it was ready; its last output:
-{said}"
+{output}"
             ),
         }
     }

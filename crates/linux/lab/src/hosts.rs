@@ -56,7 +56,8 @@ impl Hosts {
     /// If there is no such host, or it refuses.
     pub fn install(&mut self, host: NodeId, serial: u64, rule: &HostRule) -> Result<(), LabError> {
         let found = self.0.iter_mut().find(|(node, _)| *node == host);
-        let (_, host) = found.ok_or_else(|| LabError::Controller("a rule is for a node that is no host".to_owned()))?;
+        let (_, host) =
+            found.ok_or_else(|| LabError::Controller("a rule names a node that is not a host".to_owned()))?;
         Ok(host.install(serial, 1, rule)?)
     }
 
@@ -66,8 +67,8 @@ impl Hosts {
     /// If there is no such host, or its counters cannot be read.
     pub fn counters(&self, host: NodeId) -> Result<Counters, LabError> {
         let found = self.0.iter().find(|(node, _)| *node == host);
-        let (_, host) =
-            found.ok_or_else(|| LabError::Controller("counters are asked of a node that is no host".to_owned()))?;
+        let (_, host) = found
+            .ok_or_else(|| LabError::Controller("counters were requested from a node that is not a host".to_owned()))?;
         Ok(host.counters()?)
     }
 

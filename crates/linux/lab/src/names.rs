@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lab_has_a_name_that_ends_where_those_of_its_nodes_begin() {
+    fn a_lab_name_has_a_suffix_that_separates_it_from_node_names() {
         for name in ["", "a-b", "A", "a b", "../x", "a.b", &"x".repeat(21)] {
             assert!(LabName::new(name).is_err(), "{name:?}");
         }
@@ -93,12 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_a_file() {
+    fn every_name_is_a_valid_file_name() {
         assert_eq!((file_name("pod1-agg1"), file_name("a/b.c ")), ("pod1-agg1".to_owned(), "a%2Fb%2Ec%20".to_owned()));
     }
 
     #[test]
-    fn nodes_with_strange_names_have_namespaces_of_their_own() {
+    fn nodes_with_unusual_names_have_distinct_namespaces() {
         let mut names = Namespaces::new(&LabName::new("x").unwrap());
         assert_eq!(names.name("h1"), "wl-x-h1");
         assert_eq!(names.name("a/b"), "wl-x-a_b");

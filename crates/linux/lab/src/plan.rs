@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fat_tree_has_a_namespace_for_each_node_and_endpoint_and_indices_of_its_own() {
+    fn a_fat_tree_has_a_namespace_per_node_and_endpoint_with_distinct_indices() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         let plan = plan(&network, &[spec("acme:web", "h3")]).unwrap();
         let namespaces: HashSet<&str> = plan.namespaces().collect();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_port_stands_at_the_end_of_its_cable() {
+    fn every_port_is_at_the_end_of_its_cable() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         let plan = plan(&network, &[]).unwrap();
         let ends: HashMap<(&str, &str), u32> =
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn links_enter_where_the_way_back_leaves() {
+    fn links_enter_where_their_reverse_link_leaves() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         let plan = plan(&network, &[]).unwrap();
         for (id, link) in network.links() {

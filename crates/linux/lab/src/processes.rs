@@ -97,8 +97,8 @@ pub(crate) fn running(folder: &Folder) -> Vec<Process> {
 
 /// Returns the last output of a program.
 pub(crate) fn last_lines(log: &Path) -> String {
-    let said = fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = said.lines().collect();
+    let output = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = output.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 

@@ -77,12 +77,12 @@ pub fn not_carried_out(network: &Network) -> Vec<String> {
         (
             "processing",
             network.nodes().any(|(_, node)| node.processing > Time::ZERO),
-            "processing delays in a lab are those of this machine",
+            "processing delays of a lab depend on this machine",
         ),
         (
             "jitter",
             network.nodes().any(|(_, node)| node.jitter > Time::ZERO),
-            "processing delays in a lab are those of this machine",
+            "processing delays of a lab depend on this machine",
         ),
     ];
     let given = given.into_iter().filter(|(_, is_given, _)| *is_given);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_is_shorter_than_a_frame_and_the_machine_need() {
+    fn no_budget_is_shorter_than_a_frame_plus_the_machine_minimum() {
         for rate in [Rate::from_mbit(1), Rate::from_mbit(10), Rate::from_mbit(100)] {
             let lab = scaled(&build::star(2, Cabling::default()).unwrap(), rate).unwrap();
             for (_, link) in lab.links() {

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_lies_within_counts() {
+    fn only_the_overlap_with_the_interval_counts() {
         let stall = |core, from, to| Stall { core, from, to };
         let stalls = Stalls { all: vec![stall(0, 100, 200), stall(1, 150, 400), stall(0, 900, 950)], is_strict: true };
         assert_eq!(stalls.within(0, 1000), 100 + 250 + 50);

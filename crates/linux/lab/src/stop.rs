@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_asked_to_stop_does_not_sleep_on() {
+    fn a_stop_request_interrupts_sleep() {
         let stop = StopRequest::default();
         assert!(stop.sleep_until(Instant::now()));
         stop.clone().ask();

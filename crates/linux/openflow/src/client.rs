@@ -232,12 +232,12 @@ mod tests {
     use crate::FlowMatch;
 
     /// A switch whose answers are prepared; the requests to it are kept.
-    struct Said {
+    struct Script {
         bytes: io::Cursor<Vec<u8>>,
-        heard: Vec<u8>,
+        sent: Vec<u8>,
     }
 
-    impl Read for Said {
+    impl Read for Script {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             // Piece by piece, as a stream may come.
             let most = into.len().min(7);
@@ -245,9 +245,9 @@ mod tests {
         }
     }
 
-    impl Write for Said {
+    impl Write for Script {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.heard.extend_from_slice(bytes);
+            self.sent.extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -261,15 +261,16 @@ mod tests {
     }
 
     /// Returns a client that has greeted, which takes numbers 1 and 2, and will receive these messages.
-    fn client(said: &[(u32, OpenFlowMessage)]) -> Client<Said> {
+    fn client(messages: &[(u32, OpenFlowMessage)]) -> Client<Script> {
         let begin = [(7, OpenFlowMessage::Hello), (2, features())];
-        let bytes = begin.iter().chain(said).flat_map(|(number, message)| message.encode(*number).unwrap()).collect();
-        Client::greet(Said { bytes: io::Cursor::new(bytes), heard: Vec::new() }).unwrap().0
+        let bytes =
+            begin.iter().chain(messages).flat_map(|(number, message)| message.encode(*number).unwrap()).collect();
+        Client::greet(Script { bytes: io::Cursor::new(bytes), sent: Vec::new() }).unwrap().0
     }
 
-    fn heard(client: &Client<Said>) -> Vec<OpenFlowMessage> {
+    fn sent(client: &Client<Script>) -> Vec<OpenFlowMessage> {
         let mut frames = MessageReader::default();
-        frames.push(&client.stream.heard);
+        frames.push(&client.stream.sent);
         let mut all = Vec::new();
         while let Some(frame) = frames.next_frame().unwrap() {
             all.push(OpenFlowMessage::decode(frame).unwrap().1);
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_asks_meanwhile_is_answered_and_lists_come_in_parts() {
+    fn a_switch_that_sends_requests_is_answered_and_lists_arrive_in_parts() {
         let port = |number| OpenFlowPort {
             number,
             mac: [2; 6],
@@ -311,45 +312,44 @@ mod tests {
         ]);
         let names: Vec<u32> = client.ports().unwrap().iter().map(|port| port.number).collect();
         assert_eq!(names, [1, 2], "an answer to another question is none to this");
-        assert_eq!(heard(&client).last(), Some(&OpenFlowMessage::EchoReply(b"there?".to_vec())));
+        assert_eq!(sent(&client).last(), Some(&OpenFlowMessage::EchoReply(b"there?".to_vec())));
     }
 
     #[test]
-    fn changes_are_made_when_the_barrier_is_answered_and_not_before() {
+    fn changes_are_complete_when_the_barrier_is_answered_and_not_before() {
         client(&[(5, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap();
         let early = client(&[(4, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap_err();
         assert!(matches!(early, ClientError::Closed), "{early}");
     }
 
     #[test]
-    fn a_full_table_is_told_with_the_rule_that_found_no_room() {
-        let said = [(4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
-        let full = client(&said).change(&rules()).unwrap_err().to_string();
+    fn a_full_table_is_reported_with_the_rule_that_did_not_fit() {
+        let messages = [(4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
+        let full = client(&messages).change(&rules()).unwrap_err().to_string();
         assert!(full.starts_with("TABLE: the flow table is full at rule 2 of 2"), "{full}");
-        let said = [(4, error(5, 1)), (6, OpenFlowMessage::BarrierReply)];
+        let messages = [(4, error(5, 1)), (6, OpenFlowMessage::BarrierReply)];
         let [one, two] = rules();
-        let full = client(&said).change(&[delete(), one, two]).unwrap_err().to_string();
+        let full = client(&messages).change(&[delete(), one, two]).unwrap_err().to_string();
         assert!(
             full.starts_with("TABLE: the flow table is full at rule 1 of 2"),
             "what is removed needs no room: {full}"
         );
-        let said = [(3, error(4, 6)), (4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
-        let other = client(&said).change(&rules()).unwrap_err().to_string();
+        let messages = [(3, error(4, 6)), (4, error(5, 1)), (5, OpenFlowMessage::BarrierReply)];
+        let other = client(&messages).change(&rules()).unwrap_err().to_string();
         assert!(other.contains("refused change 1 of 2 of its rules: error 4 with code 6"), "{other}");
     }
 
     #[test]
-    fn what_is_not_wanted_goes_first_only_where_there_is_no_room() {
+    fn unwanted_rules_are_removed_first_only_if_the_table_is_full() {
         let changes = Changes { additions: vec![rules()[0].clone()], removals: vec![delete()] };
-        let commands = |said: &[(u32, OpenFlowMessage)]| {
-            let mut client = client(said);
+        let commands = |messages: &[(u32, OpenFlowMessage)]| {
+            let mut client = client(messages);
             client.make(&changes).unwrap();
-            let heard = heard(&client).into_iter();
-            heard
-                .filter_map(
-                    |message| if let OpenFlowMessage::FlowMod(change) = message { Some(change.command) } else { None },
-                )
-                .collect::<Vec<_>>()
+            let sent = sent(&client).into_iter();
+            sent.filter_map(
+                |message| if let OpenFlowMessage::FlowMod(change) = message { Some(change.command) } else { None },
+            )
+            .collect::<Vec<_>>()
         };
         assert_eq!(
             commands(&[(4, OpenFlowMessage::BarrierReply), (6, OpenFlowMessage::BarrierReply)]),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_something_else_is_not_one_of_these_changes() {
+    fn an_unrelated_error_does_not_fail_these_changes() {
         client(&[(2, error(5, 1)), (5, OpenFlowMessage::BarrierReply)]).change(&rules()).unwrap();
     }
 
@@ -373,15 +373,15 @@ mod tests {
     fn a_switch_of_another_version_is_refused() {
         let mut old = OpenFlowMessage::Hello.encode(1).unwrap();
         old[0] = 1;
-        let said = Said { bytes: io::Cursor::new(old), heard: Vec::new() };
-        let error = Client::greet(said).map(|_| ()).unwrap_err().to_string();
+        let messages = Script { bytes: io::Cursor::new(old), sent: Vec::new() };
+        let error = Client::greet(messages).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("OpenFlow 1.3 must be enabled"), "{error}");
     }
 
     #[test]
-    fn a_switch_that_never_comes_to_an_end_is_left() {
-        let said = vec![(77, OpenFlowMessage::EchoReply(Vec::new())); MAX_MESSAGES];
-        let error = client(&said).ports().unwrap_err();
+    fn a_switch_that_never_finishes_its_answer_is_disconnected() {
+        let messages = vec![(77, OpenFlowMessage::EchoReply(Vec::new())); MAX_MESSAGES];
+        let error = client(&messages).ports().unwrap_err();
         assert!(matches!(error, ClientError::Endless), "{error}");
     }
 }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_wanted_is_left_alone_and_everything_else_becomes_so() {
+    fn matching_rules_are_kept_and_all_others_changed() {
         let wanted = [rule(1, 10), rule(2, 20), rule(3, 30)];
         assert_eq!(Changes::between(&wanted, &wanted.clone().map(|rule| entry(&rule))), Changes::default());
         // The first exists, the second has another action, the third is missing, and a fourth is foreign.
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_ends_by_itself_or_has_another_cookie_is_not_as_wanted() {
+    fn a_rule_with_a_timeout_or_another_cookie_does_not_match() {
         let wanted = [rule(1, 10)];
         for other in [FlowMod { hard_s: 1, ..rule(1, 10) }, FlowMod { cookie: 8, ..rule(1, 10) }] {
             assert_eq!(Changes::between(&wanted, &[entry(&other)]).additions, wanted);

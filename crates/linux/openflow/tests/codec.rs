@@ -75,7 +75,7 @@ fn vectors() -> Vec<(&'static str, OpenFlowMessage)> {
 }
 
 #[test]
-fn bytes_are_those_of_os_ken() {
+fn encoded_bytes_equal_those_of_os_ken() {
     for (name, message) in vectors() {
         assert_eq!(message.encode(1).unwrap(), os_ken(name), "{name}");
         assert_eq!(OpenFlowMessage::decode(&os_ken(name)).unwrap(), (1, message), "{name}");
@@ -197,7 +197,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read_again(message in any_message(), number in any::<u32>()) {
+    fn encoded_messages_are_decoded_back(message in any_message(), number in any::<u32>()) {
         let bytes = message.encode(number).unwrap();
         prop_assert_eq!(usize::from(u16::from_be_bytes([bytes[2], bytes[3]])), bytes.len());
         prop_assert_eq!(OpenFlowMessage::decode(&bytes).unwrap(), (number, message));
@@ -230,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_nobody_are_a_message_or_an_error(kind in any::<u8>(), body in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_a_message_or_an_error(kind in any::<u8>(), body in prop::collection::vec(any::<u8>(), 0..200)) {
         let bytes = OpenFlowMessage::Other(kind, body).encode(9).unwrap();
         let _ = OpenFlowMessage::decode(&bytes);
     }

@@ -128,18 +128,18 @@ pub fn port_differences(target: Target, old: &str, ports: &[RenderedPort]) -> Re
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut all = Vec::new();
     for RenderedPort { link, interface, rate, mtu } in ports {
-        let mut tell = |what| all.push(PortDifference { link: link.clone(), interface: interface.clone(), what });
+        let mut report = |what| all.push(PortDifference { link: link.clone(), interface: interface.clone(), what });
         let Some(port) = table.get(interface) else {
-            tell(PortMismatch::Missing);
+            report(PortMismatch::Missing);
             continue;
         };
         let device = port.get("speed").map(text);
         if let Some(device) = device.filter(|speed| speed.parse().ok().and_then(mbit) != Some(*rate)) {
-            tell(PortMismatch::Rate { device, topology: *rate });
+            report(PortMismatch::Rate { device, topology: *rate });
         }
         let device = port.get("mtu").map_or_else(|| DEFAULT_MTU.to_owned(), text);
         if device.parse().ok() != Some(mtu.get()) {
-            tell(PortMismatch::Mtu { device, topology: *mtu });
+            report(PortMismatch::Mtu { device, topology: *mtu });
         }
     }
     Ok(all)
@@ -195,7 +195,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// An entry that stands for several ports or queues.
+/// An entry for several ports or queues.
 struct Range {
     table: String,
     entry: String,

@@ -72,14 +72,14 @@ fn is_golden(name: &str, text: &str) {
 }
 
 #[test]
-fn a_leaf_for_sonic_is_as_in_the_golden_file() {
+fn a_leaf_for_sonic_equals_the_golden_file() {
     let network = two_racks();
     let settings = Settings { marks_from: Some(Bytes::new(65_000)), ..eight() };
     is_golden("leaf1.json", &text_of(&network, Target::Sonic, &settings, "leaf1"));
 }
 
 #[test]
-fn a_leaf_for_tc_is_as_in_the_golden_file() {
+fn a_leaf_for_tc_equals_the_golden_file() {
     is_golden("leaf1.sh", &text_of(&two_racks(), Target::Tc, &eight(), "leaf1"));
 }
 
@@ -91,7 +91,7 @@ fn routes_share_a_codepoint_if_they_agree_wherever_they_meet() {
 }
 
 #[test]
-fn sonics_last_queue_is_the_highest_and_the_strict_one() {
+fn the_last_queue_of_sonic_is_the_highest_and_the_strict_one() {
     let network = two_racks();
     let text = text_of(&network, Target::Sonic, &eight(), "leaf2");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -113,7 +113,7 @@ fn sonics_last_queue_is_the_highest_and_the_strict_one() {
 
 /// Four queues of latency contracts, three that share, and one of routing protocols between them.
 #[test]
-fn routing_protocols_have_a_queue_of_their_own_below_those_of_contracts() {
+fn routing_protocols_have_their_own_queue_below_those_of_contracts() {
     let network = racks(7, Classes { latency: 4, ..Classes::default() });
     let text = text_of(&network, Target::Sonic, &Settings::default(), "leaf2");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -182,14 +182,14 @@ fn ports_of_a_device_are_compared_with_the_topology() {
 }
 
 #[test]
-fn what_the_pool_holds_is_what_all_queues_reserve() {
+fn the_pool_holds_the_sum_of_all_queue_reservations() {
     let text = text_of(&two_racks(), Target::Sonic, &eight(), "spine1");
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(tables["BUFFER_POOL"]["wayleave-pool"]["size"], (2 * 8 * 97_000).to_string());
 }
 
 #[test]
-fn a_device_keeps_what_is_not_ours() {
+fn foreign_settings_of_a_device_are_kept() {
     let text = text_of(&two_racks(), Target::Sonic, &eight(), "leaf1");
     let mut device: serde_json::Value = serde_json::from_str(&text).unwrap();
     device["PORT"] = serde_json::json!({ "Ethernet0": { "speed": "1000" } });
@@ -274,7 +274,7 @@ fn an_entry_for_several_ports_and_queues_is_compared_with_each() {
 
 /// Catches: two ports of one name, where one is called as another would be by its place.
 #[test]
-fn a_port_without_a_name_gets_none_that_another_has() {
+fn a_port_without_a_name_gets_no_duplicate_name() {
     let network = two_racks();
     let mut links = network.links_from(network.find_node("leaf1").unwrap()).to_vec();
     links.sort();

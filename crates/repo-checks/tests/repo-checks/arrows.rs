@@ -284,7 +284,7 @@ fn crates_depend_only_downwards() {
 }
 
 #[test]
-fn the_lock_of_the_python_package_knows_the_crates() {
+fn the_lock_of_the_python_package_matches_the_crates() {
     let lock = std::fs::read_to_string(root().join("python/Cargo.lock")).unwrap();
     let faults = lock_faults(&lock, &manifests());
     let remedy = "`cargo update --workspace --manifest-path python/Cargo.toml`";
@@ -330,7 +330,7 @@ fn an_arrow_in_the_table_passes() {
 }
 
 #[test]
-fn an_arrow_upwards_is_refused_wherever_it_hides() {
+fn an_upward_arrow_is_refused_in_any_section() {
     for arrow in [
         "dependencies.wayleave-high.workspace = true",
         "dependencies.wayleave-high = '0.1'",
@@ -344,14 +344,14 @@ fn an_arrow_upwards_is_refused_wherever_it_hides() {
 }
 
 #[test]
-fn tests_may_look_upwards_but_not_at_what_is_not_there() {
+fn dev_dependencies_may_point_upwards_but_not_to_unknown_crates() {
     assert_eq!(found(&[&format!("{LOW}\ndev-dependencies.wayleave-high.workspace = true"), HIGH]), "");
     let gone = format!("{LOW}\ndev-dependencies.wayleave-gone.workspace = true");
     assert_eq!(found(&[&gone, HIGH]), "low depends on gone, which is no crate of this workspace");
 }
 
 #[test]
-fn a_crate_that_the_table_does_not_know_is_refused_with_what_to_do() {
+fn a_crate_missing_from_the_table_is_refused_with_advice() {
     let faults = found(&[LOW, HIGH, "package.name = 'wayleave-new'"]);
     assert!(faults.contains("crate new is not in the table") && faults.contains("add a line to ARROWS"), "{faults}");
     assert!(found(&[LOW]).contains("the table has a line for high"));

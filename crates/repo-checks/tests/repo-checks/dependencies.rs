@@ -20,7 +20,7 @@ fn third_party(package: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_library_and_the_simulator_need_few_crates_of_others() {
+fn the_library_and_the_simulator_need_few_external_crates() {
     for (package, limit) in LIMITS {
         let found = third_party(package);
         assert!(found.len() > 10, "cargo tree -p {package} was not understood: {found:?}");

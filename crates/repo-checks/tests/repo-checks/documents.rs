@@ -255,7 +255,7 @@ fn every_example_in_the_documents_is_a_file() {
 }
 
 #[test]
-fn the_changelog_begins_with_what_is_not_released() {
+fn the_changelog_begins_with_the_unreleased_version() {
     let files = files().unwrap();
     let changelog = files.iter().find(|file| file.path == "CHANGELOG.md").expect("there is a CHANGELOG.md");
     assert_eq!(changelog_faults(&changelog.text), [""; 0]);
@@ -266,7 +266,7 @@ fn file(path: &str, text: &str) -> Vec<File> {
 }
 
 #[test]
-fn a_link_to_nowhere_is_refused() {
+fn a_broken_link_is_refused() {
     let exists = |path: &str| ["docs/there.md", "README.md"].contains(&path);
     let text = "[a](there.md) [b](there.md#part) [c](../README.md) [d](https://x.y/z) [e](#here) ![f](/README.md)";
     assert_eq!(link_faults(&file("docs/a.md", text), exists), [""; 0]);
@@ -285,7 +285,7 @@ fn a_link_to_nowhere_is_refused() {
 }
 
 #[test]
-fn a_link_to_no_heading_is_refused() {
+fn a_link_to_a_missing_heading_is_refused() {
     let text = "# The `plan` command: 2nd part\n## Example\n## Example\n<a id=\"old\"></a>\n```sh\n# comment\n```\n";
     let link = |target: &str| {
         let mut files = file("docs/b.md", text);
@@ -303,7 +303,7 @@ fn a_link_to_no_heading_is_refused() {
 }
 
 #[test]
-fn what_stands_in_code_is_no_link() {
+fn links_in_code_are_ignored() {
     let text = "`[a](gone.md)`\n```text\n[a](gone.md)\n```\n````\n```\n[a](gone.md)\n````\n[a](lost.md)";
     assert_eq!(link_faults(&file("a.md", text), |_| false), ["a.md:9 links to lost.md, and there is no such file"]);
 }
@@ -316,7 +316,7 @@ fn unknown_words(language: &str, block: &str) -> String {
 }
 
 #[test]
-fn commands_and_options_that_are_declared_pass() {
+fn declared_commands_and_options_pass() {
     for command in [
         "wayleave plan -f gone.yaml --dry-run",
         "wayleave plan --dry-run=yes --file gone > gone.json",
@@ -330,7 +330,7 @@ fn commands_and_options_that_are_declared_pass() {
 }
 
 #[test]
-fn a_command_or_an_option_that_is_not_declared_is_refused() {
+fn an_undeclared_command_or_option_is_refused() {
     for (command, word) in [
         ("wayleave plot", "command plot"),
         ("wayleave show", "command show"),
@@ -345,7 +345,7 @@ fn a_command_or_an_option_that_is_not_declared_is_refused() {
 }
 
 #[test]
-fn an_example_that_is_no_file_is_refused() {
+fn a_missing_example_is_refused() {
     let with = |text: &str| {
         let mut files = file("a.md", text);
         files.extend(file("docs/examples/a.yaml", "# yaml-language-server: $schema=x\nkind: A\nspec: 1\n"));

@@ -129,7 +129,7 @@ fn a_long_source_is_refused_and_a_long_document_is_not() {
 }
 
 #[test]
-fn an_excuse_needs_a_reason_and_a_long_file() {
+fn an_exception_needs_a_reason_and_a_long_file() {
     let (path, longer) = ("crates/a/src/b.rs", "line\n".repeat(601));
     assert_eq!(size_faults(&file(path, &longer), &[(path, "one table")]), [""; 0]);
     assert!(size_faults(&file(path, &longer), &[(path, " ")])[0].contains("no reason"));
@@ -138,7 +138,7 @@ fn an_excuse_needs_a_reason_and_a_long_file() {
 }
 
 #[test]
-fn a_path_of_a_machine_is_refused_wherever_it_begins() {
+fn a_path_of_a_machine_is_refused_in_any_context() {
     for machine in MACHINES {
         for before in ["", "see ", "\"", "`", "=", "(", "file://", "1. "] {
             let text = format!("fine\n{before}{machine}x");

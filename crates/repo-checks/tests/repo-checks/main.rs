@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 mod arrows;
+mod comments;
 mod cycles;
 mod dependencies;
 mod documents;
@@ -19,3 +20,4 @@ mod repository;
 mod summary;
 mod targets;
 mod toys;
+mod words;

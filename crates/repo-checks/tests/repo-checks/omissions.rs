@@ -13,12 +13,12 @@ fn measure(waited: Duration, wrong: &[bool]) -> usize {
 }
 
 #[test]
-fn a_measurement_in_time_is_made_once() {
+fn a_measurement_with_enough_processor_time_is_made_once() {
     assert_eq!(measure(Duration::ZERO, &[false, false]), 1);
 }
 
 #[test]
-fn a_measurement_among_busy_programs_is_made_again() {
+fn a_measurement_among_busy_programs_is_repeated() {
     if std::env::var_os("WAYLEAVE_QUIET").is_none() {
         assert_eq!(measure(Duration::from_secs(3600), &[true, true, false]), 3);
     }
@@ -26,6 +26,6 @@ fn a_measurement_among_busy_programs_is_made_again() {
 
 #[test]
 #[should_panic(expected = "late")]
-fn a_machine_that_had_the_time_excuses_nothing() {
+fn a_machine_with_enough_processor_time_excuses_nothing() {
     measure(Duration::ZERO, &[true, false]);
 }

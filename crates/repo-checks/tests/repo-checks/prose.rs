@@ -1,9 +1,11 @@
-//! A lint of English: first words of comments, retired words, and the length of sentences, in comments and documents.
+//! A lint of English: first words of comments, retired words, and the length of sentences, in comments of every language
+//! and in documents.
 //!
 //! CONTRIBUTING.md, section "English", has the rules.
 
 use regex::{Regex, RegexBuilder};
 
+use crate::comments::{Paragraph, comments};
 use crate::repository::{File, files};
 
 /// Maximum words of a sentence.
@@ -17,11 +19,14 @@ const RETIRED: &[(&str, &str)] = &[
     (r"in the mean\b(?: |$)(?:[^t]|$)", "on average"),
     (r"somebody|nobody|everybody|someone", "the subject: host, agent, tenant, flow"),
     (r"(?:go|goes|going|went|gone) on", "continues, resumes"),
+    (r"says?|saying|said", "states, reports, shows"),
+    (r"so (?:many|much)", "n, the given amount"),
     (r"tells?|told", "notifies, sends, reports"),
     (r"hears?|heard|hearsay|heeds?|heeded", "receives, accepts"),
     (r"(?:sent|sends?|sending) again", "retransmits"),
     (r"strikes?|struck", "expires"),
-    (r"stood|stands (?:at|in|on|before|behind|there|still)", "is in, is queued"),
+    (r"stood|stands? (?:at|in|on|before|behind|there|still|alone)", "is in, is queued"),
+    (r"stands? for", "means, represents"),
     (r"works? out|worked out", "computes"),
     (r"(?:is|are|has|have|was|were) gone|goes away", "no longer exists, has left"),
     (r"(?-i:he|his|him|she|her)", "it, or the subject"),
@@ -31,6 +36,10 @@ const RETIRED: &[(&str, &str)] = &[
     (r"looks? at|looked at|looking at", "reads, inspects, checks"),
     (r"beside what|of whom|whoever", "a noun"),
 ];
+
+/// Generated files, whose comments have their sources elsewhere: the built dashboard, scripts for switches, and types
+/// from the REST document.
+const GENERATED: &[&str] = &["crates/control/server/ui/", "crates/linux/render/tests/golden/", "ui/src/types.ts"];
 
 /// A finding: place, and what to change.
 type Faults = Vec<String>;
@@ -88,49 +97,6 @@ impl Rules {
     }
 }
 
-/// Prefix and text of a line that is only a comment.
-fn comment(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim_start();
-    let prefix = ["//!", "///", "//"].into_iter().find(|prefix| line.starts_with(prefix))?;
-    Some((prefix, line[prefix.len()..].trim()))
-}
-
-/// Returns `true` for the target of a reference link: `[name]: target`.
-fn is_link_target(words: &str) -> bool {
-    words.starts_with('[') && words.contains("]: ")
-}
-
-/// Paragraphs of the comments of a Rust source: the number of the first line, and the text. Only the first paragraph of a
-/// comment is subject to the rule of first words.
-fn comments(text: &str) -> Vec<(usize, bool, String)> {
-    let mut found: Vec<(usize, bool, String)> = Vec::new();
-    let mut previous: Option<&str> = None;
-    let mut is_open = false;
-    let mut in_code = false;
-    for (number, line) in (1..).zip(text.lines()) {
-        let Some((prefix, words)) = comment(line) else {
-            (previous, is_open, in_code) = (None, false, false);
-            continue;
-        };
-        let is_first = previous != Some(prefix);
-        previous = Some(prefix);
-        if words.starts_with("```") {
-            in_code = !in_code;
-            is_open = false;
-        } else if in_code || words.is_empty() || words.starts_with('|') || is_link_target(words) {
-            is_open = false;
-        } else if is_open && !is_first && !words.starts_with("- ") {
-            let (.., paragraph) = found.last_mut().unwrap();
-            paragraph.push(' ');
-            paragraph.push_str(words);
-        } else {
-            found.push((number, is_first, words.trim_start_matches("- ").to_owned()));
-            is_open = true;
-        }
-    }
-    found
-}
-
 /// Paragraphs of a document, without code, tables and headings.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
@@ -158,9 +124,11 @@ fn prose_faults(files: &[File]) -> Faults {
     let rules = Rules::new();
     let mut faults = Vec::new();
     for File { path, text } in files {
-        if path.ends_with(".rs") {
-            for (line, is_first, paragraph) in comments(text) {
-                rules.check(&format!("{path}:{line}"), &paragraph, is_first, &mut faults);
+        if let Some(paragraphs) =
+            comments(path, text).filter(|_| !GENERATED.iter().any(|prefix| path.starts_with(prefix)))
+        {
+            for Paragraph { line, is_first, text } in paragraphs {
+                rules.check(&format!("{path}:{line}"), &text, is_first, &mut faults);
             }
         } else if path.ends_with(".md") && !path.starts_with("ui/") {
             for (line, paragraph) in paragraphs(text) {

@@ -11,8 +11,8 @@ fn faults(files: &[File]) -> Result<Vec<String>, String> {
     for File { path, text } in files {
         let Some(folder) = path.strip_suffix("/Cargo.toml") else { continue };
         let manifest: toml::Table = text.parse().map_err(|error| format!("{path} is no TOML: {error}"))?;
-        let says = manifest.get("lib").and_then(|lib| lib.get("test")).and_then(toml::Value::as_bool);
-        if says != Some(false) {
+        let has_key = manifest.get("lib").and_then(|lib| lib.get("test")).and_then(toml::Value::as_bool);
+        if has_key != Some(false) {
             continue;
         }
         let sources = format!("{folder}/src/");
@@ -36,7 +36,7 @@ fn unit_tests_are_run() {
 }
 
 #[test]
-fn a_unit_test_that_nothing_runs_is_refused() {
+fn a_unit_test_that_never_runs_is_refused() {
     let crate_with = |lib: &str, source: &str| {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         let files = [file("crates/a/Cargo.toml", lib), file("crates/a/src/deep/b.rs", source)];

@@ -131,7 +131,7 @@ mod tests {
     stored!(Case { curve, by_size, count, is_feasible });
 
     #[test]
-    fn what_was_kept_is_read_bit_for_bit() {
+    fn saved_values_are_read_back_bit_for_bit() {
         let values = [0.1 + 0.2, -0.0, f64::MIN_POSITIVE / 8.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         let read: Vec<f64> = parse(&text(&values.to_vec())).unwrap();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_with_too_few_or_too_many_words_is_nothing() {
+    fn a_text_with_too_few_or_too_many_words_is_not_parsed() {
         let whole = text(&[1.0, 2.0]);
         assert_eq!(parse::<[f64; 2]>(&whole), Some([1.0, 2.0]));
         assert_eq!(parse::<[f64; 3]>(&whole), None);

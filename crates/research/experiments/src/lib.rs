@@ -1,17 +1,17 @@
 //! The figures and tables of the publications, measured again.
 //!
-//! A figure is data ([`Figure`]): what was measured, for each seed; what the paper's text says about it, compared with what came
-//! out; the settings. Only texts of the papers are compared: a curve that stands only in a picture is not in here, and
+//! A figure is data ([`Figure`]): what was measured, for each seed; the paper's statements about it, compared with what came
+//! out; the settings. Only texts of the papers are compared: a curve that appears only in a picture is not included, and
 //! no number of one is invented.
 //!
 //! | | |
 //! |---|---|
 //! | [`catalogue`](CATALOGUE) | every figure by name, with its paper and how long it takes |
-//! | `data.rs`, `statement/` | what a figure consists of; what a text says and whether that was seen |
+//! | `data.rs`, `statement/` | what a figure consists of; statements of a text, and their verdicts |
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `testbed.rs` | interface of networks for real packets |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
-//! | `reproduce/` | measures figures and writes them: data, pictures, a page, and what the texts say beside what came out |
+//! | `reproduce/` | measures figures and writes them: data, pictures, a page, and the statements of the texts beside the results |
 //! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
 //! | `papers/` | headline claims of each paper, and the pages in `docs/papers` |
 //! | `shared.rs` | what figures of one run share, by type |

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn results_stand_in_the_order_of_the_jobs_whatever_the_number_of_threads() {
+    fn results_are_in_the_order_of_the_jobs_for_any_number_of_threads() {
         let jobs: Vec<u64> = (0..500).collect();
         for threads in [1, 2, 7] {
             let results = on(threads).map(&jobs, |&job| Ok(job * job)).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_can_stop_it() {
+    fn a_watcher_can_stop_a_run() {
         let run = on(1).watched(|done, of| {
             assert_eq!(of, 9);
             done < 3
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_run_goes_on_with_what_is_missing() {
+    fn an_interrupted_run_resumes_with_the_missing_jobs() {
         let kept = std::sync::Arc::new(Kept::default());
         let work = |&case: &u32, seed: u64| Ok(1.0 / f64::from(case) + seed as f64);
         let (cases, seeds) = ([3, 7, 9], [1, 2]);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_of_something_else_is_an_error() {
+    fn a_checkpoint_of_another_job_is_an_error() {
         let kept = std::sync::Arc::new(Kept::default());
         kept.save("x, 3, seed 1", "0.25 0.5").unwrap();
         let run = on(1).with_checkpoints(Box::new(kept));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_the_same_for_all_figures_and_a_given_number_goes_first() {
+    fn seeds_are_equal_for_all_figures_and_an_explicit_number_has_precedence() {
         let run = Run::new(Effort::Quick);
         assert_eq!((run.seeds(100, 3), seeds(5)), (vec![1, 2, 3], vec![1, 2, 3, 4, 5]));
         assert_eq!(run.with_runs(NonZeroUsize::new(2)).seeds(100, 3), [1, 2]);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expansion_goes_on_where_the_table_ends() {
+    fn the_expansion_continues_where_the_table_ends() {
         // 31, 60 and 120 degrees of freedom, from the table of Abramowitz and Stegun (26.10).
         for (freedom, expected) in [(31, 2.040), (60, 2.000), (120, 1.980)] {
             assert!((student(freedom) - expected).abs() < 6e-4, "{freedom}: {}", student(freedom));
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_values_that_were_measured() {
+    fn percentiles_are_measured_values() {
         let sorted: Vec<f64> = (1..=200).map(f64::from).collect();
         assert_eq!((percentile(&sorted, 0.01), percentile(&sorted, 0.99), median(&sorted)), (2.0, 198.0, 100.5));
         assert_eq!((percentile(&[7.0], 0.01), percentile(&[7.0], 0.99), median(&[7.0])), (7.0, 7.0, 7.0));
     }
 
     #[test]
-    fn pooled_samples_count_alike_and_the_interval_is_that_of_the_runs() {
+    fn pooled_samples_count_equally_and_the_interval_is_that_of_the_runs() {
         let (means, summary) = Summary::pooled(&[vec![1.0, 1.0, 1.0, 5.0], vec![4.0]]);
         assert_eq!((means.as_slice(), summary.samples, summary.median), (&[2.0, 4.0][..], 5, 1.0));
         let [low, high] = summary.ci95.unwrap();

@@ -21,12 +21,12 @@ fn assert_held(id: &str) {
 }
 
 #[test]
-fn the_worked_examples_of_section_2_come_out() {
+fn the_worked_examples_of_section_2_are_reproduced() {
     assert_held("sec2-examples");
 }
 
 #[test]
-fn the_ticks_of_table_5_are_those_of_the_systems_that_are_here() {
+fn the_ticks_of_table_5_are_those_of_the_supported_systems() {
     assert_held("table5");
 }
 
@@ -40,12 +40,12 @@ fn the_allocations_of_the_zodiac_fx_follow_from_its_benchmark() {
 }
 
 #[test]
-fn bursts_beyond_the_contract_are_late_or_lost_and_within_it_are_not() {
+fn bursts_beyond_the_contract_are_late_or_lost_and_those_within_are_not() {
     assert_held("loko-burst");
 }
 
 #[test]
-fn the_rows_without_an_axis_are_said_to_differ() {
+fn the_rows_without_an_axis_are_reported_to_differ() {
     let figure = measure("loko-scalability", 1);
     let differs = figure.statements.iter().filter(|statement| statement.verdict == Verdict::Unexplained);
     assert!(differs.clone().count() > 0 && differs.clone().all(|statement| !statement.remark.is_empty()));
@@ -54,14 +54,14 @@ fn the_rows_without_an_axis_are_said_to_differ() {
 }
 
 #[test]
-fn loko_keeps_what_silo_and_qjump_break_and_few_packets_prove_little() {
+fn loko_keeps_guarantees_that_silo_and_qjump_break() {
     let verdicts: Vec<Verdict> =
         measure("loko-comparison", 2).statements.iter().map(|statement| statement.verdict).collect();
     assert_eq!(verdicts, [Verdict::Holds, Verdict::Holds, Verdict::NotCompared]);
 }
 
 #[test]
-fn threads_change_no_value() {
+fn the_number_of_threads_changes_no_value() {
     let values = |threads| {
         let figure = measure("chameleon-fig8a", threads);
         let points = figure.panels.into_iter().flat_map(|panel| panel.series).flat_map(|series| series.points);
@@ -73,7 +73,7 @@ fn threads_change_no_value() {
 }
 
 #[test]
-fn figures_of_real_packets_are_left_out_where_nobody_sets_up_networks() {
+fn figures_of_real_packets_are_left_out_without_network_privileges() {
     for id in ["chameleon-fig14", "chameleon-fig15"] {
         let failed = (find(id).unwrap().measure)(&Run::new(Effort::Quick)).unwrap_err();
         assert!(matches!(&failed, Failed::LeftOut(why) if why.contains("real packets")), "{failed:?}");
@@ -81,7 +81,7 @@ fn figures_of_real_packets_are_left_out_where_nobody_sets_up_networks() {
 }
 
 #[test]
-fn a_figure_of_times_says_so() {
+fn a_figure_of_times_is_marked_as_timing() {
     for entry in CATALOGUE.iter().filter(|entry| entry.id == "chameleon-fig9b") {
         let figure = measure(entry.id, 1);
         assert!(figure.panels.iter().all(|panel| panel.is_timing));

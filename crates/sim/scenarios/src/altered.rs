@@ -38,7 +38,8 @@ impl Sharing {
 
     /// Sets a parameter of one of the schemes to another of its words. Returns `true` if that changes anything.
     pub fn set_word(&mut self, scheme: &str, key: &str, word: &'static str) -> bool {
-        let schemes = std::iter::once(&mut self.scheme).chain(self.also.iter_mut().map(|also| &mut also.scheme));
+        let schemes =
+            std::iter::once(&mut self.scheme).chain(self.other_schemes.iter_mut().map(|also| &mut also.scheme));
         schemes.filter(|found| found.name() == scheme).fold(false, |is_any, found| set_word(found, key, word) | is_any)
     }
 }
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_of_a_scheme_is_another_one() {
+    fn a_word_of_a_scheme_is_replaced_by_another() {
         let mut scheme = HostSchemeConfig::of("ufab", &Vec::new()).unwrap();
         let usual = scheme.clone();
         assert!(set_word(&mut scheme, "windowIncrease", "free"));

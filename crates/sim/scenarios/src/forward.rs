@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastForward {
     /// Largest error of a completion time, as a share of that time. Skips cause none.
-    pub error: f64,
+    pub max_error: f64,
 }
 
 impl FastForward {
@@ -14,12 +14,12 @@ impl FastForward {
 
     /// Returns `true` if the error is valid: above zero, and no more than [`Self::MAX`].
     pub fn is_valid(self) -> bool {
-        self.error > 0.0 && self.error <= Self::MAX
+        self.max_error > 0.0 && self.max_error <= Self::MAX
     }
 }
 
 impl Default for FastForward {
     fn default() -> Self {
-        Self { error: 0.005 }
+        Self { max_error: 0.005 }
     }
 }

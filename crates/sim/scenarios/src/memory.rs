@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_overlapping_groups_leave_out_what_goes_to_itself() {
+    fn pairs_of_overlapping_groups_exclude_traffic_to_itself() {
         let (_, hosts) = hosts(4);
         assert_eq!(pairs(&FlowEndpoints::AllToAll(hosts.clone(), hosts.clone()).into()), 12);
         assert_eq!(pairs(&FlowEndpoints::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec()).into()), 5);

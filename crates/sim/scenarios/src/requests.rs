@@ -25,7 +25,7 @@ pub struct Rpc {
     /// From the server back to the client.
     pub answer: FlowSizes,
     /// Mean of the pause.
-    pub think: Time,
+    pub think_time: Time,
     /// Server of the requests.
     pub server: RpcServer,
     /// Steps, at least 1.
@@ -47,6 +47,6 @@ pub enum RpcServer {
 impl Rpc {
     /// One request at a time between each pair, without pause.
     pub fn new(answer: FlowSizes) -> Self {
-        Self { outstanding: 1, answer, think: Time::ZERO, server: RpcServer::Kept, chain: 1, fan_out: 1 }
+        Self { outstanding: 1, answer, think_time: Time::ZERO, server: RpcServer::Kept, chain: 1, fan_out: 1 }
     }
 }

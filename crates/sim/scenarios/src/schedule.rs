@@ -106,7 +106,7 @@ impl ScheduleError {
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => write!(f, "the traffic would never be active: at least one period is expected"),
+            Self::Empty => write!(f, "the traffic would never be active: expected at least one period"),
             Self::NeverOn { .. } => write!(f, "the time of being on has to be above zero"),
             Self::Order { before, from, .. } => {
                 write!(f, "it begins at {from}, before the one above it at {before}: they must be in order of time")

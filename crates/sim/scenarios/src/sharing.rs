@@ -58,7 +58,7 @@ pub struct Sharing {
     pub scheme: HostSchemeConfig,
     /// Other schemes for some services: several live in one host, each with the classes that are named here. All other
     /// services, and best effort, are `scheme`'s.
-    pub also: Vec<SchemeOf>,
+    pub other_schemes: Vec<SchemeOf>,
     /// The services of machines.
     pub machine: Policy,
     /// Policy of the racks' uplinks for the services of the same names (Parley).
@@ -66,7 +66,7 @@ pub struct Sharing {
     /// Policy of the fabric for the services of the same names (Parley).
     pub fabric: Option<Policy>,
     /// Idle time after which a pair is forgotten, with its limiter.
-    pub idle: Time,
+    pub idle_timeout: Time,
     /// Maximum amount of unacknowledged packets of one pair that may wait for tokens; more is dropped. Reliable flows
     /// are held back instead.
     pub packet_queue: Bytes,
@@ -138,11 +138,11 @@ impl Sharing {
     pub fn new(scheme: HostSchemeConfig, machine: Policy) -> Self {
         Self {
             scheme,
-            also: Vec::new(),
+            other_schemes: Vec::new(),
             machine,
             rack: None,
             fabric: None,
-            idle: Time::from_millis(1_000),
+            idle_timeout: Time::from_millis(1_000),
             packet_queue: Bytes::new(128_000),
             queue: None,
             faults: MessageFaults::default(),
@@ -152,13 +152,13 @@ impl Sharing {
 
     /// All schemes, the one of best effort first.
     pub fn schemes(&self) -> impl Iterator<Item = &HostSchemeConfig> {
-        std::iter::once(&self.scheme).chain(self.also.iter().map(|also| &also.scheme))
+        std::iter::once(&self.scheme).chain(self.other_schemes.iter().map(|also| &also.scheme))
     }
 
     /// Returns the index in [`Self::schemes`] of a service's scheme.
     pub fn scheme_of(&self, service: &str) -> usize {
         let named = |also: &SchemeOf| also.services.iter().any(|name| name == service);
-        self.also.iter().position(named).map_or(0, |at| at + 1)
+        self.other_schemes.iter().position(named).map_or(0, |at| at + 1)
     }
 
     /// Returns `true` if a scheme has brokers for racks and for the fabric.
@@ -246,8 +246,8 @@ impl Sharing {
         if let Some(queue) = self.queue.filter(|&queue| usize::from(queue) >= most_queues) {
             return Err(SharingError::NoQueue { queue, most: most_queues });
         }
-        if self.idle == Time::ZERO {
-            return Err(SharingError::Zero { key: "idle" });
+        if self.idle_timeout == Time::ZERO {
+            return Err(SharingError::Zero { key: "idleTimeout" });
         }
         let faults = self.faults;
         for (key, value) in [("loss", faults.loss), ("duplicate", faults.duplicate), ("probeLoss", faults.probe_loss)] {
@@ -262,7 +262,7 @@ impl Sharing {
     /// Other schemes are for services that there are, each for one scheme.
     fn check_schemes(&self) -> Result<(), SharingError> {
         let mut seen = BTreeSet::new();
-        for (index, also) in self.also.iter().enumerate() {
+        for (index, also) in self.other_schemes.iter().enumerate() {
             if also.services.is_empty() {
                 return Err(SharingError::NoService { index });
             }
@@ -384,8 +384,7 @@ pub enum SharingError {
     },
     /// A service of a machine that is part of another one.
     #[error(
-        "service {service} is part of another one, and scheme {scheme} knows no parts: name each part as a \
-                 service of its own"
+        "service {service} is part of another service, but scheme {scheme} does not support parts: make each part a separate service"
     )]
     Nested {
         /// Name of the service.
@@ -495,7 +494,7 @@ pub enum SharingError {
         known: Vec<String>,
     },
     /// A part that is not between nothing and the whole.
-    #[error("{key} is {value}: a part between nothing and all is expected")]
+    #[error("{key} is {value}: expected a fraction between 0 and 1")]
     Part {
         /// Its key.
         key: &'static str,
@@ -529,7 +528,7 @@ impl SharingError {
             | Self::NoBrokers { key, .. }
             | Self::Division { key, .. } => (*key).to_owned(),
             Self::Part { key: key @ ("loss" | "duplicate" | "probeLoss"), .. } => format!("faults.{key}"),
-            Self::Zero { key: key @ "idle" } => (*key).to_owned(),
+            Self::Zero { key: key @ "idleTimeout" } => (*key).to_owned(),
             Self::UnknownScheme { .. }
             | Self::Zero { .. }
             | Self::Part { .. }
@@ -542,7 +541,7 @@ impl SharingError {
             | Self::TwoSchemes { index, .. } => {
                 format!("also.{index}")
             }
-            Self::SplitParent { .. } => "also".to_owned(),
+            Self::SplitParent { .. } => "otherSchemes".to_owned(),
             Self::NoQueue { .. } => "queue".to_owned(),
             Self::Event { index, .. } => format!("events.{index}"),
         }

@@ -35,7 +35,7 @@ impl Scenario {
         all.extend(self.marks_of_hosts());
         all.extend(self.reserved_of_nothing());
         if self.record.promises {
-            let why = "sim shows nothing of what is measured (verify does)";
+            let why = "sim does not show measured values of contracts (verify does)";
             all.insert(format!("record.promises has no effect: {why}"));
         }
         all.extend(self.probes_of_paths());
@@ -89,9 +89,9 @@ impl Scenario {
     /// Probes of Clove, which belong to pairs of hosts that share.
     fn probes_of_paths(&self) -> Option<String> {
         let Routing::Clove(params) = &self.routing else { return None };
-        let is_given = params.probe != clove::Params::default().probe;
+        let is_given = params.probe_interval != clove::Params::default().probe_interval;
         (is_given && self.sharing.is_none()).then(|| {
-            "routing.clove.probe has no effect: pairs of hosts send probes, and without `sharing` there are no pairs"
+            "routing.clove.probeInterval has no effect: pairs of hosts send probes, and without `sharing` there are no pairs"
                 .to_owned()
         })
     }
@@ -100,7 +100,7 @@ impl Scenario {
         let shares = |discipline: &Discipline| matches!(discipline, Discipline::StrictOverWeighted { .. });
         let counts = [&self.switches, &self.hosts].iter().any(|ports| shares(&ports.discipline));
         (!self.reserved.is_empty() && !counts).then(|| {
-            "reserved has no effect: it is what is left for queues with weights below strict ones, and no port has these".to_owned()
+            "reserved has no effect: it applies to weighted queues below strict ones, and no port has any".to_owned()
         })
     }
 }
@@ -122,10 +122,10 @@ fn transport(path: &str, transport: &TransportConfig, all: &mut BTreeSet<String>
     let keys = given.iter().filter(|(key, is_given)| *is_given && own.contains(key));
     all.extend(keys.map(|(key, _)| format!("{path}.{key} has no effect: {whose} has one of its own")));
     if let Congestion::Swift(params) = &transport.congestion
-        && params.endpoint != wayleave_schemes::transport::swift::Params::default().endpoint
+        && params.endpoint_target != wayleave_schemes::transport::swift::Params::default().endpoint_target
     {
         all.insert(format!(
-            "{path}.congestion.swift.endpoint has no effect: hosts of the simulator take no time for a packet"
+            "{path}.congestion.swift.endpointTarget has no effect: hosts of the simulator take no time for a packet"
         ));
     }
 }

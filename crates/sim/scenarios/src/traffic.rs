@@ -205,7 +205,7 @@ pub struct Reliable {
     /// answer.
     pub deadline: Option<Deadline>,
     /// Supply of their data; all at once if absent. Not with [`FlowArrivals::Rpc`].
-    pub offer: Option<SendSchedule>,
+    pub send_schedule: Option<SendSchedule>,
     /// Transport, if not the scenario's.
     pub transport: Option<TransportConfig>,
 }
@@ -227,7 +227,7 @@ pub enum SendSchedule {
 impl Reliable {
     /// Creates flows without deadline, with all data available at once and the scenario's transport.
     pub fn new(arrivals: FlowArrivals, sizes: Option<FlowSizes>) -> Self {
-        Self { arrivals, sizes, deadline: None, offer: None, transport: None }
+        Self { arrivals, sizes, deadline: None, send_schedule: None, transport: None }
     }
 }
 

@@ -60,13 +60,13 @@ fn assert_workload_refused(path: &str, message: &str, change: impl FnOnce(&mut W
 }
 
 #[test]
-fn a_good_scenario_is_accepted() {
+fn a_valid_scenario_is_accepted() {
     assert_eq!(good().validate(), Ok(()));
 }
 
 #[test]
 fn times_and_records_that_show_nothing_are_refused() {
-    let duration = "a run of 0ns shows nothing: a duration above zero is expected";
+    let duration = "the duration is 0ns: expected a duration above zero";
     assert_refused("duration", duration, |scenario| scenario.duration = Time::ZERO);
     let warmup = "the warm-up of 10ms does not end before the run of 10ms";
     assert_refused("warmup", warmup, |scenario| scenario.warmup = scenario.duration);
@@ -77,21 +77,21 @@ fn times_and_records_that_show_nothing_are_refused() {
 }
 
 #[test]
-fn ports_that_cannot_work_are_refused() {
+fn unusable_ports_are_refused() {
     let weights = |weights: &[u32]| Discipline::DeficitRoundRobin { weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
-        "2 weights, and the port of s1->h1 has 4 queues: one for each is expected",
+        "2 weights, and the port of s1->h1 has 4 queues: expected one for each",
         |scenario| scenario.switches.discipline = weights(&[2, 1]),
     );
-    assert_refused("switches.discipline", "queue 1 has a weight of 0: at least 1 is expected", |scenario| {
+    assert_refused("switches.discipline", "queue 1 has a weight of 0: expected at least 1", |scenario| {
         scenario.switches.discipline = weights(&[2, 0, 1, 1]);
     });
     assert_refused("hosts.buffer", "a buffer of 0B holds no packet", |scenario| {
         scenario.hosts.buffering = Buffering::EachQueue(Bytes::ZERO);
     });
     for (alpha, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
-        let message = format!("an alpha of {shown}: a number above 0 is expected, such as 1");
+        let message = format!("an alpha of {shown}: expected a number above 0, such as 1");
         assert_refused("switches.buffer", &message, |scenario| {
             scenario.switches.buffering = Buffering::Shared { total: Bytes::new(1), alpha };
         });
@@ -99,11 +99,9 @@ fn ports_that_cannot_work_are_refused() {
     let red = |min, max, probability, weight| {
         PortEcn::from(Ecn::Red(Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight }))
     };
-    assert_refused(
-        "switches.ecn",
-        "marks begin at 2kB and are certain at 1kB: the first has to be the smaller one",
-        |scenario| scenario.switches.ecn = red(2000, 1000, 0.1, 1.0),
-    );
+    assert_refused("switches.ecn", "min is 2kB and max is 1kB: min must be below max", |scenario| {
+        scenario.switches.ecn = red(2000, 1000, 0.1, 1.0)
+    });
     assert_refused("switches.ecn", "a probability of 1.5: above 0 and up to 1 is accepted", |scenario| {
         scenario.switches.ecn = red(1000, 2000, 1.5, 1.0);
     });
@@ -113,23 +111,23 @@ fn ports_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn what_is_given_by_queue_is_given_for_every_queue() {
+fn settings_per_queue_are_required_for_every_queue() {
     let over = |strict, weights: &[u32]| Discipline::StrictOverWeighted { strict, weights: weights.to_vec() };
     assert_refused(
         "switches.discipline",
-        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: together as many are expected",
+        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: expected as many in total",
         |scenario| scenario.switches.discipline = over(2, &[1]),
     );
-    assert_refused("switches.discipline", "queue 3 has a weight of 0: at least 1 is expected", |scenario| {
+    assert_refused("switches.discipline", "queue 3 has a weight of 0: expected at least 1", |scenario| {
         scenario.switches.discipline = over(2, &[1, 0]);
     });
     let marks = PortEcn::PerQueue(vec![Some(Ecn::above(Bytes::new(9_000))), None]);
-    let unequal = "2 entries, and the port of s1->h1 has 4 queues: one for each is expected";
+    let unequal = "2 entries, and the port of s1->h1 has 4 queues: expected one for each";
     assert_refused("switches.ecn", unequal, |scenario| {
         scenario.switches.discipline = Discipline::StrictPriority;
         scenario.switches.ecn = marks.clone();
     });
-    let single = "2 entries, and the port of s1->h1 has 1 queue: one for each is expected";
+    let single = "2 entries, and the port of s1->h1 has 1 queue: expected one for each";
     assert_refused("switches.ecn", single, |scenario| scenario.switches.ecn = marks.clone());
     let share = "a probability of 0: above 0 and up to 1 is accepted";
     assert_refused("switches.ecn", share, |scenario| {
@@ -149,12 +147,12 @@ fn routing_without_a_value_is_refused() {
         scenario.routing = Routing::Flowlet(flowlet::Params { gap: Time::ZERO });
     });
     assert_refused("routing", "flowcells need a size above zero", |scenario| {
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, silence: None });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO, path_timeout: None });
     });
 }
 
 #[test]
-fn shared_services_are_those_of_different_switches_that_work() {
+fn shared_services_need_different_usable_switches() {
     let service = |scenario: &Scenario, name: &str| SharedService {
         switch: node(scenario, name),
         rate: Rate::from_gbit(1),
@@ -172,7 +170,7 @@ fn shared_services_are_those_of_different_switches_that_work() {
     refused("s1 serves packets at a rate of zero", "s1", &|service| service.rate = Rate::ZERO);
     refused("s1 has no buffer before its service", "s1", &|service| service.buffer = Bytes::ZERO);
     refused("s1 needs more than 2s for one packet", "s1", &|service| service.processing = Time::from_millis(2000));
-    assert_refused("sharedServices.1", "s1 has two shared services: one is expected", |scenario| {
+    assert_refused("sharedServices.1", "s1 has two shared services: expected one", |scenario| {
         let service = service(scenario, "s1");
         scenario.shared_services = vec![service; 2];
     });
@@ -217,12 +215,12 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
 }
 
 #[test]
-fn ends_are_different_hosts() {
-    assert_ends_refused("traffic.0.from", "there is no pair of two hosts here", |scenario| {
+fn the_two_endpoints_are_different_hosts() {
+    assert_ends_refused("traffic.0.from", "no pair has two different hosts", |scenario| {
         let alone = vec![node(scenario, "h1")];
         FlowEndpoints::AllToAll(alone.clone(), alone)
     });
-    let none = "there is no pair of two hosts here";
+    let none = "no pair has two different hosts";
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Random(Vec::new(), hosts(scenario)));
     assert_ends_refused("traffic.0.from", none, |scenario| FlowEndpoints::Permutation(vec![node(scenario, "h1")]));
     assert_ends_refused("traffic.0.from", none, |_| FlowEndpoints::Pairs(Vec::new()));
@@ -238,7 +236,7 @@ fn ends_are_different_hosts() {
 }
 
 #[test]
-fn a_host_that_no_path_leads_to_is_refused() {
+fn a_host_without_a_path_is_refused() {
     // h1 sends to s1 and h3 receives from it; h2 only sends to s2, which leads nowhere.
     let mut builder = NetworkBuilder::default();
     let [h1, h2, h3] = ["h1", "h2", "h3"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
@@ -267,9 +265,9 @@ fn a_host_that_no_path_leads_to_is_refused() {
     // A flow whose acknowledgements find no reverse path would send nothing, or retransmit for ever.
     let flows =
         |ends: FlowEndpoints| checked(Traffic::flows("a", ends, FlowArrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
-    let no_way_back = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
-    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_way_back);
-    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_way_back);
+    let no_return_path = Err("no path leads from h3 back to h1, and acknowledgements take one".to_owned());
+    assert_eq!(flows(FlowEndpoints::Pairs(vec![(h1, h3)])), no_return_path);
+    assert_eq!(flows(FlowEndpoints::AllToAll(vec![h1], vec![h3])), no_return_path);
     assert_eq!(flows(FlowEndpoints::Pairs(vec![(h2, h3)])), Err("no path leads from h2 to h3".to_owned()));
 }
 
@@ -299,7 +297,7 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
 }
 
 #[test]
-fn a_route_leads_from_the_one_to_the_other() {
+fn a_route_connects_its_endpoints() {
     let route = |scenario: &Scenario, hops: &[(&str, u8)]| {
         let hop = |&(link, queue): &(&str, u8)| Hop { link: scenario.network.find_link(link).unwrap(), queue };
         Some(Route { hops: hops.iter().map(hop).collect() })
@@ -356,7 +354,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
             other => panic!("{other:?}"),
         }
     };
-    let zero_size = "flows of 0B carry nothing: a size of at least 1B is expected";
+    let zero_size = "flows of 0B: expected a size of at least 1B";
     assert_workload_refused(
         "traffic.0.sizes",
         zero_size,
@@ -429,7 +427,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
 }
 
 #[test]
-fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
+fn a_frame_fits_the_links_of_its_pinned_route() {
     let mut builder = NetworkBuilder::default();
     let [a, d] = ["a", "d"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
     let [wide, narrow] = ["wide", "narrow"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
@@ -458,7 +456,7 @@ fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
 #[test]
 fn transports_have_windows_and_segments_that_fit() {
     let with = |edit: fn(&mut TransportConfig)| move |scenario: &mut Scenario| edit(&mut scenario.transport);
-    let mtu = "an MTU of 63B: from 64B to 65535B is accepted (1500B is usual)";
+    let mtu = "an MTU of 63B: expected 64B to 65535B (1500B is usual)";
     assert_refused("transport.mtu", mtu, with(|transport| transport.mtu = Bytes::new(63)));
     let window = "the first window has to be above zero";
     assert_refused("transport.initialWindow", window, with(|transport| transport.initial_window = 0));
@@ -497,21 +495,21 @@ fn lists_of_flows_are_in_order_and_every_flow_can_be_sent() {
             scenario.traffic[0].workload = Workload::Listed { flows, transport: None };
         });
     };
-    refused("traffic.0.listed", "the list has no flows", &|_, flows| flows.clear());
+    refused("traffic.0.flows", "the list has no flows", &|_, flows| flows.clear());
     let order = "0ns is before 1us, the start of the flow above: flows must be in order of time";
-    refused("traffic.0.listed.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
+    refused("traffic.0.flows.1.at", order, &|_, flows| flows[1].start = Time::ZERO);
     let late = "it begins at 10ms, and the run is over at 10ms";
-    refused("traffic.0.listed.0.at", late, &|scenario, flows| {
+    refused("traffic.0.flows.0.at", late, &|scenario, flows| {
         flows.iter_mut().for_each(|flow| flow.start = scenario.duration);
     });
-    refused("traffic.0.listed.1.to", "h1 would send to itself", &|_, flows| flows[1].to = flows[1].from);
+    refused("traffic.0.flows.1.to", "h1 would send to itself", &|_, flows| flows[1].to = flows[1].from);
     let switch = "s1 is a switch: hosts send and receive";
-    refused("traffic.0.listed.1.from", switch, &|scenario, flows| flows[1].from = node(scenario, "s1"));
-    refused("traffic.0.listed.1.size", "the size of a flow has to be above zero", &|_, flows| {
+    refused("traffic.0.flows.1.from", switch, &|scenario, flows| flows[1].from = node(scenario, "s1"));
+    refused("traffic.0.flows.1.size", "the size of a flow has to be above zero", &|_, flows| {
         flows[1].size = Bytes::ZERO;
     });
     let queue = "no port has a queue 9: they have up to 4, counted from 0";
-    refused("traffic.0.listed.1.queue", queue, &|_, flows| flows[1].queue = Some(9));
+    refused("traffic.0.flows.1.queue", queue, &|_, flows| flows[1].queue = Some(9));
 }
 
 #[test]
@@ -528,7 +526,7 @@ fn outages_are_of_switches_and_links_in_order_of_time() {
 }
 
 #[test]
-fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
+fn more_flows_than_event_queue_numbers_are_refused() {
     let network = Arc::new(build::star(2500, Cabling::default()).unwrap());
     let mut scenario = Scenario::new("x", network, Time::from_millis(1));
     let ends = FlowEndpoints::AllToAll(hosts(&scenario), hosts(&scenario));

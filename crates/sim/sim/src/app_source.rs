@@ -19,7 +19,7 @@ use crate::transport::{NEVER, Sender};
 #[derive(Clone, Debug)]
 pub(crate) struct Supply {
     /// Everything at once if absent, as long as it is on.
-    offer: Option<SendSchedule>,
+    send_schedule: Option<SendSchedule>,
     schedule: Option<Arc<Schedule>>,
     /// Start of the flow.
     began: Instant,
@@ -30,15 +30,15 @@ pub(crate) struct Supply {
 }
 
 impl Supply {
-    pub(crate) fn new(offer: Option<SendSchedule>, schedule: Option<Arc<Schedule>>, began: Instant) -> Self {
+    pub(crate) fn new(send_schedule: Option<SendSchedule>, schedule: Option<Arc<Schedule>>, began: Instant) -> Self {
         let active = schedule.as_ref().map_or(began, |schedule| schedule.active(began));
-        Self { offer, schedule, began, active, is_on: true }
+        Self { send_schedule, schedule, began, active, is_on: true }
     }
 
     /// Returns the payload written until now.
-    fn written(&self, offer: SendSchedule, now: Instant) -> u64 {
+    fn written(&self, send_schedule: SendSchedule, now: Instant) -> u64 {
         let active = self.schedule.as_ref().map_or(now, |schedule| schedule.active(now)) - self.active;
-        match offer {
+        match send_schedule {
             SendSchedule::Rate(rate) => clock::transmitted(active, rate),
             SendSchedule::Writes { bytes, every } => {
                 let every = clock::from_time(every).max(1);
@@ -51,8 +51,8 @@ impl Supply {
     }
 
     /// Returns the time at which `bytes`, more than zero, have been written; [`NEVER`] if they never are.
-    fn written_at(&self, offer: SendSchedule, bytes: u64) -> Instant {
-        match offer {
+    fn written_at(&self, send_schedule: SendSchedule, bytes: u64) -> Instant {
+        match send_schedule {
             SendSchedule::Rate(rate) => {
                 let bits = u128::from(bytes) * 8 * u128::from(PS_PER_SECOND);
                 let active = bits.div_ceil(u128::from(rate.bits_per_second().max(1)));
@@ -69,21 +69,21 @@ impl Supply {
 
     /// Returns the number of segments that a sender has now.
     pub(crate) fn available(&self, sender: &Sender, now: Instant) -> u32 {
-        match self.offer {
+        match self.send_schedule {
             None if self.is_on => u32::MAX,
             None => 0,
-            Some(offer) => sender.whole_segments(self.written(offer, now)),
+            Some(send_schedule) => sender.whole_segments(self.written(send_schedule, now)),
         }
     }
 
     /// Returns the time at which the sender has to be given more data, or be stopped: not before now.
     pub(crate) fn next_poll(&self, sender: &Sender, now: Instant) -> Instant {
-        match (self.offer, &self.schedule) {
+        match (self.send_schedule, &self.schedule) {
             _ if sender.is_done() => NEVER,
             (None, None) => NEVER,
             (None, Some(schedule)) => schedule.next_switch(now),
-            (Some(offer), _) => match sender.starved_of() {
-                Some(bytes) => self.written_at(offer, bytes).max(now),
+            (Some(send_schedule), _) => match sender.starved_of() {
+                Some(bytes) => self.written_at(send_schedule, bytes).max(now),
                 None => NEVER,
             },
         }
@@ -91,13 +91,13 @@ impl Supply {
 
     /// Switches the application on or off, if it has all its data at once. Returns its new state if it has changed.
     pub(crate) fn switch(&mut self, now: Instant) -> Option<bool> {
-        let (None, Some(schedule)) = (self.offer, &self.schedule) else { return None };
+        let (None, Some(schedule)) = (self.send_schedule, &self.schedule) else { return None };
         let was_on = std::mem::replace(&mut self.is_on, schedule.is_on(now));
         (was_on != self.is_on).then_some(self.is_on)
     }
 
     /// Returns the time from the start of the flow until `bytes` were written.
     pub(crate) fn lasts(&self, bytes: u64) -> Instant {
-        self.offer.map_or(0, |offer| self.written_at(offer, bytes).saturating_sub(self.began))
+        self.send_schedule.map_or(0, |send_schedule| self.written_at(send_schedule, bytes).saturating_sub(self.began))
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Copies {
 #[derive(Debug)]
 struct CopySet {
     /// Routes in addition to the source's own.
-    ways: Vec<CopyWay>,
+    copy_paths: Vec<CopyPath>,
     /// Index of the flow's own statistics.
     whole: u32,
     filter: Filter,
@@ -33,7 +33,7 @@ struct CopySet {
 
 /// Route of one copy.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CopyWay {
+pub(crate) struct CopyPath {
     pub(crate) first: Step,
     pub(crate) route: u32,
     /// Index of its statistics.
@@ -43,15 +43,15 @@ pub(crate) struct CopyWay {
 impl Copies {
     /// Adds a flow that is sent over these routes in addition to its own, whose copy is counted at `own`. Returns the
     /// number of the set.
-    pub(crate) fn add(&mut self, whole: u32, own: u32, ways: Vec<CopyWay>, filter: Filter) -> u32 {
+    pub(crate) fn add(&mut self, whole: u32, own: u32, copy_paths: Vec<CopyPath>, filter: Filter) -> u32 {
         let number = self.sets.len() as u32;
-        for flow in ways.iter().map(|way| way.flow).chain([own]) {
+        for flow in copy_paths.iter().map(|copy_path| copy_path.flow).chain([own]) {
             if self.of_flow.len() <= flow as usize {
                 self.of_flow.resize(flow as usize + 1, NONE);
             }
             self.of_flow[flow as usize] = number;
         }
-        self.sets.push(CopySet { ways, whole, filter });
+        self.sets.push(CopySet { copy_paths, whole, filter });
         number
     }
 
@@ -67,8 +67,8 @@ impl Copies {
     }
 
     /// Returns the routes of a set in addition to its source's own.
-    pub(crate) fn paths(&self, set: u32) -> &[CopyWay] {
-        &self.sets[set as usize].ways
+    pub(crate) fn paths(&self, set: u32) -> &[CopyPath] {
+        &self.sets[set as usize].copy_paths
     }
 
     /// A packet that may be a copy has come: the first one counts.

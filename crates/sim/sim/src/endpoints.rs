@@ -1,4 +1,4 @@
-//! Pairs of endpoints that a traffic stands for.
+//! Pairs of endpoints of a traffic.
 
 use rand::Rng;
 use wayleave_scenarios::{Endpoint, FlowEndpoints};
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_a_permutation_everybody_sends_to_one_other_and_receives_from_one() {
+    fn in_a_permutation_every_host_sends_to_one_other_and_receives_from_one() {
         for seed in 0..20 {
             let hosts: Vec<Endpoint> = (0..16).map(|host| NodeId(host).into()).collect();
             let pairs = Pairs::new(&FlowEndpoints::Permutation(hosts.clone()), &mut random::generator(seed, 0));

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn events_can_be_put_a_little_before_the_present_also_when_keys_count_from_a_later_time() {
+    fn events_can_be_put_slightly_into_the_past_even_with_later_keys() {
         for mut queue in [EventQueue::default(), EventQueue::large()] {
             for at in [3 * HORIZON / 4, 3 * HORIZON / 2, 9 * HORIZON / 4] {
                 queue.put(at, 5);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_at_a_time_leaves_the_actors_behind_it() {
+    fn a_limit_at_a_time_excludes_later_actors() {
         for mut queue in [EventQueue::default(), EventQueue::large()] {
             for event in [(5, 9), (7, 1), (7, 3), (7, 4), (8, 0)] {
                 queue.put(event.0, event.1);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_calendar_equals_a_sorted_set_however_wide_its_buckets_are() {
+    fn a_calendar_equals_a_sorted_set_for_any_bucket_width() {
         let widths = compare(EventQueue::large());
         assert!(widths.len() > 10, "{widths:?}");
     }

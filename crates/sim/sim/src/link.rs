@@ -17,7 +17,7 @@ pub(crate) enum Target {
     Host,
     /// A switch: packets are forwarded.
     Switch,
-    /// A switch that processes all packets in one place: the link with this number stands for its service.
+    /// A switch that processes all packets in one place: the link with this number represents its service.
     Service(u32),
     /// A switch that holds each packet up for a time of its own, by the number of its stage.
     Jitter(u32),

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_free_place_is_used_again() {
+    fn a_free_slot_is_reused() {
         let mut arena = Arena::new();
         let ids = [1, 2, 3].map(|size| arena.insert(Packet { size, ..Packet::default() }));
         arena.remove(ids[1]);

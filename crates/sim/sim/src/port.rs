@@ -223,7 +223,7 @@ impl QueuedPort {
         }
     }
 
-    /// The queue that stands for the one that a packet asks for.
+    /// The queue used for the one that a packet requests.
     #[inline]
     pub(crate) fn queue(&self, asked: u8) -> u8 {
         asked.min(self.count - 1)

@@ -73,18 +73,18 @@ impl<'a> PortsBuilder<'a> {
         let core = self.core_at(link.from, 0);
         let ecn = behaviour.ecn.of(0);
         // The events of a host's port are the turns of its flows.
-        let tells = self.is_telling(link.from, behaviour) || core.is_some();
+        let has_telemetry = self.is_telling(link.from, behaviour) || core.is_some();
         let is_plain = behaviour.discipline == Discipline::Fifo
             && !matches!(behaviour.buffering, Buffering::Shared { .. })
             && ecn.or(core.as_ref()).is_none_or(|scheme| !scheme.marks() || scheme.threshold_only().is_some())
-            && (!tells || from.kind == NodeKind::Switch)
+            && (!has_telemetry || from.kind == NodeKind::Switch)
             && custom.iter().all(Option::is_none);
         if is_plain {
             let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
             if let Some(threshold) = ecn.or(core.as_ref()).and_then(Ecn::threshold_only) {
                 plain.mark_above = limit(Some(threshold));
             }
-            let roles = if tells { self.roles(id, behaviour, custom) } else { Roles::default() };
+            let roles = if has_telemetry { self.roles(id, behaviour, custom) } else { Roles::default() };
             if roles.stamps(0) {
                 self.stamper_of[id.index()] = self.stampers.len() as u32;
                 self.stampers.push(Stamper::new(roles.place(0)));

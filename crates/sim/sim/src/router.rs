@@ -206,10 +206,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn walk(&mut self, at: NodeId, way: &mut Vec<Step>, starts: &mut Vec<u32>) {
+    fn walk(&mut self, at: NodeId, path: &mut Vec<Step>, starts: &mut Vec<u32>) {
         if at == self.to {
             starts.push(self.routes.len() as u32);
-            self.routes.extend_from_slice(way);
+            self.routes.extend_from_slice(path);
             self.routes.push(Step::END);
             return;
         }
@@ -221,9 +221,9 @@ impl Search<'_> {
             }
             let next = network.link(link).to;
             if self.is_up[link.index()] && self.distances.from(next) == Some(here - 1) {
-                way.push(Step::new(link.0, self.queue));
-                self.walk(next, way, starts);
-                way.pop();
+                path.push(Step::new(link.0, self.queue));
+                self.walk(next, path, starts);
+                path.pop();
             }
         }
     }

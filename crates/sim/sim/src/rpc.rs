@@ -11,7 +11,7 @@ use crate::random;
 pub(crate) struct Calls {
     pub(crate) answer: FlowSizes,
     /// Mean of the pause, in ps.
-    pub(crate) think: Instant,
+    pub(crate) think_time: Instant,
     chain: u32,
     fan_out: u32,
     /// Servers to draw from, unless every loop has one server.
@@ -84,7 +84,7 @@ impl Calls {
         };
         Self {
             answer: rpc.answer.clone(),
-            think: clock::from_time(rpc.think),
+            think_time: clock::from_time(rpc.think_time),
             chain: rpc.chain,
             fan_out: rpc.fan_out,
             servers,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn its_clock_stands_still_while_it_is_off() {
+    fn the_clock_of_a_schedule_stops_while_it_is_off() {
         let schedule = schedule();
         // Four periods of 4 ns before 45, of which the last ends at 44.
         let at = [0, 10, 12, 14, 19, 21, 44, 45, 46, 50, 60, 75];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_at_the_end_of_a_period_is_due_at_the_start_of_the_next() {
+    fn an_event_due_at_the_end_of_a_period_is_due_at_the_start_of_the_next() {
         let schedule = schedule();
         let active = [0, 2, 4, 5, 8, 16, 17, 18, 33];
         let real = [10, 12, 20, 21, 30, 45, 46, 60, 75];
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_switched_at_the_ends_of_periods_and_where_an_entry_takes_over() {
+    fn a_schedule_switches_at_the_ends_of_periods_and_at_new_entries() {
         let schedule = schedule();
         let at = [0, 10, 14, 41, 44, 45, 47].map(|ns| schedule.next_switch(ns * 1_000));
         assert_eq!(at, [10_000, 14_000, 20_000, 44_000, 45_000, 47_000, 60_000]);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_once_is_never_on_again() {
+    fn a_single_period_is_never_repeated() {
         let once = scenarios::Schedule { periods: vec![Spec { from: Time::ZERO, on: Time::from_nanos(5), off: None }] };
         let once = Schedule::new(&once);
         assert_eq!([once.real(4_999), once.real(5_000), once.real(NEVER)], [4_999, NEVER, NEVER]);

@@ -19,7 +19,7 @@ const SMALLEST_FRAME: u32 = 84;
 /// Source of packets of one pair of hosts, or on one route.
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) way: SourceDestination,
+    pub(crate) destination: SourceDestination,
     /// Choice of a path for each packet, if not all take one.
     pub(crate) spreading: Option<Box<AnyPath>>,
     frame: u32,
@@ -158,7 +158,7 @@ pub(crate) struct Emission {
 impl Source {
     /// That begins at `start`, which counts the time of being active where it is switched.
     pub(crate) fn new(
-        way: SourceDestination,
+        destination: SourceDestination,
         kind: PacketKind,
         frame: Bytes,
         start: Instant,
@@ -191,7 +191,7 @@ impl Source {
                 Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
             }
         };
-        Self { way, spreading: None, frame, stop, sequence: 0, timing, schedule: None }
+        Self { destination, spreading: None, frame, stop, sequence: 0, timing, schedule: None }
     }
 
     /// Returns this source with an activity schedule. Its start counts the active time.
@@ -245,8 +245,9 @@ mod tests {
 
     fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
         let (first, last_hop) = (Step::END, Step::END);
-        let way = SourceDestination { first, route: 0, last_hop, flow: 0, is_tagged: false, paths: None, copies: None };
-        Source::new(way, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
+        let destination =
+            SourceDestination { first, route: 0, last_hop, flow: 0, is_tagged: false, paths: None, copies: None };
+        Source::new(destination, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
     }
 
     fn emissions(mut source: Source) -> Vec<(Instant, u32)> {
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_bucket_sends_its_whole_burst_at_once_and_then_one_frame_for_each_that_is_earned() {
+    fn a_token_bucket_sends_its_burst_at_once_and_then_one_frame_per_earned_frame() {
         let kind =
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(2_500), phase: StartPhase::Together };
         // 1,000 B are earned in 8 ms.
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_burst_and_makes_no_frame_shortens_the_first_wait() {
+    fn tokens_left_of_a_burst_below_a_frame_shorten_the_first_wait() {
         let kind =
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(1_050), phase: StartPhase::Together };
         let sent = emissions(source(kind, 1_000, 16_000_000_000));

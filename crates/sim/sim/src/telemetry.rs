@@ -71,7 +71,7 @@ impl TelemetryArena {
         let stack = self.stacks.get(Self::place(stack))?;
         let header = stack.header.as_ref()?;
         let window = header.windows.get(stack.hops.len()).or(header.windows.last());
-        Some(ProbeAt { probe: header.probe, said: window.copied().unwrap_or_default() })
+        Some(ProbeAt { probe: header.probe, window: window.copied().unwrap_or_default() })
     }
 
     /// Records the outcome of a probe: its answer, or a failure on its path.

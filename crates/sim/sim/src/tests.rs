@@ -20,7 +20,7 @@ fn line() -> (Arc<Network>, Vec<NodeId>) {
 
 /// Two segments of 1,538 B, 1,230.4 ns each; the second follows the first through every port.
 #[test]
-fn every_switch_on_the_way_writes_its_state_into_a_segment() {
+fn every_switch_of_the_path_writes_its_state_into_a_segment() {
     let (network, hosts) = line();
     // The second segment is at its receiver after 4 hops of 2,230.4 ns and 1,230.4 ns, its acknowledgement is not back.
     let mut scenario = Scenario::new("telemetry", network, Time::from_nanos(10_500));

@@ -104,7 +104,7 @@ mod tests {
 
     /// 7 bit/s: a byte takes 8/7 s, and nothing is lost over a thousand bytes. Two bytes are available at first.
     #[test]
-    fn a_rate_that_divides_nothing_is_kept_to_the_picosecond() {
+    fn a_rate_without_integral_intervals_is_exact_to_the_picosecond() {
         let mut tokens = ShaperBucket::new(bucket(Rate::from_bits_per_second(7), 2), 1, 0);
         let mut now = 0;
         for sent in 0..1_000_u64 {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_bucket_is_full_and_one_that_is_replaced_keeps_its_tokens() {
+    fn a_new_bucket_is_full_and_a_replaced_one_keeps_its_tokens() {
         let mut tokens = ShaperBucket::new(bucket(Rate::from_gbit(8), 3_000), 1_000, 0);
         tokens.take(2_500, 0);
         // 500 B are left: 500 more take 500 ns at 8 Gbit/s, and 1 us at half that rate.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_below_a_frame_lets_a_frame_through_when_it_is_paid() {
+    fn a_burst_below_a_frame_passes_a_frame_once_it_is_earned() {
         let mut tokens = ShaperBucket::new(bucket(Rate::from_gbit(8), 0), 1_538, 0);
         assert_eq!(tokens.ready_at(1_538, 0), 1_538_000);
         let mut closed = ShaperBucket::new(bucket(Rate::ZERO, 0), 1_538, 0);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_back_never_overfills() {
+    fn returned_tokens_never_overfill_a_bucket() {
         let mut tokens = ShaperBucket::new(bucket(Rate::from_gbit(8), 2_000), 1_000, 0);
         tokens.take(1_000, 0);
         tokens.put_back(1_500);

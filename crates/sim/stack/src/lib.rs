@@ -4,7 +4,7 @@
 //! ```text
 //!    transports ............ the driver's
 //!        |
-//!    tunnel ................ TunnelState    the packets of a division, in the order that its role says
+//!    tunnel ................ TunnelState    the packets of a division, in the order given by its role
 //!        |
 //!    pair limiter .......... TokenBucket
 //!        |

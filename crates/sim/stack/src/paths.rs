@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn all_candidates_share_until_one_is_chosen() {
+    fn all_candidates_are_used_until_one_is_chosen() {
         let mut paths = CandidatePaths::new(3);
         assert_eq!(shares(&paths), [0, 1, 2]);
         paths.use_path(PathIndex(2), PathUse::Share, 50);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_left_first_leaves_the_others_in_use_and_the_last_one_none() {
+    fn leaving_a_path_keeps_the_others_and_leaving_the_last_keeps_none() {
         let mut paths = CandidatePaths::new(2);
         paths.leave(PathIndex(0));
         assert_eq!(shares(&paths), [1]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_no_candidate_changes_nothing() {
+    fn an_index_out_of_range_changes_nothing() {
         let mut paths = CandidatePaths::new(2);
         paths.use_path(PathIndex(2), PathUse::Share, 0);
         assert!(!paths.is_chosen());

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_leave_in_order_or_in_that_of_the_flow_whose_turn_it_is() {
+    fn packets_leave_in_order_or_in_the_order_of_scheduled_flows() {
         let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         for (name, flow) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
             offer(&mut tunnel, packet(flow, 100), name);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_was_to_come_earlier_is_now() {
+    fn a_turn_due_in_the_past_is_now() {
         let mut tunnel = TunnelState::new(Box::<Scripted>::default());
         offer(&mut tunnel, packet(0, 100), 1);
         tunnel.role.turn = Some(NextQueue::NotBefore(Time::from_nanos(5)));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_told_as_marked_than_was_acknowledged() {
+    fn no_more_bytes_are_reported_as_marked_than_were_acknowledged() {
         let mut tunnel = TunnelState::<u32, _>::new(Box::<Scripted>::default());
         let ack = TunnelAck { newly: 1_460, marked: 0, remaining: None };
         assert_eq!(tunnel.acknowledge(0, LocalFlow(0), ack), 1_460);

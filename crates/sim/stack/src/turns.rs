@@ -76,7 +76,7 @@ mod tests {
 
     /// No member is a packet ahead of or behind another by weight, also with weights that are far apart.
     #[test]
-    fn bytes_are_as_weights_within_a_packet_each() {
+    fn bytes_follow_weights_within_a_packet_each() {
         let everybody = [(1_538, 3), (84, 1), (700, 1_000_000), (1_538, 250_000)];
         let sent = sent(&everybody, 3_000_000);
         for (one, &(one_bytes, one_weight)) in sent.iter().zip(&everybody) {
@@ -92,7 +92,7 @@ mod tests {
 
     /// A member gets no credit for a pause.
     #[test]
-    fn a_pause_saves_nothing() {
+    fn a_pause_accumulates_no_credit() {
         let mut turns = WeightedTurns::new();
         for _ in 0..100 {
             turns.push('a', 1_000, 1);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_share_by_weight_whatever_the_size_of_their_packets() {
+    fn classes_share_by_weight_for_any_packet_size() {
         let sent = shares(&[1, 2, 5], &[1_538, 84, 700], 80_000_000);
         for (sent, weight) in sent.into_iter().zip([1_u64, 2, 5]) {
             // A quantum and a packet more or less.
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_alone_gets_everything_and_a_pause_saves_nothing() {
+    fn a_lone_class_gets_everything_and_a_pause_accumulates_no_credit() {
         let mut queues = FairQueues::new(100);
         queues.set_weight(0, 50);
         for _ in 0..1_000 {
@@ -189,7 +189,7 @@ mod tests {
 
     /// A hundred classes of weight 1 have always something, and another of weight 100 has one item now and then: it waits for none but the one that goes.
     #[test]
-    fn who_has_an_item_now_and_then_waits_for_no_crowd() {
+    fn a_rarely_active_class_waits_for_at_most_one_item() {
         let mut queues = FairQueues::new(1_538);
         queues.set_weight(100, 100);
         (0..100).for_each(|class| queues.push(class, class));

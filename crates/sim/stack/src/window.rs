@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_lets_through_what_fits_beside_what_is_in_flight() {
+    fn a_window_passes_packets_that_fit_beside_the_data_in_flight() {
         let mut window = window(3_000);
         assert_eq!(window.check(1_500, 0), WindowCheck::Open);
         window.reserve(1_500, 0);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_frees_what_was_lost_before_it() {
+    fn an_answer_frees_bytes_lost_before_it() {
         let mut window = window(3_000);
         let [_, second] = [(); 2].map(|()| window.send(1_500, 0, ROUND_TRIP, 0));
         assert_eq!(window.check(1, 0), WindowCheck::Closed);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_whose_last_packets_were_lost_opens_when_it_is_told_to_forget_them() {
+    fn a_window_with_lost_last_packets_opens_when_they_are_forgotten() {
         let mut window = window(1_500);
         window.send(1_500, 0, ROUND_TRIP, 0);
         assert_eq!(window.check(1_500, u64::MAX), WindowCheck::Closed);
@@ -244,7 +244,7 @@ mod tests {
 
     /// A quarter of a packet is one packet in four round trips.
     #[test]
-    fn a_window_below_a_packet_is_a_pause() {
+    fn a_window_below_a_packet_causes_a_pause() {
         let mut window = window(375);
         assert_eq!(window.check(1_500, 0), WindowCheck::Open);
         let sent = window.send(1_500, 0, ROUND_TRIP, 0);
@@ -258,7 +258,7 @@ mod tests {
 
     /// The first of ten rounds has nothing left of others: nine halves are four packets, nine times 0.9 are eight.
     #[test]
-    fn rounds_share_what_is_no_whole_packet() {
+    fn fractions_of_a_packet_are_spread_over_rounds() {
         for (limit, expected) in [(3_500, 34), (3_000, 30), (3_900, 38)] {
             let mut window = window(limit);
             let mut count = 0;
@@ -276,7 +276,7 @@ mod tests {
 
     /// 1,500 B at 500 Mbit/s are one packet each base round trip of 24 us, at any amount in flight.
     #[test]
-    fn a_floor_lets_packets_go_although_the_window_is_full() {
+    fn a_floor_passes_packets_although_the_window_is_full() {
         let mut window = window(1_500);
         window.set_floor(500_000_000, ROUND_TRIP, 0);
         let mut let_go = |now: Instant| {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_zero_holds_everything_back_and_none_nothing() {
+    fn a_window_of_zero_blocks_everything_and_no_window_nothing() {
         let mut window = window(0);
         assert_eq!(window.check(1, u64::MAX), WindowCheck::Closed);
         window.set(None);

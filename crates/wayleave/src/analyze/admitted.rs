@@ -93,8 +93,9 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
     if flows.is_empty() {
         return Err(Error::Usage("no contract was admitted: nothing to analyse".to_owned()));
     }
-    PortNetwork::new(servers, flows)
-        .map_err(|error| Error::Internal(format!("the admitted contracts are no output-port network: {error}")))
+    PortNetwork::new(servers, flows).map_err(|error| {
+        Error::Internal(format!("the admitted contracts are not a valid output-port network: {error}"))
+    })
 }
 
 /// Returns the delays that the curves of queues do not include.

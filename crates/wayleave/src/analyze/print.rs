@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{LineShaping, Multiplexing, Packetizer, PortNetwork};
 use wayleave_calculus::rational::{time_rounded_up, whole};
-use wayleave_explain::human::count;
+use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Style, TableLayout, plain_table, styled, write_table};
 use wayleave_units::{Bytes, Time};
 
@@ -69,7 +69,7 @@ fn table(
     if report.more > 0 {
         writeln!(out, "... and {} more (--all shows all, --flow NAME shows one)", count(report.more, "flow"))?;
     }
-    writeln!(out, "\n* the tightest bound of its row; bounds are rounded up to whole ns, -o json has them exactly")?;
+    writeln!(out, "\n* the tightest bound of its row; bounds are rounded up, exact values: -o json")?;
     for (number, reason) in (1..).zip(&reasons) {
         writeln!(out, "[{number}] no bound: {reason}")?;
     }
@@ -82,7 +82,7 @@ fn table(
     Ok(())
 }
 
-/// `demo: 3 servers, 4 flows; FIFO, lines shape, no packetizer`.
+/// `demo: 3 servers, 4 flows; FIFO, arrivals shaped by links, no packetizer`.
 fn head(subject: &AnalysisSubject) -> String {
     let AnalysisSubject { name, network, options, .. } = subject;
     let order = match options.multiplexing {
@@ -90,8 +90,8 @@ fn head(subject: &AnalysisSubject) -> String {
         Multiplexing::Arbitrary => "any order of service",
     };
     let lines = match options.shaping {
-        LineShaping::On => "lines shape",
-        LineShaping::Off => "no shaping by lines",
+        LineShaping::On => "arrivals shaped by links",
+        LineShaping::Off => "no shaping by links",
     };
     let packets = match options.packetizer {
         Packetizer::On => "packetizer",
@@ -124,7 +124,7 @@ fn cell<'r>(row: &'r Row, place: usize, reasons: &mut Vec<&'r str>, layout: Tabl
 }
 
 fn time_text(delay: &Rational) -> String {
-    time_rounded_up(delay).map_or_else(|| format!("{}ns", delay.ceil()), |time: Time| time.to_string())
+    time_rounded_up(delay).map_or_else(|| format!("{} ns", delay.ceil()), Human::up)
 }
 
 fn path(network: &PortNetwork, row: &Row) -> String {
@@ -138,7 +138,7 @@ fn servers(out: &mut impl Write, subject: &AnalysisSubject, report: &Report, lay
     let mut table = plain_table(&[what, "flows", "delay", "backlog", "service curve"], layout);
     for (index, (server, bound)) in subject.network.servers().iter().zip(&report.servers).enumerate() {
         let (delay, backlog) = match bound {
-            Ok(bound) => (time_text(&bound.delay), Bytes::new(bytes(&bound.backlog)).to_string()),
+            Ok(bound) => (time_text(&bound.delay), Bytes::new(bytes(&bound.backlog)).up()),
             Err(_) => ("-".to_owned(), "-".to_owned()),
         };
         let flows = subject.network.visitors(index).len().to_string();

@@ -82,7 +82,7 @@ pub(super) struct Replay<'a> {
     session: &'a mut Session,
     hold: ReleaseHold,
     /// Admitted contracts.
-    standing: HashMap<&'a str, AdmittedState>,
+    present: HashMap<&'a str, AdmittedState>,
     /// Ended reservations that are still held, by the time at which they are freed.
     due: BTreeSet<(Time, EndedReservation)>,
 }
@@ -99,7 +99,7 @@ impl<'a> Replay<'a> {
         if hold == ReleaseHold::Nothing {
             session.ignore_packets_in_flight();
         }
-        Self { session, hold, standing: HashMap::new(), due: BTreeSet::new() }
+        Self { session, hold, present: HashMap::new(), due: BTreeSet::new() }
     }
 
     /// Goes through all events; what is due by the time of the last one is freed.
@@ -158,8 +158,8 @@ impl<'a> Replay<'a> {
     }
 
     fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
-        let held_until = self.standing.remove(name).map(|standing| {
-            let flow = match standing {
+        let held_until = self.present.remove(name).map(|present| {
+            let flow = match present {
                 AdmittedState::Flow(flow) => flow,
                 AdmittedState::Share(None) => return now,
                 AdmittedState::Share(Some(share)) => {
@@ -192,12 +192,12 @@ impl<'a> Replay<'a> {
     /// Admits a contract, or gives an admitted contract new terms; also returns `true` if it had terms before. A
     /// change of a refused contract requests it again.
     fn place(&mut self, contract: &'a LatencyContract) -> (RequestOutcome, bool) {
-        let flow = |standing: &AdmittedState| if let AdmittedState::Flow(flow) = *standing { Some(flow) } else { None };
-        let old = self.standing.get(contract.name.as_str()).and_then(flow);
+        let flow = |present: &AdmittedState| if let AdmittedState::Flow(flow) = *present { Some(flow) } else { None };
+        let old = self.present.get(contract.name.as_str()).and_then(flow);
         let changed = old.and_then(|flow| self.session.change(flow, contract));
         let verdict = changed.unwrap_or_else(|| self.session.admit(contract));
         if let Ok(decision) = &verdict.decision {
-            self.standing.insert(&contract.name, AdmittedState::Flow(decision.flow));
+            self.present.insert(&contract.name, AdmittedState::Flow(decision.flow));
         }
         (verdict, old.is_some())
     }
@@ -210,16 +210,16 @@ impl<'a> Replay<'a> {
         summary: &mut PlanSummary,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let share = |standing: &AdmittedState| if let AdmittedState::Share(share) = *standing { share } else { None };
-        let old = self.standing.get(contract.name()).and_then(share);
+        let share = |present: &AdmittedState| if let AdmittedState::Share(share) = *present { share } else { None };
+        let old = self.present.get(contract.name()).and_then(share);
         let (decision, time, kept) = self.session.change_share(old, contract);
         summary.count_share(decision.as_ref().err().map(Refusal::reason), time);
         match &decision {
             Ok(decision) => {
                 let share = decision.as_ref().map(|decision| decision.share);
-                self.standing.insert(contract.name(), AdmittedState::Share(share));
+                self.present.insert(contract.name(), AdmittedState::Share(share));
             }
-            Err(_) if kept.is_some() => drop(self.standing.insert(contract.name(), AdmittedState::Share(kept))),
+            Err(_) if kept.is_some() => drop(self.present.insert(contract.name(), AdmittedState::Share(kept))),
             Err(_) => {}
         }
         let start = start_of(self.session, &decision);

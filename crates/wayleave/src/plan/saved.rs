@@ -410,7 +410,7 @@ fn words(session: &Session, contract: &LatencyContract, misfit: &ReplayError) ->
         ReplayError::OtherRoute => "the contract gives another route".to_owned(),
         ReplayError::NoRoute(error) => error.to_string(),
         ReplayError::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),
-        ReplayError::Bound { stated, here } => format!("its bound is {stated} in the plan, and {here} here"),
+        ReplayError::Bound { stated, here } => format!("its bound is {stated:#} in the plan, and {here:#} here"),
         ReplayError::Move(flow) => {
             format!("\"{}\" cannot be moved as planned, or its route differs from the plan", session.name_of(*flow))
         }

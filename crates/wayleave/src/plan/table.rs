@@ -128,12 +128,12 @@ impl RequestTable {
             return;
         }
         let text = match released.held_until {
-            Some(until) if until > released.at => format!("held until {until}, when its last packets have arrived"),
-            Some(_) => "free at once".to_owned(),
-            None => "it had not been admitted".to_owned(),
+            Some(until) if until > released.at => format!("held until {until:#}, when its last packets have arrived"),
+            Some(_) => "freed at once".to_owned(),
+            None => "was not admitted".to_owned(),
         };
         self.rows.push(Row {
-            event: format!("{} release", released.at),
+            event: format!("{:#} release", released.at),
             name: shortened(released.name),
             share: None,
             ends: String::new(),
@@ -241,7 +241,7 @@ impl Sink for RequestTable {
 
 /// Among events, when what happened.
 fn event(event: Option<(RequestEvent, Time)>) -> String {
-    let said = |(kind, at)| format!("{at} {}", if kind == RequestEvent::Add { "add" } else { "change" });
+    let said = |(kind, at)| format!("{at:#} {}", if kind == RequestEvent::Add { "add" } else { "change" });
     event.map(said).unwrap_or_default()
 }
 
@@ -288,7 +288,7 @@ fn decision(text: &str, layout: TableLayout) -> Cell {
 }
 
 /// `312 admitted, 88 refused (LATENCY 60, RATE 28)`, and on a line of its own
-/// `2.1us a decision on average, p99 8us`.
+/// `2.1 us per decision on average, p99 8 us`.
 fn sum_up(summary: &PlanSummary) -> String {
     let mut text = format!("{} admitted, {} refused", summary.admitted, summary.refused);
     let reasons: Vec<String> = summary.by_reason.iter().map(|(code, count)| format!("{code} {count}")).collect();
@@ -304,7 +304,7 @@ fn sum_up(summary: &PlanSummary) -> String {
     }
     if let Some(times) = summary.times() {
         let [mean, p99] = [times.mean, times.p99].map(|nanos| Time::from_nanos(nanos.next_multiple_of(10)).up());
-        text += &format!("\n{mean} a decision");
+        text += &format!("\n{mean} per decision");
         // Of a few decisions the slowest is no percentile.
         if summary.admitted + summary.refused >= 100 {
             text += &format!(" on average, p99 {p99}");

@@ -182,7 +182,7 @@ struct Used {
 }
 
 impl Used {
-    /// On links between switches a pair of groups stands for all of its pairs. On the links of a host, the host is the only sender or
+    /// On links between switches a pair of groups represents all of its pairs. On the links of a host, the host is the only sender or
     /// receiver, so it becomes a group of its own.
     fn of(paths: &mut Paths<'_>, members: &[NodeId]) -> Self {
         let mut groups = BTreeMap::<(Attachment, Option<NodeId>), Vec<NodeId>>::new();

@@ -59,7 +59,7 @@ impl<'n> Paths<'n> {
     }
 
     /// Returns every link on a path with the fewest links from one host to another, with the part of the pair's packets there if
-    /// every node splits evenly over the links that lead nearer. `None` stands for a part that
+    /// every node splits evenly over the links that lead nearer. `None` represents a part that
     /// no fraction of 128 bits expresses. Empty without a path.
     pub(super) fn links(&mut self, from: NodeId, to: NodeId) -> Vec<(LinkId, Option<Part>)> {
         let network = self.network;

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(cost(&[2, 1, 1, 1], &edges(&[(0, 2, 4), (0, 3, 3), (1, 2, 2)])), 7);
     }
 
-    /// The first group has no members here: it stands for hosts behind other links.
+    /// The first group has no members here: it represents hosts behind other links.
     #[test]
     fn empty_groups_have_no_price() {
         let found = prices(&[0, 3, 1], &edges(&[(2, 1, 1)]));

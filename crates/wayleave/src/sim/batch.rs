@@ -164,7 +164,7 @@ impl Batch {
     pub fn fast_forward(&mut self, forward: FastForward) {
         self.edit_scenarios(|scenario| scenario.fast_forward = Some(forward));
         for run in &mut self.runs {
-            run.replay += &format!(" --fast-forward={}", forward.error);
+            run.replay += &format!(" --fast-forward={}", forward.max_error);
         }
     }
 
@@ -191,7 +191,7 @@ impl Batch {
             && result.parameters == planned.parameters
             && result.seed == planned.seed
             && result.forward.as_ref().map(|forward| forward.error)
-                == planned.scenario.fast_forward.map(|asked| asked.error)
+                == planned.scenario.fast_forward.map(|asked| asked.max_error)
             && result.ending != ReportedEnd::Stopped
     }
 }
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_reaches_a_shell_as_it_is() {
+    fn a_word_reaches_a_shell_unchanged() {
         let words = ["a.yaml", "my file.yaml", "it's", "", "traffic.web.load=0.8"];
         let expected = ["a.yaml", "'my file.yaml'", "'it'\\''s'", "''", "traffic.web.load=0.8"];
         assert_eq!(words.map(quoted), expected);

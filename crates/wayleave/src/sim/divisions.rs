@@ -118,7 +118,7 @@ mod tests {
 
     /// 1,000 for weights 1, 3 and 6: who wants 120 of 300 is content, and 880 are shared 1 to 6.
     #[test]
-    fn what_one_does_not_want_is_due_to_the_others_by_their_weights() {
+    fn unused_shares_are_due_to_the_others_by_their_weights() {
         let mut results = [result(1, None, 400), result(3, Some(120), 100), result(6, None, 500)];
         owe(&mut results);
         assert_eq!(results.map(|result| result.due_bps), [125, 120, 754]);

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_fit_as_long_as_their_sum_does() {
+    fn concurrent_runs_fit_while_their_sum_does() {
         assert_eq!(fitting(&[5, 5, 5], 14), 2);
         assert_eq!(fitting(&[5, 5, 5], 15), 3);
         assert_eq!(fitting(&[u64::MAX, u64::MAX], 4), 0);

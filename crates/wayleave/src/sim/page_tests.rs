@@ -63,7 +63,7 @@ fn figures(page: &str) -> usize {
 }
 
 #[test]
-fn the_page_of_a_run_is_whole_and_loads_nothing() {
+fn the_page_of_a_run_is_complete_and_loads_nothing() {
     let (batch, results) = simulated("run", &format!("{SCENARIO}  record: {{ series: 1ms }}\n"), true);
     let page = page::render(&batch.reported(), &results, "wayleave sim x.yaml");
     assert_whole(&page);
@@ -72,7 +72,7 @@ fn the_page_of_a_run_is_whole_and_loads_nothing() {
 }
 
 #[test]
-fn every_number_of_the_terminal_stands_on_the_page() {
+fn every_number_of_the_terminal_is_on_the_page() {
     let (batch, results) = simulated("figures", &format!("{SCENARIO}  record: {{ series: 1ms }}\n"), true);
     assert!(results[0].traffic[0].round_trip_ps.is_some() && results[0].traffic[0].sizes.len() > 1);
     let page = page::render(&batch.reported(), &results, "wayleave sim x.yaml");
@@ -93,7 +93,7 @@ fn the_page_of_a_sweep_has_a_figure_for_each_measure_of_each_traffic() {
 }
 
 #[test]
-fn a_page_of_nothing_is_a_page() {
+fn a_page_without_results_is_complete() {
     let (batch, _) = simulated("nothing", &format!("{SCENARIO}{SWEEP}"), false);
     let page = page::render(&batch.reported(), &[], "wayleave sim x.yaml");
     assert_whole(&page);

@@ -131,7 +131,7 @@ impl Batch {
     /// If there is no run of that index, or it cannot be simulated.
     pub fn run(&self, index: usize, watch: &mut Watch<'_>) -> Result<RunResult, Error> {
         let runs = self.runs.len();
-        let none = || Error::Usage(format!("there is no run {index}: they are numbered from 0, and there are {runs}"));
+        let none = || Error::Usage(format!("no run {index}: there are {runs}, counted from 0"));
         let total_ns = u128::from(self.runs.get(index).ok_or_else(none)?.scenario.duration.as_nanos());
         let ended = run_one(self, index, NonZeroUsize::MIN, |now| {
             let simulated_ns = u128::from(now.as_nanos()).min(total_ns);

@@ -270,7 +270,7 @@ impl Sweep {
         let Some(planned) = planned else {
             let (version, seed) = (&result.wayleave, result.seed);
             return Err(Error::Usage(format!(
-                "this is not the result of run {index} of \"{}\": it is by wayleave {version}, with seed {seed}, from input {}\n  \
+                "this is not the result of run {index} of \"{}\": it was made by wayleave {version}, with seed {seed}, from input {}\n  \
                  hint: all machines need the same version, {}",
                 self.batch.name,
                 result.input_hash,

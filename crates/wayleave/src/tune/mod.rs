@@ -135,7 +135,7 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     let network = &if kinds { network.with_classes()? } else { network.clone() };
     let graph = &network.graph;
     if graph.hosts().count() < 2 {
-        return Err(Error::Usage("contracts need two hosts, and the network has fewer".into()));
+        return Err(Error::Usage("contracts need at least two hosts, but the network has fewer".into()));
     }
     if train == 0 || judging == 0 || list == 0 {
         return Err(Error::Usage(
@@ -145,17 +145,17 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     if let TuneMix::Scenario(scenario) = mix
         && !(1..=8).contains(&scenario)
     {
-        return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+        return Err(Error::Usage(format!("no scenario {scenario}: expected 1 to 8")));
     }
     let sample = |seed: u64| draw(graph, mix, model, list, seed);
     let training: Vec<TuneSample> = (seed..seed + train).map(sample).collect();
     let judges: Vec<TuneSample> = (seed + train..seed + train + judging).map(sample).collect();
     let effort = SearchBudget { candidates, threads: threads.get(), list };
     let fits = |error: LedgerError| Error::Usage(error.to_string());
-    let tell =
+    let report =
         |number: usize, method: &TunedMethod| watch.step(ProgressStep::Candidate { number, value: method.value });
     let division = graph.classes().map(|&classes| PortDivision::new(classes, kinds));
-    let tried = climb(&training, division, objective, effort, tell).map_err(fits)?;
+    let tried = climb(&training, division, objective, effort, report).map_err(fits)?;
     let mut candidates = starts(division);
     if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, known)| *known != best.candidate)) {
         candidates.push(("tuned".to_owned(), best.candidate.clone()));
@@ -163,8 +163,8 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     let known = candidates.iter().map(|(_, candidate)| candidate);
     let first = TuneSample::cut_to(&judges[..1], known, list, threads.get()).map_err(fits)?;
     let ceiling = first.first().filter(|_| division.is_none()).and_then(|sample| ceiling(graph, sample));
-    let tell = |method: &str| watch.step(ProgressStep::Judging { method });
-    let verdict = judge(&judges, candidates, objective, (list, threads.get()), tell).map_err(fits)?;
+    let report = |method: &str| watch.step(ProgressStep::Judging { method });
+    let verdict = judge(&judges, candidates, objective, (list, threads.get()), report).map_err(fits)?;
     let bounds = judges.iter().map(|sample| {
         // Cuts count what latency contracts reserve, and nothing else.
         let requests = sample.requests.iter().filter_map(|(ask, _)| ask.latency().cloned());

@@ -24,12 +24,12 @@ fn write(report: &Tuned, out: &mut impl Write, layout: TableLayout) -> Result<()
     writeln!(out, "{} on {}: {}", report.mix, report.topology, what(report.objective))?;
     writeln!(
         out,
-        "{} candidates on seeds {first} to {}, judged on seeds {judging} to {} (means, 95 % confidence)\n",
+        "{} candidates on training seeds {first} to {}, evaluated on seeds {judging} to {} (mean ± 95 % confidence interval)\n",
         report.tried.len(),
         first + trained - 1,
         judging + judged - 1,
     )?;
-    let mut head = vec!["method", "until refusal", "of a long list", "its Gbit/s"];
+    let mut head = vec!["method", "until refusal", "long list", "long list, Gbit/s"];
     if report.has_categories {
         head.extend(Category::ALL.map(Category::short));
     }
@@ -49,31 +49,27 @@ fn write(report: &Tuned, out: &mut impl Write, layout: TableLayout) -> Result<()
     write_table(out, &mut table)?;
     writeln!(
         out,
-        "\nthe long list is identical for all: {} times the number that the best candidate admits until its first refusal",
+        "\nthe long list is the same for all methods: {} times the flows that the best candidate admits until its first refusal",
         report.list
     )?;
     let known: Vec<usize> = report.bounds.iter().copied().flatten().collect();
     if !known.is_empty() {
         let mean = known.iter().sum::<usize>() as f64 / known.len() as f64;
-        writeln!(out, "upper limit until the first refusal by link rates alone: {mean:.0}")?;
+        writeln!(out, "upper bound by link rates alone, until the first refusal: {mean:.0} flows")?;
     }
     if let Some(Ceiling { offered, flows, rate }) = report.ceiling {
         writeln!(
             out,
-            "nor of the {offered} requests of seed {judging} more than {:.0}, or {:.2} Gbit/s: the same as a linear program",
+            "upper bound by link rates alone, for the {offered} requests of seed {judging}: {:.0} flows or {:.2} Gbit/s (linear program)",
             flows.floor(),
             rate / 1e9
         )?;
     }
     let chosen = report.verdict.summaries.get(report.verdict.choice);
     if let Some(chosen) = chosen {
-        writeln!(
-            out,
-            "\n* recommended, with these options of plan, explain and verify:\n  {}",
-            options(&chosen.candidate)
-        )?;
+        writeln!(out, "\n* recommended; options for plan, explain and verify:\n  {}", options(&chosen.candidate))?;
         if let Some(division) = chosen.candidate.division.filter(|division| division.is_free) {
-            writeln!(out, "and with this in the topology:\n  {}", classes_line(&division.classes))?;
+            writeln!(out, "and in the topology:\n  {}", classes_line(&division.classes))?;
         }
     }
     Ok(())

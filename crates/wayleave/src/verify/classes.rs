@@ -194,7 +194,7 @@ impl ClassVerification {
 
     /// Weights of bandwidth contracts that no run could have shown to be missed.
     fn blind_weights(&self) -> usize {
-        let blind = self.report.meeting.as_ref().map_or(0, |report| report.blind_parts);
+        let blind = self.report.contention.as_ref().map_or(0, |report| report.blind_parts);
         usize::try_from(blind).unwrap_or(usize::MAX)
     }
 
@@ -245,7 +245,10 @@ impl ClassVerification {
             let queues = &self.network.port(link.port).queues;
             let buffer = queues.get(queue).or(queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
             let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
-            format!("all contracts with a minimum on {}: {packets} did not fit into its buffer of {buffer}", link.name)
+            format!(
+                "all contracts with a minimum on {}: {packets} did not fit into its buffer of {buffer:#}",
+                link.name
+            )
         };
         self.sentences(|breach| self.is_condition(breach)).into_iter().chain(full.into_iter().map(sentence)).collect()
     }
@@ -279,8 +282,8 @@ impl ClassVerification {
     /// Returns the number of checked promises, without weights that could not have been missed.
     pub fn promises(&self) -> usize {
         // Attacks on links are about promises that are counted with all tenants.
-        let TenantsReport { whole, windows, meeting, .. } = &self.report;
-        let reports = [Some(whole), windows.as_ref(), meeting.as_ref()].into_iter().flatten();
+        let TenantsReport { whole, windows, contention, .. } = &self.report;
+        let reports = [Some(whole), windows.as_ref(), contention.as_ref()].into_iter().flatten();
         reports.map(|report| report.promises).sum::<usize>() - self.blind_weights()
     }
 
@@ -349,14 +352,14 @@ impl ClassVerification {
         write_table(out, &mut table)?;
         let held = |report: &ClassReport| report.largest_in_flight as f64 / 10.0;
         if let Some(least) = self.report.whole.smallest_weight {
-            writeln!(out, "objectives: at least {:.0} % of their weights at every host", least as f64 / 10.0)?;
+            writeln!(out, "objectives: lowest throughput {:.0} % of a weight", least as f64 / 10.0)?;
         }
         if self.claim.untested_weights > 0 {
             let weights = count(self.claim.untested_weights, "weight");
             writeln!(out, "objectives: {weights} not tested: the run ends before their flows reach steady state")?;
         }
         if let Some(most) = self.largest_of_maximum() {
-            writeln!(out, "maxima: at most {:.0} % of one", most as f64 / 10.0)?;
+            writeln!(out, "maxima: highest throughput {:.0} % of a maximum", most as f64 / 10.0)?;
         }
         if let Some((host, farthest)) = self.farthest_from_part() {
             let host = &self.network.node(host).name;
@@ -459,8 +462,8 @@ impl ClassVerification {
     /// Returns the node where bandwidth contracts met, and the largest deviation of a contract from its due share,
     /// per mille.
     fn farthest_from_part(&self) -> Option<(NodeId, u64)> {
-        let host = self.claim.meeting.as_ref()?.meeting.as_ref()?.host;
-        Some((host, self.report.meeting.as_ref()?.farthest_from_part?))
+        let host = self.claim.contention.as_ref()?.contention.as_ref()?.host;
+        Some((host, self.report.contention.as_ref()?.farthest_from_part?))
     }
 
     /// For documents.

@@ -52,7 +52,7 @@ impl VerifyReport {
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
         // False comes before true, and the sort is stable.
         order.sort_by_key(|&number| Some(number) != self.chosen);
-        // Of several routes the one that comes first stands for the contract.
+        // The first of several routes represents the contract.
         let mut shown = BTreeSet::new();
         order.retain(|&number| self.protected(number).is_none_or(|group| shown.insert(group)));
         order
@@ -176,7 +176,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, sho
         };
         writeln!(
             out,
-            "worst observed delays: {:.0} % of {limit} on average, {:.1} % at most",
+            "worst observed delays relative to {limit}: {:.0} % on average, maximum {:.1} %",
             100.0 * mean,
             100.0 * most
         )?;

@@ -104,7 +104,7 @@ impl Plan {
     /// on a network.
     fn counts(&self, model: &Model) -> Result<(), String> {
         let ModelAccounting { tags, max_frame, lowest_queue, order, .. } = counting(model);
-        let said = &self.model;
+        let stated = &self.model;
         let switch = |is_on: bool| if is_on { "on" } else { "off" };
         let frames = |bytes: Option<u64>| bytes.map_or_else(|| "mtu".to_owned(), |bytes| format!("{bytes}B"));
         let overhead = |tags: Option<u32>| tags.map_or_else(|| "off".to_owned(), |tags| format!("on --tags {tags}"));
@@ -120,21 +120,21 @@ impl Plan {
             PacketOrder::Free => NodeJitter::Any,
         };
         let options = [
-            ("best-effort", switch(said.best_effort).to_owned(), switch(best_effort).to_owned()),
-            ("jitter", said.jitter.word().to_owned(), jitter.word().to_owned()),
-            ("max-frame", frames(said.max_frame_bytes), frames(max_frame)),
-            ("overhead", overhead(said.tags), overhead(tags)),
-            ("residual", said.residual.clone(), residual(model.residual).to_owned()),
-            ("shaping", switch(said.shaping).to_owned(), switch(shaping).to_owned()),
+            ("best-effort", switch(stated.best_effort).to_owned(), switch(best_effort).to_owned()),
+            ("jitter", stated.jitter.word().to_owned(), jitter.word().to_owned()),
+            ("max-frame", frames(stated.max_frame_bytes), frames(max_frame)),
+            ("overhead", overhead(stated.tags), overhead(tags)),
+            ("residual", stated.residual.clone(), residual(model.residual).to_owned()),
+            ("shaping", switch(stated.shaping).to_owned(), switch(shaping).to_owned()),
         ];
-        let other: Vec<_> = options.into_iter().filter(|(_, said, here)| said != here).collect();
+        let other: Vec<_> = options.into_iter().filter(|(_, stated, here)| stated != here).collect();
         if other.is_empty() {
             return Ok(());
         }
         let list = |text: fn(&(&str, String, String)) -> String| other.iter().map(text).collect::<Vec<_>>().join(" ");
         Err(format!(
             "the plan assumes {}, but here {} is assumed: give the same model options as for the plan",
-            list(|(name, said, _)| format!("--{name} {said}")),
+            list(|(name, stated, _)| format!("--{name} {stated}")),
             list(|(name, _, here)| format!("--{name} {here}")),
         ))
     }
@@ -142,13 +142,13 @@ impl Plan {
 
 /// The names that have asked for something, in the order of the document.
 #[derive(Default)]
-struct Standing<'p> {
+struct PresentContracts<'p> {
     now: u64,
     /// Names in requests so far; `true` if currently admitted.
     admitted: HashMap<&'p str, bool>,
 }
 
-impl<'p> Standing<'p> {
+impl<'p> PresentContracts<'p> {
     /// Checks that the event, the time and the decision of an entry are possible after the entries before it.
     fn take(&mut self, entry: &'p Entry) -> Result<(), String> {
         let (name, wrong) = (entry.name.as_str(), |what: &str| Err(format!("\"{}\" {what}", entry.name)));
@@ -192,9 +192,9 @@ impl Reader<'_> {
     fn statement(&self, plan: &Plan) -> Result<(Statement, PlannedClasses), String> {
         let mut queues: Vec<StatedQueue> =
             plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
-        queues.sort_by_key(|said| (said.link, said.queue));
+        queues.sort_by_key(|stated| (stated.link, stated.queue));
         let (mut history, mut findings, mut kinds) = (Vec::new(), Vec::new(), PlannedClasses::default());
-        let mut standing = Standing::default();
+        let mut present = PresentContracts::default();
         let charge = match self.charge {
             HoseCharge::EveryPath => wayleave_ledger::HoseCharge::EveryPath,
             HoseCharge::EvenSplits | HoseCharge::ChosenPaths => wayleave_ledger::HoseCharge::Split,
@@ -203,7 +203,7 @@ impl Reader<'_> {
         let mut words: HashMap<&str, &str> = HashMap::new();
         for entry in &plan.requests {
             let name = || entry.name.clone();
-            standing.take(entry)?;
+            present.take(entry)?;
             self.words(entry, &mut findings)?;
             match entry.decision.as_str() {
                 "admitted" if entry.share.is_other_kind() => {
@@ -251,19 +251,22 @@ impl Reader<'_> {
         words.iter().for_each(|(name, word)| kinds.set_certainty(name, stated_in_the_end(Some(word))));
         findings.extend(self.unmentioned(plan));
         let short_buffers: Vec<ShortBuffer> =
-            plan.short_buffers.iter().map(|said| self.buffer(said, &mut findings)).collect::<Result<_, _>>()?;
+            plan.short_buffers.iter().map(|stated| self.buffer(stated, &mut findings)).collect::<Result<_, _>>()?;
         if !short_buffers.is_sorted_by(|one, next| one.link < next.link) {
             findings.push(compared::stated("short_buffers", "their order", "another one", "that of links, each once"));
         }
         let (network, counting) = (self.network.clone(), counting(self.model));
-        let (shares, patience) = (kinds.shares(), TransitionRule::Waits);
+        let (shares, transition_rule) = (kinds.shares(), TransitionRule::Waits);
         let usual = Settings::default();
         let set = |nanos: Option<u64>, usual| nanos.map_or(Ok(usual), |nanos| time(nanos, "the scheme"));
         let minima = MinimaTerms {
             budget: set(plan.scheme.guaranteed_budget_ns, usual.guaranteed_budget)?,
             token_period: set(plan.scheme.token_period_ns, usual.token_period)?,
         };
-        Ok((Statement { network, counting, queues, history, shares, short_buffers, minima, patience, findings }, kinds))
+        Ok((
+            Statement { network, counting, queues, history, shares, short_buffers, minima, transition_rule, findings },
+            kinds,
+        ))
     }
 
     /// The latency contract of a name, if it is at hand.
@@ -287,7 +290,7 @@ impl Reader<'_> {
         Ok(StatedQueue {
             link: self.link(&queue.link)?,
             queue: queue.queue,
-            budget: budget.ok_or_else(|| format!("{} has a budget of more than {MAX_BUDGET}", of()))?,
+            budget: budget.ok_or_else(|| format!("{} has a budget of more than {MAX_BUDGET:#}", of()))?,
             buffer: bytes(queue.buffer_bytes, &of())?,
             flows: queue.flows,
             delay: queue.delay_bound_ns.map(|delay| time(delay, &of())).transpose()?,
@@ -340,14 +343,14 @@ impl Reader<'_> {
         findings: &mut Vec<Discrepancy>,
     ) {
         let node = |node: NodeId| self.network.node(node).name.clone();
-        let (said, asked) = (admitted.asked, terms(contract));
+        let (stated, asked) = (admitted.asked, terms(contract));
         let routes = (entry.protection.unwrap_or(1), usize::from(contract.protection));
         let fields = [
             ("a path from", node(admitted.from), node(contract.from)),
             ("a path to", node(admitted.to), node(contract.to)),
-            ("a rate of", said.bucket.rate.to_string(), asked.bucket.rate.to_string()),
-            ("bursts of", said.bucket.burst.to_string(), asked.bucket.burst.to_string()),
-            ("a deadline of", said.deadline.to_string(), asked.deadline.to_string()),
+            ("a rate of", format!("{:#}", stated.bucket.rate), format!("{:#}", asked.bucket.rate)),
+            ("bursts of", format!("{:#}", stated.bucket.burst), format!("{:#}", asked.bucket.burst)),
+            ("a deadline of", format!("{:#}", stated.deadline), format!("{:#}", asked.deadline)),
             ("disjoint routes:", routes.0.to_string(), routes.1.to_string()),
         ];
         let name = &contract.name;

@@ -58,7 +58,7 @@ impl Sink for History {
     fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         self.now = decided.event().map_or(self.now, |(_, at)| at);
         match decided {
-            DecidedContract::Flow(flow) => self.happenings.extend(happening(session, flow)),
+            DecidedContract::Flow(flow) => self.happenings.extend(plan_event(session, flow)),
             DecidedContract::Share(share) => self.decided_share(session, share),
         }
         Ok(())
@@ -101,7 +101,7 @@ impl History {
 }
 
 /// A decision that the session has just made: who owns which flow is known now.
-fn happening(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> {
+fn plan_event(session: &Session, decided: &DecidedFlow<'_>) -> Option<PlanEvent> {
     let decision = decided.decision.as_ref().ok()?;
     session.ledger()?;
     let held = session.scheme.held(decision.flow)?;
@@ -162,7 +162,7 @@ fn statement(session: &Session, history: Vec<PlanEvent>) -> Option<Statement> {
         shares: claimed_shares(&session.context()),
         short_buffers: ledger.short_buffers().collect(),
         minima: minima(session),
-        patience: TransitionRule::Waits,
+        transition_rule: TransitionRule::Waits,
         findings: Vec::new(),
     })
 }

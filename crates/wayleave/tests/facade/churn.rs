@@ -163,7 +163,7 @@ fn no_port_is_overbooked_at_any_moment() {
 
 /// The calculator would see it: what version 0.1.0 did overbooks ports.
 #[test]
-fn moves_that_do_not_wait_for_one_another_are_seen() {
+fn overbooking_by_moves_without_waiting_is_detected() {
     let overbooked =
         (1..1 + CHURNS).into_par_iter().filter(|&seed| !live(seed, true).found.overbooked.is_empty()).count();
     println!("{overbooked} of {CHURNS} histories overbook a port");
@@ -172,7 +172,7 @@ fn moves_that_do_not_wait_for_one_another_are_seen() {
 
 /// Exact derivation and decision agree: no history has a discrepancy, with reservations held or not.
 #[test]
-fn plans_of_histories_are_as_they_are_derived() {
+fn derivation_agrees_with_plans_of_histories() {
     let moved: u64 = (1..=40_u64)
         .into_par_iter()
         .map(|seed| {

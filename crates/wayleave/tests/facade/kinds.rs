@@ -33,7 +33,7 @@ fn document(scheme: &str) -> (Session, serde_json::Value) {
 }
 
 #[test]
-fn a_plan_has_every_kind_in_its_order_and_says_how_much_is_known() {
+fn a_plan_has_every_kind_in_order_with_its_certainty() {
     let (session, plan) = document("fabric");
     let requests = plan["requests"].as_array().unwrap();
     let said = |key: &str| requests.iter().map(|one| one[key].as_str().unwrap_or("-")).collect::<Vec<_>>();
@@ -46,7 +46,7 @@ fn a_plan_has_every_kind_in_its_order_and_says_how_much_is_known() {
 }
 
 #[test]
-fn a_scheme_for_latency_contracts_says_who_admits_the_others() {
+fn a_scheme_for_latency_contracts_names_the_one_for_other_kinds() {
     let (_, plan) = document("chameleon");
     assert_eq!(plan["summary"]["by_reason"]["POLICY"], 4);
     let message = plan["requests"][1]["message"].as_str().unwrap();
@@ -54,7 +54,7 @@ fn a_scheme_for_latency_contracts_says_who_admits_the_others() {
 }
 
 #[test]
-fn the_table_says_how_much_is_known() {
+fn the_table_shows_the_certainty_of_promises() {
     let (mut session, contracts) = opened("fabric");
     let mut table = RequestTable::new(TableLayout::default(), false, false);
     let asked = PlanInput::Contracts(&contracts);
@@ -69,7 +69,7 @@ fn the_table_says_how_much_is_known() {
 
 /// A reservation without a request is found by the derivation.
 #[test]
-fn a_share_that_nobody_admitted_is_found() {
+fn a_share_without_an_admission_is_found() {
     let (mut session, _) = opened("fabric");
     let host = |name: &str| session.network().find_node(name).unwrap();
     let members = vec![host("h1"), host("h5")];
@@ -118,7 +118,7 @@ spec:
 
 /// 5.1 Gbit/s on a host's link: a change that does not fit leaves the old terms, and everything is free in the end, bit for bit.
 #[test]
-fn contracts_of_every_kind_come_change_and_go() {
+fn contracts_of_every_kind_are_added_changed_and_removed() {
     let network = Network::open(&example("topology-classes.yaml")).unwrap();
     let events = wayleave_formats::read_events(&Source::new("events.yaml", EVENTS), &network.graph).unwrap();
     assert!(events.has_other_kinds());
@@ -153,7 +153,7 @@ fn contracts_of_every_kind_come_change_and_go() {
 }
 
 #[test]
-fn a_contract_of_another_kind_cannot_be_given_by_a_change() {
+fn a_change_cannot_change_the_kind_of_a_contract() {
     let network = Network::open("star:hosts=3").unwrap();
     let text = EVENTS.replace(
         "{ at: 1ms, add: { name: b,",
@@ -219,7 +219,7 @@ spec:
 
 /// Policies are refused for contracts, and contracts for policies, by one sum: 5.1 Gbit/s on a host's link.
 #[test]
-fn policies_and_contracts_are_checked_against_one_another() {
+fn policies_and_contracts_are_checked_against_each_other() {
     let (mut session, _) = opened("fabric");
     let network = session.to_network();
     let read = |text: &str| wayleave_formats::read_policy(&Source::new("p.yaml", text), &network.graph).unwrap().policy;

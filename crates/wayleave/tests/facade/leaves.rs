@@ -55,7 +55,7 @@ const NO_PROMISES: &[(&str, &str)] = &[
     ("scheme.hose_charge", "charges and certainties that rest on it are derived; here they are the same"),
     (
         "requests[].activate_after_ns of a share",
-        "what does not fit during the time between is derived (`early_starts_of_shares_are_noticed`); the rest is safe",
+        "what does not fit during the time between is derived (`early_starts_of_shares_are_detected`); the rest is safe",
     ),
 ];
 
@@ -63,7 +63,7 @@ const NO_PROMISES: &[(&str, &str)] = &[
 const NO_PROMISES_OF_HISTORIES: &[(&str, &str)] = &[
     (
         "releases[].held_until_ns of a share",
-        "how long its packets stay is derived: `early_starts_of_shares_are_noticed`",
+        "how long its packets stay is derived: `early_starts_of_shares_are_detected`",
     ),
     ("requests[].at_ns", "the time of an event is an input"),
     ("refusals[].at_ns", "the time of an event is an input"),
@@ -129,7 +129,7 @@ spec:
     - { name: move, bandwidth: { from: h2, to: h1, min: 200Mbit, max: 900Mbit } }
     - { name: db, tenant: shop, bandwidth: { hose: [h1, h2, h3], min: 400Mbit, within: 9ms, weight: 700 } }
     - { name: huge, bandwidth: { hose: [h1, h4], min: 9Gbit } }
-    - { name: web, objective: { deadline: 20ms, members: [h1, h3, h4], min: 300Mbit } }
+    - { name: web, objective: { deadline: 20ms, members: [h1, h3, h4], weight: 300Mbit } }
     - { name: bulk, bestEffort: { members: [h2, h4] } }
 ";
 
@@ -264,7 +264,7 @@ fn names(lists: &[&[(&'static str, &'static str)]]) -> Vec<&'static str> {
 
 /// Lists with rerouting, two routes, other schemes and every kind: decision and derivation agree.
 #[test]
-fn plans_of_lists_are_as_they_are_derived() {
+fn derivation_agrees_with_plans_of_lists() {
     let network = Network::open("fat-tree:k=4,queues=4").unwrap();
     for (scheme, key, value) in [
         ("chameleon", "reroute", "true"),
@@ -287,7 +287,7 @@ fn plans_of_lists_are_as_they_are_derived() {
 }
 
 #[test]
-fn every_changed_leaf_of_a_plan_of_all_kinds_is_noticed() {
+fn every_changed_leaf_of_a_plan_of_all_kinds_is_detected() {
     let network = Network::parse(&Source::new("network.yaml", NETWORK)).unwrap();
     let contracts = Contracts::parse_all_kinds(&[Source::new("contracts.yaml", CONTRACTS)], &network).unwrap();
     let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());
@@ -363,7 +363,7 @@ spec:
 /// A history in which a contract changes its route, another is moved and waits for the first, a third waits for the second, and
 /// contracts of every kind come, change and end.
 #[test]
-fn every_changed_leaf_of_a_plan_of_events_is_noticed() {
+fn every_changed_leaf_of_a_plan_of_events_is_detected() {
     let network = Network::parse(&Source::new("network.yaml", HISTORY_NETWORK)).unwrap();
     let network = network.with_buffers(None, Some(Bytes::new(200_000_000))).unwrap();
     let events = read_events(&Source::new("events.yaml", EVENTS), &network.graph).unwrap();
@@ -413,7 +413,7 @@ spec:
 /// New terms that start before packets of the earlier terms have left, and a minimum that is admitted before the
 /// packets of an ended one have left.
 #[test]
-fn early_starts_of_shares_are_noticed() {
+fn early_starts_of_shares_are_detected() {
     let network = Network::parse(&Source::new("network.yaml", STAR)).unwrap();
     let events = read_events(&Source::new("events.yaml", ONE_AFTER_ANOTHER), &network.graph).unwrap();
     let options = PlanOptions::default().with_scheme(SchemeOptions::named("fabric").unwrap());

@@ -60,7 +60,7 @@ fn timeless(mut plan: Value) -> Value {
 }
 
 #[test]
-fn a_plan_serialises_to_what_the_command_prints() {
+fn a_plan_serialises_to_the_output_of_the_command() {
     let (network, contracts) = fat_tree(700);
     let mut refused = 0;
     for scheme in ["chameleon", "silo", "qjump"] {
@@ -110,7 +110,7 @@ fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<
 }
 
 #[test]
-fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
+fn promises_of_a_plan_are_equal_in_memory_and_in_its_document() {
     let (network, contracts) = fat_tree(40);
     let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none()).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
@@ -126,7 +126,7 @@ fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
 
 /// The plan of an auditor: every contract twice, every bound a nanosecond, no background.
 #[test]
-fn a_plan_is_not_believed() {
+fn a_modified_plan_is_refused() {
     let (network, contracts) = fat_tree(10);
     let plan = plan(&network, &contracts, &PlanOptions::default(), &mut Watch::none()).unwrap();
     let document = serde_json::to_value(&plan).unwrap();
@@ -159,11 +159,11 @@ fn a_plan_is_not_believed() {
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
     assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
-    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1ns, below its bound")));
+    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1 ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
     assert!(said(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
     let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();
-    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7ns")));
+    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7 ns")));
     let missing = |plan: &mut serde_json::Value| drop(plan["requests"].as_array_mut().unwrap().remove(0));
     let text = said(&missing);
     assert!(text.contains(&format!("contract \"{name}\" is missing")), "{text}");
@@ -233,7 +233,7 @@ fn progress_counts_every_contract_and_a_cancelled_plan_is_not_complete() {
 }
 
 #[test]
-fn what_is_wrong_with_a_text_has_a_place() {
+fn errors_of_a_text_have_a_place() {
     let network = Network::open("star:hosts=3").unwrap();
     let source = Source::new("c.csv", "name,from,to,rate,burst,deadline\na,h1,hx,1Mbit,300B,2ms\n");
     let error = Contracts::parse(&[source], &network).unwrap_err();
@@ -264,7 +264,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
+fn a_sweep_is_stopped_resumed_and_equal_for_any_number_of_threads() {
     let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &RunSelection::default()).unwrap();
     let folder = Folder::new("sweep");
     let on = |threads: usize| SweepOptions::default().with_threads(Threads::Given(NonZeroUsize::new(threads).unwrap()));

@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_plan_explains_what_deciding_again_explains(
+    fn an_explanation_from_a_plan_equals_one_from_a_new_decision(
         seed in 1_u64..1000,
         count in 600_usize..1500,
         how in 0_usize..5,
@@ -102,7 +102,7 @@ fn error_after(count: usize, change: impl Fn(&mut Value)) -> String {
 }
 
 #[test]
-fn a_plan_that_does_not_fit_is_refused_with_what_does_not() {
+fn a_plan_that_does_not_fit_is_refused_with_the_failing_element() {
     assert_eq!(error_after(400, |_| {}), "");
     let expect = |change: &dyn Fn(&mut Value), what: &str| {
         let error = error_after(400, change);
@@ -123,7 +123,7 @@ fn a_plan_that_does_not_fit_is_refused_with_what_does_not() {
     expect(&|plan| plan["requests"].as_array_mut().unwrap().swap(3, 4), "but the contract at this position is");
     expect(&|plan| plan["requests"][2]["rate_bps"] = json!(1), "has a different rate in the plan");
     expect(&|plan| plan["requests"][2]["reserved"]["burst_bytes"] = json!(1), "has a different burst on the wire");
-    expect(&|plan| plan["requests"][2]["bound_ns"] = json!(1), "its bound is 1ns in the plan");
+    expect(&|plan| plan["requests"][2]["bound_ns"] = json!(1), "its bound is 1 ns in the plan");
     expect(&|plan| plan["requests"][2]["route"] = json!([]), "the route has no hops");
     expect(&|plan| plan["requests"][2]["decision"] = json!("released"), "expected a plan of contracts");
     expect(
@@ -133,7 +133,7 @@ fn a_plan_that_does_not_fit_is_refused_with_what_does_not() {
 }
 
 #[test]
-fn moves_that_cannot_have_been_made_are_refused() {
+fn impossible_moves_are_refused() {
     let moves = |plan: &Value| {
         let requests = plan["requests"].as_array().unwrap();
         requests.iter().position(|one| !one["moved"].as_array().unwrap().is_empty()).unwrap()
@@ -152,7 +152,7 @@ fn moves_that_cannot_have_been_made_are_refused() {
 }
 
 #[test]
-fn a_plan_that_promises_more_than_there_is_is_refused() {
+fn a_plan_that_exceeds_the_capacity_is_refused() {
     // All on the path of the first: for each queue it is checked that they fit.
     let network = Network::open("star:hosts=2").unwrap();
     let contract = |name: &str| {

@@ -215,7 +215,7 @@ fn look_at(seed: u64, seen: &mut Seen) {
 }
 
 #[test]
-fn what_a_fabric_admits_on_any_network_is_derived_again() {
+fn admissions_of_a_fabric_are_derived_again_on_any_network() {
     if let Ok(seed) = std::env::var("FABRIC_SEED") {
         look_at(seed.parse().unwrap(), &mut Seen::default());
         return;

@@ -65,7 +65,7 @@ fn look_at(seed: u64, seen: &mut Seen) -> Option<String> {
 const KNOWN: [u64; 3] = [61, 158, 292];
 
 #[test]
-fn packets_on_any_network_keep_what_was_admitted() {
+fn packets_on_any_network_keep_admitted_promises() {
     let mut seen = Seen::default();
     if let Ok(seed) = std::env::var("FABRIC_SEED") {
         assert_eq!(look_at(seed.parse().unwrap(), &mut seen), None);

@@ -1,4 +1,4 @@
-//! Faults of classes on networks of every scale: each is noticed, or the report says that it was not.
+//! Faults of classes on networks of every scale: each is detected, or reported as undetected.
 //!
 //! `SCALES=all cargo test -p wayleave --test facade -- scales --nocapture` prints a table of the detected faults (docs/theory/verification.md).
 
@@ -99,7 +99,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
 }
 
 #[test]
-fn every_fault_at_every_scale_is_noticed_or_reported() {
+fn every_fault_at_every_scale_is_detected_or_reported() {
     let mut wrong = Vec::new();
     let is_long = std::env::var("SCALES").is_ok();
     for (rate, delay) in SCALES.into_iter().filter(|(rate, _)| is_long || SHORT.contains(rate)) {

@@ -41,15 +41,15 @@ impl Footprint {
 }
 
 impl Footprints {
-    fn add_pair(&mut self, (from, to): (NodeId, NodeId), forth: Option<PathFigures>, back: Option<PathFigures>) {
-        let (Some(forth), Some(back)) = (forth, back) else {
-            let ends = if forth.is_none() { (from, to) } else { (to, from) };
+    fn add_pair(&mut self, (from, to): (NodeId, NodeId), forward: Option<PathFigures>, backward: Option<PathFigures>) {
+        let (Some(forward), Some(backward)) = (forward, backward) else {
+            let ends = if forward.is_none() { (from, to) } else { (to, from) };
             self.unjoined.get_or_insert(ends);
             return;
         };
-        self.round_trip = self.round_trip.max(forth.transit + back.transit);
-        self.budget = self.budget.max(forth.budget).max(back.budget);
-        self.hops = self.hops.max(forth.hops).max(back.hops);
+        self.round_trip = self.round_trip.max(forward.transit + backward.transit);
+        self.budget = self.budget.max(forward.budget).max(backward.budget);
+        self.hops = self.hops.max(forward.hops).max(backward.hops);
     }
 }
 
@@ -110,9 +110,9 @@ impl PathTable {
                 if is_one && from.size() < 2 {
                     continue;
                 }
-                let forth = self.figures(from.attachment, to.attachment);
-                let back = if is_one { forth } else { self.figures(to.attachment, from.attachment) };
-                found.add_pair((from.members[0], to.members[usize::from(is_one)]), forth, back);
+                let forward = self.figures(from.attachment, to.attachment);
+                let backward = if is_one { forward } else { self.figures(to.attachment, from.attachment) };
+                found.add_pair((from.members[0], to.members[usize::from(is_one)]), forward, backward);
             }
         }
         found

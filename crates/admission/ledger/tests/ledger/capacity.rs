@@ -48,7 +48,7 @@ const M: u64 = 1_000_000;
 /// Of 10 Gbit/s, 85 % of 6 and of 3 tenths can be promised below latency; a promise of `p` to a class of weight `w` takes `10 p / (0.85 w)`
 /// of the line from latency contracts.
 #[test]
-fn figures_of_every_class_are_those_that_admission_decides_by() {
+fn capacity_figures_of_every_class_are_those_that_admission_uses() {
     let mut ledger = ledger(network().with_classes(Classes::default()).unwrap());
     let up = route(&ledger).hops[0].link;
     assert_eq!(

@@ -94,7 +94,7 @@ fn a_line_of_two_switches_charges_the_link_between_them() {
 }
 
 #[test]
-fn members_that_nothing_joins_are_refused() {
+fn members_without_a_connecting_path_are_refused() {
     let network = network(&[], &[&[0], &[1]], alike);
     let ledger = ledger(&network, HoseCharge::Split);
     let members = hosts(&network, &[0, 1]);
@@ -157,7 +157,7 @@ fn a_failure_moves_loads_to_links_that_were_not_charged() {
 
 /// Two members behind two spines, of which one is 10 ms away: the round trip is that of the slow one, there and back.
 #[test]
-fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
+fn round_trips_are_those_of_the_slowest_allowed_path() {
     let slow = |cable| Time::from_micros(if cable < 2 { 1 } else { 10_000 });
     let network = network(&[(0, 2), (1, 2), (0, 3), (1, 3)], &[&[0], &[0], &[1]], slow);
     let mut ledger = ledger(&network, HoseCharge::Split);
@@ -181,7 +181,7 @@ fn round_trips_are_those_of_the_slowest_path_that_may_be_used() {
 /// A pair of 5.1 Gbit/s over a fast cable whose reverse link has 1 Gbit/s: its acknowledgements would take 510 of 570
 /// Mbit/s there.
 #[test]
-fn acknowledgements_count_on_the_way_back() {
+fn acknowledgements_are_charged_on_the_reverse_path() {
     let mut builder = NetworkBuilder::default();
     let port = || PortSpec::uniform(8, Bytes::new(97_000));
     let node = |builder: &mut NetworkBuilder, name: &str, kind| builder.add_node(name, kind).unwrap();
@@ -197,11 +197,11 @@ fn acknowledgements_count_on_the_way_back() {
     };
     builder.add_cable(link(h0, s0, 10), port()).unwrap();
     builder.add_cable(link(h1, s1, 10), port()).unwrap();
-    let forth = builder.add_link(link(s0, s1, 10)).unwrap();
-    let back = builder.add_link(link(s1, s0, 1)).unwrap();
+    let forward = builder.add_link(link(s0, s1, 10)).unwrap();
+    let backward = builder.add_link(link(s1, s0, 1)).unwrap();
     let network = classed(builder.build());
     let mut ledger = ledger(&network, HoseCharge::Split);
-    let hops = [network.find_link("h0->s0").unwrap(), forth, network.find_link("s1->h1").unwrap()];
+    let hops = [network.find_link("h0->s0").unwrap(), forward, network.find_link("s1->h1").unwrap()];
     let hops = hops.map(|link| wayleave_topology::Hop { link, queue: 5 }).to_vec();
     let pair = |mbit| ReservedShare::Pair {
         min: Rate::from_mbit(mbit),
@@ -209,12 +209,12 @@ fn acknowledgements_count_on_the_way_back() {
         is_timed: false,
     };
     let id = ledger.reserve_share(pair(5_100)).unwrap();
-    assert_eq!(ledger.promised_to(back, Class::Guaranteed), Rate::ZERO);
-    assert_eq!(ledger.left_for(back, Class::Guaranteed), Rate::from_mbit(60));
+    assert_eq!(ledger.promised_to(backward, Class::Guaranteed), Rate::ZERO);
+    assert_eq!(ledger.left_for(backward, Class::Guaranteed), Rate::from_mbit(60));
     ledger.release_share(id).unwrap();
     let denied = ledger.share_denial(&pair(5_701));
     assert!(
-        matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forth || link == hops[0].link),
+        matches!(denied, Some(ShareDenial::Rate { link, .. }) if link == forward || link == hops[0].link),
         "{denied:?}"
     );
     // Hoses have minima in both directions: the slow direction is the limit, and their own acknowledgements fit
@@ -286,7 +286,7 @@ proptest! {
 
     /// Lines, rings, trees and meshes with parallel cables and hosts with several links: what is charged is the worst of all demands.
     #[test]
-    fn charges_are_the_worst_that_members_can_send((cables, at, mbit) in case(), failed in any::<proptest::sample::Index>()) {
+    fn charges_are_the_maximum_that_members_can_send((cables, at, mbit) in case(), failed in any::<proptest::sample::Index>()) {
         let at: Vec<&[usize]> = at.iter().map(Vec::as_slice).collect();
         let network = network(&cables, &at, alike);
         let members: Vec<NodeId> = network.hosts().collect();

@@ -160,7 +160,7 @@ fn late_and_early(jitter: JitterModel) -> QueueReport {
 }
 
 #[test]
-fn jitter_that_keeps_no_order_delays_a_packet_twice() {
+fn jitter_that_does_not_preserve_order_delays_a_packet_twice() {
     // Two frames of 1,562 B at 10 Gbit/s are 2.4992 us; the bursts are 12,506 and 481,300 bits, the last knee is at
     // (481,300 - 12,496) / 39.9 Gbit/s = 11.7495 us. In order: 2.4992 + 20 + 49.3806 + 0.011 * 11.7495 - 11.7495 us.
     let ordered = late_and_early(JitterModel::Ordered);
@@ -189,7 +189,7 @@ fn a_budget_below_the_jitter_admits_nothing() {
 }
 
 #[test]
-fn an_input_that_fills_its_line_for_ever_is_bounded_by_it() {
+fn an_input_that_fills_its_line_permanently_is_bounded_by_it() {
     // Rates add up to the input's line: its token bucket never takes over.
     let network = funnel([1000; 3], 1000, 1_000_000);
     let mut ledger = ledger(&network, Model::default(), &[200, 1500, 6000]);
@@ -288,7 +288,7 @@ fn random_life(steps: u32, seed: u64) {
 }
 
 #[test]
-fn after_a_million_random_steps_the_ledger_is_bit_for_bit_what_its_flows_make_it() {
+fn after_a_million_random_steps_the_ledger_equals_one_rebuilt_from_its_flows() {
     random_life(1_000_000, 20_261_121);
 }
 
@@ -300,7 +300,7 @@ fn a_budget_that_no_queue_can_have_is_refused() {
         Ledger::new(network.clone(), Model::default(), all).map(drop).map_err(|error| error.to_string())
     };
     let error = |budgets| with(budgets).unwrap_err();
-    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink was allocated a delay budget of 0ns"));
+    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink has a delay budget of 0ns"));
     assert!(error(vec![Time::from_millis(1), Time::from_millis(10_001)]).contains("queue 1"));
     assert!(error(vec![Time::from_millis(1); 5]).contains("has 3 queues for contracts, but 5"));
     assert_eq!(with(Vec::new()), Ok(()));
@@ -354,7 +354,7 @@ fn hundreds_of_fast_inputs(jitter: Time, large: Rate) {
 
 /// Reservations stay when a link is closed, and can be taken back; nothing more is let in until it is opened.
 #[test]
-fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
+fn a_closed_link_admits_nothing_and_keeps_its_reservations() {
     let network = funnel([1000, 1000, 1000], 1000, 400_000);
     let mut ledger = ledger(&network, Model::default(), &[300, 2000, 9000]);
     let (link, small) = (network.find_link("s->sink").unwrap(), demand(100, 64));
@@ -375,7 +375,7 @@ fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
 
 /// A ledger that is filled from the reservations of another one is equal to it, in the order of placement too.
 #[test]
-fn reservations_put_back_keep_their_order() {
+fn restored_reservations_keep_their_order() {
     let network = funnel([1000, 1000, 1000], 1000, 400_000);
     let mut first = ledger(&network, Model::default(), &[300, 2000, 9000]);
     let link = network.find_link("s->sink").unwrap();

@@ -72,7 +72,7 @@ fn upwards(ledger: &Ledger, host: NodeId) -> [u64; 3] {
 /// Three members in three pods, 1 Gbit/s each: 1000 on the host's link, half of this on each of two links of the
 /// rack, a quarter on each of four of the pod. With a fourth member in the first rack, 2 Gbit/s may leave the rack.
 #[test]
-fn a_hose_counts_what_may_cross_each_cut() {
+fn a_hose_is_charged_the_maximum_that_may_cross_each_cut() {
     let network = network();
     let mut ledger = ledger(&network);
     let first = ledger.reserve_share(hose(hosts(&network, &[1, 5, 9]), 1_000, PathSpread::AllPaths)).unwrap();
@@ -89,7 +89,7 @@ fn a_hose_counts_what_may_cross_each_cut() {
 
 /// A pair with one path takes all of its minimum over one link, whichever: the largest is counted besides, once.
 #[test]
-fn pairs_with_one_path_count_the_largest_besides() {
+fn pairs_with_one_path_are_counted_beside_the_largest_matching() {
     let network = network();
     let mut ledger = ledger(&network);
     let h1 = hosts(&network, &[1])[0];
@@ -116,15 +116,15 @@ fn objectives_count_their_weight_on_every_link_between_members() {
 /// 85 % of 6 of 10 Gbit/s can be promised: 5.1 Gbit/s. With 1 Gbit/s of this promised, 1.961 Gbit/s of the line are
 /// needed.
 #[test]
-fn latency_contracts_and_minima_leave_each_other_what_they_have() {
+fn latency_contracts_and_minima_keep_their_capacity_beside_each_other() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let up = way.hops[0].link;
+    let route = route(&network, h1, h2, 0);
+    let up = route.hops[0].link;
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::from_mbit(5_100));
     assert_eq!(ledger.left_for(up, Class::Objective), Rate::from_mbit(2_550));
-    let pair = |mbit| ReservedShare::Pair { min: Rate::from_mbit(mbit), route: way.clone(), is_timed: false };
+    let pair = |mbit| ReservedShare::Pair { min: Rate::from_mbit(mbit), route: route.clone(), is_timed: false };
     let share = ledger.reserve_share(pair(1_000)).unwrap();
     assert_eq!(ledger.spare(up).bits_per_second(), 10_000_000_000 - 1_960_784_314);
     let denied = ledger.share_denial(&pair(4_101));
@@ -146,13 +146,13 @@ fn latency_contracts_and_minima_leave_each_other_what_they_have() {
 }
 
 #[test]
-fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
+fn a_minimum_with_a_delay_bound_limits_latency_contracts() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let down = way.hops[1].link;
-    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route: way, is_timed: true };
+    let route = route(&network, h1, h2, 0);
+    let down = route.hops[1].link;
+    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route: route, is_timed: true };
     let large =
         |ledger: &Ledger| ledger.denial(down, 4, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(97_000).into());
     // 97 kB of a queue of 100 us are too much for that queue alone; 60 kB are not.
@@ -187,13 +187,13 @@ fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
 /// Each pair may have a packet of its minimum in flight that no window holds back. This limits the number of pairs
 /// that fit beside one that has a time.
 #[test]
-fn every_pair_delays_those_that_have_a_time() {
+fn every_pair_adds_delay_to_pairs_with_a_delay_bound() {
     let network = network();
     let mut ledger = ledger(&network);
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
-    let way = route(&network, h1, h2, 0);
-    let (up, min) = (way.hops[0].link, Rate::from_bits_per_second(1_000));
-    let pair = |is_timed| ReservedShare::Pair { min, route: way.clone(), is_timed };
+    let route = route(&network, h1, h2, 0);
+    let (up, min) = (route.hops[0].link, Rate::from_bits_per_second(1_000));
+    let pair = |is_timed| ReservedShare::Pair { min, route: route.clone(), is_timed };
     ledger.reserve_share(pair(true)).unwrap();
     let mut pairs = 1;
     while ledger.share_denial(&pair(false)).is_none() {
@@ -208,15 +208,15 @@ fn every_pair_delays_those_that_have_a_time() {
 }
 
 #[test]
-fn a_closed_link_has_nothing_left() {
+fn a_closed_link_has_no_capacity_left() {
     let network = network();
     let mut ledger = ledger(&network);
     let ends = hosts(&network, &[1, 5]);
-    let way = route(&network, ends[0], ends[1], 0);
-    let up = way.hops[1].link;
+    let route = route(&network, ends[0], ends[1], 0);
+    let up = route.hops[1].link;
     ledger.close(up);
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::ZERO);
-    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route: way, is_timed: false };
+    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route: route, is_timed: false };
     assert_eq!(ledger.share_denial(&pair), Some(ShareDenial::Closed(up)));
     assert_eq!(ledger.share_denial_once_open(&pair), None);
     assert!(ledger.is_parted(&pair));
@@ -227,7 +227,7 @@ fn a_closed_link_has_nothing_left() {
 /// A rack has two links up: 500 of 1000 Mbit/s on each. When one is closed, all 1000 count on the other and on the
 /// closed one; both directions alike. With the second closed as well the rack is cut off.
 #[test]
-fn what_crosses_a_cut_goes_over_its_open_links() {
+fn traffic_across_a_cut_uses_its_open_links() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 5, 9]);
@@ -264,7 +264,7 @@ fn what_crosses_a_cut_goes_over_its_open_links() {
 
 /// Promises over two links can be more than one of them has.
 #[test]
-fn a_link_that_closes_can_leave_too_little_to_the_others() {
+fn closing_a_link_can_leave_too_little_capacity_on_the_others() {
     let network = network();
     let mut ledger = ledger(&network);
     let members = hosts(&network, &[1, 2, 5, 6]);
@@ -353,7 +353,7 @@ proptest! {
 
     /// After any life a ledger is bit for bit what the remaining contracts alone would make it, and keeps everything.
     #[test]
-    fn what_is_taken_back_restores_every_bit(steps in proptest::collection::vec(step(), 1..60)) {
+    fn releasing_a_reservation_restores_every_bit(steps in proptest::collection::vec(step(), 1..60)) {
         let network = network();
         let mut ledger = ledger(&network);
         let (mut shares, mut flows): (Vec<ShareId>, Vec<_>) = (Vec::new(), Vec::new());
@@ -416,7 +416,7 @@ proptest! {
     /// With any traffic of the members of hoses within their minima, even splitting keeps every link within the load
     /// that was counted there.
     #[test]
-    fn even_splitting_stays_within_what_is_counted(
+    fn even_splitting_stays_within_the_charge(
         hoses in proptest::collection::vec((proptest::collection::btree_set(1..17usize, 2..9), 1..1_000u64), 1..5),
         seed in 0..u64::MAX,
     ) {

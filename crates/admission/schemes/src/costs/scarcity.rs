@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_powers_are_exact_and_what_is_next_to_them_is_continuous() {
+    fn whole_powers_are_exact_and_their_neighbours_are_continuous() {
         for whole in 0..145 {
             let x = f64::from(whole);
             assert_eq!(exp2(x).to_bits(), x.exp2().to_bits(), "2^{x}");
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_two_are_near_enough() {
+    fn powers_of_two_are_accurate_enough() {
         for step in 0..4_000 {
             let x = f64::from(step) / 100.0;
             let error = (exp2(x) / x.exp2() - 1.0).abs();

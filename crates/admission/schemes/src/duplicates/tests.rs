@@ -52,7 +52,7 @@ fn every_transition_of_a_window_of_four() {
 }
 
 #[test]
-fn a_number_that_comes_again_after_the_whole_space_is_new() {
+fn a_number_that_returns_after_the_whole_space_is_new() {
     let mut filter = Filter::new(64, Time::from_millis(1));
     for round in 0..3 {
         for number in 0..=u16::MAX {
@@ -62,7 +62,7 @@ fn a_number_that_comes_again_after_the_whole_space_is_new() {
 }
 
 #[test]
-fn silence_for_longer_than_the_reset_begins_anew() {
+fn silence_longer_than_the_reset_time_resets_the_window() {
     let mut filter = Filter::new(4, Time::from_micros(100));
     assert_eq!(filter.on_packet(Time::ZERO, 9), Accept);
     // Discarded packets keep nothing alive.
@@ -76,7 +76,7 @@ fn silence_for_longer_than_the_reset_begins_anew() {
 }
 
 #[test]
-fn a_window_is_brought_between_its_limits() {
+fn a_window_is_clamped_to_its_limits() {
     for (asked, lasting) in [(0, MIN_WINDOW), (u16::MAX, MAX_WINDOW)] {
         let mut filter = after(asked, &[1_000]);
         assert_eq!(filter.on_packet(NOW, 1_000_u16.wrapping_sub(lasting - 1)), Accept);
@@ -101,7 +101,7 @@ fn copies(rng: &mut ChaCha8Rng, packets: u64, gap: u64, skew: u64) -> Vec<(u64, 
 }
 
 #[test]
-fn every_packet_is_accepted_once_if_the_window_is_as_long_as_it_must_be() {
+fn every_packet_is_accepted_once_if_the_window_is_long_enough() {
     let (mut late, mut wrong) = (0, 0);
     for seed in 0..200 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -70,7 +70,7 @@ fn shared_names<'n>(network: &'n Network, decision: &Decision) -> Vec<&'n str> {
 }
 
 #[test]
-fn hosts_with_one_link_share_it_and_its_switch_and_nothing_else() {
+fn hosts_with_one_link_share_only_that_link_and_its_switch() {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let mut scheme = chameleon(&network);
     let decision = scheme.admit(&request(&network, "h1", "h16", 2)).unwrap();
@@ -106,7 +106,7 @@ fn two_links_to_one_switch_share_the_switch_alone() {
 }
 
 /// Returns a network with two paths between two hosts; the links of one have this MTU.
-fn with_narrow_way(mtu: u64) -> Arc<Network> {
+fn with_narrow_path(mtu: u64) -> Arc<Network> {
     let wide = plan(&[("ha", "s1"), ("ha", "s2"), ("s1", "hb"), ("s2", "hb")]);
     let mut builder = NetworkBuilder::default();
     for (_, node) in wide.nodes() {
@@ -124,7 +124,7 @@ fn with_narrow_way(mtu: u64) -> Arc<Network> {
 #[test]
 fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
     let largest = |mtu, max_frame| {
-        let network = with_narrow_way(mtu);
+        let network = with_narrow_path(mtu);
         let mut scheme = chameleon(&network);
         let asked = Request { max_frame, burst: Bytes::new(20_000), ..request(&network, "ha", "hb", 2) };
         let decision = scheme.admit(&asked).unwrap();
@@ -136,7 +136,7 @@ fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
     // 1,500 B and a header, with the tags of one switch and of the sequence number: 1500 + 14 + 8 + 24.
     assert_eq!([largest(1500, None), largest(9000, None)], [Some(1546), None]);
     assert_eq!(largest(1500, Some(Bytes::new(1000))), Some(1000));
-    let network = with_narrow_way(1500);
+    let network = with_narrow_path(1500);
     let jumbo =
         Request { max_frame: Some(Bytes::new(5000)), burst: Bytes::new(20_000), ..request(&network, "ha", "hb", 2) };
     assert!(chameleon(&network).admit(&jumbo).is_err(), "one way does not carry it");
@@ -147,8 +147,8 @@ fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
 fn a_protected_route_leaves_a_tag_for_the_sequence_number() {
     let cables: Vec<(String, String)> = ["a", "b"]
         .iter()
-        .flat_map(|way| {
-            let switches = (1..=6).map(|number| format!("{way}{number}"));
+        .flat_map(|path| {
+            let switches = (1..=6).map(|number| format!("{path}{number}"));
             let nodes: Vec<String> = ["h1".to_owned()].into_iter().chain(switches).chain(["h2".to_owned()]).collect();
             nodes.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect::<Vec<_>>()
         })
@@ -186,7 +186,7 @@ fn trap() -> Arc<Network> {
 }
 
 #[test]
-fn a_trap_is_left_by_choosing_paths_together() {
+fn a_trap_topology_is_solved_by_choosing_both_paths_together() {
     let network = trap();
     let mut scheme = chameleon(&network);
     let alone = scheme.admit(&request(&network, "h1", "h2", 1)).unwrap();
@@ -241,7 +241,7 @@ fn the_promise_is_that_of_the_longest_route() {
 }
 
 #[test]
-fn too_few_routes_are_refused_with_what_parts_the_hosts() {
+fn too_few_routes_are_refused_with_the_cut_between_the_hosts() {
     let line = Arc::new(build::line(&Chain { switches: 3, ..Chain::default() }).unwrap());
     let spines = Arc::new(build::leaf_spine(&LeafSpine { spines: 2, ..LeafSpine::default() }).unwrap());
     let star = Arc::new(build::star(3, Cabling::default()).unwrap());
@@ -264,7 +264,7 @@ fn too_few_routes_are_refused_with_what_parts_the_hosts() {
 }
 
 #[test]
-fn a_host_link_with_room_for_one_copy_refuses_the_second() {
+fn a_host_link_with_capacity_for_one_copy_refuses_the_second() {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let mut scheme = chameleon(&network);
     let large = Request { rate: Rate::from_mbit(600), ..request(&network, "h1", "h16", 2) };
@@ -328,7 +328,7 @@ fn assert_disjoint(scheme: &Chameleon, contracts: &[(FlowId, Request)]) {
 }
 
 #[test]
-fn whatever_comes_and_goes_routes_stay_disjoint_and_the_ledger_is_exact() {
+fn routes_stay_disjoint_and_the_ledger_exact_over_any_sequence() {
     let network = Arc::new(build::fat_tree(&FatTree { k: 4, ..FatTree::default() }).unwrap());
     let mut seen = [0_u32; 4];
     for seed in 0..3 {
@@ -454,7 +454,7 @@ fn simple_paths(
 }
 
 #[test]
-fn as_many_disjoint_paths_are_found_as_there_are() {
+fn the_maximum_number_of_disjoint_paths_is_found() {
     let mut counts = [0_u32; 5];
     for seed in 0..400 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

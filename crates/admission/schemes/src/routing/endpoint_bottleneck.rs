@@ -15,7 +15,7 @@ use super::exclusions::Denial;
 use super::graph::QueueGraph;
 
 /// Number of steps after which a search runs this check; a direct path through a fat tree takes twelve.
-pub(super) const DOUBTS: u32 = 24;
+pub(super) const MAX_CHECKS: u32 = 24;
 
 /// Returns `true` if the flow surely has no route. `denials` receives the denials of the check: while all of them
 /// hold, there is no route. The graph has to be prepared for its ends.
@@ -163,7 +163,7 @@ mod tests {
     /// The search that counts broken promises does not use this check: in a dead end it has to find one on every
     /// path.
     #[test]
-    fn every_way_out_of_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
+    fn every_path_from_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
         let networks =
             [build::fat_tree(&FatTree::default()).unwrap(), build::leaf_spine(&LeafSpine::default()).unwrap()];
         for (network, scenario) in

@@ -120,12 +120,12 @@ impl Closed {
     fn was_refused(&self, (ledger, query): (&Ledger, &RouteQuery), queue: usize, link: u32, waited: u64) -> bool {
         let refused = &self.refused[queue];
         query.rate >= refused.rate
-            && query.burst_after(Time::from_nanos(waited)) >= refused.burst
+            && query.burst_after(ledger, Time::from_nanos(waited)) >= refused.burst
             && ledger.releases(LinkId(link)) == refused.releases
     }
 
     fn refuse(&mut self, (ledger, query): (&Ledger, &RouteQuery), queue: usize, link: u32, waited: u64) {
-        let burst = query.burst_after(Time::from_nanos(waited));
+        let burst = query.burst_after(ledger, Time::from_nanos(waited));
         self.refused[queue] = RefusedFlow { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
     }
 

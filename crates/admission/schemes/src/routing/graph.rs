@@ -318,10 +318,10 @@ impl QueueGraph {
 
 /// Returns `true` if the constants of a path can outweigh the smallest budget.
 fn is_irregular(edges: &[Edge], levels: &[Level]) -> bool {
-    const LONGEST_WAY: u64 = 16;
+    const MAX_HOPS: u64 = 16;
     let constant = edges.iter().map(|edge| edge.constant).max().unwrap_or(0);
     let budget = levels.iter().map(|level| level.budget).min().unwrap_or(0);
-    constant > 0 && constant.saturating_mul(LONGEST_WAY) >= budget
+    constant > 0 && constant.saturating_mul(MAX_HOPS) >= budget
 }
 
 impl LowerBounds<'_> {

@@ -47,7 +47,7 @@ pub fn search(
     let mut waited = Time::ZERO;
     let mut price = 0;
     for &hop in &fastest.route.hops {
-        price += cost.of(ledger, hop.link, hop.queue, query.burst_after(waited));
+        price += cost.of(ledger, hop.link, hop.queue, query.burst_after(ledger, waited));
         waited += ledger.budget(hop);
     }
     let mut in_time = PricedRoute { found: fastest, cost: price };

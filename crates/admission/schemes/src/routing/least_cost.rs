@@ -12,7 +12,7 @@ use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::destination_links::LastLinks;
-use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
+use super::endpoint_bottleneck::{MAX_CHECKS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
 use super::graph::{Level, QueueGraph};
@@ -172,7 +172,7 @@ impl LeastCost {
             let source = query.from;
             let cost = |link: u32, level: &Level| {
                 let waited = Time::from_nanos(graph.least_wait(ledger.network(), source, link));
-                weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(waited))
+                weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(ledger, waited))
             };
             let floor = |switch| weigh.cost_bounds.get(switch as usize).copied().unwrap_or(0);
             self.residual.refresh((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
@@ -180,8 +180,8 @@ impl LeastCost {
         })
     }
 
-    /// One search, of at most `patience` labels.
-    fn run(&mut self, run: &Run<'_>, patience: Option<usize>) -> Result<Option<PricedRoute>, SearchAborted> {
+    /// One search, of at most `step_limit` labels.
+    fn run(&mut self, run: &Run<'_>, step_limit: Option<usize>) -> Result<Option<PricedRoute>, SearchAborted> {
         self.begin();
         let start = run.start();
         for &link in run.ledger.network().links_to_switches(run.query.from) {
@@ -204,7 +204,7 @@ impl LeastCost {
             if head == run.query.to.0 {
                 return Ok(Some(self.found(&label)));
             }
-            if patience.is_some_and(|patience| self.labels.len() > patience) {
+            if step_limit.is_some_and(|step_limit| self.labels.len() > step_limit) {
                 return Err(SearchAborted);
             }
             self.expand(run, id, &label, head);
@@ -319,7 +319,7 @@ impl LeastCost {
                 run.ledger,
                 LinkId(link),
                 queue,
-                run.query.burst_after(Time::from_nanos(before.waited)),
+                run.query.burst_after(run.ledger, Time::from_nanos(before.waited)),
             ),
         };
         let label = Label {
@@ -466,7 +466,7 @@ impl Run<'_> {
     /// Returns the number of steps after which the search checks if the flow is stuck: an exact search follows others
     /// that found nothing.
     fn dead_ends(&self) -> u32 {
-        if self.labels == LabelLimit::Undominated { 1 } else { DOUBTS }
+        if self.labels == LabelLimit::Undominated { 1 } else { MAX_CHECKS }
     }
 
     /// Returns `true` if only routes in time with room in the ledger count.

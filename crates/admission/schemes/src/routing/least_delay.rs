@@ -10,7 +10,7 @@ use wayleave_units::Time;
 
 use super::buckets::Buckets;
 use super::destination_links::LastLinks;
-use super::endpoint_bottleneck::{DOUBTS, is_dead_end};
+use super::endpoint_bottleneck::{MAX_CHECKS, is_dead_end};
 use super::exclusions::Closed;
 use super::exclusions::Denial;
 use super::graph::{Level, QueueGraph};
@@ -94,10 +94,10 @@ impl LeastDelay {
             Outcome::Nothing => None,
             Outcome::Impatient => {
                 let delay = |link: u32, level: &Level| level.budget + graph.edge(link).constant;
-                let way = |switch| graph.wait_at(network, query.from, switch);
+                let estimate = |switch| graph.wait_at(network, query.from, switch);
                 let floor = |switch| self.last.delay_from(graph, switch);
                 let on = (graph, ledger, query);
-                self.residual.refresh(on, &self.last, delay, way, floor, &mut self.closed);
+                self.residual.refresh(on, &self.last, delay, estimate, floor, &mut self.closed);
                 match self.run(graph, ledger, query, None) {
                     Outcome::Found(last) => Some(self.found(last)),
                     Outcome::Nothing | Outcome::Impatient => None,
@@ -106,8 +106,8 @@ impl LeastDelay {
         }
     }
 
-    /// One search, of at most `patience` steps.
-    fn run(&mut self, graph: &QueueGraph, ledger: &Ledger, query: &RouteQuery, patience: Option<u32>) -> Outcome {
+    /// One search, of at most `step_limit` steps.
+    fn run(&mut self, graph: &QueueGraph, ledger: &Ledger, query: &RouteQuery, step_limit: Option<u32>) -> Outcome {
         self.begin();
         let deadline = query.deadline.as_nanos();
         let carries = |link: &&LinkId| query.carries(ledger, **link);
@@ -121,10 +121,10 @@ impl LeastDelay {
         let mut steps = 0;
         while let Some((key, step)) = self.open.pop() {
             steps += 1;
-            if patience.is_some_and(|patience| steps > patience) {
+            if step_limit.is_some_and(|step_limit| steps > step_limit) {
                 return Outcome::Impatient;
             }
-            if steps == DOUBTS && self.is_stuck((graph, ledger, query)) {
+            if steps == MAX_CHECKS && self.is_stuck((graph, ledger, query)) {
                 return Outcome::Nothing;
             }
             match step {

@@ -24,7 +24,7 @@ use crate::costs::{Prices, QueueCosts, Scarcity};
 /// The search, with its memory.
 #[derive(Clone, Debug)]
 pub struct LeastLoaded {
-    ways: SwitchPaths,
+    switch_paths: SwitchPaths,
     prices: Prices,
     offers: Vec<PathOffer>,
     /// Price of each link of the paths between two switches.
@@ -56,7 +56,7 @@ struct PathOffer {
     up: LinkId,
     down: LinkId,
     /// Its number among the paths between their switches.
-    way: u32,
+    path: u32,
 }
 
 /// A link of the path for which queues are chosen.
@@ -96,7 +96,7 @@ impl LeastLoaded {
     /// For a ledger's network.
     pub fn new(ledger: &Ledger, scarcity: Scarcity) -> Self {
         Self {
-            ways: SwitchPaths::default(),
+            switch_paths: SwitchPaths::default(),
             prices: Prices::new(ledger, scarcity),
             offers: Vec::new(),
             priced: Vec::new(),
@@ -139,7 +139,9 @@ impl LeastLoaded {
             let graph = &*graph;
             links.clear();
             links.push(offer.up.0);
-            links.extend(self.ways.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).path(offer.way));
+            links.extend(
+                self.switch_paths.between(graph, ledger.network(), ends(graph, offer.up, offer.down)).path(offer.path),
+            );
             links.push(offer.down.0);
             ledger.fetch(links[1..links.len() - 1].iter().map(|&link| LinkId(link)));
             if let Some(found) = self.cheapest_queues((graph, ledger, query), links) {
@@ -165,7 +167,7 @@ impl LeastLoaded {
     /// Collects all short paths with rate to spare.
     fn gather(&mut self, graph: &QueueGraph, ledger: &Ledger, query: &RouteQuery) {
         let network = ledger.network();
-        let Self { ways, prices, offers, priced, .. } = self;
+        let Self { switch_paths, prices, offers, priced, .. } = self;
         offers.clear();
         let rate = query.rate.bits_per_second() as f64;
         let takes_all = query.closed.is_none() && query.max_frame.is_none();
@@ -179,14 +181,14 @@ impl LeastLoaded {
                 if outer == f64::INFINITY {
                     continue;
                 }
-                let between = ways.between(graph, network, ends(graph, up, down));
+                let between = switch_paths.between(graph, network, ends(graph, up, down));
                 priced.clear();
                 priced.extend(between.links.iter().map(|&link| price(LinkId(link))));
                 let mut number = 0;
                 between.sums(priced, |sum| {
                     let price = outer + sum;
                     if price < f64::INFINITY {
-                        offers.push(PathOffer { price, up, down, way: number });
+                        offers.push(PathOffer { price, up, down, path: number });
                     }
                     number += 1;
                 });
@@ -356,7 +358,7 @@ impl Prefers {
                 costs
             }
             Self::Plenty => {
-                let burst = query.burst_after(Time::from_nanos(waited)).nanobits() as f64;
+                let burst = query.burst_after(ledger, Time::from_nanos(waited)).nanobits() as f64;
                 prices.of_queues(ledger, link, query.rate.bits_per_second() as f64, burst)
             }
         }

@@ -79,18 +79,18 @@ impl RouteQuery {
     }
 
     /// Its burst once it has waited in queues: it grows with the budgets.
-    pub(crate) fn burst_after(&self, waited: Time) -> Amount {
-        self.burst + self.rate * waited
+    pub(crate) fn burst_after(&self, ledger: &Ledger, waited: Time) -> Amount {
+        ledger.model().grown(self.burst, self.rate, waited)
     }
 
     /// Returns `true` if the ledger admits the flow into a queue after `waited` in the queues before.
     fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: PortInput, waited: Time) -> bool {
-        ledger.fits(link, queue, input, self.rate, self.burst_after(waited))
+        ledger.fits(link, queue, input, self.rate, self.burst_after(ledger, waited))
     }
 
     /// Returns `true` if the ledger could admit the flow from any input.
     fn might_fit(&self, ledger: &Ledger, link: LinkId, queue: u8, waited: Time) -> bool {
-        ledger.might_fit(link, queue, self.rate, self.burst_after(waited))
+        ledger.might_fit(link, queue, self.rate, self.burst_after(ledger, waited))
     }
 
     /// Returns `true` if the link is open to the flow, and carries its frames.

@@ -61,17 +61,17 @@ impl SwitchPaths {
     }
 }
 
-fn packed(ways: &[PathLinks]) -> StoredPaths {
-    let mut links: Vec<u32> = ways.iter().flatten().copied().collect();
+fn packed(paths: &[PathLinks]) -> StoredPaths {
+    let mut links: Vec<u32> = paths.iter().flatten().copied().collect();
     links.sort_unstable();
     links.dedup();
     let place = |link: &u32| links.partition_point(|other| other < link) as u32;
-    let ends = ways.iter().scan(0, |end, way| {
-        *end += way.len() as u32;
+    let ends = paths.iter().scan(0, |end, path| {
+        *end += path.len() as u32;
         Some(*end)
     });
-    let counts = [links.len() as u32, ways.len() as u32];
-    let places = ways.iter().flatten().map(place);
+    let counts = [links.len() as u32, paths.len() as u32];
+    let places = paths.iter().flatten().map(place);
     counts.into_iter().chain(links.iter().copied()).chain(ends).chain(places).collect()
 }
 
@@ -87,9 +87,9 @@ impl<'a> PairPaths<'a> {
     pub(super) fn paths(self) -> impl Iterator<Item = &'a [u32]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
-            let way = &self.places[start..end as usize];
+            let path = &self.places[start..end as usize];
             start = end as usize;
-            way
+            path
         })
     }
 
@@ -98,9 +98,9 @@ impl<'a> PairPaths<'a> {
         // In a fat tree paths between pods have four links.
         let (fours, _) = self.places.as_chunks::<4>();
         if self.ends.iter().zip(1..).all(|(&end, number)| end == 4 * number) {
-            fours.iter().for_each(|way| each(way.map(|place| costs[place as usize]).iter().sum()));
+            fours.iter().for_each(|path| each(path.map(|place| costs[place as usize]).iter().sum()));
         } else {
-            self.paths().for_each(|way| each(way.iter().map(|&place| costs[place as usize]).sum()));
+            self.paths().for_each(|path| each(path.iter().map(|&place| costs[place as usize]).sum()));
         }
     }
 
@@ -182,21 +182,21 @@ fn in_order(graph: &QueueGraph, network: &Network, from: u32, to: u32) -> Vec<Pa
 }
 
 /// Returns the paths that are one link longer, without a switch twice.
-fn steps(graph: &QueueGraph, network: &Network, from: u32, way: &Partial) -> Vec<Partial> {
+fn steps(graph: &QueueGraph, network: &Network, from: u32, path: &Partial) -> Vec<Partial> {
     // A path of n links joins n + 1 switches.
-    if way.links.len() as u32 + 2 > graph.max_switches() {
+    if path.links.len() as u32 + 2 > graph.max_switches() {
         return Vec::new();
     }
     let extend = |&link: &LinkId| {
         let edge = graph.edge(link.0);
         let was_there = edge.head_switch == from
-            || way.links.iter().any(|&before| graph.edge(before).head_switch == edge.head_switch);
+            || path.links.iter().any(|&before| graph.edge(before).head_switch == edge.head_switch);
         let fastest = graph.fastest(link.0);
         (!was_there && fastest < u64::MAX).then(|| {
-            let mut links = way.links.clone();
+            let mut links = path.links.clone();
             links.push(link.0);
-            Partial { links, at: edge.head_switch, delay: way.delay + fastest }
+            Partial { links, at: edge.head_switch, delay: path.delay + fastest }
         })
     };
-    network.links_to_switches(graph.switch(way.at)).iter().filter_map(extend).collect()
+    network.links_to_switches(graph.switch(path.at)).iter().filter_map(extend).collect()
 }

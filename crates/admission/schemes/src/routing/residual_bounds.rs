@@ -37,14 +37,14 @@ impl ResidualBounds {
     /// Looks back from the destination as far as the source needs; `weigh` gives the weight of a link's queue, and
     /// `floor` a static lower bound from a switch to the destination.
     ///
-    /// Best first by `bound + way` with `way` the least weight from the source: when the source is reached with `best`,
-    /// a switch that was not has a bound of at least `best - way`.
+    /// Best first by `bound + from_source` with `from_source` the least weight from the source: when the source is reached with `best`,
+    /// a switch that was not has a bound of at least `best - from_source`.
     pub(super) fn refresh(
         &mut self,
         on: (&QueueGraph, &Ledger, &RouteQuery),
         last: &LastLinks,
         weigh: impl Fn(u32, &Level) -> u64,
-        way: impl Fn(u32) -> u64,
+        from_source: impl Fn(u32) -> u64,
         floor: impl Fn(u32) -> u64,
         closed: &mut Closed,
     ) {
@@ -59,7 +59,7 @@ impl ResidualBounds {
             let edge = graph.edge(last.link);
             let open = graph.levels(edge).iter().skip(last.level as usize);
             let weight = open.map(|level| weigh(last.link, level)).min().unwrap_or(u64::MAX);
-            self.improve(last.from_switch, NodeId(edge.from), weight, way(last.from_switch));
+            self.improve(last.from_switch, NodeId(edge.from), weight, from_source(last.from_switch));
         }
         let is_source =
             |switch| network.links_to_switches(query.from).iter().any(|up| graph.edge(up.0).head_switch == switch);
@@ -68,7 +68,7 @@ impl ResidualBounds {
                 continue;
             }
             if is_source(switch) {
-                self.fill(estimate, way, floor);
+                self.fill(estimate, from_source, floor);
                 return;
             }
             let bound = self.bounds[switch as usize];
@@ -88,23 +88,23 @@ impl ResidualBounds {
                         least = weight;
                     }
                 }
-                self.improve(from_switch, NodeId(edge.from), bound.saturating_add(least), way(from_switch));
+                self.improve(from_switch, NodeId(edge.from), bound.saturating_add(least), from_source(from_switch));
             }
         }
     }
 
     /// Bounds for the switches that were not reached before the source.
-    fn fill(&mut self, best: u64, way: impl Fn(u32) -> u64, floor: impl Fn(u32) -> u64) {
+    fn fill(&mut self, best: u64, from_source: impl Fn(u32) -> u64, floor: impl Fn(u32) -> u64) {
         for switch in (0u32..).zip(&self.settled).filter(|(_, settled)| !**settled).map(|(switch, _)| switch) {
-            self.bounds[switch as usize] = best.saturating_sub(way(switch)).max(floor(switch));
+            self.bounds[switch as usize] = best.saturating_sub(from_source(switch)).max(floor(switch));
         }
     }
 
-    fn improve(&mut self, switch: u32, node: NodeId, bound: u64, way: u64) {
+    fn improve(&mut self, switch: u32, node: NodeId, bound: u64, from_source: u64) {
         let known = &mut self.bounds[switch as usize];
-        if bound < *known && way < u64::MAX {
+        if bound < *known && from_source < u64::MAX {
             *known = bound;
-            self.heap.push((Reverse(bound.saturating_add(way)), switch, node));
+            self.heap.push((Reverse(bound.saturating_add(from_source)), switch, node));
         }
     }
 }

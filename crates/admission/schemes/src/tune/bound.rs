@@ -49,7 +49,7 @@ impl Cuts {
         };
         for (_, link) in network.links() {
             let rate = u128::from(link.rate.bits_per_second());
-            cuts.cross(link.from, link.to, |cut, way| cut.capacity[way] += rate);
+            cuts.cross(link.from, link.to, |cut, side| cut.capacity[side] += rate);
         }
         cuts
     }
@@ -70,9 +70,9 @@ impl Cuts {
         for (number, request) in requests.enumerate() {
             let rate = u128::from(request.rate.bits_per_second());
             let mut is_over = false;
-            self.cross(request.from, request.to, |cut, way| {
-                cut.asked[way] += rate;
-                is_over |= cut.asked[way] > cut.capacity[way];
+            self.cross(request.from, request.to, |cut, side| {
+                cut.asked[side] += rate;
+                is_over |= cut.asked[side] > cut.capacity[side];
             });
             if is_over {
                 return Some(number);

@@ -20,7 +20,7 @@ pub struct Candidate {
 pub struct PortDivision {
     /// The classes, with their weights.
     pub classes: Classes,
-    /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
+    /// Maximum queueing delay of the guaranteed class on links that carry minima with a time.
     pub guaranteed_budget: Time,
     /// `true` if weights and that budget are varied as well: only if some contracts depend on them.
     pub is_free: bool,
@@ -63,7 +63,7 @@ impl PortDivision {
         }
         for (times, by) in [(2, 3), (3, 2)] {
             let budget = Time::from_nanos(self.guaranteed_budget.as_nanos() * times / by);
-            steps.push((format!("guaranteed budget {budget}"), Self { guaranteed_budget: budget, ..*self }));
+            steps.push((format!("guaranteed budget {budget:#}"), Self { guaranteed_budget: budget, ..*self }));
         }
         steps
     }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_keep_the_part_of_best_effort_and_leave_every_class_something() {
+    fn steps_keep_the_part_of_best_effort_and_leave_every_class_a_part() {
         let usual = Classes::default();
         let (mut seen, mut left) = (Vec::new(), vec![PortDivision::new(usual, true)]);
         while let Some(here) = left.pop().filter(|_| seen.len() < 500) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_asks_for_minima_weights_stay() {
+    fn weights_stay_without_requests_for_minima() {
         assert_eq!(PortDivision::new(Classes::default(), false).steps(), []);
     }
 }

@@ -199,5 +199,5 @@ fn changed(budgets: &[Time], most: usize) -> Vec<Vec<Time>> {
 }
 
 fn list(budgets: &[Time]) -> String {
-    budgets.iter().map(Time::to_string).collect::<Vec<_>>().join(",")
+    budgets.iter().map(|budget| format!("{budget:#}")).collect::<Vec<_>>().join(", ")
 }

@@ -137,7 +137,7 @@ pub enum TuneObjective {
     UntilRefusal,
     /// Flows out of the whole list.
     Flows,
-    /// Their bit rate.
+    /// Bit rate admitted from a long list.
     Rate,
 }
 

@@ -36,7 +36,7 @@ fn fat_tree() -> Arc<Network> {
 }
 
 #[test]
-fn no_method_passes_the_cuts() {
+fn no_method_exceeds_the_cut_bound() {
     let network = fat_tree();
     for scenario in [1, 5, 8] {
         for sample in samples(&network, scenario, 1..=2, 4000) {
@@ -51,7 +51,7 @@ fn no_method_passes_the_cuts() {
 }
 
 #[test]
-fn cuts_count_what_crosses_them() {
+fn cuts_count_the_traffic_across_them() {
     // Two leaves with two hosts each and one spine: 1 Gbit/s a host, 1 Gbit/s a leaf.
     let spec = LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 2, ..LeafSpine::default() };
     let network = build::leaf_spine(&spec).unwrap();
@@ -78,7 +78,7 @@ fn cuts_count_what_crosses_them() {
 }
 
 #[test]
-fn threads_do_not_show() {
+fn the_number_of_threads_does_not_change_scores() {
     let network = fat_tree();
     let samples = samples(&network, 8, 1..=3, 1500);
     let on = |threads| fill_all(&samples, &Params::default().into(), ListLength::Whole, threads).unwrap();
@@ -87,7 +87,7 @@ fn threads_do_not_show() {
 }
 
 #[test]
-fn a_climb_never_ends_below_where_it_began_and_the_judge_never_below_the_paper() {
+fn a_climb_never_ends_below_its_start_and_the_judge_never_below_the_paper() {
     let network = fat_tree();
     let (train, judging) = (samples(&network, 1, 1..=2, 600), samples(&network, 1, 3..=5, 600));
     for objective in [TuneObjective::UntilRefusal, TuneObjective::Rate] {

@@ -22,6 +22,7 @@ const fn with(best_effort: BestEffort) -> Model {
         max_frame: None,
         best_effort,
         comparison: wayleave_ledger::Comparison::NonStrict,
+        growth: wayleave_ledger::BurstGrowth::Budgets,
     }
 }
 
@@ -83,7 +84,7 @@ fn a_lower_priority_waits_for_the_higher_one() {
 }
 
 #[test]
-fn fast_hosts_drown_a_slow_port() {
+fn fast_hosts_overload_a_slow_port() {
     for model in MODELS {
         let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(10), Time::ZERO);
         let plan = plan.cable("h2", "s1", Rate::from_gbit(10), Time::ZERO);
@@ -120,7 +121,7 @@ fn chain() -> Arc<Network> {
 }
 
 #[test]
-fn along_a_chain_of_three_switches_others_join_hop_by_hop() {
+fn along_a_chain_of_three_switches_flows_join_hop_by_hop() {
     for model in MODELS {
         let network = chain();
         let mut ledger = ledger(&network, model, Time::from_millis(4));

@@ -143,7 +143,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
     let mut sharing = Sharing::new(unlimited, policy(&star.network, services));
     let names = promises.iter().map(|promise| promise.service.clone()).collect();
-    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
+    sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(ufab::Settings::default()), services: names });
     scenario.sharing = Some(sharing);
     let down = star.network.links_into(to)[0];
     let held = star.link.held(&star.residual, pairs, minima).unwrap();
@@ -155,7 +155,7 @@ fn minima(pairs: u64, minima: Rate, beside: Beside) -> ClassClaim {
         shares: Vec::new(),
         weights: Vec::new(),
         maxima: Vec::new(),
-        meeting: None,
+        contention: None,
         tolerance_percent: 5,
     }
 }
@@ -172,7 +172,7 @@ fn attacks() -> Vec<ClassAttack> {
 }
 
 #[test]
-fn minima_hold_under_every_attack_and_faults_are_seen() {
+fn minima_hold_under_every_attack_and_faults_are_detected() {
     let claim = minima(4, most(2), Beside::FullQueues);
     let report = verify_classes(&claim, &attacks(), 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -204,7 +204,7 @@ fn windows(pairs: u64) -> ClassClaim {
 }
 
 #[test]
-fn windows_that_rise_without_steps_are_seen() {
+fn windows_that_rise_without_steps_are_detected() {
     let claim = windows(6);
     // An overshoot takes a burst that ends at the moment when many pairs are answered.
     let attacks: Vec<ClassAttack> = (1..=12).map(|seed| ClassAttack::Shifted { seed, most: ROUND }).collect();
@@ -218,7 +218,7 @@ fn windows_that_rise_without_steps_are_seen() {
 
 /// A fault does not break a claim without the elements that it affects.
 #[test]
-fn faults_that_change_nothing_say_so() {
+fn a_fault_without_effect_is_reported_as_such() {
     let mut claim = minima(2, most(2), Beside::FullQueues);
     claim.scenario.sharing = None;
     claim.scenario.switches.discipline = Discipline::Fifo;
@@ -257,7 +257,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
     let params = scc::Params { feedback_period: Time::from_micros(100), ..scc::Params::default() };
     let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), policy(&star.network, services));
     let unlimited = HostSchemeConfig::StaticLimits(StaticLimits::default());
-    sharing.also.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
+    sharing.other_schemes.push(SchemeOf { scheme: unlimited, services: vec!["latency".to_owned()] });
     scenario.sharing = Some(sharing);
     let mut claim = ClassClaim {
         scenario,
@@ -266,7 +266,7 @@ fn objectives_get_their_shares_below_latency_contracts() {
         shares,
         weights: Vec::new(),
         maxima: Vec::new(),
-        meeting: None,
+        contention: None,
         tolerance_percent: 5,
     };
     let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();

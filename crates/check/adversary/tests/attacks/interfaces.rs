@@ -65,7 +65,7 @@ fn several_pairs_between_the_same_hosts() {
 
 /// In the eight steps of the text, 2,480 and 1,255 Mbit/s have the same weight: the larger one had 80 %.
 #[test]
-fn minima_that_differ_by_less_than_two() {
+fn minima_that_differ_by_less_than_a_factor_of_two() {
     assert_kept(&[(1, 2_480), (2, 1_255), (3, 1_255)]);
 }
 
@@ -78,7 +78,7 @@ fn one_large_minimum_beside_a_hundred_small_ones() {
 
 /// Most of the interface is one pair's: it has its turn again before others have all had theirs.
 #[test]
-fn one_minimum_of_most_of_the_line_beside_two_hundred_of_little() {
+fn one_minimum_of_most_of_the_line_beside_two_hundred_small_ones() {
     let small = (0..200).map(|number| (1 + number % 5, 1));
     assert_kept(&std::iter::once((1, 4_500)).chain(small).collect::<Vec<_>>());
 }

@@ -36,7 +36,7 @@ fn attacked(claim: &AdmittedClaim) -> Verification {
 }
 
 #[test]
-fn a_bound_for_nodes_that_keep_the_order_is_broken_by_one_that_does_not() {
+fn a_bound_for_ordered_jitter_is_broken_by_a_node_that_reorders() {
     let mut claim = claim(&late_and_early(JitterModel::Ordered));
     let kept = attacked(&claim);
     assert!(kept.is_sound(), "{:?}", kept.violations);

@@ -85,7 +85,7 @@ fn is_missed(breaches: &[(ClassAttack, ClassBreach)]) -> bool {
 /// A hose of four has 4 Gbit/s at every host. Around a ring one of four crosses the cable, and to one host its own link binds. Both
 /// hosts of a side can send to the other side: 8 Gbit/s, where 5.1 can be given.
 #[test]
-fn an_overbooked_cable_is_seen_only_by_the_worst_demand_on_it() {
+fn an_overbooked_cable_is_detected_only_by_its_worst_demand() {
     let report = verified(&tenants(vec![bandwidth("hose", Endpoints::Hose(hosts()), 4_000)]), None);
     assert!(report.whole.is_sound(), "{:#?}", report.whole);
     let broken: Vec<_> = report.links.iter().filter(|attack| is_missed(&attack.report.breaches)).collect();
@@ -98,7 +98,7 @@ fn an_overbooked_cable_is_seen_only_by_the_worst_demand_on_it() {
 
 /// 5 Gbit/s fit into 5.1, in every pattern.
 #[test]
-fn minima_that_fit_on_the_cable_are_kept_in_every_pattern() {
+fn minima_that_fit_on_the_cable_hold_in_every_pattern() {
     let report = verified(&tenants(vec![bandwidth("hose", Endpoints::Hose(hosts()), 2_500)]), None);
     assert!(report.is_sound(), "{report:#?}");
     let patterns: Vec<Pattern> = report.links.iter().take(3).map(|attack| attack.pattern).collect();
@@ -109,7 +109,7 @@ fn minima_that_fit_on_the_cable_are_kept_in_every_pattern() {
 
 /// Links are attacked in the order of need, and a minimum that no attack asks for is not tested.
 #[test]
-fn a_minimum_that_no_attack_asks_for_is_not_tested() {
+fn a_minimum_without_an_attack_is_not_tested() {
     let hosts = hosts();
     let across = bandwidth("across", Endpoints::Hose(hosts.clone()), 2_000);
     let aside = bandwidth("aside", Endpoints::Pair(hosts[0], hosts[1]), 100);
@@ -131,7 +131,7 @@ fn a_minimum_that_no_attack_asks_for_is_not_tested() {
 
 /// Faults of ports and of admission are seen by attacks on links alone.
 #[test]
-fn faults_are_seen_on_links() {
+fn faults_are_detected_on_links() {
     let hosts = hosts();
     let pair = bandwidth("pair", Endpoints::Pair(hosts[0], hosts[2]), 2_500);
     let hose = bandwidth("hose", Endpoints::Hose(vec![hosts[1], hosts[3]]), 2_500);

@@ -98,7 +98,7 @@ fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> (bool, usize) {
 }
 
 #[test]
-fn what_loko_admits_is_never_late_nor_lost() {
+fn contracts_admitted_by_loko_are_never_late_nor_lost() {
     let cases = std::env::var("VERIFY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000);
     let mut flows = 0;
     for seed in 0..cases {

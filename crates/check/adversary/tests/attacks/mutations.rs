@@ -283,7 +283,7 @@ fn squeezed() -> Ledger {
 }
 
 #[test]
-fn forgetting_the_debt_of_a_port_is_caught() {
+fn a_forgotten_debt_of_a_port_is_caught() {
     assert_caught(&single_packets(200), Mutation::NoDebt);
 }
 
@@ -293,12 +293,12 @@ fn blocking_that_follows_the_admitted_frames_is_caught() {
 }
 
 #[test]
-fn leaving_out_the_arrivals_of_higher_queues_is_caught() {
+fn omitted_arrivals_of_higher_queues_are_caught() {
     assert_caught(&two_priorities(), Mutation::NoHigherArrivals);
 }
 
 #[test]
-fn leaving_out_one_of_several_higher_queues_is_caught() {
+fn one_omitted_higher_queue_is_caught() {
     let mut ledger = {
         let network = star(4);
         let queues = |link| if network.node(network.link(link).from).kind == NodeKind::Host { 3 } else { 2 };
@@ -308,9 +308,9 @@ fn leaving_out_one_of_several_higher_queues_is_caught() {
     let network = ledger.network().clone();
     // All in one host's port, which has three queues for contracts.
     for queue in 0..3 {
-        let mut way = route(&network, "h1 s1 h2", queue);
-        way.hops[1].queue = 0;
-        ledger.reserve(demand(Rate::from_mbit(5), 30_000), way);
+        let mut path = route(&network, "h1 s1 h2", queue);
+        path.hops[1].queue = 0;
+        ledger.reserve(demand(Rate::from_mbit(5), 30_000), path);
     }
     assert_caught(&ledger, Mutation::OnlyHighestArrivals);
 }
@@ -358,7 +358,7 @@ fn a_forgotten_hop_is_caught() {
 /// A difference that the check cannot detect: packets arrive and leave as a whole here, so that the frame of the
 /// packetiser (section 2) is never used up, and blocking alone fits into either of the two.
 #[test]
-fn one_frame_of_debt_would_be_enough_for_all_that_is_seen() {
+fn one_frame_of_debt_explains_every_observed_delay() {
     for ledger in [single_packets(200), single_packets(1_562), two_priorities(), squeezed()] {
         assert!(is_sound(&promised(&ledger, Mutation::OneFrameOfDebt)));
     }

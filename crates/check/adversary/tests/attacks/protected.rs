@@ -33,15 +33,15 @@ fn request(network: &Network, from: &str, to: &str, protection: u8) -> Request {
 
 /// Returns a host, a switch, several paths of different lengths to another switch, a host; and two hosts behind the
 /// first switch on each path.
-fn ways(count: usize) -> Arc<Network> {
-    let cables = (0..count).fold(Plan::default(), |plan, way| {
-        let names = [format!("s{way}a"), format!("s{way}b")];
-        let far = Time::from_micros(10 * way as u64);
+fn paths(count: usize) -> Arc<Network> {
+    let cables = (0..count).fold(Plan::default(), |plan, path| {
+        let names = [format!("s{path}a"), format!("s{path}b")];
+        let far = Time::from_micros(10 * path as u64);
         plan.cable("s", &names[0], GBIT, far)
             .cable(&names[0], &names[1], GBIT, Time::ZERO)
             .cable(&names[1], "st", GBIT, Time::ZERO)
-            .cable(&format!("h{way}"), &names[0], GBIT, Time::ZERO)
-            .cable(&format!("hh{way}"), &names[1], GBIT, Time::ZERO)
+            .cable(&format!("h{path}"), &names[0], GBIT, Time::ZERO)
+            .cable(&format!("hh{path}"), &names[1], GBIT, Time::ZERO)
     });
     cables.cable("hx", "s", GBIT, Time::ZERO).cable("st", "hy", GBIT, Time::ZERO).build()
 }
@@ -71,17 +71,17 @@ fn admitted(network: &Arc<Network>, requests: &[Request]) -> AdmittedClaim {
 }
 
 /// Returns two paths, a protected contract over both, and one without protection on each.
-fn two_ways() -> AdmittedClaim {
-    let network = ways(2);
-    let alone = |way: u32| request(&network, &format!("h{way}"), &format!("hh{way}"), 1);
+fn two_paths() -> AdmittedClaim {
+    let network = paths(2);
+    let alone = |path: u32| request(&network, &format!("h{path}"), &format!("hh{path}"), 1);
     admitted(&network, &[request(&network, "hx", "hy", 2), alone(0), alone(1)])
 }
 
 const ALL: Effort = Effort { cuts: u32::MAX, ..Effort::QUICK };
 
 #[test]
-fn every_single_failure_is_survived_and_contracts_without_protection_may_lose() {
-    let claim = two_ways();
+fn every_single_failure_is_survived_and_unprotected_contracts_may_lose_packets() {
+    let claim = two_paths();
     let report = verify(&claim, &ALL, None, |_, _| true).unwrap();
     assert!(report.is_sound(), "{:?}", report.violations);
     // Three cables and two switches on either path: each is cut once while its route is left alone, and once for all.
@@ -95,7 +95,7 @@ fn every_single_failure_is_survived_and_contracts_without_protection_may_lose() 
 
 #[test]
 fn without_duplicates_the_same_failures_lose_packets() {
-    let claim = two_ways().broken_by(Fault::DuplicationOff).unwrap();
+    let claim = two_paths().broken_by(Fault::DuplicationOff).unwrap();
     let report = verify(&claim, &ALL, None, |_, _| true).unwrap();
     let lost = report.violations.iter().find(|violation| matches!(violation.breach, Breach::Lost { .. })).unwrap();
     assert_eq!(lost.promise, claim.protected[0].routes[0]);
@@ -106,8 +106,8 @@ fn without_duplicates_the_same_failures_lose_packets() {
 }
 
 #[test]
-fn a_wrong_promise_of_one_copy_is_late_when_the_others_are_cut() {
-    let mut claim = two_ways();
+fn an_overstated_promise_of_one_copy_is_late_when_the_others_are_cut() {
+    let mut claim = two_paths();
     let slower = *claim.protected[0].routes.iter().max_by_key(|&&route| claim.promises[route].bound).unwrap();
     claim.promises[slower].bound = Time::from_micros(60);
     claim.promises[slower].today = None;
@@ -120,7 +120,7 @@ fn a_wrong_promise_of_one_copy_is_late_when_the_others_are_cut() {
 
 #[test]
 fn three_routes_survive_two_failures_at_once_and_no_more() {
-    let network = ways(3);
+    let network = paths(3);
     let claim = admitted(&network, &[request(&network, "hx", "hy", 3)]);
     let report = verify(&claim, &ALL, None, |_, _| true).unwrap();
     assert!(report.is_sound(), "{:?}", report.violations);
@@ -140,8 +140,8 @@ fn three_routes_survive_two_failures_at_once_and_no_more() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_cut() {
-    let claim = two_ways();
+fn an_unknown_element_cannot_be_cut() {
+    let claim = two_paths();
     for text in ["together/cut:l9999@0,1", "together/cut:s9999@0,1"] {
         let error = replay(&claim, &ALL, &text.parse().unwrap()).unwrap_err();
         assert!(matches!(error, ClaimError::NoElement { .. }), "{error}");
@@ -152,9 +152,9 @@ fn what_is_not_there_cannot_be_cut() {
 }
 
 #[test]
-fn promises_that_are_not_about_the_same_packets_are_no_protected_contract() {
+fn promises_about_different_packets_are_not_a_protected_contract() {
     let wrong = |change: &dyn Fn(&mut AdmittedClaim)| {
-        let mut claim = two_ways();
+        let mut claim = two_paths();
         change(&mut claim);
         verify(&claim, &ALL, None, |_, _| true).unwrap_err()
     };

@@ -89,7 +89,7 @@ fn no_packet_takes_longer_than_the_epoch() {
 }
 
 #[test]
-fn a_quarter_of_the_epoch_is_too_little() {
+fn a_quarter_of_the_epoch_is_too_short() {
     // One packet of every application after the other is nearly half an epoch.
     let broken = |seed: &u64| !attacked(*seed, |bound| Time::from_nanos(bound.as_nanos() / 4)).is_sound();
     assert!((0..40).filter(broken).count() > 15);

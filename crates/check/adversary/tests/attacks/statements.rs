@@ -77,7 +77,7 @@ fn statement(ledger: &Ledger, history: Vec<Admitted>) -> Statement {
         },
         queues: queues(ledger),
         history: history.into_iter().map(|admitted| PlanEvent::Admitted(Box::new(admitted))).collect(),
-        patience: TransitionRule::Waits,
+        transition_rule: TransitionRule::Waits,
         shares: Vec::new(),
         short_buffers: Vec::new(),
         minima: MinimaTerms { budget: Time::from_micros(260), token_period: Time::from_micros(32) },
@@ -91,8 +91,8 @@ fn loaded() -> Statement {
     let mut ledger = ledger(&network, Model::default(), Time::from_millis(5));
     let mut history = Vec::new();
     for host in 1..=4 {
-        let way = route(&network, &format!("h{host} s1 h5"), u8::from(host > 2));
-        let flow = ledger.reserve(demand(Rate::from_mbit(5), 30_000), way);
+        let path = route(&network, &format!("h{host} s1 h5"), u8::from(host > 2));
+        let flow = ledger.reserve(demand(Rate::from_mbit(5), 30_000), path);
         history.push(admitted(&ledger, flow, &format!("c{host}")));
     }
     statement(&ledger, history)
@@ -117,9 +117,9 @@ fn moved(activate_after: Time) -> Statement {
     let mut to_lower = lower;
     to_lower.hops[3].queue = 0;
     ledger.reserve(demand(), to_lower.clone());
-    let mut way = route(&network, "h2 s1 s2 s4 h3", 0);
-    way.hops[3].queue = 1;
-    let flow = ledger.reserve(demand(), way);
+    let mut path = route(&network, "h2 s1 s2 s4 h3", 0);
+    path.hops[3].queue = 1;
+    let flow = ledger.reserve(demand(), path);
     let second = Admitted {
         moved: vec![Relocation { name: "first".into(), from: upper, to: to_lower, after: None }],
         activate_after,
@@ -149,7 +149,7 @@ fn first(statement: &mut Statement) -> &mut Admitted {
 
 /// Two calculators of bytes that share nothing: that of admission, and that of the derivation.
 #[test]
-fn bytes_on_the_wire_are_those_that_admission_counts() {
+fn wire_bytes_are_those_that_admission_counts() {
     let plain = loaded().counting;
     for tags in 0..=6 {
         let (admission, derived) = (WireOverhead::Counted { tags }, ModelAccounting { tags: Some(tags), ..plain });
@@ -164,13 +164,13 @@ fn bytes_on_the_wire_are_those_that_admission_counts() {
 }
 
 #[test]
-fn what_is_true_is_found_to_be_so() {
+fn a_true_statement_has_no_faults() {
     assert_eq!(found(&loaded()), []);
     assert_eq!(found(&moved(Time::from_millis(2))), []);
 }
 
 #[test]
-fn nothing_that_is_said_is_believed() {
+fn every_false_claim_of_a_statement_is_found() {
     let nanosecond = Time::from_nanos(1);
     let changed = |change: fn(&mut Statement)| {
         let mut statement = loaded();
@@ -179,24 +179,24 @@ fn nothing_that_is_said_is_believed() {
     };
     assert_found(
         &changed(|s| first(s).routes[0].bound = Time::from_nanos(1)),
-        "\"c1\" was guaranteed 1ns, below its bound of",
+        "\"c1\" was guaranteed 1 ns, below its bound of",
     );
-    assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "above its deadline of 9ms");
+    assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "above its deadline of 9 ms");
     assert_found(
         &changed(|s| first(s).routes[0].terms[1].delay = Time::from_nanos(1)),
-        "1ns in queue 0 of s1->h5 is stated",
+        "1 ns in queue 0 of s1->h5 is stated",
     );
-    assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5ms in queue 0 of s1->h5 is missing");
+    assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5 ms in queue 0 of s1->h5 is missing");
     assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: 2 flows stated, 1 by the routes");
-    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "a buffer of 7B is stated, the network has 100GB");
-    assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0B, below the derived");
+    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "a buffer of 7 B is stated, the network has 100 GB");
+    assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0 B, below the derived");
     assert_found(
         &changed(|s| first(s).reserved.burst = Bytes::new(29_999)),
-        "\"c1\" has 5Mbit with bursts of 29.999kB reserved",
+        "\"c1\" has 5 Mbit/s with bursts of 29.999 kB reserved",
     );
     assert_found(
         &changed(|s| first(s).asked.accounting = ByteAccounting::Frames { smallest: Bytes::new(20) }),
-        "its traffic can be 21Mbit with bursts of 126kB on the wire",
+        "its traffic can be 21 Mbit/s with bursts of 126 kB on the wire",
     );
     let lowest = changed(|s| {
         let last = *s.queues.last().unwrap();
@@ -207,7 +207,7 @@ fn nothing_that_is_said_is_believed() {
     twice.queues.insert(1, twice.queues[0]);
     assert_found(&twice, "queue 0 of h1->s1 is described where queue 1 is expected");
     let low = changed(|s| s.queues[0].delay = Some(Time::from_nanos(1)));
-    assert_found(&low, "queue 0 of h1->s1 is claimed to delay by 1ns, below the derived");
+    assert_found(&low, "queue 0 of h1->s1 is claimed to delay by 1 ns, below the derived");
     // Packets are compared with the statement if it is smaller: so they can show the error too.
     assert_eq!(
         derive(&changed(|s| first(s).routes[0].bound = Time::from_nanos(1))).unwrap().claim.promises[0].bound,
@@ -216,7 +216,7 @@ fn nothing_that_is_said_is_believed() {
 }
 
 #[test]
-fn a_history_that_contradicts_itself_is_none() {
+fn a_contradictory_history_is_refused() {
     let mut twice = loaded();
     twice.history.push(twice.history[0].clone());
     assert_eq!(check_history(&twice), Err(HistoryError::Twice { name: "c1".into() }));
@@ -239,7 +239,7 @@ fn a_history_that_contradicts_itself_is_none() {
 }
 
 #[test]
-fn what_is_held_counts_until_it_is_free() {
+fn a_held_reservation_counts_until_it_is_free() {
     let mut statement = loaded();
     let release = |at, held_until| PlanEvent::Released { name: "c1".into(), at, held_until };
     statement.history.push(release(Time::ZERO, Time::from_millis(10)));
@@ -250,16 +250,16 @@ fn what_is_held_counts_until_it_is_free() {
 }
 
 #[test]
-fn a_contract_waits_until_packets_have_left_what_it_takes() {
+fn a_contract_starts_after_the_last_packets_of_its_predecessor() {
     // Over four queues of 400 us packets can be for 1.6 ms.
     assert_eq!(found(&moved(Time::from_micros(1_600))), []);
     let early = moved(Time::from_nanos(1_599_999));
     // The times of moves are not stated: `second` is decided when all packets of the first decision have left.
     assert_found(
         &early,
-        "before packets have left: from 3.199999ms on, queue 1 of s4->h3 has a worst-case delay of 681.87us",
+        "before packets have left: from 3.199999 ms on, queue 1 of s4->h3 has a worst-case delay of 681.87 us",
     );
-    assert_found(&early, "with packets of first (there until 1.6ms), first, second");
+    assert_found(&early, "with packets of first (present until 1.6 ms), first, second");
 }
 
 /// Contract a gets other terms at 1 ms, which start at 6 ms. At 4 ms b starts where a was: there is room for one of them.
@@ -267,8 +267,8 @@ fn changed(old_terms_end_after: Option<Time>) -> Statement {
     let network = star(3);
     let mut ledger = ledger(&network, Model::default(), Time::from_micros(400));
     let demand = |bytes| demand(Rate::from_mbit(1), bytes);
-    let mut admit = |bytes, way, name, at| {
-        let flow = ledger.reserve(demand(bytes), route(&network, way, 0));
+    let mut admit = |bytes, path, name, at| {
+        let flow = ledger.reserve(demand(bytes), route(&network, path, 0));
         let admitted = Admitted { at: Time::from_millis(at), ..admitted(&ledger, flow, name) };
         (flow, admitted)
     };
@@ -282,15 +282,15 @@ fn changed(old_terms_end_after: Option<Time>) -> Statement {
 }
 
 #[test]
-fn old_terms_count_until_their_sender_gives_them_up() {
+fn old_terms_count_until_their_sender_stops() {
     // Their packets have left 800 us after that, so at 4 ms if it is at 3.2 ms.
     assert_eq!(found(&changed(Some(Time::ZERO))), []);
     assert_eq!(found(&changed(Some(Time::from_micros(2_200)))), []);
     let late = changed(Some(Time::from_nanos(2_200_001)));
-    assert_found(&late, "before packets have left: from 4ms on, queue 0 of h1->s1 has a worst-case delay of");
-    assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (there until 6ms), a, b");
+    assert_found(&late, "before packets have left: from 4 ms on, queue 0 of h1->s1 has a worst-case delay of");
+    assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (present until 6 ms), a, b");
     // If it is not stated, it is the start of the new ones.
-    assert_found(&changed(None), "with packets of a (there until 6ms), a, b");
+    assert_found(&changed(None), "with packets of a (present until 6 ms), a, b");
 }
 
 /// The derivation finds a fault of a statement; packets show a fault of their treatment.
@@ -326,7 +326,7 @@ fn every_fault_is_caught() {
 }
 
 #[test]
-fn delays_that_are_said_without_jitter_are_found_by_either_check() {
+fn stated_delays_without_jitter_are_found_by_either_check() {
     for order in [JitterModel::Ordered, JitterModel::Any] {
         let ledger = far_or_slow_of(order, Time::ZERO, Time::ZERO, Time::from_micros(300));
         let flow = ledger.flows().next().unwrap().0;
@@ -341,7 +341,7 @@ fn delays_that_are_said_without_jitter_are_found_by_either_check() {
 
 /// The stated figures of equal flows are larger if nodes do not preserve the order.
 #[test]
-fn figures_for_jitter_that_keeps_the_order_are_too_small_for_any() {
+fn figures_for_ordered_jitter_are_too_small_for_reordering_jitter() {
     let said = |order| {
         let ledger = far_or_slow_of(order, Time::ZERO, Time::ZERO, Time::from_micros(300));
         let flow = ledger.flows().next().unwrap().0;
@@ -353,7 +353,7 @@ fn figures_for_jitter_that_keeps_the_order_are_too_small_for_any() {
 }
 
 #[test]
-fn a_fault_that_changes_nothing_says_so() {
+fn a_fault_without_effect_gives_a_reason() {
     let mut alone = loaded();
     alone.history.clear();
     for fault in Fault::ALL.into_iter().filter(|fault| fault.layer() == Layer::Statement) {
@@ -369,7 +369,7 @@ fn a_fault_that_changes_nothing_says_so() {
 }
 
 #[test]
-fn a_result_is_the_same_whatever_the_number_of_threads() {
+fn a_result_does_not_depend_on_the_number_of_threads() {
     let claim = derive(&loaded()).unwrap().claim.broken_by(Fault::PrioritiesSwapped).unwrap();
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

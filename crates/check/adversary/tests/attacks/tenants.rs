@@ -79,7 +79,7 @@ fn attacks(shifted: u64) -> Vec<ClassAttack> {
 }
 
 #[test]
-fn what_is_promised_to_four_kinds_of_tenants_holds() {
+fn promises_to_four_kinds_of_tenants_hold() {
     let tenants = tenants();
     let mut claim = TenantsClaim::of(&tenants, Time::from_millis(8)).unwrap();
     claim.watch_windows();
@@ -92,7 +92,7 @@ fn what_is_promised_to_four_kinds_of_tenants_holds() {
 }
 
 #[test]
-fn each_fault_is_seen() {
+fn each_fault_is_detected() {
     let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
     let of_terms = [ClassFault::MaxIgnored, ClassFault::WeightIgnored];
     for fault in ClassFault::ALL.into_iter().filter(|fault| !of_terms.contains(fault)) {
@@ -109,7 +109,7 @@ fn each_fault_is_seen() {
 }
 
 #[test]
-fn who_does_not_fit_is_named_and_a_network_needs_classes() {
+fn contracts_that_do_not_fit_are_listed_and_a_network_needs_classes() {
     let network = star(4);
     let hosts: Vec<NodeId> = network.hosts().collect();
     let all = [
@@ -145,18 +145,18 @@ fn with_weights() -> Tenants {
 
 /// Catches: maxima that are not enforced, weights that are ignored, and checks that would not detect it.
 #[test]
-fn maxima_are_kept_and_what_is_left_is_shared_by_weights() {
+fn maxima_hold_and_spare_capacity_is_shared_by_weights() {
     let claim = TenantsClaim::of(&with_weights(), Time::from_millis(8)).unwrap();
-    let meeting = claim.meeting.as_ref().unwrap();
-    assert_eq!((claim.whole.maxima.len(), meeting.meeting.as_ref().unwrap().parts.len()), (3, 4));
+    let contention = claim.contention.as_ref().unwrap();
+    assert_eq!((claim.whole.maxima.len(), contention.contention.as_ref().unwrap().parts.len()), (3, 4));
     let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
     assert!(report.is_sound(), "{report:#?}");
-    let met = report.meeting.unwrap();
+    let met = report.contention.unwrap();
     assert!(met.largest_of_maximum > Some(900), "a maximum that binds: {met:#?}");
     let broken = |fault: ClassFault| {
         let mut broken = claim.clone();
         assert!(broken.break_by(fault), "{}", fault.name());
-        verify_tenants(&broken, &attacks(0), 1).unwrap().meeting.unwrap().breaches
+        verify_tenants(&broken, &attacks(0), 1).unwrap().contention.unwrap().breaches
     };
     let breaches = broken(ClassFault::MaxIgnored);
     assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");
@@ -166,7 +166,7 @@ fn maxima_are_kept_and_what_is_left_is_shared_by_weights() {
 
 /// Without a maximum, and with weights equal to minima, the faults have no effect.
 #[test]
-fn faults_of_terms_change_nothing_where_there_are_none() {
+fn faults_of_terms_have_no_effect_without_terms() {
     let claim = TenantsClaim::of(&tenants(), Time::from_millis(8)).unwrap();
     for fault in [ClassFault::MaxIgnored, ClassFault::WeightIgnored] {
         assert!(!claim.clone().break_by(fault), "{}", fault.name());
@@ -177,7 +177,7 @@ fn faults_of_terms_change_nothing_where_there_are_none() {
 /// member, and stop and resume at different times, 50 us to 2 ms apart. If the minimum is the maximum, the loss of a
 /// change cannot be made up for, and lags accumulate: only the maximum is checked.
 #[test]
-fn minima_are_kept_within_maxima_while_senders_come_and_go() {
+fn minima_hold_within_maxima_while_senders_join_and_leave() {
     let network = star(8);
     let hosts: Vec<NodeId> = network.hosts().collect();
     for (min, max) in [(3_000, None), (500, None), (500, Some(2_000)), (500, Some(1_000)), (500, Some(500))] {

@@ -51,7 +51,7 @@ impl WorstLoad {
 /// A share's worst loads and lengths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShareFigures {
-    /// By place, each once.
+    /// Loads by place; each place occurs once.
     pub(crate) on: Vec<(Place, WorstLoad)>,
     /// The longest round trip of a pair, ns.
     pub(crate) trip: u64,
@@ -62,7 +62,7 @@ pub(crate) struct ShareFigures {
 }
 
 impl ShareFigures {
-    /// Keeps the larger of both, link by link.
+    /// Keeps the larger load of each link.
     pub(crate) fn include(&mut self, other: Self) {
         if self.on.is_empty() {
             self.on = other.on;
@@ -113,7 +113,7 @@ impl Side {
     }
 }
 
-/// Looks up everything that pairs of these members do.
+/// Looks up the paths of all pairs of these members.
 pub(crate) fn learn(view: &mut View<'_>, bundles: &mut Bundles, members: &[NodeId]) {
     let side = Side::of(view, members);
     side.pairs().for_each(|(from, to)| view.learn(side.groups[from], side.groups[to], bundles));

@@ -297,9 +297,9 @@ impl<'n> HeldShares<'n> {
 
     /// Returns the fault if the time of a minimum exceeds the stated one.
     pub(crate) fn late(&self, share: &PromisedShare, on: &SharesOn) -> Option<BrokenShare> {
-        let (waiting, said) = self.waiting.as_ref().zip(share.there_within)?;
+        let (waiting, stated) = self.waiting.as_ref().zip(share.there_within)?;
         let derived = Time::from_nanos(u64::try_from(waiting.there_within(share, on)).unwrap_or(u64::MAX));
-        (said < derived).then(|| BrokenShare::Time { share: share.name.clone(), said, derived })
+        (stated < derived).then(|| BrokenShare::Time { share: share.name.clone(), stated, derived })
     }
 }
 

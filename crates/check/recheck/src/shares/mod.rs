@@ -94,16 +94,17 @@ pub struct CheckedShares {
 
 impl CheckedShares {
     /// Compares buffers that are stated as too small with the derived ones, by link.
-    pub fn compare_buffers(&self, network: &Network, said: &[ShortBuffer]) -> Vec<BrokenShare> {
+    pub fn compare_buffers(&self, network: &Network, stated: &[ShortBuffer]) -> Vec<BrokenShare> {
         let of = |all: &[ShortBuffer]| all.iter().map(|one| (one.link, one.needed)).collect::<BTreeMap<_, _>>();
-        let (said, derived) = (of(said), of(&self.short_buffers));
-        let links: BTreeSet<LinkId> = said.keys().chain(derived.keys()).copied().collect();
+        let (stated, derived) = (of(stated), of(&self.short_buffers));
+        let links: BTreeSet<LinkId> = stated.keys().chain(derived.keys()).copied().collect();
         let broken = links.into_iter().filter_map(|link| {
-            let (said, derived) = (said.get(&link).copied(), derived.get(&link).copied());
+            let (stated, derived) = (stated.get(&link).copied(), derived.get(&link).copied());
             // Both are rounded up, at different steps.
-            let same =
-                said.zip(derived).is_some_and(|(said, derived)| said == derived || said == derived + Bytes::new(1));
-            (!same).then(|| BrokenShare::Buffer { link: network.link(link).name.clone(), said, derived })
+            let same = stated
+                .zip(derived)
+                .is_some_and(|(stated, derived)| stated == derived || stated == derived + Bytes::new(1));
+            (!same).then(|| BrokenShare::Buffer { link: network.link(link).name.clone(), stated, derived })
         });
         broken.collect()
     }

@@ -107,9 +107,11 @@ impl<'n> NetworkStates<'n> {
             let link = self.network.link(closed).name.clone();
             return Err(BrokenShare::Closed { share: share.name.clone(), link });
         }
-        let Some((answers, back)) = self.back(&links, to, from) else { return Err(self.no_path(share, to, from)) };
+        let Some((answers, backward)) = self.backward(&links, to, from) else {
+            return Err(self.no_path(share, to, from));
+        };
         let paths = &self.views[0].paths;
-        let trip = self.least_trip.max(paths.trip_along(links.iter().copied()).saturating_add(back));
+        let trip = self.least_trip.max(paths.trip_along(links.iter().copied()).saturating_add(backward));
         let budget_of = |link: &LinkId| paths.lengths().budget.get(link.index()).copied().unwrap_or(0);
         let budget = links.iter().map(budget_of).fold(0, u64::saturating_add);
         let here = Holding { trip: Some(trip), ..*holding };
@@ -121,10 +123,10 @@ impl<'n> NetworkStates<'n> {
     /// The links on which packets come back, and the longest time of that; `None` if there is no path.
     ///
     /// That is the other direction of every cable. Where a cable has none, or it is closed, every allowed path counts as well.
-    fn back(&mut self, links: &[LinkId], from: NodeId, to: NodeId) -> Option<(BTreeSet<LinkId>, u64)> {
+    fn backward(&mut self, links: &[LinkId], from: NodeId, to: NodeId) -> Option<(BTreeSet<LinkId>, u64)> {
         let (mut all, mut longest) = (BTreeSet::new(), 0);
         for view in &mut self.views {
-            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&back| view.paths.is_open(back));
+            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&backward| view.paths.is_open(backward));
             let known: Vec<LinkId> = links.iter().rev().filter_map(reverse).collect();
             all.extend(known.iter().copied());
             if known.len() == links.len() {
@@ -140,7 +142,7 @@ impl<'n> NetworkStates<'n> {
 
     fn link(&mut self, link: LinkId, holding: &Holding) -> SharesOn {
         let ends = self.network.link(link);
-        let (answers, _) = self.back(&[link], ends.to, ends.from).unwrap_or_default();
+        let (answers, _) = self.backward(&[link], ends.to, ends.from).unwrap_or_default();
         let mut on = vec![(Place::Link(link), *holding, ONE)];
         on.extend(acknowledgements(answers, holding));
         let trip = if holding.timed { self.longest_over(link) } else { self.least_trip };
@@ -195,9 +197,9 @@ impl<'n> NetworkStates<'n> {
                     _ => from == sender && facts.out.iter().any(|one| Some(one.0) == out),
                 };
                 if uses {
-                    let forth = facts.trip;
-                    let back = view.facts(to, from, &self.bundles).map_or(0, |facts| facts.trip);
-                    longest = longest.max(forth.saturating_add(back));
+                    let forward = facts.trip;
+                    let backward = view.facts(to, from, &self.bundles).map_or(0, |facts| facts.trip);
+                    longest = longest.max(forward.saturating_add(backward));
                 }
             }
         }

@@ -128,7 +128,7 @@ pub enum BrokenShare {
         /// The link.
         link: String,
         /// The stated need, if the buffer was stated as too small.
-        said: Option<Bytes>,
+        stated: Option<Bytes>,
         /// The need that follows, if the buffer is too small.
         derived: Option<Bytes>,
     },
@@ -137,7 +137,7 @@ pub enum BrokenShare {
         /// The share.
         share: String,
         /// Stated time.
-        said: Time,
+        stated: Time,
         /// Time that follows from the budgets of its longest path.
         derived: Time,
     },
@@ -151,12 +151,14 @@ impl fmt::Display for BrokenShare {
             Self::Closed { share, link } => write!(f, "the route of {share} takes {link}, which is closed"),
             Self::NoPath { share, from, to } => write!(f, "no path leads from {from} to {to}, members of {share}"),
             Self::Class { link, class, promised, most } => {
-                let class = class.name();
-                write!(f, "the {class} class of {link} has {promised} bit/s reserved, above the limit of {most}")
+                let (class, promised, most) = (class.name(), RateText(*promised), RateText(*most));
+                write!(f, "the {class} class of {link} has {promised} reserved, above the limit of {most}")
             }
             Self::Acknowledgements { link, promised, most } => write!(
                 f,
-                "minima of {link} with acknowledgements and probes take {promised} bit/s, above the {most} that hosts fill"
+                "minima of {link} with acknowledgements and probes take {}, above the limit of {}",
+                RateText(*promised),
+                RateText(*most)
             ),
             Self::Certainty { share, link } => {
                 write!(f, "{share} is stated as proven, but hoses may put more on {link} than is reserved there")
@@ -165,28 +167,43 @@ impl fmt::Display for BrokenShare {
                 let wait = or_for_ever(*wait);
                 write!(
                     f,
-                    "packets of minima may wait {wait} at {link}, above the {budget} assumed for minima with a time"
+                    "packets of minima may wait {wait} at {link}, above the {budget:#} assumed for minima with a time"
                 )
             }
-            Self::Buffer { link, said, derived } => {
+            Self::Buffer { link, stated, derived } => {
                 let needed = |needed: &Option<Bytes>| {
-                    needed.map_or_else(|| "it holds them".to_owned(), |needed| format!("it needs {needed}"))
+                    needed.map_or_else(|| "it is large enough".to_owned(), |needed| format!("it needs {needed:#}"))
                 };
                 write!(
                     f,
-                    "the buffer of {link} for minima: stated that {}, derived that {}",
-                    needed(said),
+                    "the buffer of {link} for minima is stated differently: {} by the plan, {} as recomputed",
+                    needed(stated),
                     needed(derived)
                 )
             }
-            Self::Time { share, said, derived } => {
-                write!(f, "the minimum of {share} is stated to be reached within {said}, but takes up to {derived}")
+            Self::Time { share, stated, derived } => {
+                write!(
+                    f,
+                    "the minimum of {share} is stated to be reached within {stated:#}, but takes up to {derived:#}"
+                )
             }
         }
     }
 }
 
-/// For messages.
+/// A rate in bit/s that may be larger than any link's.
+struct RateText(u128);
+
+impl fmt::Display for RateText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match u64::try_from(self.0) {
+            Ok(bits) => write!(f, "{:#}", Rate::from_bits_per_second(bits)),
+            Err(_) => write!(f, "{} bit/s", self.0),
+        }
+    }
+}
+
+/// Returns a waiting time for messages.
 fn or_for_ever(wait: Option<Time>) -> String {
-    wait.map_or_else(|| "for ever".to_owned(), |wait| wait.to_string())
+    wait.map_or_else(|| "for ever".to_owned(), |wait| format!("{wait:#}"))
 }

@@ -254,7 +254,7 @@ mod tests {
 
     /// Filling the dearest lane first is worth 10 and blocks both others; 7 + 7 is better.
     #[test]
-    fn the_dearest_lane_is_given_up_where_two_others_are_worth_more() {
+    fn the_most_valuable_lane_is_dropped_if_two_others_are_worth_more() {
         let found = dearest(&[1, 1], &[1, 1], &[lane(0, 0, 10), lane(0, 1, 7), lane(1, 0, 7)]);
         assert_eq!((found.worth, found.bound), (14, 14));
         let found = dearest(&[1, 1], &[1, 1], &[lane(0, 0, 15), lane(0, 1, 7), lane(1, 0, 7)]);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_worth_nothing() {
+    fn an_empty_assignment_has_a_value_of_zero() {
         assert_eq!(dearest(&[], &[], &[]).bound, 0);
         assert_eq!(dearest(&[3], &[2], &[lane(0, 0, 1)]).bound, 2);
     }
@@ -291,7 +291,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn weights_of_one_side_are_filled_dearest_first((send, receive, lanes) in one_sided()) {
+        fn weights_of_one_side_are_filled_in_order_of_value((send, receive, lanes) in one_sided()) {
             let found = by_one_side(&send, &receive, &lanes);
             prop_assert_eq!(found, Some(dearest(&send, &receive, &lanes).worth));
             if let Some((_, fewer)) = lanes.split_last() {

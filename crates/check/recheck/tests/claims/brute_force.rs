@@ -206,7 +206,7 @@ fn closest(said: JitterTerm, is: JitterTerm) -> f64 {
 }
 
 #[test]
-fn no_packet_is_later_than_derived_and_some_come_close() {
+fn no_packet_exceeds_its_derived_delay_and_some_come_close() {
     for jitter in [JitterTerm::Ordered, JitterTerm::Any] {
         let closest = closest(jitter, jitter);
         assert!(closest <= 1.0, "a packet is later than derived: {closest}");
@@ -215,6 +215,6 @@ fn no_packet_is_later_than_derived_and_some_come_close() {
 }
 
 #[test]
-fn a_node_that_does_not_keep_the_order_breaks_what_is_derived_for_one_that_does() {
+fn a_node_that_reorders_exceeds_the_bounds_for_ordered_jitter() {
     assert!(closest(JitterTerm::Ordered, JitterTerm::Any) > 1.1);
 }

@@ -28,14 +28,14 @@ fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (BrokenPromise, String
 fn a_bound_that_is_one_nanosecond_too_low_is_found() {
     let (violation, text) = only_violation(|claim| claim.flows[1].promised_bound = Time::from_nanos(5_099_999));
     assert!(matches!(violation, BrokenPromise::PromisedBound { bound_ns: 5_100_000, .. }));
-    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999ms, below its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.099999 ms, below its bound of 5.1 ms");
 }
 
 #[test]
 fn a_bound_that_is_one_nanosecond_too_high_is_found_where_claims_are_exact() {
     let high = Time::from_nanos(5_100_001);
     let (_, text) = only_violation(|claim| claim.flows[1].promised_bound = high);
-    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001ms, above its bound of 5.1ms");
+    assert_eq!(text, "flow \"f1\" was guaranteed 5.100001 ms, above its bound of 5.1 ms");
 
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
@@ -52,7 +52,7 @@ fn a_deadline_that_is_one_nanosecond_too_short_is_found() {
     assert!(check(&exact).is_sound());
     let (violation, text) = only_violation(|claim| claim.flows[0].deadline = Time::from_nanos(5_099_999));
     assert!(matches!(violation, BrokenPromise::Deadline { .. }));
-    assert_eq!(text, "flow \"f0\" has a bound of 5.1ms, above its deadline of 5.099999ms");
+    assert_eq!(text, "flow \"f0\" has a bound of 5.1 ms, above its deadline of 5.099999 ms");
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn a_budget_that_is_one_nanosecond_too_small_is_found() {
     assert!(matches!(violations[..], [BrokenPromise::Budget { queue: 0, .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
-        "queue 0 of s->d has a worst-case delay of 75.131us, above its budget of 75.13us"
+        "queue 0 of s->d has a worst-case delay of 75.131 us, above its budget of 75.13 us"
     );
 }
 
 #[test]
-fn a_budget_that_is_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
+fn a_budget_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
     let network = Star::gigabit(1).build();
     let mut claim = claim(&network, &[sender(0, 0, 100, 3000)]);
     claim.budgets[uplink(&network, 0).index()][0] = Time::from_nanos(36_000);
@@ -112,7 +112,7 @@ fn a_buffer_that_is_one_byte_too_small_is_found() {
     assert!(matches!(violations[..], [BrokenPromise::Buffer { .. }]), "{violations:?}");
     assert_eq!(
         violations[0].to_string(),
-        "queue 0 of h0->s has a worst-case backlog of 3.15kB, above its buffer of 3.149kB"
+        "queue 0 of h0->s has a worst-case backlog of 3.15 kB, above its buffer of 3.149 kB"
     );
 }
 
@@ -168,7 +168,7 @@ fn an_overbooked_link_is_found() {
     let network = Star::gigabit(1).build();
     let report = check(&claim(&network, &[sender(0, 0, 600, 100), sender(0, 1, 401, 100)]));
     let texts: Vec<_> = report.violations.iter().map(ToString::to_string).collect();
-    assert!(texts.contains(&"h0->s has 1.001Gbit reserved, above its rate of 1Gbit".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"h0->s has 1.001 Gbit/s reserved, above its rate of 1 Gbit/s".to_owned()), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("any amount")), "{texts:?}");
 }
 
@@ -227,7 +227,7 @@ fn a_claim_of_the_wrong_shape_is_refused() {
 }
 
 #[test]
-fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
+fn a_report_states_how_much_was_checked_and_every_violation() {
     let network = Star::gigabit(2).build();
     let mut claim = sound(&network);
     assert_eq!(check(&claim).to_string(), "4 queues and 3 flows checked: everything holds");
@@ -235,7 +235,7 @@ fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
     let text = check(&claim).to_string();
     assert_eq!(
         text,
-        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was guaranteed 0ns, below its bound of 5.1ms"
+        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was guaranteed 0 ns, below its bound of 5.1 ms"
     );
 }
 
@@ -289,7 +289,7 @@ fn two_routes(one: &[&str], other: &[&str]) -> Vec<BrokenPromise> {
 }
 
 #[test]
-fn routes_that_share_what_they_need_not_are_found() {
+fn needlessly_shared_elements_of_routes_are_found() {
     let over_b = ["h1", "sa", "sb", "sd", "h2"];
     assert_eq!(two_routes(&over_b, &["h1", "sa", "sc", "sd", "h2"]), []);
     let texts = |violations: Vec<BrokenPromise>| violations.iter().map(ToString::to_string).collect::<Vec<_>>();

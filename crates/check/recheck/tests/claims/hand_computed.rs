@@ -96,7 +96,7 @@ fn two_flows_of_one_input_share_its_cap() {
 }
 
 #[test]
-fn a_slow_link_hardly_loads_a_fast_one() {
+fn a_slow_link_barely_loads_a_fast_one() {
     let network = Star::new(&[Rate::from_mbit(100)], Rate::from_gbit(1)).build();
     let claim = claim(&network, &[shaped(0, 0)]);
     let report = check(&claim);
@@ -151,7 +151,7 @@ fn a_service_of_two_slopes_is_followed_past_its_knee() {
 }
 
 #[test]
-fn jitter_of_the_node_that_a_link_leaves_is_added_to_its_delay() {
+fn jitter_of_the_node_before_a_link_is_added_to_its_delay() {
     let us = Time::from_micros;
     let star = Star { host: (Time::ZERO, us(5)), switch: (Time::ZERO, us(7)), ..Star::gigabit(1) };
     let network = star.build();
@@ -163,7 +163,7 @@ fn jitter_of_the_node_that_a_link_leaves_is_added_to_its_delay() {
 }
 
 #[test]
-fn jitter_in_any_order_lets_a_packet_wait_for_what_came_after_it() {
+fn jitter_in_any_order_adds_the_delay_of_packets_that_arrived_later() {
     let us = Time::from_micros;
     let star = Star { switch: (Time::ZERO, us(7)), ..Star::gigabit(2) };
     let network = star.build();
@@ -181,7 +181,7 @@ fn jitter_in_any_order_lets_a_packet_wait_for_what_came_after_it() {
 }
 
 #[test]
-fn a_link_that_is_reserved_to_the_last_bit_is_stable_and_one_bit_more_is_not() {
+fn a_fully_reserved_link_is_stable_and_one_more_bit_is_not() {
     let network = Star::gigabit(1).build();
     let mut low = Sender { uplink_queue: 1, ..sender(0, 0, 400, 1500) };
     let full = check(&claim(&network, &[sender(0, 0, 600, 1500), low]));
@@ -198,7 +198,7 @@ fn a_link_that_is_reserved_to_the_last_bit_is_stable_and_one_bit_more_is_not() {
 }
 
 #[test]
-fn a_queue_without_any_service_left_has_no_bound_even_for_a_burst_alone() {
+fn a_queue_without_residual_service_has_no_bound_even_for_a_burst() {
     let network = Star::gigabit(1).build();
     let low = Sender { uplink_queue: 1, rate: Rate::ZERO, ..sender(0, 0, 0, 100) };
     let report = check(&claim(&network, &[sender(0, 0, 1000, 1500), low]));
@@ -228,7 +228,7 @@ fn a_jumbo_frame_blocks_for_its_whole_length() {
 }
 
 #[test]
-fn a_flow_is_bound_by_its_budgets_and_each_constant_once() {
+fn the_bound_of_a_flow_is_its_budgets_and_each_constant_once() {
     let us = Time::from_micros;
     let star = Star {
         host: (us(3), us(50)),

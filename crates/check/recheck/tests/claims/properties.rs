@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flow_does_not_touch_the_queues_above_its_own(scene in scenes(), added in scenes()) {
+    fn a_flow_does_not_affect_higher_queues(scene in scenes(), added in scenes()) {
         let mut more = scene.clone();
         more.senders.extend(added.senders.iter().map(|sender| Sender { queue: 2, ..*sender }));
         let link = downlink(&scene.star.build()).0;

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_is_said_first() {
+    fn broken_contracts_are_listed_first() {
         let moved = MovedContract {
             id: "default:a".into(),
             bound_ns: Some(1500),

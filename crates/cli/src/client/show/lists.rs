@@ -7,7 +7,7 @@ use wayleave_protocol::decision::{Decision, DecisionOutcome};
 use wayleave_protocol::network::{ClassCapacity, Host, Link, Queue, QueueClass, UpDown};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
-use wayleave_units::Bytes;
+use wayleave_units::{Bytes, readable};
 
 use super::{bytes, cell, coloured, limit, rate, rate_left, short, state, time, up_down, word};
 
@@ -69,10 +69,12 @@ impl Row for WideContract {
     }
 }
 
-/// Terms of a contract without its members: `rate 10Mbit, burst 3kB, deadline 5ms`, or `at least 1Gbit, at most 2Gbit, within 5ms`.
+/// Terms of a contract without its members: `rate 10 Mbit/s, burst 3 kB, deadline 5 ms`, or `at least 1 Gbit/s, at
+/// most 2 Gbit/s, within 5 ms`.
 fn terms(spec: &ContractSpec) -> String {
     let mut terms = Vec::new();
-    let mut add = |name: &str, value: Option<&str>| terms.extend(value.map(|value| format!("{name} {value}")));
+    let mut add =
+        |name: &str, value: Option<&str>| terms.extend(value.map(|value| format!("{name} {}", readable(value))));
     add("rate", spec.rate.as_deref());
     add("burst", spec.burst.as_deref());
     add("deadline", spec.deadline.as_deref());
@@ -84,8 +86,8 @@ fn terms(spec: &ContractSpec) -> String {
     }
     if let Some(objective) = &spec.objective {
         add("deadline", objective.deadline.as_deref());
-        add("aim", objective.aim.as_deref());
-        add("weight", Some(&objective.min));
+        add("goal", objective.goal.as_deref());
+        add("weight", Some(&objective.weight));
     }
     add("starts", spec.starts.as_deref());
     add("ends", spec.ends.as_deref());
@@ -110,7 +112,8 @@ impl Row for Vm {
 
 /// `12 of 100`, or `12` if nothing limits it.
 fn of(used: &str, most: Option<&str>) -> String {
-    most.map_or_else(|| used.to_owned(), |most| format!("{used} of {most}"))
+    let used = readable(used);
+    most.map_or_else(|| used.to_string(), |most| format!("{used} of {}", readable(most)))
 }
 
 impl Row for Tenant {
@@ -160,7 +163,7 @@ impl Row for Host {
     }
 }
 
-/// Reserved and available rate of a link for one class of contracts: `200Mbit, 607Mbit left`.
+/// Reserved and available rate of a link for one class of contracts: `200 Mbit/s, 607 Mbit/s available`.
 fn class_capacity(link: &Link, class: QueueClass) -> String {
     let Some(capacity) = &link.capacity else { return UNKNOWN.to_owned() };
     let of = capacity.iter().find(|capacity| capacity.class == class);

@@ -13,7 +13,7 @@ use wayleave_explain::human::Human;
 use wayleave_explain::table::write_table;
 use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Route, State};
 use wayleave_protocol::network::UpDown;
-use wayleave_units::{Bytes, Rate, Time, escaped};
+use wayleave_units::{Bytes, Rate, Time, escaped, readable};
 
 use crate::failure::Failure;
 use crate::output::plain_table;
@@ -180,8 +180,9 @@ pub(crate) fn between(spec: &ContractSpec) -> String {
 /// The rate that a contract asks for: of a latency contract its own, of others a minimum.
 pub(crate) fn asked_rate(spec: &ContractSpec) -> String {
     let bandwidth = spec.bandwidth.as_ref().map(|bandwidth| &bandwidth.min);
-    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.min));
-    min.map(|min| format!("at least {min}")).or_else(|| spec.rate.clone()).unwrap_or_else(|| "-".to_owned())
+    let min = bandwidth.or(spec.objective.as_ref().map(|objective| &objective.weight));
+    let min = min.map(|min| format!("at least {}", readable(min)));
+    min.or_else(|| spec.rate.as_deref().map(|rate| readable(rate).into_owned())).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Returns the known guarantee of a contract: its bound and its deadline, or the certainty of its promise.

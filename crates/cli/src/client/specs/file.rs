@@ -22,7 +22,8 @@ pub(crate) fn write(specs: &[ContractSpec]) -> Result<String, Failure> {
 }
 
 /// Keys that describe the type of a contract come first, in this order.
-const FIRST: [&str; 10] = ["name", "tenant", "from", "to", "hose", "aim", "deadline", "members", "min", "rate"];
+const FIRST: [&str; 11] =
+    ["name", "tenant", "from", "to", "hose", "goal", "deadline", "members", "min", "weight", "rate"];
 
 /// A value in the flow style of YAML.
 fn push(text: &mut String, value: &Value) {
@@ -84,7 +85,7 @@ mod tests {
 
     /// Names that would be numbers, truth values or nothing, and texts with signs, are the same when they are read.
     #[test]
-    fn what_is_written_is_read_as_it_was() {
+    fn a_written_file_is_read_back_unchanged() {
         let names = [
             "a",
             "1",

@@ -83,13 +83,13 @@ impl Document {
     }
 
     /// Returns the error of a request that carried the document, at its place in the file if the controller names one.
-    pub(crate) fn locate(&self, trouble: RequestError) -> Failure {
-        let found = trouble.problem().and_then(|problem| match self {
+    pub(crate) fn locate(&self, error: RequestError) -> Failure {
+        let found = error.problem().and_then(|problem| match self {
             Self::AsItIs(source) => in_file(problem, source),
             Self::Rows(list, _) => in_rows(problem, list),
             Self::Listed(listed) => in_listing(problem, listed),
         });
-        found.map_or_else(|| trouble.into(), Failure::Located)
+        found.map_or_else(|| error.into(), Failure::Located)
     }
 }
 
@@ -204,8 +204,8 @@ fn bandwidth(body: &WrittenBody) -> BandwidthSpec {
 
 fn objective(body: &WrittenBody) -> ObjectiveSpec {
     let text = |key| body.text(key).map(str::to_owned);
-    let (aim, deadline, min) = (text("aim"), text("deadline"), text("min").unwrap_or_default());
-    ObjectiveSpec { aim, deadline, members: members(body), min }
+    let (goal, deadline, weight) = (text("goal"), text("deadline"), text("weight").unwrap_or_default());
+    ObjectiveSpec { goal, deadline, members: members(body), weight }
 }
 
 fn matching(one: wayleave_contracts::Match) -> Match {
@@ -229,7 +229,7 @@ mod tests {
         "name,from,to,rate,burst,deadline,route\na,h1,h2,1Mbit,300B,2ms,\n\nb,h1,hx,1Mbit,300B,2ms,h1->s1:0 s1->h2:0\n";
 
     #[test]
-    fn what_is_wrong_with_a_row_is_shown_in_the_row() {
+    fn an_error_in_a_row_is_shown_in_the_row() {
         let document = Document::of(&Source::new("c.csv", CSV)).unwrap();
         let text = document.text().text;
         assert!(text.lines().nth(FIRST_LINE).unwrap().contains(r#""to":"hx""#), "{text}");
@@ -237,13 +237,13 @@ mod tests {
         let mut problem = Problem::new(Code::Invalid, "one");
         let (line, column) = (Some(FIRST_LINE + 1), Some(30));
         problem.errors = vec![FieldError { line, column, field: None, detail: "there is no hx".into() }];
-        let said = document.locate(RequestError::Problem(Box::new(problem), None)).to_string();
-        assert!(said.starts_with("c.csv:4:1: there is no hx\n   4 | b,h1,hx"), "{said}");
+        let message = document.locate(RequestError::Problem(Box::new(problem), None)).to_string();
+        assert!(message.starts_with("c.csv:4:1: there is no hx\n   4 | b,h1,hx"), "{message}");
     }
 
     /// A value of another type is bad input with a place, and no failure of the program.
     #[test]
-    fn a_contract_of_a_listing_with_a_wrong_type_is_refused_at_its_identity() {
+    fn a_wrong_type_in_a_listing_is_refused_at_the_identity_of_its_contract() {
         let contract = r#"{ "id": "t:a", "name": "a", "tenant": "t", "bestEffort": { "members": ["h1", "h2"] }, "priority": "7", "status": {} }"#;
         let source = Source::new("c.json", format!("{{ \"items\": [\n  {contract}\n] }}"));
         for refused in [read(&source).unwrap_err(), Document::of(&source).unwrap().specs().unwrap_err()] {

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn of_other_objects_only_what_was_asked_counts() {
+    fn for_other_objects_only_requested_fields_are_compared() {
         let before = json!({ "name": "a", "quota": { "rate": "1Gbit" }, "usage": { "rate": "5bit" }, "revision": 4 });
         let after = json!({ "name": "a", "quota": { "rate": "1Gbit", "contracts": 3 }, "usage": {}, "revision": 5 });
         let changes = of_object(Some(&before), &after);

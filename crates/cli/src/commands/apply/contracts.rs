@@ -40,8 +40,8 @@ pub(crate) fn current(service: &Service, ids: &[&str]) -> Result<Vec<Contract>, 
         for id in ids {
             match service.get(&format!("/v1/contracts/{}", encode(id))) {
                 Ok(contract) => found.push(contract),
-                Err(trouble) if trouble.is_not_found() => {}
-                Err(trouble) => return Err(Failure::from(trouble)),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(Failure::from(error)),
             }
         }
     } else {
@@ -65,7 +65,7 @@ pub(crate) fn terms(spec: &ContractSpec) -> Value {
     if let Some(Value::Object(objective)) = fields.get_mut("objective")
         && objective.contains_key("deadline")
     {
-        objective.remove("aim");
+        objective.remove("goal");
     }
     Value::Object(fields)
 }
@@ -81,7 +81,7 @@ mod tests {
 
     /// Every default that a file may write out is no change, and every other value is one.
     #[test]
-    fn what_is_written_out_but_would_be_so_anyway_is_no_change() {
+    fn an_explicit_default_is_no_change() {
         let read = |text: &str| terms(&serde_json::from_str::<ContractSpec>(text).unwrap());
         let long = r#"{"name":"a","tenant":"t","from":"h1","accounting":"wire","excess":"wait","priority":50,"protection":1,
             "match":{"protocol":6}}"#;
@@ -90,8 +90,8 @@ mod tests {
         let other = r#"{"from":"h1","accounting":"frame","excess":"drop","priority":51,"protection":2,"match":{"protocol":"udp"}}"#;
         assert_eq!(between(Some(&read(short)), &read(other)).len(), 5);
         let [one, other] = [
-            r#"{"objective":{"aim":"deadline","deadline":"1ms","members":[],"min":"1bit"}}"#,
-            r#"{"objective":{"deadline":"1ms","members":[],"min":"1bit"}}"#,
+            r#"{"objective":{"goal":"deadline","deadline":"1ms","members":[],"weight":"1bit"}}"#,
+            r#"{"objective":{"deadline":"1ms","members":[],"weight":"1bit"}}"#,
         ]
         .map(read);
         assert_eq!(lines(&one, &other), [""; 0]);

@@ -25,9 +25,7 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
     );
     match became {
         // Errors in the file are reported with their position in it.
-        Err(trouble) if trouble.problem().is_some_and(|problem| !problem.errors.is_empty()) => {
-            Err(document.locate(trouble))
-        }
+        Err(error) if error.problem().is_some_and(|problem| !problem.errors.is_empty()) => Err(document.locate(error)),
         became => item("policy", name, became).map_err(Failure::Usage),
     }
 }

@@ -96,15 +96,15 @@ fn delete(service: &Service, contract: &Contract, dry_run: bool) -> Item {
     }
     match service.delete(&format!("/v1/contracts/{}", encode(&contract.id))) {
         Ok(()) => {}
-        Err(trouble) if trouble.is_not_found() => applied.outcome = Outcome::Absent,
-        Err(trouble) => (applied.outcome, applied.error) = (Outcome::Refused, Some(problem(trouble))),
+        Err(error) if error.is_not_found() => applied.outcome = Outcome::Absent,
+        Err(error) => (applied.outcome, applied.error) = (Outcome::Refused, Some(problem(error))),
     }
     Item { kind: "contract", applied, changes: Vec::new() }
 }
 
 /// Returns the controller's error, or the error that it was not reached.
-fn problem(trouble: RequestError) -> wayleave_protocol::problem::Problem {
-    match trouble {
+fn problem(error: RequestError) -> wayleave_protocol::problem::Problem {
+    match error {
         RequestError::Problem(problem, _) => *problem,
         RequestError::Failed(error) => {
             wayleave_protocol::problem::Problem::new(wayleave_protocol::problem::Code::Unavailable, error.to_string())

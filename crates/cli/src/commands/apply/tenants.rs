@@ -63,8 +63,8 @@ pub(super) fn put_by<T: serde::de::DeserializeOwned + serde::Serialize>(
 ) -> Result<AppliedObject, RequestError> {
     let before = match service.get::<T>(path) {
         Ok(object) => Some(object),
-        Err(trouble) if trouble.is_not_found() => None,
-        Err(trouble) => return Err(trouble),
+        Err(error) if error.is_not_found() => None,
+        Err(error) => return Err(error),
     };
     let (status, after) = send()?;
     let outcome = match &before {
@@ -94,12 +94,12 @@ pub(super) fn item(
     };
     match became {
         Ok((outcome, changes)) => Ok(Item { kind, applied: Applied { outcome, ..applied }, changes }),
-        Err(trouble) => match trouble.problem() {
+        Err(error) => match error.problem() {
             Some(problem) if stops(problem) => Err(problem.detail.clone()),
             Some(problem) => {
                 Ok(Item { kind, applied: Applied { error: Some(problem.clone()), ..applied }, changes: Vec::new() })
             }
-            None => Err(Failure::from(trouble).to_string()),
+            None => Err(Failure::from(error).to_string()),
         },
     }
 }

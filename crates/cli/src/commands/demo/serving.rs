@@ -45,10 +45,10 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     wayleave_server::log(LogFormat::Text, "warn").map_err(Failure::Internal)?;
     let ready = |address: SocketAddr| {
         crate::output::tell!(
-            "a controller has {} of {} contracts of the demo, and serves on http://{address} until Ctrl-C\n\
-             its dashboard, with an operator's token behind the #, which browsers do not send:\n  \
+            "demo controller: http://{address} ({} of {} contracts; Ctrl-C stops it)\n\
+             dashboard (with an operator token after the #, which browsers do not send):\n  \
              http://{address}/ui/{}\n\
-             to try, in another terminal:\n  \
+             try in another terminal:\n  \
              export WAYLEAVE_SERVER=http://{address} WAYLEAVE_TOKEN_FILE={}\n  \
              wayleave status\n  wayleave explain {example}\n  wayleave what-if --fail pod1-agg1",
             report.done,
@@ -77,7 +77,7 @@ fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<Appl
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
     let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);
     let (_, report) =
-        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|trouble| document.locate(trouble))?;
+        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|error| document.locate(error))?;
     Ok(report)
 }
 

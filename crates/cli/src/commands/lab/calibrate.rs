@@ -55,7 +55,7 @@ pub(crate) struct CalibrateArgs {
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
-    /// The measurements of each size
+    /// Measurements of each size
     #[default]
     Table,
     /// Every combination, as --loko-table reads it

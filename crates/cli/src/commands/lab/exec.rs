@@ -23,7 +23,7 @@ pub(crate) struct ExecArgs {
     /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
-    /// Namespace in which the host forwards, not that of its own programs
+    /// Use the namespace in which the host forwards, not that of its own programs
     #[arg(long)]
     node: bool,
     /// Host, switch, or VM as TENANT:NAME

@@ -27,7 +27,7 @@ Examples:
   sudo wayleave lab capture pod1-edge1 --count 20
   sudo wayleave lab down";
 
-/// Run a network in namespaces of this machine, with real packets
+/// Run a network in network namespaces of this machine, with real packets
 ///
 /// Every host, switch and endpoint is a network namespace; switches and hosts run the data plane of Wayleave. It
 /// needs root, and the features that `wayleave doctor` checks.

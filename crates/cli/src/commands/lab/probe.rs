@@ -67,9 +67,9 @@ fn table(seen: &CheckResult) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&["WHERE", "WAY", "PROBES", "AFTER", "FRAME"]);
     for one in &seen.observations {
-        let way = if one.is_outgoing { "out" } else { "in" };
+        let direction = if one.is_outgoing { "out" } else { "in" };
         let after = Time::from_nanos(one.after_ns).to_string();
-        table.add_row([one.place.clone(), way.to_owned(), one.probes.to_string(), after, one.frame.clone()]);
+        table.add_row([one.place.clone(), direction.to_owned(), one.probes.to_string(), after, one.frame.clone()]);
     }
     write_table(&mut out, &mut table)?;
     match seen.lost() {

@@ -39,9 +39,9 @@ In a lab without a controller, the scheme decides latency contracts before the r
 
 /// Admit contracts in a lab, send worst-case traffic, and measure every packet
 ///
-/// Latency contracts send their bursts at the same instants, repeatedly. During the run contracts can be given other
-/// routes, and a cable can be cut. A packet later than the bound is a violation, unless the processors of this
-/// machine were stopped for at least the time of its lateness.
+/// Latency contracts send their bursts at the same instants, repeatedly. During the run, contracts can be rerouted,
+/// and a cable can be cut. A packet that exceeds its bound is a violation, unless a CPU of this machine stalled for at
+/// least the excess.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct RunArgs {
@@ -60,13 +60,13 @@ pub(crate) struct RunArgs {
     /// Number of reroutes during the run
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     reroutes: usize,
-    /// Cut a cable at the end: that of this link, or the one with most contracts
+    /// Cut a cable at the end: the cable of this link [default: the one with the most contracts]
     #[arg(long, value_name = "LINK", num_args = 0..=1, default_missing_value = "")]
     cut: Option<String>,
     /// Best-effort traffic of every host at this rate
     #[arg(long, value_name = "RATE")]
     flood: Option<Rate>,
-    /// Contract whose sender ignores its token bucket, and its rate
+    /// Contract whose sender ignores its token bucket and sends at this rate
     #[arg(long, value_name = "CONTRACT=RATE", value_parser = parse_adversary)]
     adversary: Option<(String, Rate)>,
     /// Send the same traffic as best effort; contracts left by an earlier run are deleted first

@@ -25,7 +25,7 @@ Examples:
   sudo wayleave lab up -f network.yaml --name second --endpoint acme:web=h1 --endpoint acme:db=h9
   sudo wayleave lab up -f fat-tree:k=4 --scale-rate 100Mbit --no-controller
 
-Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink. \
+Link rates are scaled down until the slowest link has the rate of the lab. Delay budgets grow accordingly, because they cover a number of frames. \
 `wayleave lab down` removes the lab.";
 
 /// Minimum buffer of a shared service: a full frame with its tags, and the largest overhead that a kernel discipline
@@ -55,7 +55,7 @@ pub(crate) struct UpArgs {
     /// Switch whose ports share one service of this rate and buffer, as low-cost switches do
     #[arg(long = "service", value_name = "SWITCH=RATE,BUFFER", value_parser = parse_service)]
     services: Vec<(String, SharedPortService)>,
-    /// Without controller and agents: switches forward by tags
+    /// Do not start a controller and agents: switches forward by tags
     #[arg(long)]
     no_controller: bool,
     #[command(flatten)]

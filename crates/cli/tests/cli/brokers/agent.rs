@@ -27,7 +27,7 @@ const POLICY: &str = "apiVersion: wayleave/v1\nkind: Policy\nmetadata: { name: r
 /// A socket as an agent has it, and the messages of brokers there.
 struct Side {
     connection: Arc<Connection>,
-    said: Receiver<LimitsLine>,
+    lines: Receiver<LimitsLine>,
     path: PathBuf,
 }
 
@@ -36,10 +36,10 @@ impl Side {
         let path = std::env::temp_dir().join(format!("wayleave-{name}-{}.sock", std::process::id()));
         let listener = broker::open(&path).unwrap();
         let connection = Arc::<Connection>::default();
-        let (say, said) = channel();
-        let told = connection.clone();
-        std::thread::spawn(move || broker::listen(&listener, &told, move |limits, _| say.send(limits).is_ok()));
-        Self { connection, said, path }
+        let (sender, lines) = channel();
+        let response = connection.clone();
+        std::thread::spawn(move || broker::listen(&listener, &response, move |limits, _| sender.send(limits).is_ok()));
+        Self { connection, lines, path }
     }
 
     /// Writes the amounts that tenants have sent until the broker answers with the limits wanted. Every line is of
@@ -57,7 +57,7 @@ impl Side {
             let services = tenants.map(|(name, counters)| (name.to_owned(), counters)).collect();
             self.connection.send_report(&ReportLine { at_ns: Some(*at * 50_000_000), services, limits: None });
             // As long as an interval of the broker.
-            if let Ok(limits) = self.said.recv_timeout(Duration::from_millis(50)) {
+            if let Ok(limits) = self.lines.recv_timeout(Duration::from_millis(50)) {
                 if wanted(&limits) {
                     return limits;
                 }
@@ -99,20 +99,20 @@ fn limit(line: &LimitsLine, tenant: &str) -> Option<u64> {
 }
 
 #[test]
-fn an_agent_is_told_the_limits_of_tenants_also_by_the_next_connection() {
+fn limits_of_tenants_are_sent_to_an_agent_again_after_reconnection() {
     let side = Side::open("tenants");
     let (stop, thread) = broker(side.path.clone());
     let mut at = 0;
     // The service of acme has another name; the unknown tenant belongs to none.
-    let said = side.until(&mut at, [900, 50, 100], |said| limit(said, "acme").is_some());
-    assert_eq!(limit(&said, "acme"), Some(300_000_000), "{said:?}");
-    assert!(!said.limits.contains_key("databases") || limit(&said, "databases") == limit(&said, "acme"));
-    assert!(!said.limits.contains_key("nobody") && !said.limits.contains_key("other"), "{said:?}");
+    let lines = side.until(&mut at, [900, 50, 100], |lines| limit(lines, "acme").is_some());
+    assert_eq!(limit(&lines, "acme"), Some(300_000_000), "{lines:?}");
+    assert!(!lines.limits.contains_key("databases") || limit(&lines, "databases") == limit(&lines, "acme"));
+    assert!(!lines.limits.contains_key("nobody") && !lines.limits.contains_key("other"), "{lines:?}");
     // Another process connects and reads nothing: the broker comes back, and a connection that does not read is
     // closed.
     let rude = UnixStream::connect(&side.path).unwrap();
-    let said = side.until(&mut at, [900, 50, 900], |said| limit(said, "web").is_some());
-    assert_eq!(limit(&said, "web"), Some(200_000_000), "{said:?}");
+    let lines = side.until(&mut at, [900, 50, 900], |lines| limit(lines, "web").is_some());
+    assert_eq!(limit(&lines, "web"), Some(200_000_000), "{lines:?}");
     let mut rest = String::new();
     let mut rude = BufReader::new(rude);
     while rude.read_line(&mut rest).unwrap() > 0 {}
@@ -121,7 +121,7 @@ fn an_agent_is_told_the_limits_of_tenants_also_by_the_next_connection() {
 }
 
 #[test]
-fn a_broker_that_does_not_read_does_not_stop_an_agent() {
+fn a_broker_that_does_not_read_does_not_block_an_agent() {
     let side = Side::open("rude");
     let rude = UnixStream::connect(&side.path).unwrap();
     while !side.connection.is_open() {
@@ -129,10 +129,10 @@ fn a_broker_that_does_not_read_does_not_stop_an_agent() {
     }
     let services = (0..1_000).map(|number| (format!("tenant{number}"), ServiceCounters::default())).collect();
     let line = ReportLine { services, ..ReportLine::default() };
-    let told = (0..1_000).take_while(|_| {
+    let response = (0..1_000).take_while(|_| {
         side.connection.send_report(&line);
         side.connection.is_open()
     });
-    assert!(told.count() < 1_000, "what nobody reads is not kept");
+    assert!(response.count() < 1_000, "what nobody reads is not kept");
     drop(rude);
 }

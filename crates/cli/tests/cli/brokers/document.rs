@@ -35,7 +35,7 @@ fn command(line: &str, ports: &[(&str, u16)]) -> Command {
 }
 
 #[test]
-fn brokers_of_the_document_answer_its_lines() {
+fn brokers_in_the_document_answer_its_lines() {
     let commands = blocks("Running brokers", "sh").remove(0).replace("\\\n", "");
     let [fabric, rack] = commands.lines().collect::<Vec<_>>()[..] else { panic!("{commands}") };
     let [lines, answer] = &blocks("Running brokers", "json")[..] else { panic!("two blocks of JSON are expected") };
@@ -48,10 +48,10 @@ fn brokers_of_the_document_answer_its_lines() {
     let mut rack = Killed(rack.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
     let mut stdin = rack.0.stdin.take().unwrap();
     writeln!(stdin, "{lines}").unwrap();
-    let mut said = String::new();
-    BufReader::new(rack.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let mut messages = String::new();
+    BufReader::new(rack.0.stdout.take().unwrap()).read_line(&mut messages).unwrap();
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    assert_eq!(read(&said), read(answer));
+    assert_eq!(read(&messages), read(answer));
     // The end of its lines ends it.
     drop(stdin);
     assert_eq!(rack.0.wait().unwrap().code(), Some(0));

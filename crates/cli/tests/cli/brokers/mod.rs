@@ -47,7 +47,7 @@ pub(crate) const FABRIC_TIMEOUT: Time = Time::from_millis(1_000);
 fn script() -> Vec<ScriptPhase> {
     let gbit = Rate::from_gbit;
     let all = |service, rate| (0..4).map(move |machine| (machine, service, rate));
-    let phase = |name, wants, deeds| ScriptPhase { name, wants, deeds };
+    let phase = |name, wants, actions| ScriptPhase { name, wants, actions };
     vec![
         phase("everybody wants more than there is", all("a", gbit(4)).chain(all("b", gbit(3))).collect(), vec![]),
         phase("c comes on two machines", vec![(0, "c", gbit(5)), (3, "c", gbit(1))], vec![]),
@@ -74,7 +74,7 @@ fn setup() -> BrokerConfig {
 }
 
 #[test]
-fn processes_settle_where_the_world_settles() {
+fn processes_settle_to_the_state_of_the_simulated_world() {
     let setup = Arc::new(setup());
     let script = script();
     // Longer than four of the fabric's intervals, and than its time-out.
@@ -91,7 +91,7 @@ fn processes_settle_where_the_world_settles() {
 }
 
 #[test]
-fn the_script_means_something_for_a_line_of_json() {
+fn a_json_line_from_the_script_is_a_valid_report() {
     // The report of the world is the line that a data plane writes.
     let setup = setup();
     let line = r#"{"at_ns": 5, "services": {"a": {"sent": 10, "sent_outside": 4, "metered": 9, "held": 8}}, "limits": {"b": {"transmit_bits_per_second": 7}}}"#;

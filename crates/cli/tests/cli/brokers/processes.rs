@@ -49,7 +49,7 @@ struct Machine {
     limits: BTreeMap<String, ServiceLimit>,
     counters: BTreeMap<String, ServiceCounters>,
     at_ns: u64,
-    heard: Instant,
+    received: Instant,
 }
 
 struct Broker {
@@ -101,7 +101,7 @@ impl Processes {
             limits: BTreeMap::new(),
             counters: BTreeMap::new(),
             at_ns: 0,
-            heard: Instant::now(),
+            received: Instant::now(),
         });
         let machines = machines.collect();
         let network = network.to_owned();
@@ -117,7 +117,7 @@ impl Processes {
         for &(machine, service, rate) in &phase.wants {
             self.machines[machine].wants.insert(service, rate);
         }
-        for &deed in &phase.deeds {
+        for &deed in &phase.actions {
             match deed {
                 ScriptAction::KillRack(machine) => self.machines[machine].broker = None,
                 ScriptAction::StartRack(machine) => self.start(machine),
@@ -160,7 +160,7 @@ impl Processes {
         let interval = self.setup.times().interval;
         let timeout = Duration::from_nanos(self.setup.times().timeout.as_nanos());
         for machine in &mut self.machines {
-            if machine.heard.elapsed() >= timeout {
+            if machine.received.elapsed() >= timeout {
                 machine.limits.clear();
             }
             machine.send(interval.as_nanos());
@@ -171,7 +171,7 @@ impl Processes {
             let left = until.saturating_duration_since(Instant::now());
             // A first line has no answer, and a broker that begins takes its time.
             let Ok((machine, life, line)) = self.lines.1.recv_timeout(left) else { break };
-            self.machines[machine].hear(life, &line);
+            self.machines[machine].on_line(life, &line);
         }
     }
 
@@ -258,11 +258,11 @@ impl Machine {
         }
     }
 
-    fn hear(&mut self, life: u64, line: &str) {
+    fn on_line(&mut self, life: u64, line: &str) {
         let Some(broker) = self.broker.as_mut().filter(|broker| broker.life == life) else { return };
         let line: LimitsLine = serde_json::from_str(line).unwrap();
         broker.is_asked = false;
         self.limits = line.limits;
-        self.heard = Instant::now();
+        self.received = Instant::now();
     }
 }

@@ -65,8 +65,8 @@ fn interfaces(text: &str) -> Value {
 #[test]
 fn a_unit_and_a_file_have_absolute_paths() {
     let folder = Folder::new("init-paths");
-    let (code, said, text) = folder.init("h1", &["--interface", "h1->s1=eth1", "--ca", "ca.pem"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, printed, text) = folder.init("h1", &["--interface", "h1->s1=eth1", "--ca", "ca.pem"]);
+    assert_eq!(code, Some(0), "{printed}");
     let place = folder.0.display();
     let unit = std::fs::read_to_string(folder.0.join("unit")).unwrap();
     assert!(unit.contains(&format!(" agent --config {place}/etc/agent.yaml\n")), "{unit}");
@@ -89,8 +89,8 @@ fn links_of_other_nodes_are_refused() {
         if with_file {
             arguments.extend(["--topology", &network]);
         }
-        let (code, said, text) = folder.init("h1", &arguments);
-        assert!(code == Some(2) && said.contains(expected) && text.is_empty(), "{interface}: {said}");
+        let (code, printed, text) = folder.init("h1", &arguments);
+        assert!(code == Some(2) && printed.contains(expected) && text.is_empty(), "{interface}: {printed}");
     }
 }
 
@@ -100,25 +100,25 @@ fn interfaces_are_those_of_the_topology() {
     let network = file("two.yaml", NETWORK);
     let init = |node: &str, more: &[&str]| folder.init(node, &[&["--topology", network.as_str()], more].concat());
     // The simplex link to h1 has no interface at h1 that the file could name.
-    let (code, said, _) = init("h1", &[]);
-    assert!(code == Some(2) && said.contains("names no interface for s1->h1#2: pass --interface"), "{said}");
-    let (code, said, text) = init("h1", &["--interface", "s1->h1#2=eth2"]);
+    let (code, printed, _) = init("h1", &[]);
+    assert!(code == Some(2) && printed.contains("names no interface for s1->h1#2: pass --interface"), "{printed}");
+    let (code, printed, text) = init("h1", &["--interface", "s1->h1#2=eth2"]);
     assert_eq!(
         (code, interfaces(&text)),
         (Some(0), serde_json::json!({ "h1->s1": "eth1", "s1->h1#2": "eth2" })),
-        "{said}"
+        "{printed}"
     );
     // An option counts before the file.
-    let (code, said, text) = init("h1", &["--interface", "h1->s1=ens3", "--interface", "s1->h1#2=eth2"]);
-    assert_eq!((code, &interfaces(&text)["h1->s1"]), (Some(0), &Value::from("ens3")), "{said}");
-    let (code, said, _) = init("h2", &[]);
-    assert!(code == Some(2) && said.contains("names no interface for h2->s1"), "{said}");
-    let (code, said, _) = init("h9", &[]);
-    assert!(code == Some(2) && said.contains("--node h9"), "{said}");
+    let (code, printed, text) = init("h1", &["--interface", "h1->s1=ens3", "--interface", "s1->h1#2=eth2"]);
+    assert_eq!((code, &interfaces(&text)["h1->s1"]), (Some(0), &Value::from("ens3")), "{printed}");
+    let (code, printed, _) = init("h2", &[]);
+    assert!(code == Some(2) && printed.contains("names no interface for h2->s1"), "{printed}");
+    let (code, printed, _) = init("h9", &[]);
+    assert!(code == Some(2) && printed.contains("--node h9"), "{printed}");
 }
 
 #[test]
-fn an_endpoint_whose_interface_or_vm_is_not_known_is_added_with_a_warning() {
+fn an_endpoint_with_an_unknown_interface_or_vm_is_added_with_a_warning() {
     let folder = Folder::new("endpoint-warnings");
     let text = "apiVersion: wayleave/v1\nkind: Agent\nspec:\n  server: \"http://127.0.0.1:1\"\n  state: state\n  tokenFile: token\n  \
                 nodes:\n    - { node: h1, interfaces: { \"h1->s1\": eth9 } }\n";

@@ -48,21 +48,21 @@ fn assert_same(old: &str, new: &str) {
 
 /// Code and output without durations of decisions and without the version of a plan's command line.
 fn timeless(run: Run) -> (Option<i32>, String, String) {
-    let is_time = |line: &&str| !line.contains("decision_us") && !line.contains(" a decision");
+    let is_time = |line: &&str| !line.contains("decision_us") && !line.contains(" per decision");
     // Other tests set up labs at the same time, and an error lists them.
     let error = run.stderr.split("; labs that are up").next().unwrap_or_default().to_owned();
     (run.code, run.stdout.lines().filter(is_time).collect(), error)
 }
 
 #[test]
-fn old_names_of_commands_do_what_the_new_ones_do() {
+fn old_names_of_commands_behave_like_the_new_ones() {
     for (old, new, arguments) in COMMANDS {
         assert_same(&format!("{old} {arguments}"), &format!("{new} {arguments}"));
     }
 }
 
 #[test]
-fn old_names_of_options_and_values_do_what_the_new_ones_do() {
+fn old_names_of_options_and_values_behave_like_the_new_ones() {
     let verify = format!("verify {K4} -f CONTRACTS --effort quick");
     assert_same(&format!("{verify} --break shaper-off"), &format!("{verify} --inject shaper-off"));
     for (old, new) in [
@@ -97,7 +97,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn old_names_of_settings_count_as_flags_in_the_environment_and_in_a_file() {
+fn old_names_of_settings_work_as_flags_in_the_environment_and_in_a_file() {
     for (old, new, value) in SETTINGS {
         let expected = |origin: &str| {
             let quoted =
@@ -128,6 +128,28 @@ fn a_setting_under_two_names_is_refused() {
     let both = [("WAYLEAVE_SILENT_AFTER", "7s"), ("WAYLEAVE_HEARTBEAT_TIMEOUT", "8s")];
     let run = run_in(&both, "config show", "").ends_with(2);
     assert!(run.stderr.contains("are two names of one setting"), "{}", run.stderr);
+}
+
+const SCENARIO: &str = "\
+apiVersion: wayleave/v1
+kind: Scenario
+spec:
+  topology: star:hosts=2,rate=1Gbit
+  duration: 1ms
+  traffic: [ { name: a, from: h1, to: h2, sizes: 1kB, rpc: { answer: 1kB, KEY: 10us } } ]
+";
+
+#[test]
+fn an_old_key_of_a_file_does_what_the_new_one_does_and_is_named_in_a_warning() {
+    let run = |key: &str| wayleave(&format!("sim {} -o json", file("s.yaml", SCENARIO.replace("KEY", key))));
+    let (old, new) = (run("think").ends_with(0), run("thinkTime").ends_with(0));
+    assert_eq!(old.stdout, new.stdout);
+    let warnings: Vec<&str> = old.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    let [warning] = warnings[..] else { panic!("{}", old.stderr) };
+    assert!(warning.ends_with("s.yaml:6:75: \"think\" of RPC is now called \"thinkTime\""), "{warning}");
+    assert!(!new.stderr.contains("warning: "), "{}", new.stderr);
+    let both = run("think: 10us, thinkTime").ends_with(2);
+    assert!(both.stderr.contains("are two names of one key"), "{}", both.stderr);
 }
 
 #[test]

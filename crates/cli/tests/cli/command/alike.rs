@@ -64,7 +64,7 @@ fn contracts(random: &mut ChaCha8Rng, hosts: u64) -> String {
             }
             2 => format!("bandwidth: {{ from: {from}, to: {to}, min: {mbit}Mbit{within} }}"),
             3 => format!("bandwidth: {{ hose: [{list}], min: {mbit}Mbit{within} }}"),
-            4 => format!("objective: {{ aim: completion, members: [{list}], min: {mbit}Mbit }}"),
+            4 => format!("objective: {{ goal: completion, members: [{list}], min: {mbit}Mbit }}"),
             _ => format!("bestEffort: {{ members: [{list}] }}"),
         };
         writeln!(text, "    - {{ name: c{number}{tenant}, {terms} }}").unwrap();
@@ -157,7 +157,7 @@ fn switch(topology: &str) -> String {
 }
 
 #[test]
-fn files_and_a_server_decide_alike() {
+fn files_and_a_server_make_equal_decisions() {
     let only = std::env::var("ALIKE_SEED").ok().map(|seed| seed.parse().unwrap());
     match only {
         Some(seed) => alike(seed),

@@ -11,7 +11,7 @@ fn examples(file: &str) -> String {
 }
 
 #[test]
-fn the_document_shows_what_the_example_gives() {
+fn the_document_shows_the_output_of_the_example() {
     let run = wayleave(&format!("analyze {EXAMPLE}")).ends_with(0);
     let document =
         std::fs::read_to_string(format!("{}/../../docs/theory/analysis.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -34,7 +34,7 @@ fn bounds_are_exact_in_json_and_the_tightest_is_named() {
 
 /// Exported files are read again, and give equal bounds; of contracts no smaller ones.
 #[test]
-fn what_is_exported_gives_the_same_bounds() {
+fn exported_files_give_the_same_bounds() {
     let bounds = |run: serde_json::Value| {
         let flows = run["flows"].as_array().unwrap().clone();
         flows.into_iter().map(|flow| flow["bounds"]["tfa"]["ns"].as_f64().unwrap()).collect::<Vec<_>>()
@@ -60,7 +60,7 @@ fn what_is_exported_gives_the_same_bounds() {
 }
 
 #[test]
-fn what_has_no_bound_has_a_reason() {
+fn a_missing_bound_has_a_reason() {
     let text = std::fs::read_to_string(EXAMPLE).unwrap().replace("\"rates\": [20]", "\"rates\": [99]");
     let path = file("overloaded.json", text);
     let run = wayleave(&format!("analyze {path}")).ends_with(0);
@@ -97,7 +97,7 @@ fn analyses_of_admitted_contracts_are_within_their_budgets() {
 }
 
 #[test]
-fn wrong_inputs_are_said_with_their_places() {
+fn wrong_inputs_are_reported_with_their_places() {
     let text = std::fs::read_to_string(EXAMPLE).unwrap().replace("\"path\": [\"s2\"", "\"path\": [\"s22\"");
     let path = file("unknown-server.json", text);
     let run = wayleave(&format!("analyze {path}")).ends_with(2);

@@ -29,7 +29,7 @@ const LATE_AND_EARLY: [&str; 2] = [
 ];
 
 #[test]
-fn jitter_in_any_order_is_admitted_for_what_it_takes() {
+fn contracts_with_jitter_in_any_order_are_admitted_with_their_delay() {
     let (topology, list) = (file("jitter.yaml", JITTER), file("jitter-list.yaml", contracts(&LATE_AND_EARLY)));
     let plan = |options: &str, code| {
         wayleave(&format!("plan -t {topology} -f {list} {options} --recheck -o json")).ends_with(code).json()
@@ -43,7 +43,7 @@ fn jitter_in_any_order_is_admitted_for_what_it_takes() {
     // Together they may take longer there, and the queue below is for best effort.
     assert_eq!(bounds(&any), [62_000.into(), Value::Null]);
     let message = find(&any["requests"], "B")["message"].as_str().unwrap();
-    assert!(message.contains("would have a worst-case delay of 72.1us"), "{message}");
+    assert!(message.contains("would have a worst-case delay of 72.1 us"), "{message}");
 }
 
 fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
@@ -51,7 +51,7 @@ fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_plan_for_ordered_jitter_breaks_where_packets_pass_one_another() {
+fn a_plan_for_ordered_jitter_breaks_where_packets_are_reordered() {
     let (topology, list) = (file("broken.yaml", JITTER), file("broken-list.yaml", contracts(&LATE_AND_EARLY)));
     let plan = wayleave(&format!("plan -t {topology} -f {list} --jitter ordered -o json")).ends_with(0).stdout;
     let verify = |name: &str, plan: String, options: &str| {
@@ -72,7 +72,7 @@ fn a_plan_for_ordered_jitter_breaks_where_packets_pass_one_another() {
 }
 
 #[test]
-fn analyses_refuse_sets_whose_order_is_not_kept() {
+fn analyses_refuse_sets_with_reordering_nodes() {
     let (topology, list) = (file("analyze.yaml", JITTER), file("analyze-list.yaml", contracts(&LATE_AND_EARLY)));
     let refused = wayleave(&format!("analyze -t {topology} -f {list}")).ends_with(2);
     assert!(refused.stderr.contains("--jitter ordered"), "{}", refused.stderr);
@@ -100,14 +100,14 @@ fn verify_runs_where_a_host_has_links_of_different_mtu() {
 }
 
 #[test]
-fn a_protected_contract_on_links_of_different_mtu_is_limited_and_says_so() {
+fn a_protected_contract_on_links_of_different_mtu_is_limited_and_reports_it() {
     let topology = unequal("protected.yaml", "    - { between: [b, s2], mtu: 1500B }\n");
     let contract = "name: p, from: a, to: b, rate: 10Mbit, burst: 20000B, deadline: 50ms, protection: 2";
     let list = file("protected-list.yaml", contracts(&[contract]));
     let plan = wayleave(&format!("plan -t {topology} -f {list} -o json")).ends_with(0).json();
     assert_eq!(plan["requests"][0]["reserved"]["max_frame_bytes"], 1546);
     let text = wayleave(&format!("explain -t {topology} -f {list} p")).ends_with(0).stdout;
-    assert!(text.contains("Frames above 1.546kB on the wire are dropped by the sending host"), "{text}");
+    assert!(text.contains("Frames above 1.546 kB on the wire are dropped by the sending host"), "{text}");
     wayleave(&format!("verify -t {topology} -f {list} --effort quick")).ends_with(0);
 }
 

@@ -45,7 +45,7 @@ fn a_duplicate_name() {
 }
 
 #[test]
-fn a_link_or_a_host_that_is_not_there() {
+fn a_link_or_a_host_that_does_not_exist() {
     assert_bad_item("bad-host.yaml", &GOOD.replace("h9", "h99"), 32, &["there is no node \"h99\"", "9 hosts"]);
     let pinned = format!("{GOOD}, route: ['h1->s1:0', 's1->h99:0']");
     assert_bad_item("bad-link.yaml", &pinned, 97, &["there is no link \"s1->h99\""]);
@@ -73,13 +73,13 @@ fn a_truncated_file() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_text() {
     assert_bad("bad-bytes.yaml", [0x80, 0x81, 0, 255], ": ", &["is not UTF-8 text"]);
     assert_bad("bad-gzip.yaml", [0x1f, 0x8b, 8, 0], ": ", &["gzip"]);
 }
 
 #[test]
-fn a_file_that_is_not_there_or_is_a_folder() {
+fn a_file_that_does_not_exist_or_is_a_folder() {
     let run = wayleave("plan -t star:hosts=9 -f no/such/file.yaml").ends_with(2);
     assert!(run.stderr.contains("no/such/file.yaml: no such file"), "{}", run.stderr);
     let run = wayleave(&format!("plan -t star:hosts=9 -f {}", env!("CARGO_TARGET_TMPDIR"))).ends_with(2);
@@ -98,12 +98,12 @@ fn a_million_lines_with_an_error_in_the_last() {
 }
 
 #[test]
-fn a_deadline_that_no_empty_network_meets_is_refused_and_shown() {
+fn a_deadline_below_that_of_an_empty_network_is_refused_and_shown() {
     let path =
         file("bad-deadline.yaml", contracts(&[GOOD, &GOOD.replace("2ms", "10us").replace("name: a", "name: b")]));
     let run = wayleave(&format!("plan -t fat-tree:k=4 -f {path} -o json")).ends_with(3);
     let expected = format!(
-        "{path}:6:72: the deadline 10us is not possible with the configured delay budgets: the fastest route h1 -> h9 has a bound of 1ms, the sum of its smallest budgets, propagation and processing"
+        "{path}:6:72: the deadline 10 us is not possible with the configured delay budgets: the fastest route h1 -> h9 has a bound of 1 ms, the sum of its smallest budgets, propagation and processing"
     );
     assert!(run.stderr.contains(&expected), "{}", run.stderr);
     let plan = run.json();
@@ -155,7 +155,7 @@ fn findings_beyond_the_first_twenty_are_counted() {
         (0..25).map(|n| GOOD.replace("2ms", "10us").replace("name: a", &format!("name: c{n}"))).collect();
     let path = file("bad-many.yaml", contracts(&items.iter().map(String::as_str).collect::<Vec<_>>()));
     let run = wayleave(&format!("plan -t star:hosts=9 -f {path}")).ends_with(3);
-    assert_eq!(run.stderr.matches("the deadline 10us is not possible").count(), 20);
+    assert_eq!(run.stderr.matches("the deadline 10 us is not possible").count(), 20);
     assert!(run.stderr.contains("and 5 more requests"), "{}", run.stderr);
 }
 

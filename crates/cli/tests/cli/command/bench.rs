@@ -24,7 +24,7 @@ fn cases_are_listed_and_unknown_ones_refused() {
 }
 
 #[test]
-fn without_etcd_its_case_is_left_out_by_name() {
+fn without_etcd_its_case_is_skipped_and_named() {
     let run = run_in(&[("PATH", "")], "bench controller 256-clients-etcd", "").ends_with(7);
     assert_eq!(run.stderr, "256-clients-etcd: skipped: etcd is not installed\n");
 }

@@ -132,7 +132,7 @@ const SCRIPT: &[(&str, i32)] = &[
 ];
 
 #[test]
-fn a_server_and_a_ledger_file_answer_in_the_same_words() {
+fn a_server_and_a_ledger_file_print_the_same_answers() {
     let (remote, local) = (Directory::new("remote"), Directory::new("local"));
     let server = Server::start(&remote);
     let login = remote.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
@@ -147,7 +147,7 @@ fn a_server_and_a_ledger_file_answer_in_the_same_words() {
 }
 
 #[test]
-fn what_a_tenant_may_not_do_is_said_and_what_is_wrong_in_a_file_is_shown_there() {
+fn forbidden_commands_of_a_tenant_are_refused_and_file_errors_located() {
     let directory = Directory::new("tenant");
     let server = Server::start(&directory);
     directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
@@ -187,7 +187,7 @@ fn certificates(directory: &Directory) {
 }
 
 #[test]
-fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts() {
+fn a_tls_server_is_trusted_if_a_trusted_authority_signed_its_certificate() {
     let directory = Directory::new("tls");
     certificates(&directory);
     let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
@@ -228,7 +228,7 @@ fn client_certificate(directory: &Directory, name: &str) {
 }
 
 #[test]
-fn a_certificate_is_as_good_as_a_token() {
+fn a_certificate_authenticates_like_a_token() {
     let directory = Directory::new("certified");
     certificates(&directory);
     client_certificate(&directory, "ci.acme.example");
@@ -259,17 +259,17 @@ fn a_certificate_is_as_good_as_a_token() {
 
 /// The commands of people who look: their answers hold times, so only their parts are compared.
 #[test]
-fn what_there_is_can_be_described_followed_and_taken_away() {
+fn objects_can_be_described_followed_and_deleted() {
     let directory = Directory::new("looks");
     let server = Server::start(&directory);
     directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
     directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
     let described = directory.run(&["describe", "contract", "acme:web-db"]).ends_with(0);
-    for part in ["acme:web-db", "10Mbit", "5ms"] {
+    for part in ["acme:web-db", "10 Mbit/s", "5 ms"] {
         assert!(described.stdout.contains(part), "{part}: {}", described.stdout);
     }
     // A cable has a link for each direction, each with its own load.
-    for (link, reserved) in [("h1->pod1-edge1", "10Mbit"), ("pod1-edge1->h1", "0bit")] {
+    for (link, reserved) in [("h1->pod1-edge1", "10 Mbit/s"), ("pod1-edge1->h1", "0 bit/s")] {
         let described = directory.run(&["describe", "link", link]).ends_with(0);
         assert!(described.stdout.contains(link) && described.stdout.contains(reserved), "{}", described.stdout);
     }
@@ -316,11 +316,11 @@ fn the_demo_leaves_a_controller_with_its_contracts() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut said = Vec::new();
+    let mut printed = Vec::new();
     // The commands that it proposes to people, up to the last line of the proposal.
-    said.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
-    let url = said.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
-    let explain = said.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
+    printed.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
+    let url = printed.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
+    let explain = printed.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
     let asked =
         |words: &[&str]| directory.run(&[words, &["--server", url, "--token-file", "demo.db-operator"]].concat());
     assert!(asked(&["explain", explain]).ends_with(0).stdout.contains("End-to-end delay bound"));
@@ -396,7 +396,7 @@ fn contracts_of_every_kind_are_written_as_a_file_that_changes_nothing() {
 }
 
 #[test]
-fn a_listing_is_applied_without_what_is_released_and_an_error_has_its_place_there() {
+fn a_listing_is_applied_without_released_contracts_and_its_errors_are_located() {
     let kinds = Kinds::new("listing");
     let listed = kinds.run("get contracts -o json").ends_with(0).stdout;
     // The share of a deleted contract is held until its last packets have left, and its status shows this until then.
@@ -451,19 +451,15 @@ fn a_dry_run_shows_which_fields_would_change() {
             "shop:copy changed bandwidth.max: null -> \"2Gbit\"",
             "shop:copy changed bandwidth.within: null -> \"5ms\"",
             "web:search changed objective.deadline: \"20ms\" -> \"10ms\"",
-            "web:index-2 created objective.aim: null -> \"completion\"",
+            "web:index-2 created objective.goal: null -> \"completion\"",
             "web:index-2 created objective.members: null -> \"[h2, h3, h5, h8]\"",
-            "web:index-2 created objective.min: null -> \"300Mbit\"",
+            "web:index-2 created objective.weight: null -> \"300Mbit\"",
             "default:bulk changed bestEffort.members: \"[h1, h3, h5, h7, h8]\" -> \"[h1, h3]\"",
         ]
     );
     let table = run("").stdout;
-    for part in [
-        "rate: 20Mbit -> 30Mbit",
-        "is not possible with the configured",
-        "deadline: 2ms -> 2us",
-        "bandwidth.max: not set -> 2Gbit",
-    ] {
+    for part in ["rate: 20Mbit -> 30Mbit", "is not possible", "deadline: 2ms -> 2us", "bandwidth.max: not set -> 2Gbit"]
+    {
         assert!(table.contains(part), "{part}: {table}");
     }
     assert!(table.ends_with("nothing was changed; planned: 2 created, 5 changed, 2 unchanged, 1 refused\n"), "{table}");

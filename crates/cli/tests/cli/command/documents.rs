@@ -53,17 +53,17 @@ fn blocks(text: &str) -> Vec<Block> {
 
 /// Without the numbers that are times of decisions.
 fn timeless(line: &str) -> String {
-    match line.strip_suffix(" a decision") {
-        Some(time) if !time.contains(' ') => "TIME a decision".to_owned(),
+    match line.strip_suffix(" per decision").and_then(|time| time.split_once(' ')) {
+        Some((number, unit)) if number.parse::<f64>().is_ok() && !unit.contains(' ') => "TIME per decision".to_owned(),
         _ => line.trim_end().to_owned(),
     }
 }
 
 /// The first line that is expected but not printed at its place.
-fn missing(said: &str, printed: &str) -> Option<String> {
+fn missing(output: &str, printed: &str) -> Option<String> {
     let printed: Vec<String> = printed.lines().map(timeless).collect();
     let (mut at, mut is_anywhere) = (0, false);
-    for line in said.lines().map(timeless) {
+    for line in output.lines().map(timeless) {
         if line == "..." {
             is_anywhere = true;
             continue;
@@ -100,7 +100,7 @@ fn run(block: &Block, folder: &Path) -> Result<(), String> {
         }
         printed = String::from_utf8_lossy(&done.stdout).into_owned() + &errors;
     }
-    match block.output.as_ref().and_then(|said| missing(said, &printed)) {
+    match block.output.as_ref().and_then(|output| missing(output, &printed)) {
         Some(line) => Err(format!("{line:?} is expected, and this comes out:\n{printed}")),
         None => Ok(()),
     }
@@ -130,7 +130,7 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn commands_do_what_the_documents_say() {
+fn commands_behave_as_documented() {
     let (mut faults, mut outputs) = (Vec::new(), 0);
     for (name, text) in documents() {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents").join(&name);
@@ -155,15 +155,15 @@ fn commands_do_what_the_documents_say() {
 }
 
 #[test]
-fn an_output_is_compared_line_by_line() {
-    let printed = "one\ntwo\n\n4us a decision\nfive\n";
-    for said in ["one\ntwo\n\n5.1ms a decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
-        assert_eq!(missing(said, printed), None, "{said}");
+fn output_is_compared_line_by_line() {
+    let printed = "one\ntwo\n\n4 us per decision\nfive\n";
+    for output in ["one\ntwo\n\n5.1 ms per decision\nfive", "one\n...\nfive", "...\nfive", "one\n..."] {
+        assert_eq!(missing(output, printed), None, "{output}");
     }
-    for (said, line) in
+    for (output, line) in
         [("one\nthree", "three"), ("two", "two"), ("...\nfive\ntwo", "two"), ("one\ntwo", "the end, and not: ")]
     {
-        assert_eq!(missing(said, printed).as_deref(), Some(line), "{said}");
+        assert_eq!(missing(output, printed).as_deref(), Some(line), "{output}");
     }
 }
 

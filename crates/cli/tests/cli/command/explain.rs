@@ -30,7 +30,7 @@ fn an_admitted_contract_is_explained_term_by_term() {
 }
 
 #[test]
-fn a_refused_contract_is_told_what_stands_in_its_way_and_what_would_fit() {
+fn an_explanation_of_a_refusal_lists_obstacles_and_what_would_fit() {
     let list = requests("explain-refused.yaml", K4, 1, 500);
     for reason in ["LATENCY", "RATE"] {
         let name = first(&list, "reason", reason);
@@ -97,7 +97,7 @@ fn the_nearest_request_fits_and_one_step_more_does_not() {
 }
 
 #[test]
-fn a_contract_in_frame_bytes_is_told_frame_bytes() {
+fn an_explanation_of_a_contract_in_frame_bytes_uses_frame_bytes() {
     let item = |burst: &str| {
         format!(
             "name: a, from: h1, to: h2, rate: 1Mbit, burst: {burst}, deadline: 2ms, accounting: frame, minFrame: 100B"
@@ -113,13 +113,13 @@ fn a_contract_in_frame_bytes_is_told_frame_bytes() {
 }
 
 #[test]
-fn what_can_never_be_met_is_shown_in_its_file() {
+fn a_contract_that_can_never_be_met_is_located_in_its_file() {
     let list =
         file("explain-never.yaml", contracts(&["name: a, from: h1, to: h9, rate: 1Mbit, burst: 300B, deadline: 10us"]));
     let run = wayleave(&format!("explain a -t {K4} -f {list}")).ends_with(3);
     assert!(run.stderr.contains("explain-never.yaml:5:"), "{}", run.stderr);
     assert!(run.stdout.contains("Shortest paths with their best queues (all 4)"), "{}", run.stdout);
-    assert!(run.stdout.contains("too slow: its fastest queues have a bound of 1ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("too slow: its fastest queues have a bound of 1 ms"), "{}", run.stdout);
     assert!(run.stdout.contains("deadline:  1ms"), "{}", run.stdout);
 }
 

@@ -6,7 +6,7 @@ const FABRIC: &str = "-t ../../docs/examples/network-fabric.yaml -f ../../docs/e
 const PLANT: &str = "-t ../../docs/examples/network.yaml -f ../../docs/examples/contracts.yaml";
 
 #[test]
-fn a_folder_has_every_switch_and_differs_from_nothing() {
+fn a_folder_has_a_file_for_every_switch_and_no_differences_afterwards() {
     let folder = std::path::PathBuf::from(file("render-out", "")).with_extension("d");
     let folder = folder.to_str().unwrap();
     wayleave(&format!("export-config --for sonic {FABRIC} --control best-effort --out {folder}")).ends_with(0);
@@ -30,14 +30,14 @@ fn a_folder_has_every_switch_and_differs_from_nothing() {
 }
 
 #[test]
-fn refused_contracts_are_left_out_and_the_exit_code_says_so() {
+fn refused_contracts_are_left_out_with_an_exit_code() {
     let run = wayleave(&format!("export-config --for tc {PLANT} --switch leaf1")).ends_with(3);
     assert!(run.stdout.starts_with("#!/bin/sh\n"), "{}", run.stdout);
     assert!(run.stderr.contains("1 contract was refused and left out"), "{}", run.stderr);
 }
 
 #[test]
-fn what_cannot_be_rendered_says_what_to_do() {
+fn an_unsupported_export_fails_with_advice() {
     let wrong = |options: &str| wayleave(&format!("export-config {FABRIC} {options}")).ends_with(2).stderr;
     let unknown = wrong("--for sonic --control best-effort --switch leaf9");
     assert!(unknown.contains("no switch \"leaf9\"") && unknown.contains("leaf1"), "{unknown}");
@@ -56,7 +56,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
         ),
         "{ports}"
     );
-    assert!(ports.ends_with("; 6 values of ports differ from the topology\n"), "{ports}");
+    assert!(ports.ends_with("; 6 port settings differ from the topology\n"), "{ports}");
     let none = wayleave(&format!("export-config --for tc {PLANT} --scheme qjump")).ends_with(2).stderr;
     assert!(none.contains("reserves no queues"), "{none}");
     let old = file("render-old.json", "{");
@@ -65,7 +65,7 @@ fn what_cannot_be_rendered_says_what_to_do() {
 }
 
 #[test]
-fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
+fn invalid_interface_names_are_not_written_into_scripts() {
     let names = file("render-names.txt", "# ours\nleaf1->spine1 Ethernet48\n");
     let text = wayleave(&format!(
         "export-config --for sonic {FABRIC} --control best-effort --switch leaf1 --interfaces {names}"
@@ -77,13 +77,13 @@ fn names_of_interfaces_go_into_scripts_only_if_they_are_names() {
         "render-wrong.txt",
         "leaf1->spine1 eth0;reboot\nleaf1->spin2 eth1\nleaf1->spine1 eth2\nleaf1->spine2 eth2\nleaf1->h1\n",
     );
-    let said = wayleave(&format!("export-config --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
+    let output = wayleave(&format!("export-config --for tc {FABRIC} --interfaces {wrong}")).ends_with(2).stderr;
     for expected in [
         "render-wrong.txt:1:15: \"eth0;reboot\" is not an interface name",
         "render-wrong.txt:2:1: there is no link \"leaf1->spin2\", did you mean \"leaf1->spine2\"?",
         "render-wrong.txt:4:15: \"eth2\" is the interface of another link of the same switch",
         "render-wrong.txt:5:1: 1 words: LINK INTERFACE is expected",
     ] {
-        assert!(said.contains(expected), "{expected}: {said}");
+        assert!(output.contains(expected), "{expected}: {output}");
     }
 }

@@ -72,8 +72,8 @@ fn pass_on(stream: TcpStream, server: SocketAddr) -> Option<()> {
     head += "connection: close\r\n\r\n";
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let (status, told, body) = ask(server, &head, &body);
-    let is_json = told.contains("json\r\n");
+    let (status, headers, body) = ask(server, &head, &body);
+    let is_json = headers.contains("json\r\n");
     let text = String::from_utf8(body).ok()?;
     // In a text of several lines a forged line cannot be distinguished from a real one, so it has all but line
     // breaks.
@@ -214,7 +214,7 @@ fn assert_harmless(command: &str, run: &Run) {
 }
 
 #[test]
-fn no_command_passes_on_what_a_terminal_would_obey() {
+fn no_command_prints_terminal_control_sequences_from_a_server() {
     let directory = Directory::new("hostile");
     let listen = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--log-level", "warn", "--enforcement", "hosts"];
     let server = Server::run(&directory.0, &[&["serve", "-t", "fat-tree:k=4"][..], &listen].concat());
@@ -246,7 +246,7 @@ fn no_command_passes_on_what_a_terminal_would_obey() {
 
 /// Files of others are read before a controller is asked.
 #[test]
-fn no_command_passes_on_what_a_file_has() {
+fn no_command_prints_terminal_control_sequences_from_a_file() {
     let directory = Directory::new("hostile-files");
     let text = json!(HOSTILE).to_string();
     let contracts = format!(

@@ -92,7 +92,7 @@ fn refuses(detail: &str) -> u16 {
 }
 
 #[test]
-fn what_a_controller_answers_cannot_act_on_the_terminal_of_an_agent() {
+fn answers_of_a_controller_cannot_control_the_terminal_of_an_agent() {
     let directory = directory("agent");
     let port = refuses(HOSTILE);
     std::fs::write(directory.join("token"), format!("wl_{}\n", "0".repeat(64))).unwrap();
@@ -112,7 +112,7 @@ fn what_a_controller_answers_cannot_act_on_the_terminal_of_an_agent() {
 }
 
 #[test]
-fn what_a_server_is_given_cannot_act_on_its_terminal() {
+fn input_of_a_server_cannot_control_its_terminal() {
     for format in ["text", "json"] {
         let directory = directory(format!("serve-{format}").as_str());
         let arguments = ["serve", "-t", "star:hosts=3", "--listen", "127.0.0.1:0", "--log-format", format];

@@ -11,24 +11,24 @@ const GOOD: &str = "name: ptp, from: h1, to: h9, rate: 220kbit, burst: 300B, dea
 const TOO_FAST: &str = "name: flood, from: h1, to: h2, rate: 2Gbit, burst: 1500B, deadline: 2ms";
 
 #[test]
-fn an_admitted_list_ends_with_0_and_shows_route_and_bound() {
+fn admitted_contracts_exit_with_0_and_show_route_and_bound() {
     let list = file("plan-good.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t {K4} -f {list}")).ends_with(0);
     assert!(run.stdout.contains("h1 -[0]- pod1-edge1"), "{}", run.stdout);
-    assert!(run.stdout.contains("1.8ms / 2ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("1.8 ms / 2 ms"), "{}", run.stdout);
     let published = wayleave(&format!("plan -t {K4} -f {list} --routing least-delay")).ends_with(0);
-    assert!(published.stdout.contains(" 1ms / 2ms"), "{}", published.stdout);
+    assert!(published.stdout.contains(" 1 ms / 2 ms"), "{}", published.stdout);
     assert!(run.stdout.contains("1 admitted, 0 refused"), "{}", run.stdout);
     assert_eq!(run.stderr, "");
 }
 
 #[test]
-fn a_refusal_ends_with_3_and_says_what_is_left() {
+fn a_refusal_exits_with_3_and_shows_the_remaining_capacity() {
     let list = file("plan-refused.yaml", contracts(&[GOOD, TOO_FAST]));
     let run = wayleave(&format!("plan -t {K4} -f {list} -o json")).ends_with(3);
     let refused = &run.json()["requests"][1];
     assert_eq!((&refused["decision"], &refused["reason"]), (&"refused".into(), &"RATE".into()));
-    assert_eq!(refused["message"], "Queue 0 of h1->pod1-edge1 has 999.7Mbit left, but 2Gbit is required.");
+    assert_eq!(refused["message"], "Queue 0 of h1->pod1-edge1 has 999.7 Mbit/s left, but 2 Gbit/s is required.");
     assert_eq!(refused["binding"]["limit"], "rate");
     assert_eq!(refused["binding"]["left_bps"], 999_780_000);
     assert!(refused["route"].is_null() && refused["bound_ns"].is_null());
@@ -81,7 +81,7 @@ fn assert_consistent(plan: &Value) {
 }
 
 #[test]
-fn every_number_of_the_document_follows_from_the_others() {
+fn every_number_of_the_document_is_consistent_with_the_others() {
     for scenario in [1, 8] {
         let list = requests(&format!("plan-numbers-{scenario}.yaml"), K4, scenario, 700);
         let run = wayleave(&format!("plan -t {K4} -f {list} -o json"));
@@ -95,7 +95,7 @@ fn every_number_of_the_document_follows_from_the_others() {
 }
 
 #[test]
-fn constants_of_nodes_and_links_are_terms_of_their_own() {
+fn constants_of_nodes_and_links_are_separate_terms() {
     let network = file(
         "plan-constants.yaml",
         "apiVersion: wayleave/v1
@@ -150,7 +150,7 @@ fn contracts_come_from_several_files_and_from_standard_input() {
 }
 
 #[test]
-fn the_options_of_the_model_arrive_in_the_model() {
+fn options_of_the_model_reach_the_model() {
     let list = file("plan-model.yaml", contracts(&[GOOD]));
     let model = |options: &str| wayleave(&format!("plan -t {K4} -f {list} -o json {options}")).json()["model"].clone();
     let published = model("--model published");
@@ -182,7 +182,7 @@ fn budgets_and_buffers_can_be_given() {
 }
 
 #[test]
-fn a_port_that_only_best_effort_can_use_is_warned_of() {
+fn a_port_usable_only_by_best_effort_causes_a_warning() {
     let list = file("plan-one-queue.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t star:hosts=9,queues=1 -f {list}")).ends_with(3);
     assert!(run.stderr.contains("warning: contracts cannot use s1->h1"), "{}", run.stderr);
@@ -192,7 +192,7 @@ fn a_port_that_only_best_effort_can_use_is_warned_of() {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_no_error() {
+fn a_reader_that_stops_early_causes_no_error() {
     use std::io::Read;
     use std::process::{Command, Stdio};
     let list = requests("plan-pipe.yaml", K4, 8, 500);
@@ -211,7 +211,7 @@ fn a_reader_that_stops_early_is_no_error() {
 }
 
 #[test]
-fn progress_of_what_takes_longer_is_shown_where_it_is_asked_for() {
+fn progress_of_long_work_is_shown_on_request() {
     let list = requests("plan-progress.yaml", "fat-tree:k=8", 1, 3_000);
     let started = std::time::Instant::now();
     let run = wayleave(&format!("plan -t fat-tree:k=8 -f {list} --reroute --reroute-limit 1 --progress"));

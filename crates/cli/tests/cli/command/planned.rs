@@ -12,7 +12,7 @@ fn planned(name: &str, count: u32, options: &str) -> (String, String) {
 }
 
 #[test]
-fn explain_by_a_plan_says_what_it_says_without() {
+fn explain_with_a_plan_prints_the_same_as_without() {
     let (list, plan) = planned("explain-by-plan", 2100, "--reroute");
     let text = std::fs::read_to_string(&plan).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -31,7 +31,7 @@ fn explain_by_a_plan_says_what_it_says_without() {
 }
 
 #[test]
-fn what_if_by_a_plan_says_what_it_says_without() {
+fn what_if_with_a_plan_prints_the_same_as_without() {
     let (list, plan) = planned("what-if-by-plan", 2300, "");
     let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&plan).unwrap()).unwrap();
     let delete = format!("--delete {} --fail core2", document["requests"][0]["name"].as_str().unwrap());
@@ -64,7 +64,7 @@ fn what_if_takes_moves_and_tenants_from_a_plan() {
 /// Contracts of every kind on a network that does not mention classes: as `plan` does, `explain` and `what-if` give
 /// it the usual ones.
 #[test]
-fn questions_without_a_controller_take_contracts_of_every_kind() {
+fn queries_without_a_controller_accept_contracts_of_every_kind() {
     let kinds = include_str!("../../../../../schemas/examples/contracts-kinds.yaml");
     // A controller that is imagined has no other tenants than the default one.
     let kinds = file("what-if-kinds.yaml", kinds.replace("tenant: acme, ", "").replace("tenant: beta, ", ""));
@@ -81,7 +81,7 @@ fn questions_without_a_controller_take_contracts_of_every_kind() {
 
 /// A policy that is held first leaves less to contracts.
 #[test]
-fn a_plan_beside_a_policy_refuses_what_services_need() {
+fn a_plan_with_a_policy_refuses_capacity_that_services_need() {
     let policy = "apiVersion: wayleave/v1\nkind: Policy\nmetadata: { name: m }\nspec:\n  level: machine\n  services:\n    \
                   - { name: web, match: { protocol: tcp, destinationPort: 80 }, min: 4.5Gbit }\n";
     let policy = file("plan-policy.yaml", policy);
@@ -107,7 +107,7 @@ fn a_plan_beside_a_policy_refuses_what_services_need() {
 /// The README's files name tenants that are not declared. `plan` admits all seven, and so does `what-if`, by deciding
 /// and by the plan; two plans differ in nothing.
 #[test]
-fn tenants_of_contracts_are_there_without_a_controller() {
+fn tenants_of_contracts_need_no_declaration_without_a_controller() {
     let [network, list] = ["network-fabric", "contracts-fabric"]
         .map(|name| format!("{}/../../docs/examples/{name}.yaml", env!("CARGO_MANIFEST_DIR")));
     let plans = ["first", "second"].map(|name| {

@@ -11,22 +11,22 @@ fn policy(services: &str) -> String {
 }
 
 #[test]
-fn a_policy_is_fine_wrong_or_refused() {
+fn a_policy_is_valid_wrong_or_refused() {
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {EXAMPLE}")).ends_with(0);
     assert!(run.stdout.ends_with("is rack: 3 services at 9 racks\n"), "{}", run.stdout);
     let wrong = file("policy-wrong.yaml", policy("    - { name: a, parent: b }\n"));
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {wrong} {EXAMPLE}")).ends_with(2);
-    assert!(run.stderr.contains("policy-wrong.yaml:6:26: there is no service \"b\" in this policy"), "{}", run.stderr);
+    assert!(run.stderr.contains("policy-wrong.yaml:6:26: no service \"b\" in this policy"), "{}", run.stderr);
     assert!(run.stdout.starts_with("ok: "), "{}", run.stdout);
     let over = file("policy-over.yaml", policy("    - { name: a, min: 11Gbit }\n"));
     let run = wayleave(&format!("policy check -t testbed:parley-testbed {over}")).ends_with(3);
-    let refusal = "refused (RATE): policy \"policy-over\" guarantees 11Gbit to transmit at machine h1 (h1->leaf1), and \
-                   there is 10Gbit";
+    let refusal = "refused (RATE): policy \"policy-over\" guarantees 11 Gbit/s to transmit at machine h1 (h1->leaf1), but \
+                   only 10 Gbit/s is available";
     assert!(run.stderr.contains(refusal), "{}", run.stderr);
 }
 
 #[test]
-fn the_water_fills_by_weight_above_the_minima() {
+fn water_filling_follows_weights_above_the_minima() {
     let show = |demands: &str| {
         let run = wayleave(&format!("policy show -t testbed:parley-testbed -f {EXAMPLE} --demands {demands} -o json"));
         let rows = run.ends_with(0).json();
@@ -46,22 +46,22 @@ fn the_water_fills_by_weight_above_the_minima() {
 }
 
 #[test]
-fn wrong_demands_and_places_say_what_there_is() {
+fn wrong_demands_and_places_are_errors_with_the_valid_ones() {
     let show = |rest: &str| {
         wayleave(&format!("policy show -t testbed:parley-testbed -f {EXAMPLE} {rest}")).ends_with(2).stderr
     };
-    let said = show("--demands dsf=1Gbit");
+    let output = show("--demands dsf=1Gbit");
     assert!(
-        said.contains("\"dsf\" is not at this contention point: the services are dfs, hbase, vms, other"),
-        "{said}"
+        output.contains("\"dsf\" is not at this contention point: the services are dfs, hbase, vms, other"),
+        "{output}"
     );
-    assert!(show("--demands dfs").contains("SERVICE=RATE is expected"));
+    assert!(show("--demands dfs").contains("expected SERVICE=RATE"));
     assert!(show("--demands dfs=10mbps").contains("write 10Mbit"));
-    assert!(show("--at h1").contains("it applies at leaf1, leaf2, leaf3"));
+    assert!(show("--at h1").contains("but at leaf1, leaf2, leaf3"));
 }
 
 #[test]
-fn the_bench_of_sharing_has_its_metrics() {
+fn the_sharing_benchmark_has_its_metrics() {
     let run = wayleave("bench sharing flat-100 --seed 2").ends_with(0);
     let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for metric in ["ms", "update", "limited"] {
@@ -72,7 +72,7 @@ fn the_bench_of_sharing_has_its_metrics() {
 }
 
 #[test]
-fn what_contracts_reserve_is_not_there_for_services() {
+fn capacity_reserved_by_contracts_is_not_available_to_services() {
     let contracts = "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: video, from: h1, to: h2, rate: 4Gbit, burst: 3kB, deadline: 10ms }\n";
     let contracts = file("policy-contracts.yaml", contracts);
     let services = file("policy-beside.yaml", policy("    - { name: a, min: 8Gbit }\n"));
@@ -80,11 +80,11 @@ fn what_contracts_reserve_is_not_there_for_services() {
     wayleave(&format!("policy check {network} {services}")).ends_with(0);
     let run = wayleave(&format!("policy check {network} {services} --contracts {contracts}")).ends_with(3);
     assert!(
-        run.stderr.contains("guarantees 8Gbit to transmit at machine h1 (h1->leaf1), and there is "),
+        run.stderr.contains("guarantees 8 Gbit/s to transmit at machine h1 (h1->leaf1), but only "),
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains(" that is promised to contracts"), "{}", run.stderr);
+    assert!(run.stderr.contains(" is promised to contracts"), "{}", run.stderr);
     let show = format!("policy show {network} -f {services} --at h1 --demands a=all");
     let share = |rest: &str| {
         let rows = wayleave(&format!("{show} {rest} -o json")).ends_with(0).json();

@@ -17,7 +17,7 @@ fn names(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_plan_has_every_route_and_what_they_share() {
+fn a_plan_has_every_route_and_their_shared_elements() {
     let list = list("protection-plan.yaml", &[ROBOT]);
     let run = wayleave(&format!("plan {K4} -f {list} --recheck -o json")).ends_with(0);
     assert!(run.stderr.contains("2 flows recomputed independently: sound"), "{}", run.stderr);
@@ -36,7 +36,7 @@ fn a_plan_has_every_route_and_what_they_share() {
 }
 
 #[test]
-fn an_explanation_says_what_is_survived_and_what_is_not() {
+fn an_explanation_lists_survived_and_fatal_failures() {
     let list = list("protection-explain.yaml", &[ROBOT]);
     let text = wayleave(&format!("explain robot {K4} -f {list}")).ends_with(0).stdout.replace("\n  ", " ");
     for part in [
@@ -51,7 +51,7 @@ fn an_explanation_says_what_is_survived_and_what_is_not() {
 }
 
 #[test]
-fn too_few_routes_are_refused_with_the_cut_and_with_how_many_would_fit() {
+fn too_few_routes_are_refused_with_the_cut_and_the_feasible_number() {
     let contract = ROBOT.replace("protection: 2", "protection: 3");
     let list = list("protection-cut.yaml", &[&contract]);
     let run = wayleave(&format!("plan {K4} -f {list} -o json")).ends_with(3);
@@ -66,7 +66,7 @@ fn too_few_routes_are_refused_with_the_cut_and_with_how_many_would_fit() {
 }
 
 #[test]
-fn a_second_copy_without_room_says_that_it_is_the_second() {
+fn a_refused_second_copy_is_reported_as_the_second() {
     let contract = ROBOT.replace("rate: 2Mbit", "rate: 600Mbit");
     let list = list("protection-room.yaml", &[&contract]);
     let request = &wayleave(&format!("plan {K4} -f {list} -o json")).ends_with(3).json()["requests"][0];
@@ -80,7 +80,7 @@ fn a_second_copy_without_room_says_that_it_is_the_second() {
 }
 
 #[test]
-fn cuts_lose_nothing_of_protected_contracts_and_show_when_duplicates_are_off() {
+fn cuts_lose_no_packets_of_protected_contracts_but_do_without_duplicates() {
     let alone = "name: alone, from: h3, to: h14, rate: 2Mbit, burst: 1500B, deadline: 3ms";
     let list = list("protection-verify.yaml", &[ROBOT, alone]);
     let json = wayleave(&format!("verify {K4} -f {list} --effort quick --cut all -o json")).ends_with(0).json();
@@ -107,7 +107,7 @@ fn cuts_lose_nothing_of_protected_contracts_and_show_when_duplicates_are_off() {
 }
 
 #[test]
-fn a_protected_contract_comes_changes_and_goes_as_one() {
+fn a_protected_contract_is_added_changed_and_released_as_a_unit() {
     let event = |at: &str, what: &str| format!("    - {{ at: {at}, {what} }}\n");
     let events = [
         event("0ns", &format!("add: {{ {} }}", ROBOT.replace("2Mbit", "300Mbit"))),

@@ -46,7 +46,7 @@ fn lists_and_descriptions_have_labels() {
     let yaml = kinds.run("get contracts -o yaml -l app=y").ends_with(0).stdout;
     assert!(yaml.contains("name: y, tenant: shop") && !yaml.contains("one"), "{yaml}");
     let wrong = kinds.run("get contracts -l app").ends_with(2).stderr;
-    assert!(wrong.contains("`app` selects no label: key=value is expected"), "{wrong}");
+    assert!(wrong.contains("`app` is not a label selector: expected key=value"), "{wrong}");
     let wrong = kinds.run("get vms -l app=x").ends_with(2).stderr;
     assert!(wrong.contains("--selector is only supported by `get contracts`"), "{wrong}");
     let wrong = kinds.run("get contract shop:one -l app=x").ends_with(2).stderr;
@@ -54,7 +54,7 @@ fn lists_and_descriptions_have_labels() {
 }
 
 #[test]
-fn contracts_that_files_no_longer_have_are_deleted_once_that_is_confirmed() {
+fn contracts_missing_from_files_are_deleted_after_confirmation() {
     let kinds = world("prune");
     kinds.write("x.yaml", &labelled(&[("one", "[h1, h5]")]));
     let before = ids(&kinds, "");
@@ -104,7 +104,7 @@ fn nothing_is_pruned_if_anything_is_refused() {
 }
 
 #[test]
-fn options_of_pruning_are_carried_out_or_refused_by_name() {
+fn options_of_pruning_are_applied_or_refused_by_name() {
     let kinds = world("options");
     let before = ids(&kinds, "");
     kinds.write("x.yaml", &labelled(&[("one", "[h1, h2]")]).replace("app: x", "app: z"));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn no_finding_is_back() {
+fn no_earlier_finding_recurs() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/repro");
     let output = Command::new(script).arg(env!("CARGO_BIN_EXE_wayleave")).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);

@@ -20,7 +20,7 @@ fn replay(name: &str, events: &[String], options: &str) -> (Vec<String>, Value) 
 }
 
 #[test]
-fn what_is_released_is_held_until_its_packets_have_arrived() {
+fn a_released_reservation_is_held_until_its_packets_have_arrived() {
     let events = [
         format!("at: 0ns, add: {}", contract("a", "h2", 900)),
         "at: 1ms, release: a".to_owned(),
@@ -39,7 +39,7 @@ fn what_is_released_is_held_until_its_packets_have_arrived() {
 }
 
 #[test]
-fn a_change_that_does_not_fit_leaves_the_old_terms() {
+fn a_change_that_does_not_fit_keeps_the_old_terms() {
     let events = [
         format!("at: 0ns, add: {}", contract("a", "h2", 600)),
         format!("at: 1ms, change: {}", contract("a", "h2", 1100)),
@@ -56,7 +56,7 @@ fn a_change_that_does_not_fit_leaves_the_old_terms() {
 }
 
 #[test]
-fn who_is_admitted_while_old_packets_are_in_flight_waits_for_them() {
+fn a_contract_admitted_while_old_packets_are_in_flight_starts_after_them() {
     let events = [
         format!("at: 0ns, add: {}", contract("a", "h2", 600)),
         // Does not fit beside the old terms: takes their place.
@@ -69,7 +69,7 @@ fn who_is_admitted_while_old_packets_are_in_flight_waits_for_them() {
 }
 
 #[test]
-fn a_plan_says_when_old_terms_end_and_verify_follows() {
+fn a_plan_states_when_old_terms_end_and_verify_follows_it() {
     let events = [
         format!("at: 0ns, add: {}", contract("a", "h2", 500)),
         format!("at: 0ns, add: {}", contract("b", "h2", 100)),
@@ -90,8 +90,8 @@ fn a_plan_says_when_old_terms_end_and_verify_follows() {
     let text = plan.to_string();
     verify(text.clone()).ends_with(0);
     let late = verify(text.replace("\"old_terms_end_after_ns\":0", "\"old_terms_end_after_ns\":600000")).ends_with(4);
-    assert!(late.stderr.contains("before packets have left: from 1.6ms on"), "{}", late.stderr);
-    assert!(late.stderr.contains("with packets of a (there until 1.6ms)"), "{}", late.stderr);
+    assert!(late.stderr.contains("before packets have left: from 1.6 ms on"), "{}", late.stderr);
+    assert!(late.stderr.contains("with packets of a (present until 1.6 ms)"), "{}", late.stderr);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_refused_contract_can_be_changed_into_one_that_fits() {
 }
 
 #[test]
-fn the_table_shows_when_things_happen() {
+fn the_table_shows_the_times_of_events() {
     let events = file(
         "replay-table.yaml",
         format!(
@@ -119,6 +119,6 @@ fn the_table_shows_when_things_happen() {
         ),
     );
     let run = wayleave(&format!("plan -t star:hosts=4 --events {events}")).ends_with(0);
-    assert!(run.stdout.contains("5us add") && run.stdout.contains("held until 607us"), "{}", run.stdout);
+    assert!(run.stdout.contains("5 us add") && run.stdout.contains("held until 607 us"), "{}", run.stdout);
     assert!(run.stdout.contains("1 admitted, 0 refused, 1 released"), "{}", run.stdout);
 }

@@ -47,7 +47,7 @@ fn change(kinds: &Kinds) {
     apply(
         kinds,
         "    - { name: db, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1200Mbit } }
-    - { name: search, tenant: web, objective: { deadline: 10ms, members: [h2, h3, h5, h8], min: 600Mbit }, labels: { app: new }, priority: 9 }
+    - { name: search, tenant: web, objective: { deadline: 10ms, members: [h2, h3, h5, h8], weight: 600Mbit }, labels: { app: new }, priority: 9 }
     - { name: bulk, from: h1, to: h8, rate: 1Mbit, burst: 3kB, deadline: 5ms }
     - { name: extra, bestEffort: { members: [h1, h2] } }
 ",
@@ -59,7 +59,7 @@ const CHANGED: [&str; 5] =
     ["default:bulk changed", "default:extra deleted", "shop:copy created", "shop:db changed", "web:search changed"];
 
 #[test]
-fn contracts_of_every_kind_are_brought_back_to_what_they_were() {
+fn contracts_of_every_kind_are_restored_to_their_earlier_state() {
     let kinds = Kinds::new("rollback");
     let (before, start) = (terms(&kinds), now());
     let last = kinds.run("events -o json").ends_with(0).stdout;
@@ -151,7 +151,7 @@ fn a_rollback_that_does_not_fit_changes_nothing() {
 }
 
 #[test]
-fn what_is_no_time_and_no_event_is_refused() {
+fn a_malformed_time_or_event_is_refused() {
     let kinds = Kinds::new("rollback-wrong");
     for (to, what) in [
         ("yesterday", "expected an event number or a time (RFC 3339)"),
@@ -166,7 +166,7 @@ fn what_is_no_time_and_no_event_is_refused() {
 
 /// A tenant whose history was pushed out is named and left alone; others are rolled back.
 #[test]
-fn what_is_not_known_any_more_stays_as_it_is() {
+fn contracts_without_known_history_are_left_unchanged() {
     let directory = Directory::new("rollback-unknown");
     let serve = "serve -t fat-tree:k=4 --ledger l.db --listen 127.0.0.1:0 --log-level warn --history-limit 8kB";
     let server = Server::run(&directory.0, &serve.split(' ').collect::<Vec<_>>());

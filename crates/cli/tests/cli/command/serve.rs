@@ -64,7 +64,7 @@ fn end(mut child: Child, mut stderr: BufReader<ChildStderr>) -> Option<i32> {
 }
 
 #[test]
-fn a_server_is_started_asked_ended_and_goes_on() {
+fn a_server_is_started_queried_stopped_and_restarted() {
     let directory = directory("life");
     let (child, stderr, address) = start(&directory);
     let body = r#"{"from": "h1", "to": "h2", "rate": "10Mbit", "burst": "3000B", "deadline": "5ms"}"#;
@@ -79,7 +79,7 @@ fn a_server_is_started_asked_ended_and_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_words() {
+fn an_unusable_configuration_is_refused_with_advice() {
     let directory = directory("refused");
     for (arguments, words) in [
         (
@@ -99,7 +99,7 @@ fn what_cannot_be_served_is_refused_in_words() {
 }
 
 #[test]
-fn a_flag_goes_before_the_environment_and_that_before_the_file() {
+fn a_flag_overrides_the_environment_which_overrides_the_file() {
     let directory = directory("layers");
     let file = "topology = \"star:hosts=2\"\nconnections = 7\nwatchers = 8\nbody-limit = \"2MiB\"\ninsecure-http = true\nbudgets = [\"100us\", \"1ms\"]\n";
     std::fs::write(directory.join("wayleave.toml"), file).unwrap();
@@ -128,12 +128,12 @@ fn a_flag_goes_before_the_environment_and_that_before_the_file() {
     std::fs::write(directory.join("wayleave.toml"), "topology = \"star:hosts=2\"\n\nconections = 7\n").unwrap();
     let run = wayleave(&directory, &["config", "show"]).output().unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
-    assert!(stderr.contains("wayleave.toml:3: there is no setting conections; did you mean connections?"), "{stderr}");
+    assert!(stderr.contains("wayleave.toml:3: unknown setting conections; did you mean connections?"), "{stderr}");
     std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
-fn a_server_goes_on_if_nobody_reads_its_log() {
+fn a_server_continues_if_its_log_is_not_read() {
     let directory = directory("log");
     let (child, stderr, address) = start(&directory);
     // Each request is a line of some 200 B: a full pipe (64 KiB) and the lines that may wait behind it (1 MiB) are
@@ -162,7 +162,7 @@ fn a_server_goes_on_if_nobody_reads_its_log() {
 }
 
 #[test]
-fn a_variable_that_is_misspelt_is_named() {
+fn a_misspelt_variable_is_named() {
     let directory = directory("variables");
     let run = |variable: &str, arguments: &[&str]| {
         let run = wayleave(&directory, arguments).env(variable, "x").output().unwrap();
@@ -174,7 +174,7 @@ fn a_variable_that_is_misspelt_is_named() {
         ("WAYLEAVE_TLS_CERTS", "WAYLEAVE_TLS_CERT"),
     ] {
         let (code, words) = run(variable, &["get", "vms"]);
-        let expected = format!("there is no variable {variable}; did you mean {meant}?");
+        let expected = format!("unknown variable {variable}; did you mean {meant}?");
         assert!(code == Some(2) && words.contains(&expected), "{code:?}: {words}");
     }
     // Variables that are not ours to judge: those that Kubernetes sets for a service of this name.
@@ -192,7 +192,7 @@ fn unread(directory: &Path, arguments: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn nothing_panics_if_nobody_reads_what_it_says() {
+fn no_command_panics_if_its_output_is_not_read() {
     let directory = directory("unread");
     let (child, stderr, _) = start(&directory);
     assert_eq!(end(child, stderr), Some(0));
@@ -213,18 +213,18 @@ fn nothing_panics_if_nobody_reads_what_it_says() {
 
 /// Without etcd there is one controller, with any other options of a cluster.
 #[test]
-fn what_is_said_of_a_cluster_needs_its_etcd() {
-    for said in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
+fn cluster_options_require_etcd() {
+    for output in ["--cluster plant", "--lease 4s", "--advertise http://h1:7480", "--force-config f1"] {
         let run =
-            crate::command::wayleave(&format!("serve -t star:hosts=3 --ledger none.db --listen 127.0.0.1:0 {said}"))
+            crate::command::wayleave(&format!("serve -t star:hosts=3 --ledger none.db --listen 127.0.0.1:0 {output}"))
                 .ends_with(2);
-        assert!(run.stderr.contains("--etcd <URL,URL>"), "{said}: {}", run.stderr);
+        assert!(run.stderr.contains("--etcd <URL,URL>"), "{output}: {}", run.stderr);
     }
 }
 
 /// A switch is taken out: drained, then left out of the file, as docs/operate/ledger.md describes.
 #[test]
-fn a_switch_that_contracts_use_can_be_removed() {
+fn a_switch_used_by_contracts_can_be_removed() {
     let directory = directory("removed");
     for (name, spines) in [("two.yaml", 2), ("one.yaml", 1)] {
         let builder = format!(
@@ -237,8 +237,8 @@ fn a_switch_that_contracts_use_can_be_removed() {
     }
     let run = |arguments: &[&str]| {
         let done = wayleave(&directory, arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-        (done.status.code(), said)
+        let output = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.code(), output)
     };
     let (child, stderr, address) = start_with(&directory, &["-t", "two.yaml"]);
     for number in 1..=4 {
@@ -255,12 +255,12 @@ fn a_switch_that_contracts_use_can_be_removed() {
     assert_eq!(end(child, stderr), Some(0));
 
     // A contract that its host's failure has degraded is promised nothing: the ledger is sound.
-    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
-    assert!(code == Some(0) && said.contains("sound, all guarantees hold"), "{said}");
-    let (code, said) = run(&["serve", "-t", "one.yaml", "--listen", "127.0.0.1:0"]);
-    assert!(code == Some(1) && said.contains("spine2") && said.contains("--decide-again"), "{said}");
-    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml", "--decide-again"]);
-    assert!(code == Some(0) && said.contains("rerouted: decided again at the start"), "{said}");
+    let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
+    assert!(code == Some(0) && output.contains("sound, all guarantees hold"), "{output}");
+    let (code, output) = run(&["serve", "-t", "one.yaml", "--listen", "127.0.0.1:0"]);
+    assert!(code == Some(1) && output.contains("spine2") && output.contains("--decide-again"), "{output}");
+    let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml", "--decide-again"]);
+    assert!(code == Some(0) && output.contains("rerouted: decided again at the start"), "{output}");
     let (_, before) = run(&["ledger", "check", "wayleave.db", "-t", "two.yaml"]);
     assert!(before.contains("sound, all guarantees hold"), "a look changes nothing: {before}");
 
@@ -269,7 +269,7 @@ fn a_switch_that_contracts_use_can_be_removed() {
     assert!(!all.contains("spine2") && all.matches("spine1").count() >= 2 * 6, "{all}");
     assert_eq!(all.matches(r#""state":"degraded""#).count(), 2, "those of h8: {all}");
     assert_eq!(end(child, stderr), Some(0));
-    let (code, said) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
-    assert!(code == Some(0) && said.contains("sound, all guarantees hold"), "{said}");
+    let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
+    assert!(code == Some(0) && output.contains("sound, all guarantees hold"), "{output}");
     std::fs::remove_dir_all(directory).unwrap();
 }

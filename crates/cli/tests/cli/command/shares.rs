@@ -58,8 +58,8 @@ fn a_line_of_two_switches_promises_no_more_than_its_link_carries() {
     let list = contracts(
         "line",
         &[
-            "name: o1, objective: { aim: completion, members: [h1, h3], min: 2Gbit }",
-            "name: o2, objective: { aim: completion, members: [h2, h4], min: 2Gbit }",
+            "name: o1, objective: { goal: completion, members: [h1, h3], weight: 2Gbit }",
+            "name: o2, objective: { goal: completion, members: [h2, h4], weight: 2Gbit }",
             "name: p, bandwidth: { from: h1, to: h3, min: 5Gbit }",
             "name: ho, bandwidth: { hose: [h2, h4], min: 5Gbit }",
             "name: small, bandwidth: { hose: [h2, h4], min: 100Mbit }",
@@ -83,7 +83,7 @@ fn members_on_islands_have_no_path() {
         "islands",
         &[
             "name: ho, bandwidth: { hose: [h1, h2], min: 100Mbit, within: 5ms }",
-            "name: ob, objective: { aim: completion, members: [h1, h2], min: 100Mbit }",
+            "name: ob, objective: { goal: completion, members: [h1, h2], weight: 100Mbit }",
             "name: p, bandwidth: { from: h1, to: h2, min: 1Mbit }",
         ],
     );
@@ -92,7 +92,7 @@ fn members_on_islands_have_no_path() {
 
 /// The route with the fewest links has one of 50 ms; another with more links is fast.
 #[test]
-fn the_round_trip_is_that_of_the_route_and_not_of_the_fastest_way() {
+fn the_round_trip_is_that_of_the_route_and_not_of_the_fastest_path() {
     let cables = [("s1", "s2", "10Gbit", "50ms"), ("s1", "s3", "10Gbit", "1us"), ("s3", "s2", "10Gbit", "1us")];
     let network = topology("rtt", &[("h1", "s1"), ("h2", "s2")], &cables);
     let list = contracts(
@@ -113,7 +113,7 @@ fn the_round_trip_is_that_of_the_route_and_not_of_the_fastest_way() {
 
 /// Of two parallel cables a pair with a time takes the fast one, also where the slow one has more room.
 #[test]
-fn pairs_with_a_time_take_the_fast_one_of_parallel_cables() {
+fn pairs_with_a_delay_bound_take_the_fast_one_of_parallel_cables() {
     let hosts = [("h1", "s1"), ("h3", "s1"), ("h2", "s2"), ("h4", "s2")];
     let network = topology("parallel", &hosts, &[("s1", "s2", "10Gbit", "1us"), ("s1", "s2", "10Gbit", "20ms")]);
     let list = contracts(
@@ -138,8 +138,8 @@ fn sets_in_the_middle_of_a_list_of_events_are_checked() {
     let network = topology("dumbbell", &hosts, &[("s1", "s2", "1Gbit", "1us")]);
     let add = |at: &str, what: &str| format!("    - {{ at: {at}, add: {{ {what} }} }}\n");
     let mut events = "apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n".to_owned();
-    events += &add("0ns", "name: obj, objective: { aim: completion, members: [h1, h2], min: 200Mbit }");
-    events += &add("1ms", "name: obj2, objective: { aim: completion, members: [h3, h4], min: 200Mbit }");
+    events += &add("0ns", "name: obj, objective: { goal: completion, members: [h1, h2], weight: 200Mbit }");
+    events += &add("1ms", "name: obj2, objective: { goal: completion, members: [h3, h4], weight: 200Mbit }");
     events += &add("2ms", "name: p, bandwidth: { from: h1, to: h2, min: 400Mbit }");
     events += &add("2ms", "name: ho, bandwidth: { hose: [h3, h4], min: 400Mbit }");
     events += "    - { at: 5s, release: p }\n";
@@ -155,7 +155,7 @@ fn sets_in_the_middle_of_a_list_of_events_are_checked() {
 
 /// Hoses that may meet on one link of several: the first was proven when it was decided, and is not in the end.
 #[test]
-fn a_plan_says_which_promises_are_proven_no_longer() {
+fn a_plan_lists_promises_that_are_no_longer_proven() {
     let hoses: Vec<String> = [[1, 5, 9], [2, 6, 10], [1, 7, 11], [2, 8, 12]]
         .iter()
         .enumerate()

@@ -111,7 +111,7 @@ fn assert_consistent(run: &Value) {
 }
 
 #[test]
-fn the_document_says_what_it_is_about_and_adds_up() {
+fn the_document_describes_its_run_and_adds_up() {
     let path = file("sim-json.yaml", PACKETS);
     let run = wayleave(&format!("sim {path} -o json")).ends_with(0);
     let document = run.json();
@@ -128,7 +128,7 @@ fn the_document_says_what_it_is_about_and_adds_up() {
 }
 
 #[test]
-fn nothing_is_written_where_only_json_is_asked_for() {
+fn json_output_alone_writes_no_files() {
     let here = folder("sim-nowhere");
     fs::create_dir_all(&here).unwrap();
     let path = file("sim-nowhere.yaml", PACKETS);
@@ -188,7 +188,7 @@ fn a_sweep_prints_means_over_its_seeds() {
 }
 
 #[test]
-fn resuming_does_what_is_missing_and_keeps_what_is_there() {
+fn resuming_runs_missing_results_and_keeps_existing_ones() {
     let (first, out) = sim("sim-resume", SWEEP, "-o json");
     let first = first.ends_with(0);
     let runs = content(&out.join("runs"));
@@ -218,7 +218,7 @@ fn results_of_another_input_are_not_resumed() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
+fn ctrl_c_keeps_complete_runs_and_marks_the_rest() {
     let (path, out) = (file("sim-stopped.yaml", ENDLESS), folder("sim-stopped"));
     let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(["sim", &path, "--threads", "1", "--progress", "-o", "json", "--out"])
@@ -228,14 +228,14 @@ fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
         .spawn()
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("1 of 2 runs, ") {
-        assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+    let mut stderr_text = String::new();
+    while !stderr_text.contains("1 of 2 runs, ") {
+        assert!(stderr.read_line(&mut stderr_text).unwrap() > 0, "{stderr_text}");
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    stderr.read_to_string(&mut said).unwrap();
+    stderr.read_to_string(&mut stderr_text).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert_eq!(output.status.code(), Some(130), "{stderr_text}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&document["partial"], &document["planned_runs"]), (&true.into(), &2.into()));
     let endings: Vec<&Value> = document["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
@@ -243,7 +243,7 @@ fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
     assert!(document["runs"][1]["simulated_ns"].as_u64() < document["runs"][1]["duration_ns"].as_u64());
     let resume =
         format!("stopped: 1 of 2 runs are complete; to continue: wayleave sim {path} --out {} --resume", out.display());
-    assert!(said.contains(&resume), "{said}");
+    assert!(stderr_text.contains(&resume), "{stderr_text}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("1 of 2 runs are complete: these results are partial."));
 }
@@ -315,7 +315,7 @@ fn on_a_full_disk(kilobytes: u32, arguments: &str) -> (Option<i32>, String) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error_and_leaves_nothing_half_written() {
+fn a_full_disk_is_an_error_and_leaves_no_partial_file() {
     let path = file("sim-full.yaml", PACKETS);
     let out = folder("sim-full");
     fs::create_dir_all(&out).unwrap();
@@ -347,7 +347,7 @@ fn a_full_standard_output_is_an_error() {
 }
 
 #[test]
-fn what_a_sweep_does_not_have_cannot_be_chosen() {
+fn an_unknown_value_of_a_sweep_cannot_be_chosen() {
     let sweep = file("sim-only.yaml", SWEEP);
     let one = file("sim-only-one.yaml", PACKETS);
     let bad = |arguments: &str, expected: &str| {
@@ -378,7 +378,7 @@ fn block<'a>(page: &'a str, after: &str, kind: &str) -> &'a str {
 }
 
 #[test]
-fn the_documentation_shows_what_is_printed() {
+fn the_documentation_shows_the_printed_output() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/theory/simulation.md");
     let page = fs::read_to_string(path).unwrap();
     let scenario = block(&page, "## An example", "yaml");
@@ -396,7 +396,7 @@ fn the_documentation_shows_what_is_printed() {
 }
 
 #[test]
-fn a_run_says_what_tenants_missed_and_how_many_probes_there_were() {
+fn a_run_reports_missed_guarantees_and_the_number_of_probes() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-ufab.yaml");
     let shown = wayleave(&format!("sim {example} --out {}", folder("sim-ufab").display())).ends_with(0).stdout;
     assert!(shown.contains("missed sending") && shown.contains("\nprobes: "), "{shown}");
@@ -406,7 +406,7 @@ fn a_run_says_what_tenants_missed_and_how_many_probes_there_were() {
 }
 
 #[test]
-fn a_run_says_what_services_got() {
+fn a_run_reports_the_rates_of_services() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-sharing.yaml");
     let shown = wayleave(&format!("sim {example} --out {}", folder("sim-sharing").display())).ends_with(0).stdout;
     assert!(shown.contains("lost at limiters") && shown.contains("messages between hosts and brokers: "), "{shown}");
@@ -436,11 +436,11 @@ spec:
 ";
 
 #[test]
-fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
-    let says_why = |run: &Run| run.stderr.contains(" one thread: ");
+fn several_threads_give_the_same_files_and_a_fallback_to_one_has_a_reason() {
+    let has_reason = |run: &Run| run.stderr.contains(" one thread: ");
     let [alone, beside] = ["1", "2"].map(|threads| {
         let (run, out) = sim(&format!("sim-threads-{threads}"), PODS, &format!("--threads-per-run {threads}"));
-        assert!(!says_why(&run.ends_with(0)), "a run of {threads}");
+        assert!(!has_reason(&run.ends_with(0)), "a run of {threads}");
         let (_, text) = content(&out.join("runs")).pop().unwrap();
         let mut run: Value = serde_json::from_slice(&text).unwrap();
         // The replay command names the file.
@@ -451,14 +451,14 @@ fn several_threads_give_the_same_files_and_a_run_that_uses_one_says_why() {
     assert_eq!(alone, beside);
 
     let (web, _) = sim("sim-threads-web", SWEEP, "--threads-per-run 2");
-    assert!(says_why(&web.ends_with(0)));
+    assert!(has_reason(&web.ends_with(0)));
     let (zero, _) = sim("sim-threads-0", PODS, "--threads-per-run 0");
     assert!(zero.ends_with(2).stderr.contains("0 is not in 1.."));
 }
 
 /// Of one kind of traffic some arrives. Pairs of which nothing does are still named, and so are flows after the end.
 #[test]
-fn what_sends_in_vain_is_named_by_its_ends() {
+fn traffic_that_never_arrives_is_named_by_its_endpoints() {
     let scenario = |name: &str, rest: &str| {
         let text = format!(
             "apiVersion: wayleave/v1\nkind: Scenario\nmetadata: {{ name: x }}\nspec:\n  topology: star:hosts=4,rate=1Gbit\n  duration: 10ms\n  traffic:\n{rest}"
@@ -471,12 +471,15 @@ fn what_sends_in_vain_is_named_by_its_ends() {
     let packets = "    - { name: u, pairs: [[h4, h3], [h2, h3]], constantRate: 100Mbit }\n";
     let flows = "    - { name: u, from: [h2, h4], to: h3, sizes: 1MB }\n";
     for (name, traffic) in [("in-vain-packets.yaml", packets), ("in-vain-flows.yaml", flows)] {
-        let said = run(&scenario(name, &format!("{traffic}{failed}")), 7).stderr;
+        let stderr_text = run(&scenario(name, &format!("{traffic}{failed}")), 7).stderr;
         let expected = "traffic \"u\" delivered nothing in the measured period from h4 to h3\n";
-        assert!(said.contains(expected), "{said}");
+        assert!(stderr_text.contains(expected), "{stderr_text}");
         run(&scenario(name, traffic), 0);
     }
-    let late = "    - { name: u, listed: [{ at: 1ms, from: h1, to: h2, size: 1kB }, { at: 10ms, from: h1, to: h3, size: 1kB }] }\n";
-    let said = run(&scenario("in-vain-late.yaml", late), 7).stderr;
-    assert!(said.contains("one listed flow of the traffic \"u\" begins after the end of the run\n"), "{said}");
+    let late = "    - { name: u, flows: [{ at: 1ms, from: h1, to: h2, size: 1kB }, { at: 10ms, from: h1, to: h3, size: 1kB }] }\n";
+    let stderr_text = run(&scenario("in-vain-late.yaml", late), 7).stderr;
+    assert!(
+        stderr_text.contains("one listed flow of the traffic \"u\" begins after the end of the run\n"),
+        "{stderr_text}"
+    );
 }

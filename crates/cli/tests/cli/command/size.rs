@@ -10,7 +10,7 @@ fn found(arguments: &str, model: &str, what: &str) -> f64 {
 }
 
 #[test]
-fn the_publication_s_numbers_come_out() {
+fn the_published_numbers_are_reproduced() {
     // Section 2.1, and Table 3 at more than 100 %, where A and B are held to 60 of 75 Gbit/s.
     assert_eq!(found("--size 1MB --bandwidth 10Gbit --load 0.8", "mm1", "withinNs"), 18_420_681.0);
     let bound = "--size 200kB --bandwidth 10Gbit --load 80% --converges 7500us";
@@ -18,7 +18,7 @@ fn the_publication_s_numbers_come_out() {
 }
 
 #[test]
-fn the_three_questions_are_one() {
+fn the_three_questions_have_consistent_answers() {
     let load = found("--size 1MB --bandwidth 10Gbit --within 20ms", "bound", "peakLoad");
     assert_eq!(load, 0.81);
     let back = found("--size 1MB --bandwidth 10Gbit --offered 8.1Gbit", "bound", "withinNs");
@@ -28,7 +28,7 @@ fn the_three_questions_are_one() {
 }
 
 #[test]
-fn sizes_are_read_and_wrong_questions_explained() {
+fn sizes_are_read_and_wrong_queries_explained() {
     let sizes = file("provision-sizes.txt", "1000 0.5\n3000 1\n");
     let time = found(&format!("--sizes {sizes} --bandwidth 1Gbit --load 50%"), "mg1", "withinNs");
     assert!((20_000.0..200_000.0).contains(&time), "{time}");
@@ -37,7 +37,7 @@ fn sizes_are_read_and_wrong_questions_explained() {
         ("--size 1MB --load 50% --within 1ms", "give --offered RATE instead of --load"),
         ("--size 1MB --bandwidth 1Gbit --offered 1Gbit", "less than the bandwidth is expected"),
         ("--size 1MB --bandwidth 1Gbit --load 1.5", "a load above 0 and below 1 is expected"),
-        ("--size 0B --bandwidth 1Gbit --load 0.5", "--size: more than zero is expected"),
+        ("--size 0B --bandwidth 1Gbit --load 0.5", "--size: expected a value above zero"),
         ("--sizes nowhere.txt --bandwidth 1Gbit --load 0.5", "published distributions are web-search"),
     ];
     for (arguments, why) in wrong {

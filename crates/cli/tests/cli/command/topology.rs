@@ -6,7 +6,7 @@ use crate::command::{contracts, fed, file, wayleave};
 fn a_network_is_counted_and_its_links_are_classed() {
     let run = wayleave("topology show fat-tree:k=4").ends_with(0);
     assert!(run.stdout.starts_with("fat-tree: 16 hosts, 20 switches, 96 directed links\n"), "{}", run.stdout);
-    for part in ["switch -> switch  64", "8 x 97kB", "1, unlimited", "h1 ... h16", "1500B"] {
+    for part in ["switch -> switch  64", "8 x 97 kB", "1, unlimited", "h1 ... h16", "1500 B"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
 }
@@ -21,7 +21,7 @@ fn yaml_reads_back_as_the_same_network() {
 }
 
 #[test]
-fn validate_says_ok_or_what_is_wrong_for_every_file() {
+fn validate_prints_ok_or_the_errors_of_every_file() {
     let good = file("topology-good.yaml", wayleave("topology show star:hosts=3 -o yaml").stdout);
     let bad = file(
         "topology-bad.yaml",
@@ -34,7 +34,7 @@ fn validate_says_ok_or_what_is_wrong_for_every_file() {
 }
 
 #[test]
-fn every_builder_that_is_listed_can_be_built() {
+fn every_listed_builder_can_be_built() {
     let list = wayleave("topology list").ends_with(0).stdout;
     for builder in ["fat-tree", "leaf-spine", "line", "ring"] {
         assert!(list.contains(builder));
@@ -48,7 +48,7 @@ fn every_builder_that_is_listed_can_be_built() {
 }
 
 #[test]
-fn what_is_neither_file_nor_builder_is_told_both() {
+fn an_error_for_neither_file_nor_builder_mentions_both() {
     let list = file("topology-any.yaml", contracts(&[]));
     let run = wayleave(&format!("plan -t fattree -f {list}")).ends_with(2);
     assert!(run.stderr.contains("no such file") && run.stderr.contains("not a builder"), "{}", run.stderr);

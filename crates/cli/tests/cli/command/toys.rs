@@ -88,7 +88,7 @@ fn a_toy_transport_runs_with_the_parameters_of_a_scenario() {
 }
 
 #[test]
-fn a_toy_host_scheme_holds_senders_to_the_rate_of_a_scenario() {
+fn a_toy_host_scheme_limits_senders_to_the_rate_of_a_scenario() {
     let toy = toy(Role::Host);
     let first = toy.parameters[0].key;
     let machine = "machine: { services: [ { name: a } ] }";
@@ -122,7 +122,7 @@ fn a_toy_broker_divides_the_rate_of_a_scenario_among_the_machines() {
 }
 
 #[test]
-fn a_toy_marking_slows_flows_that_hear_marks() {
+fn a_toy_marking_slows_ecn_capable_flows() {
     let toy = toy(Role::Switch);
     let first = toy.parameters[0].key;
     let with = |ecn: &str| arrives(&format!("  switches: {{ ecn: {ecn} }}\n  transport: dctcp\n"), "");
@@ -133,7 +133,7 @@ fn a_toy_marking_slows_flows_that_hear_marks() {
 }
 
 #[test]
-fn schemes_are_listed_with_what_can_be_set() {
+fn schemes_are_listed_with_their_parameters() {
     let list = wayleave("schemes").ends_with(0).stdout;
     for scheme in registry::all() {
         assert!(list.contains(&format!("  {} ", scheme.name)), "{}: {list}", scheme.name);

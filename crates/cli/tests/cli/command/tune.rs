@@ -5,7 +5,7 @@ use crate::command::{contracts, file, wayleave};
 const SMALL: &str = "-t fat-tree:k=4 --candidates 5 --train 1 --judge 1 --list 2";
 
 #[test]
-fn no_method_passes_what_link_rates_let_in_and_plan_takes_the_options() {
+fn no_method_exceeds_the_link_rates_and_plan_accepts_the_options() {
     let json = wayleave(&format!("tune {SMALL} --scenario 1 -o json")).ends_with(0).json();
     let methods = json["methods"].as_array().unwrap();
     assert!(methods.len() >= 4);
@@ -47,7 +47,7 @@ fn weights_of_classes_are_fitted_to_contracts_of_every_kind() {
     let mut text =
         "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: all }\nspec:\n  contracts:\n".to_owned();
     text.extend((1..=20).map(|n| {
-        format!("    - {{ name: o{n}, objective: {{ aim: completion, members: [h1, h2, h3], min: 20Mbit }} }}\n")
+        format!("    - {{ name: o{n}, objective: {{ goal: completion, members: [h1, h2, h3], weight: 20Mbit }} }}\n")
     }));
     text.extend(
         (1..=4).map(|n| {

@@ -82,7 +82,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2() {
+fn wrong_usage_exits_with_2() {
     wayleave("").ends_with(2);
     wayleave("plan").ends_with(2);
     wayleave("plan -t fat-tree:k=4").ends_with(2);
@@ -103,7 +103,7 @@ fn wrong_usage_ends_with_2() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_ends_with_1() {
+fn a_full_disk_exits_with_1() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(["generate", "contracts", "-t", "fat-tree:k=4"])

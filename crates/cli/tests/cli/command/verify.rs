@@ -30,7 +30,7 @@ fn every_promise_of_either_scheme_holds() {
 }
 
 #[test]
-fn bursts_that_collide_come_close_to_what_the_calculus_says() {
+fn colliding_bursts_come_close_to_the_calculated_delay() {
     let list = colliding("verify-close.yaml");
     let json = wayleave(&format!("verify {STAR} -f {list} --effort quick -o json")).ends_with(0).json();
     for contract in json["contracts"].as_array().unwrap() {
@@ -40,13 +40,13 @@ fn bursts_that_collide_come_close_to_what_the_calculus_says() {
 }
 
 #[test]
-fn a_plan_is_verified_as_the_contracts_that_it_was_made_of() {
+fn a_plan_is_verified_like_its_contracts() {
     verify_as_planned("verify-plan", 2500, "");
 }
 
 /// By delay alone flows are moved into what others have just left: moves of one decision wait for one another.
 #[test]
-fn a_plan_whose_moves_wait_for_one_another_is_verified_too() {
+fn a_plan_with_chained_moves_is_verified_too() {
     verify_as_planned("verify-least-delay", 1500, "--routing least-delay");
 }
 
@@ -78,23 +78,23 @@ fn verify_as_planned(name: &str, count: u32, routing: &str) {
 }
 
 #[test]
-fn a_broken_promise_ends_with_four_and_a_command_that_shows_it_again() {
+fn a_broken_promise_exits_with_four_and_a_replay_command() {
     let list = colliding("verify-broken.yaml");
     for fault in ["budget-halved", "shaper-off", "buffers-gone"] {
         let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --inject {fault} -o json")).ends_with(4);
-        let said = run.stderr.lines().find_map(|line| line.strip_prefix("  replay: wayleave ")).unwrap().to_owned();
+        let output = run.stderr.lines().find_map(|line| line.strip_prefix("  replay: wayleave ")).unwrap().to_owned();
         let json = run.json();
         let violation = &json["violations"][0];
-        assert_eq!(violation["replay"], format!("wayleave {said}"));
-        let again = wayleave(&said).ends_with(4).json();
+        assert_eq!(violation["replay"], format!("wayleave {output}"));
+        let again = wayleave(&output).ends_with(4).json();
         let same = again["violations"].as_array().unwrap().iter().find(|other| other["name"] == violation["name"]);
-        assert_eq!(same.unwrap()["message"], violation["message"], "{fault}: {said}");
+        assert_eq!(same.unwrap()["message"], violation["message"], "{fault}: {output}");
         assert_eq!(again["input_hash"], json["input_hash"]);
     }
 }
 
 #[test]
-fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
+fn a_wrong_plan_exits_with_four_and_names_the_error() {
     let list = colliding("verify-believed.yaml");
     let plan = wayleave(&format!("plan {STAR} -f {list} -o json")).ends_with(0).stdout;
     let verify = |plan: String, options: &str| {
@@ -106,7 +106,7 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
     assert_ne!(lower, plan);
     let run = verify(lower, "").ends_with(4);
     assert!(
-        run.stderr.contains("discrepancy: flow \"c1\" was guaranteed 1ns, below its bound of 4ms"),
+        run.stderr.contains("discrepancy: flow \"c1\" was guaranteed 1 ns, below its bound of 4 ms"),
         "{}",
         run.stderr
     );
@@ -114,7 +114,7 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
     // The requests of contracts are in their file.
     let wider = plan.replacen("\"burst_bytes\":20000", "\"burst_bytes\":20001", 1);
     let run = verify(wider, &format!("-f {list}")).ends_with(4);
-    assert!(run.stderr.contains("\"c1\": the plan states bursts of 20.001kB, the contract 20kB"), "{}", run.stderr);
+    assert!(run.stderr.contains("\"c1\": the plan states bursts of 20.001 kB, the contract 20 kB"), "{}", run.stderr);
     let quiet = plan.replacen("\"best_effort\":true", "\"best_effort\":false", 1);
     let run = verify(quiet, "").ends_with(2);
     assert!(run.stderr.contains("the plan assumes --best-effort off, but here --best-effort on"), "{}", run.stderr);
@@ -125,7 +125,7 @@ fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
 }
 
 #[test]
-fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
+fn a_fault_is_caught_by_the_documented_check_or_has_a_reason() {
     let document =
         std::fs::read_to_string(format!("{}/../../docs/theory/verification.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     // So narrow that 900 requests are enough for moves.
@@ -164,7 +164,7 @@ fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
 }
 
 #[test]
-fn the_search_is_for_the_contract_that_is_named() {
+fn the_search_targets_the_named_contract() {
     let list = colliding("verify-flow.yaml");
     let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --flow c3")).ends_with(0);
     assert!(run.stdout.lines().nth(1).unwrap().starts_with("c3 "), "{}", run.stdout);
@@ -173,12 +173,12 @@ fn the_search_is_for_the_contract_that_is_named() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn contradictory_options_are_refused() {
     let list = colliding("verify-nonsense.yaml");
     let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
     for (arguments, expected) in [
-        (format!("{STAR} -f {list} --replay chasing:9,1"), "there is no promise 9"),
-        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: PATTERN,SEED[,SHIFTS] is expected"),
+        (format!("{STAR} -f {list} --replay chasing:9,1"), "no guarantee 9"),
+        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: expected PATTERN,SEED[,SHIFTS]"),
         (format!("-t star:hosts=6 --plan {plan}"), "the plan is for star with 5 hosts"),
         (format!("-t star:hosts=5 --plan {list}"), "is not a plan of `wayleave plan -o json`"),
         (format!("-t star:hosts=5 --plan {plan} --scheme silo"), "cannot be used with"),
@@ -200,7 +200,7 @@ fn every_kind() -> String {
     let mut text =
         "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: { name: all }\nspec:\n  contracts:\n".to_owned();
     text.extend((1..=4).map(latency).chain((1..=6).map(minimum)));
-    text += "    - { name: search, objective: { aim: completion, members: [h11, h13], min: 600Mbit } }\n";
+    text += "    - { name: search, objective: { goal: completion, members: [h11, h13], weight: 600Mbit } }\n";
     text += "    - { name: bulk, bestEffort: { members: [h12, h13] } }\n";
     file("verify-kinds.yaml", text)
 }
@@ -289,7 +289,7 @@ fn minima_behind_small_buffers_are_unknown() {
 
 /// The plan's figures for minima and objectives are derived again, sent, and held against the contracts.
 #[test]
-fn a_plan_of_every_kind_is_put_to_the_test() {
+fn a_plan_with_every_kind_is_verified() {
     let list = every_kind();
     let on = "-t star:hosts=13,rate=10Gbit,delay=4us,queues=8,buffer=500kB";
     let text = wayleave(&format!("plan {on} -f {list} -o json")).ends_with(0).stdout;
@@ -297,27 +297,27 @@ fn a_plan_of_every_kind_is_put_to_the_test() {
     let command = format!("verify {on} --effort quick -o json");
     let admitted = wayleave(&format!("{command} -f {list}")).ends_with(0).json();
     for given in [format!("--plan {plan}"), format!("--plan {plan} -f {list}")] {
-        let said = wayleave(&format!("{command} {given}")).ends_with(0).json();
-        assert_eq!((&said["classes"], &said["derived"]), (&admitted["classes"], &admitted["derived"]), "{given}");
-        assert!(said["derived"]["shares"].as_u64() > Some(2), "{said}");
+        let output = wayleave(&format!("{command} {given}")).ends_with(0).json();
+        assert_eq!((&output["classes"], &output["derived"]), (&admitted["classes"], &admitted["derived"]), "{given}");
+        assert!(output["derived"]["shares"].as_u64() > Some(2), "{output}");
     }
     let broken = wayleave(&format!("{command} --plan {plan} --inject weights-reversed")).ends_with(4);
     assert!(broken.stderr.contains("guarantee violated: "), "{}", broken.stderr);
 
-    let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let requests = said["requests"].as_array_mut().unwrap();
+    let mut output: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let requests = output["requests"].as_array_mut().unwrap();
     let pair = requests.iter_mut().find(|one| one["between"] == "pair").unwrap();
     pair["min_bps"] = 9_900_000_000_u64.into();
-    let greedy = file("verify-kinds-greedy.json", said.to_string());
+    let greedy = file("verify-kinds-greedy.json", output.to_string());
     let run = wayleave(&format!("{command} --plan {greedy}")).ends_with(4);
     assert!(run.stderr.contains("discrepancy: the guaranteed class of "), "{}", run.stderr);
     let run = wayleave(&format!("{command} --plan {greedy} -f {list}")).ends_with(4);
-    assert!(run.stderr.contains("the plan states a minimum of 9.9Gbit, the contract "), "{}", run.stderr);
+    assert!(run.stderr.contains("the plan states a minimum of 9.9 Gbit/s, the contract "), "{}", run.stderr);
 }
 
 /// Catches: a check of shares in the end of a plan only, and one that takes times of minima from the plan.
 #[test]
-fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
+fn shares_and_times_of_minima_are_derived_after_every_event() {
     let events = file(
         "verify-shares.yaml",
         "apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n\
@@ -346,8 +346,8 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
     let mut greedy = plan.clone();
     greedy["requests"][0]["min_bps"] = 5_000_000_000_u64.into();
     let run = verified("verify-shares-greedy.json", &greedy).ends_with(4);
-    let said = "once \"l\" was admitted, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 4590000000";
-    assert!(run.stderr.contains(said), "{}", run.stderr);
+    let output = "once \"l\" was admitted, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 4590000000";
+    assert!(run.stderr.contains(output), "{}", run.stderr);
     // A minimum of a pair, and one of a hose, that are available later than the plan states.
     for (number, name) in [(2, "a"), (3, "b")] {
         let mut early = plan.clone();
@@ -364,7 +364,7 @@ fn shares_are_derived_after_every_event_and_times_of_minima_as_well() {
     let mut short = plan.clone();
     short["scheme"]["guaranteed_budget_ns"] = 20_000_u64.into();
     let run = verified("verify-shares-short.json", &short).ends_with(4);
-    assert!(run.stderr.contains("above the 20us assumed for minima with a time"), "{}", run.stderr);
+    assert!(run.stderr.contains("above the 20 us assumed for minima with a time"), "{}", run.stderr);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_fault_of_classes_needs_contracts_of_other_kinds() {
 
 /// A host that only sends has a latency contract, and is among the senders that fill links beside minima, without acknowledgements.
 #[test]
-fn hosts_without_a_way_back_are_verified() {
+fn hosts_without_a_return_path_are_verified() {
     let network = file(
         "verify-one-way-network.yaml",
         "apiVersion: wayleave/v1\nkind: Topology\nmetadata: { name: t }\nspec:\n  classes: {}\n  \
@@ -387,7 +387,7 @@ fn hosts_without_a_way_back_are_verified() {
         "verify-one-way.yaml",
         "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: a, bandwidth: { hose: [h1, h2], min: 100Mbit } }\n    \
          - { name: l, from: h3, to: h1, rate: 10Mbit, burst: 3kB, deadline: 5ms }\n    \
-         - { name: o, objective: { aim: completion, members: [h1, h2], min: 10Mbit } }\n",
+         - { name: o, objective: { goal: completion, members: [h1, h2], weight: 10Mbit } }\n",
     );
     let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
     assert!(verified.stdout.contains("2 guarantees of the classes below latency"), "{}", verified.stdout);

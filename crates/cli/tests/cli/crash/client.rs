@@ -5,7 +5,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::crash::process::{Answer, Door, Request};
+use crate::crash::process::{Answer, Request, ServerAccess};
 
 /// Names of each client.
 const NAMES: u64 = 5;
@@ -87,7 +87,7 @@ impl Client {
         match name.as_bytes().last() {
             Some(b'2') => json!({ "name": name, "bandwidth": { "hose": ["h1", "h2", to], "min": rate } }),
             Some(b'3') => {
-                json!({ "name": name, "objective": { "aim": "completion", "members": ["h1", to], "min": rate } })
+                json!({ "name": name, "objective": { "goal": "completion", "members": ["h1", to], "weight": rate } })
             }
             Some(b'4') => json!({ "name": name, "bandwidth": { "from": "h1", "to": to, "min": rate } }),
             _ => json!({ "name": name, "from": "h1", "to": to, "rate": rate, "burst": "3000B", "deadline": "20ms" }),
@@ -128,22 +128,22 @@ impl Client {
     }
 
     /// Asks one thing; an error if there was no answer.
-    pub(crate) fn act(&mut self, door: &Door) -> io::Result<()> {
+    pub(crate) fn act(&mut self, access: &ServerAccess) -> io::Result<()> {
         let sent = self.next();
         self.open = Some(sent.clone());
         self.seen = None;
-        let answer = door.ask(&sent.request)?;
+        let answer = access.ask(&sent.request)?;
         self.acknowledge(sent, answer);
         Ok(())
     }
 
     /// Sends one thing, and does not wait for the answer.
-    pub(crate) fn send_only(&mut self, door: &Door) {
+    pub(crate) fn send_only(&mut self, access: &ServerAccess) {
         let sent = self.next();
         self.open = Some(sent.clone());
         self.seen = None;
         // A connection that is closed early is not asked by this client.
-        let _ = door.send(&sent.request).map(std::mem::forget);
+        let _ = access.send(&sent.request).map(std::mem::forget);
     }
 
     fn acknowledge(&mut self, sent: Sent, answer: Answer) {
@@ -161,8 +161,8 @@ impl Client {
 
     /// Compares a server that has just begun with the answers that it (or the one before it) has given; an error if
     /// it was killed during the check.
-    pub(crate) fn check(&mut self, door: &Door) -> io::Result<()> {
-        let seen = look(door, &self.prefix)?;
+    pub(crate) fn check(&mut self, access: &ServerAccess) -> io::Result<()> {
+        let seen = look(access, &self.prefix)?;
         let state = rates(&seen);
         if let Some(open) = &self.open {
             let is_either = state == in_text(&self.sure) || state == in_text(&open.after);
@@ -173,27 +173,27 @@ impl Client {
         if let Some(before) = &self.seen {
             assert_eq!(&seen, before, "nobody has asked for anything, and it has changed");
         }
-        self.repeat_answered(door, &seen)?;
+        self.repeat_answered(access, &seen)?;
         if let Some(open) = self.open.clone() {
-            self.resolve(door, open, seen)?;
+            self.resolve(access, open, seen)?;
         }
-        self.seen = Some(look(door, &self.prefix)?);
+        self.seen = Some(look(access, &self.prefix)?);
         Ok(())
     }
 
     /// An answered request is answered alike again, and not carried out again.
-    fn repeat_answered(&self, door: &Door, seen: &Seen) -> io::Result<()> {
+    fn repeat_answered(&self, access: &ServerAccess, seen: &Seen) -> io::Result<()> {
         let Some((request, answer)) = &self.answered else { return Ok(()) };
-        let last = last_decision(door)?;
-        let again = door.ask(request)?;
+        let last = last_decision(access)?;
+        let again = access.ask(request)?;
         assert_eq!((again.status, text(&again)), (answer.status, text(answer)), "{request:?}, asked again");
-        assert_eq!(&look(door, &self.prefix)?, seen, "{request:?} was carried out again");
-        assert_eq!(last_decision(door)?, last, "{request:?} was decided again");
+        assert_eq!(&look(access, &self.prefix)?, seen, "{request:?} was carried out again");
+        assert_eq!(last_decision(access)?, last, "{request:?} was decided again");
         Ok(())
     }
 
     /// Resolves an unanswered request: with a key it is asked again, else its present state counts.
-    fn resolve(&mut self, door: &Door, open: Sent, seen: Seen) -> io::Result<()> {
+    fn resolve(&mut self, access: &ServerAccess, open: Sent, seen: Seen) -> io::Result<()> {
         let was_done = rates(&seen) == in_text(&open.after) && rates(&seen) != in_text(&self.sure);
         if open.request.key.is_none() {
             if was_done {
@@ -202,16 +202,16 @@ impl Client {
             self.open = None;
             return Ok(());
         }
-        let last = last_decision(door)?;
-        let answer = door.ask(&open.request)?;
+        let last = last_decision(access)?;
+        let answer = access.ask(&open.request)?;
         let after = open.after.clone();
         let request = open.request.clone();
         self.acknowledge(open, answer);
-        let now = look(door, &self.prefix)?;
+        let now = look(access, &self.prefix)?;
         assert_eq!(rates(&now), in_text(&after), "{request:?}, asked again");
         if was_done {
             assert_eq!(now, seen, "{request:?} was carried out twice");
-            assert_eq!(last_decision(door)?, last, "{request:?} was decided twice");
+            assert_eq!(last_decision(access)?, last, "{request:?} was decided twice");
             self.resolved += 1;
         }
         Ok(())
@@ -231,8 +231,8 @@ fn text(answer: &Answer) -> String {
 }
 
 /// The contracts whose names begin so, each whole.
-pub(crate) fn look(door: &Door, prefix: &str) -> io::Result<Seen> {
-    let answer = door.get("/v1/contracts?limit=1000")?;
+pub(crate) fn look(access: &ServerAccess, prefix: &str) -> io::Result<Seen> {
+    let answer = access.get("/v1/contracts?limit=1000")?;
     assert_eq!(answer.status, 200, "{}", text(&answer));
     let list = answer.json();
     let mut seen = Seen::new();
@@ -246,7 +246,7 @@ pub(crate) fn look(door: &Door, prefix: &str) -> io::Result<Seen> {
         let has_route = status["kind"] == "latency" || item["bandwidth"]["from"].is_string();
         assert_eq!(status["routes"].as_array().unwrap().len(), usize::from(has_route), "{item}");
         let number = |name: &str| status[name].as_u64().unwrap();
-        let rates = [&item["rate"], &item["bandwidth"]["min"], &item["objective"]["min"]];
+        let rates = [&item["rate"], &item["bandwidth"]["min"], &item["objective"]["weight"]];
         let rate = rates.into_iter().find_map(Value::as_str).unwrap().to_owned();
         let shown = Shown { rate, serial: number("serial"), decision: number("decision") };
         assert!(seen.insert(name.to_owned(), shown).is_none(), "{name} is there twice: {list}");
@@ -254,11 +254,11 @@ pub(crate) fn look(door: &Door, prefix: &str) -> io::Result<Seen> {
     Ok(seen)
 }
 
-fn last_decision(door: &Door) -> io::Result<Value> {
-    Ok(door.get("/v1/decisions?limit=1")?.json()["items"][0]["number"].clone())
+fn last_decision(access: &ServerAccess) -> io::Result<Value> {
+    Ok(access.get("/v1/decisions?limit=1")?.json()["items"][0]["number"].clone())
 }
 
 /// The revision of the ledger as a whole.
-pub(crate) fn revision(door: &Door) -> io::Result<u64> {
-    Ok(door.get("/v1/status")?.json()["ledger"]["revision"].as_u64().unwrap())
+pub(crate) fn revision(access: &ServerAccess) -> io::Result<u64> {
+    Ok(access.get("/v1/status")?.json()["ledger"]["revision"].as_u64().unwrap())
 }

@@ -12,7 +12,9 @@ use std::path::Path;
 use wayleave_faults::{Shim, TraceStep, TracedCall, WriteFault};
 
 use crate::crash::client::{Client, Random, revision};
-use crate::crash::process::{Door, LedgerDir, Server, Start, TOPOLOGY, shim, start_gated, start_with, wayleave};
+use crate::crash::process::{
+    LedgerDir, Server, ServerAccess, Start, TOPOLOGY, shim, start_gated, start_with, wayleave,
+};
 
 /// Lives of a usual run; `WAYLEAVE_CYCLES=10000` makes it that many.
 const CYCLES: u64 = 200;
@@ -85,7 +87,7 @@ enum End {
 const SELDOM: u64 = 10;
 
 #[test]
-fn two_hundred_lives_of_a_ledger() {
+fn a_ledger_survives_two_hundred_kills() {
     let (seed, cycles) = (number("WAYLEAVE_SEED", SEED), number("WAYLEAVE_CYCLES", CYCLES));
     println!(
         "replay: WAYLEAVE_SEED={seed} WAYLEAVE_CYCLES={cycles} cargo test --locked -p wayleave-cli --test cli crash::cycles::lives"
@@ -101,7 +103,7 @@ fn two_hundred_lives_of_a_ledger() {
     // Creates the ledger; begins after an end; and after a kill: the points of a life are counted.
     let whole = End::Fault(Phase::Starting, WriteFault::None);
     for end in [&whole, &whole, &End::Outside, &whole] {
-        // The files are created once in the life of a ledger; `a_first_start_can_be_killed_anywhere` is about that.
+        // The files are created once in the life of a ledger; `a_first_start_can_be_killed_at_any_point` is about that.
         run.counts = Counts::default();
         run.live(end);
     }
@@ -135,7 +137,7 @@ fn two_hundred_lives_of_a_ledger() {
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number is expected")))
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")))
 }
 
 impl Run {
@@ -149,8 +151,8 @@ impl Run {
         drop(gate.as_ref().map(std::fs::remove_file));
         let mut bounds = (usize::MAX, usize::MAX);
         let (phase, is_killed) = match start_gated(&self.place, &self.shim, fault, Some(&trace), gate.as_deref()) {
-            Start::Ended(status, said) => {
-                assert_eq!(status.signal(), KILLED, "{end:?}: {said}");
+            Start::Ended(status, printed) => {
+                assert_eq!(status.signal(), KILLED, "{end:?}: {printed}");
                 (Phase::Starting, true)
             }
             Start::Serves(server) => {
@@ -164,13 +166,13 @@ impl Run {
 
     /// Asks while it lives; returns the phase in which it ended, and `true` if it was killed.
     fn serve(&mut self, mut server: Server, end: &End, trace: &Path, bounds: &mut (usize, usize)) -> (Phase, bool) {
-        let door = server.door();
+        let access = server.access();
         if matches!(end, End::Fault(Phase::Serving, _)) {
             std::fs::write(self.place.path("gate"), "").unwrap();
         }
-        let is_whole = self.check(&door).is_ok() && self.act(&door);
+        let is_whole = self.check(&access).is_ok() && self.act(&access);
         if matches!(end, End::Outside) {
-            self.clients.iter_mut().for_each(|client| client.send_only(&door));
+            self.clients.iter_mut().for_each(|client| client.send_only(&access));
             server.process().kill().unwrap();
             assert_eq!(server.wait().0.signal(), KILLED);
             return (Phase::Serving, true);
@@ -182,26 +184,26 @@ impl Run {
             }
             server.ask_to_end();
         }
-        let (status, said) = server.wait();
-        assert!(status.signal() == KILLED || (is_whole && status.success()), "{end:?}: {status}: {said}");
-        assert!(!said.contains("panicked"), "{end:?}: {said}");
+        let (status, printed) = server.wait();
+        assert!(status.signal() == KILLED || (is_whole && status.success()), "{end:?}: {status}: {printed}");
+        assert!(!printed.contains("panicked"), "{end:?}: {printed}");
         (if is_whole { Phase::Ending } else { Phase::Serving }, !status.success())
     }
 
-    fn check(&mut self, door: &Door) -> std::io::Result<()> {
-        let now = revision(door)?;
+    fn check(&mut self, access: &ServerAccess) -> std::io::Result<()> {
+        let now = revision(access)?;
         assert!(now >= self.revision, "revision {now} after {}", self.revision);
         for client in &mut self.clients {
-            client.check(door)?;
+            client.check(access)?;
         }
-        self.revision = revision(door)?;
+        self.revision = revision(access)?;
         Ok(())
     }
 
     /// All clients at once; whether all were answered.
-    fn act(&mut self, door: &Door) -> bool {
+    fn act(&mut self, access: &ServerAccess) -> bool {
         std::thread::scope(|scope| {
-            let act = |client: &mut Client| (0..REQUESTS).all(|_| client.act(door).is_ok());
+            let act = |client: &mut Client| (0..REQUESTS).all(|_| client.act(access).is_ok());
             let threads: Vec<_> = self.clients.iter_mut().map(|client| scope.spawn(move || act(client))).collect();
             let all: Vec<bool> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
             all.into_iter().all(|one| one)
@@ -246,8 +248,8 @@ impl Run {
         let copy = self.place.copy();
         let mut command = wayleave("ledger check");
         let output = command.arg(copy.ledger()).args(["-t", TOPOLOGY]).output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        assert!(output.status.success(), "{end:?}: {}", String::from_utf8_lossy(&said));
+        let printed = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{end:?}: {}", String::from_utf8_lossy(&printed));
     }
 
     fn report(&self, cycles: u64) {
@@ -285,7 +287,7 @@ fn point(phase: Phase, step: &TraceStep) -> Point {
 }
 
 #[test]
-fn a_first_start_can_be_killed_anywhere() {
+fn a_first_start_can_be_killed_at_any_point() {
     let (shim, place) = (shim(), LedgerDir::new());
     let trace = place.path("trace");
     let server = start_with(&place, &shim, &WriteFault::None, Some(&trace)).serves();
@@ -294,13 +296,13 @@ fn a_first_start_can_be_killed_anywhere() {
     for at in 1..=points {
         let place = LedgerDir::new();
         match start_with(&place, &shim, &WriteFault::KillHalf(at), None) {
-            Start::Ended(status, said) => assert_eq!(status.signal(), KILLED, "{at}: {said}"),
+            Start::Ended(status, printed) => assert_eq!(status.signal(), KILLED, "{at}: {printed}"),
             Start::Serves(server) => drop(server.kill()),
         }
         let server = start_with(&place, &shim, &WriteFault::None, None).serves();
-        assert_eq!(server.door().get("/v1/status").unwrap().status, 200, "{at}");
-        let (status, said) = server.end();
-        assert!(status.success(), "{at}: {said}");
+        assert_eq!(server.access().get("/v1/status").unwrap().status, 200, "{at}");
+        let (status, printed) = server.end();
+        assert!(status.success(), "{at}: {printed}");
     }
     println!("{points} writes and syncs of a first start, each killed in its middle");
 }

@@ -98,10 +98,10 @@ impl Watch {
 
     /// The end of the watch; an error if the process had to be killed.
     #[track_caller]
-    fn end(self, said: &str) {
+    fn end(self, output: &str) {
         let Self { _over: over, thread } = self;
         drop(over);
-        assert!(!thread.join().unwrap(), "it hangs; it said: {said}");
+        assert!(!thread.join().unwrap(), "it hangs; it said: {output}");
     }
 }
 
@@ -117,7 +117,7 @@ impl Start {
     pub(crate) fn serves(self) -> Server {
         match self {
             Self::Serves(server) => server,
-            Self::Ended(status, said) => panic!("it does not serve: {status}: {said}"),
+            Self::Ended(status, output) => panic!("it does not serve: {status}: {output}"),
         }
     }
 
@@ -125,10 +125,10 @@ impl Start {
     #[track_caller]
     pub(crate) fn refuses(self, code: i32) -> String {
         match self {
-            Self::Ended(status, said) => {
-                assert_eq!(status.code(), Some(code), "{said}");
-                assert!(!said.contains("panicked"), "{said}");
-                said
+            Self::Ended(status, output) => {
+                assert_eq!(status.code(), Some(code), "{output}");
+                assert!(!output.contains("panicked"), "{output}");
+                output
             }
             Self::Serves(server) => panic!("it serves: {}", server.kill()),
         }
@@ -140,7 +140,7 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
     pub(crate) secret: String,
-    said: Option<JoinHandle<String>>,
+    output: Option<JoinHandle<String>>,
 }
 
 impl Drop for Server {
@@ -161,22 +161,22 @@ pub(crate) fn start(place: &LedgerDir, more: &str, arm: impl FnOnce(&mut Command
     arm(&mut command);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
-    let (mut said, watch) = (String::new(), Watch::of(&child));
+    let (mut output, watch) = (String::new(), Watch::of(&child));
     while let Some(line) = line(&mut lines) {
         // Another process may kill it in the middle of this line.
         let whole = line.strip_prefix("wayleave serves on http://").filter(|rest| rest.ends_with('\n'));
         let address = whole.and_then(|rest| rest.split(' ').next());
         if let Some(address) = address.map(|text| text.trim().parse().unwrap()) {
-            watch.end(&said);
+            watch.end(&output);
             let secret = fs::read_to_string(place.path("ledger.db-operator")).unwrap().trim().to_owned();
-            let said = Some(std::thread::spawn(move || rest(lines, said)));
-            return Start::Serves(Server { child, address, secret, said });
+            let output = Some(std::thread::spawn(move || rest(lines, output)));
+            return Start::Serves(Server { child, address, secret, output });
         }
-        said += &line;
+        output += &line;
     }
     let status = child.wait().unwrap();
-    watch.end(&said);
-    Start::Ended(status, said)
+    watch.end(&output);
+    Start::Ended(status, output)
 }
 
 fn line(lines: &mut BufReader<ChildStderr>) -> Option<String> {
@@ -185,11 +185,11 @@ fn line(lines: &mut BufReader<ChildStderr>) -> Option<String> {
     (length > 0).then(|| String::from_utf8_lossy(&line).into_owned())
 }
 
-fn rest(mut lines: BufReader<ChildStderr>, mut said: String) -> String {
+fn rest(mut lines: BufReader<ChildStderr>, mut output: String) -> String {
     let mut bytes = Vec::new();
     let _ = lines.read_to_end(&mut bytes);
-    said += &String::from_utf8_lossy(&bytes);
-    said
+    output += &String::from_utf8_lossy(&bytes);
+    output
 }
 
 /// Starts it with a fault, whose calls are traced too.
@@ -237,13 +237,13 @@ impl Server {
     pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
         let watch = Watch::of(&self.child);
         let status = self.child.wait().unwrap();
-        let said = self.said.take().map_or_else(String::new, |said| said.join().unwrap());
-        watch.end(&said);
-        (status, said)
+        let output = self.output.take().map_or_else(String::new, |output| output.join().unwrap());
+        watch.end(&output);
+        (status, output)
     }
 
-    pub(crate) fn door(&self) -> Door {
-        Door { address: self.address, secret: self.secret.clone() }
+    pub(crate) fn access(&self) -> ServerAccess {
+        ServerAccess { address: self.address, secret: self.secret.clone() }
     }
 
     pub(crate) fn process(&mut self) -> &mut Child {
@@ -253,7 +253,7 @@ impl Server {
 
 /// Address and identity for requests.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct ServerAccess {
     address: SocketAddr,
     secret: String,
 }
@@ -280,7 +280,7 @@ impl Answer {
     }
 }
 
-impl Door {
+impl ServerAccess {
     pub(crate) fn get(&self, path: &str) -> io::Result<Answer> {
         self.ask(&Request { method: "GET", path: path.to_owned(), key: None, body: String::new() })
     }

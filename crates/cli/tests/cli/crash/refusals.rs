@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use wayleave_faults::{Errno, Shim, WriteFault, read};
 
 use crate::crash::client::look;
-use crate::crash::process::{Door, LedgerDir, Request, Server, Start, shim, start, start_gated, start_with, wayleave};
+use crate::crash::process::{
+    LedgerDir, Request, Server, ServerAccess, Start, shim, start, start_gated, start_with, wayleave,
+};
 
 const PAGE: usize = 4096;
 
@@ -26,7 +28,7 @@ fn plain(place: &LedgerDir) -> Server {
 fn filled() -> LedgerDir {
     let place = LedgerDir::new();
     let server = plain(&place);
-    assert_eq!(server.door().put("/v1/contracts/a", &contract("1Mbit")).unwrap().status, 201);
+    assert_eq!(server.access().put("/v1/contracts/a", &contract("1Mbit")).unwrap().status, 201);
     assert!(server.end().0.success());
     place
 }
@@ -44,7 +46,7 @@ fn killed() -> LedgerDir {
     let place = filled();
     let server = plain(&place);
     for rate in ["2Mbit", "3Mbit", "4Mbit"] {
-        assert_eq!(server.door().put("/v1/contracts/b", &contract(rate)).unwrap().status / 100, 2);
+        assert_eq!(server.access().put("/v1/contracts/b", &contract(rate)).unwrap().status / 100, 2);
     }
     server.kill();
     place
@@ -64,32 +66,32 @@ fn files(place: &LedgerDir) -> Vec<(String, Vec<u8>)> {
 /// One more life over a disk on which every call fails from one on. The answers of the server are true afterwards.
 fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &WriteFault) -> &'static str {
     let answered = match start_with(place, shim, fault, None) {
-        Start::Ended(status, said) => {
-            assert_eq!(status.code(), Some(1), "{fault:?}: {said}");
-            assert!(said.starts_with("error: ") && said.contains("ledger.db"), "{fault:?}: {said}");
+        Start::Ended(status, printed) => {
+            assert_eq!(status.code(), Some(1), "{fault:?}: {printed}");
+            assert!(printed.starts_with("error: ") && printed.contains("ledger.db"), "{fault:?}: {printed}");
             None
         }
         Start::Serves(server) => {
-            let door = server.door();
-            let answer = door.put("/v1/contracts/new", &contract("1Mbit")).unwrap();
+            let access = server.access();
+            let answer = access.put("/v1/contracts/new", &contract("1Mbit")).unwrap();
             if answer.status == 503 {
                 assert_eq!(answer.json()["code"], "UNAVAILABLE");
-                let ready = door.get("/readyz").unwrap();
+                let ready = access.get("/readyz").unwrap();
                 assert_eq!(ready.status, 503, "{fault:?}");
                 // Operators see the reason also during the fault.
-                let why = door.get("/v1/status").unwrap();
+                let why = access.get("/v1/status").unwrap();
                 assert_eq!((why.status, &why.json()["ready"]), (200, &false.into()), "{fault:?}");
                 assert!(why.json()["message"].as_str().unwrap().contains("ledger.db"), "{fault:?}: {:?}", why.json());
             } else {
                 assert_eq!(answer.status, 201, "{fault:?}");
             }
-            let (status, said) = server.end();
-            assert!(status.code().is_some() && !said.contains("panicked"), "{fault:?}: {status} {said}");
+            let (status, printed) = server.end();
+            assert!(status.code().is_some() && !printed.contains("panicked"), "{fault:?}: {status} {printed}");
             Some(answer.status)
         }
     };
     let server = plain(place);
-    let seen = look(&server.door(), "").unwrap();
+    let seen = look(&server.access(), "").unwrap();
     assert!(seen.contains_key("a"), "{fault:?}");
     match answered {
         Some(201) => assert!(seen.contains_key("new"), "{fault:?}"),
@@ -105,12 +107,12 @@ fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &WriteFault) -> &'stati
 }
 
 #[test]
-fn a_disk_that_fails_at_any_call_makes_no_answer_wrong() {
+fn a_disk_error_at_any_call_makes_no_answer_wrong() {
     let (shim, base) = (shim(), killed());
     let trace = base.path("trace");
     let copy = base.copy();
     let server = start_with(&copy, &shim, &WriteFault::None, Some(&trace)).serves();
-    server.door().put("/v1/contracts/new", &contract("1Mbit")).unwrap();
+    server.access().put("/v1/contracts/new", &contract("1Mbit")).unwrap();
     server.end();
     let points = read(&trace).unwrap().len() as u64;
     let mut outcomes = std::collections::BTreeMap::<String, u64>::new();
@@ -134,29 +136,29 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn space_that_comes_back_is_used_without_anybodys_help() {
+fn freed_disk_space_is_used_without_intervention() {
     let shim = shim();
     for errno in [Errno::NoSpace, Errno::Io, Errno::ReadOnly] {
         let place = filled();
         let gate = place.path("gate");
         let server = start_gated(&place, &shim, &WriteFault::Fail(1, errno), None, Some(&gate)).serves();
-        let door = server.door();
+        let access = server.access();
         let body = contract("2Mbit").to_string();
         let path = "/v1/contracts/b".to_owned();
         let request = Request { method: "PUT", path, key: Some("k".to_owned()), body };
         fs::write(&gate, "").unwrap();
-        let answer = door.ask(&request).unwrap();
+        let answer = access.ask(&request).unwrap();
         assert_eq!((answer.status, &answer.json()["code"]), (503, &json!("UNAVAILABLE")), "{errno:?}");
-        assert_eq!(door.get("/readyz").unwrap().status, 503, "{errno:?}");
-        assert_eq!(door.get("/healthz").unwrap().status, 200, "{errno:?}");
-        assert_eq!(door.get("/v1/contracts").unwrap().status, 503, "what is on disk is not known now");
+        assert_eq!(access.get("/readyz").unwrap().status, 503, "{errno:?}");
+        assert_eq!(access.get("/healthz").unwrap().status, 200, "{errno:?}");
+        assert_eq!(access.get("/v1/contracts").unwrap().status, 503, "what is on disk is not known now");
         fs::remove_file(&gate).unwrap();
-        wait_for("it goes on", || door.get("/readyz").unwrap().status == 200);
-        let answer = door.ask(&request).unwrap();
+        wait_for("it goes on", || access.get("/readyz").unwrap().status == 200);
+        let answer = access.ask(&request).unwrap();
         assert_eq!(answer.status, 201, "{errno:?}");
-        assert_eq!(look(&door, "").unwrap().len(), 2, "{errno:?}");
+        assert_eq!(look(&access, "").unwrap().len(), 2, "{errno:?}");
         server.kill();
-        assert_eq!(look(&plain(&place).door(), "").unwrap().len(), 2, "{errno:?}");
+        assert_eq!(look(&plain(&place).access(), "").unwrap().len(), 2, "{errno:?}");
     }
 }
 
@@ -164,10 +166,10 @@ fn space_that_comes_back_is_used_without_anybodys_help() {
 #[track_caller]
 fn refuses(place: &LedgerDir, more: &str, code: i32, words: &[&str]) {
     let before = files(place);
-    let said = start(place, more, |_| {}).refuses(code);
-    println!("{said}");
+    let printed = start(place, more, |_| {}).refuses(code);
+    println!("{printed}");
     for word in words {
-        assert!(said.contains(word), "{word:?} is not in: {said}");
+        assert!(printed.contains(word), "{word:?} is not in: {printed}");
     }
     assert!(files(place) == before, "files were changed");
 }
@@ -185,19 +187,19 @@ fn change(place: &LedgerDir, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
 fn is_refused(place: &LedgerDir, whole: &[(String, String)], what: &str) -> bool {
     match start(place, "", |_| {}) {
         Start::Serves(server) => {
-            assert_eq!(rates_of(&server.door()), whole, "{what}");
+            assert_eq!(rates_of(&server.access()), whole, "{what}");
             false
         }
-        Start::Ended(status, said) => {
-            assert_eq!(status.code(), Some(1), "{what}: {said}");
-            assert!(said.contains("ledger.db") && !said.contains("panicked"), "{what}: {said}");
+        Start::Ended(status, printed) => {
+            assert_eq!(status.code(), Some(1), "{what}: {printed}");
+            assert!(printed.contains("ledger.db") && !printed.contains("panicked"), "{what}: {printed}");
             true
         }
     }
 }
 
 #[test]
-fn a_page_that_was_written_in_half_is_refused_or_does_no_harm() {
+fn a_partially_written_page_is_refused_or_harmless() {
     let base = settled();
     let whole = rates(&base.copy());
     let pages = fs::metadata(base.ledger()).unwrap().len() as usize / PAGE;
@@ -220,7 +222,7 @@ fn a_page_that_was_written_in_half_is_refused_or_does_no_harm() {
 }
 
 #[test]
-fn a_bit_that_flips_anywhere_is_refused_or_does_no_harm() {
+fn a_flipped_bit_anywhere_is_refused_or_harmless() {
     let base = killed();
     let whole = rates(&base.copy());
     let mut refused = 0;
@@ -236,15 +238,15 @@ fn a_bit_that_flips_anywhere_is_refused_or_does_no_harm() {
 }
 
 fn rates(place: &LedgerDir) -> Vec<(String, String)> {
-    rates_of(&plain(place).door())
+    rates_of(&plain(place).access())
 }
 
-fn rates_of(door: &Door) -> Vec<(String, String)> {
-    look(door, "").unwrap().into_iter().map(|(name, shown)| (name, shown.rate)).collect()
+fn rates_of(access: &ServerAccess) -> Vec<(String, String)> {
+    look(access, "").unwrap().into_iter().map(|(name, shown)| (name, shown.rate)).collect()
 }
 
 #[test]
-fn files_that_are_cut_old_or_gone_are_refused() {
+fn truncated_old_or_missing_files_are_refused() {
     let (old, base) = (filled(), killed());
     let case = |words: &[&str], spoil: &dyn Fn(&LedgerDir)| {
         let place = base.copy();
@@ -272,7 +274,7 @@ fn files_that_are_cut_old_or_gone_are_refused() {
     assert!(server.end().0.success());
     let copied = fs::read(first.path("ledger.db")).unwrap();
     let server = plain(&first);
-    assert_eq!(server.door().put("/v1/contracts/b", &contract("7Mbit")).unwrap().status, 200);
+    assert_eq!(server.access().put("/v1/contracts/b", &contract("7Mbit")).unwrap().status, 200);
     assert!(server.end().0.success());
     fs::write(first.path("ledger.db"), copied).unwrap();
     // With its log it would still be whole.
@@ -285,7 +287,7 @@ fn files_that_are_cut_old_or_gone_are_refused() {
 }
 
 #[test]
-fn what_is_no_ledger_of_this_version_is_refused() {
+fn a_file_that_is_no_ledger_of_this_version_is_refused() {
     let place = LedgerDir::new();
     fs::write(place.ledger(), "to do: buy milk\n".repeat(500)).unwrap();
     fs::set_permissions(place.ledger(), fs::Permissions::from_mode(0o600)).unwrap();
@@ -297,7 +299,7 @@ fn what_is_no_ledger_of_this_version_is_refused() {
 }
 
 #[test]
-fn files_that_others_may_touch_are_refused() {
+fn files_accessible_to_others_are_refused() {
     for (file, words) in [
         ("ledger.db", ["can be read or changed by other users", "chmod 600"]),
         ("ledger.db-seal", ["can be read or changed by other users", "chmod 600"]),
@@ -309,24 +311,24 @@ fn files_that_others_may_touch_are_refused() {
     let place = filled();
     fs::set_permissions(place.path("ledger.db-operator"), fs::Permissions::from_mode(0o644)).unwrap();
     let file = place.path("ledger.db-operator");
-    let said = start(&place, &format!("--operator-token-file {}", file.display()), |_| {}).refuses(1);
-    assert!(said.contains("readable by other users; run chmod 600"), "{said}");
-    let said = start(&LedgerDir(place.path("not-there")), "", |_| {}).refuses(1);
-    assert!(said.contains("does not exist. Create it"), "{said}");
+    let printed = start(&place, &format!("--operator-token-file {}", file.display()), |_| {}).refuses(1);
+    assert!(printed.contains("readable by other users; run chmod 600"), "{printed}");
+    let printed = start(&LedgerDir(place.path("not-there")), "", |_| {}).refuses(1);
+    assert!(printed.contains("does not exist. Create it"), "{printed}");
 }
 
 #[test]
 fn a_ledger_has_one_server() {
     let place = filled();
     let server = plain(&place);
-    let said = start(&place, "", |_| {}).refuses(1);
-    assert!(said.contains("is in use by") && said.contains("one owner at a time"), "{said}");
+    let printed = start(&place, "", |_| {}).refuses(1);
+    assert!(printed.contains("is in use by") && printed.contains("one owner at a time"), "{printed}");
     for command in ["ledger reseal", "ledger check"] {
         let mut command: Command = wayleave(command);
         let output = command.arg(place.ledger()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    assert_eq!(rates_of(&server.door()).len(), 1);
+    assert_eq!(rates_of(&server.access()).len(), 1);
     server.kill();
     // A copy is checked elsewhere, with the log that a killed server has left, and nothing is touched.
     let files = || ["", "-wal", "-seal"].map(|end| fs::read(format!("{}{end}", place.ledger().display())).ok());
@@ -339,16 +341,16 @@ fn a_ledger_has_one_server() {
 }
 
 #[test]
-fn another_network_than_that_of_the_ledger_is_refused() {
+fn a_network_other_than_that_of_the_ledger_is_refused() {
     let place = filled();
     for (topology, words) in [
         ("star:hosts=2", ["default:a", "h3"]),
         ("star:hosts=4,rate=500kbit", ["a queue of link", "would exceed its delay budget"]),
     ] {
-        let said = start(&place, &format!("-t {topology}"), |_| {}).refuses(1);
-        println!("{said}");
-        assert!(words.iter().all(|word| said.contains(word)), "{topology}: {said}");
-        assert!(said.contains("was written for another topology"), "{topology}: {said}");
+        let printed = start(&place, &format!("-t {topology}"), |_| {}).refuses(1);
+        println!("{printed}");
+        assert!(words.iter().all(|word| printed.contains(word)), "{topology}: {printed}");
+        assert!(printed.contains("was written for another topology"), "{topology}: {printed}");
     }
     // The right one is still right.
     assert_eq!(rates(&place).len(), 1);

@@ -13,7 +13,7 @@ pub(super) enum Cell {
     By(&'static str),
 }
 
-/// Words in braces stand for one of them each.
+/// Words in braces are alternatives.
 pub(super) fn expanded(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let (words, after) = rest.split_once('}').unwrap();

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use wayleave_formats::renamed_keys;
+
 use super::DRIVERS;
 use super::cell::Cell;
 use super::table::{ROWS, SCENARIO};
@@ -48,12 +50,22 @@ Some keys mean something beside others only. `sim` prints a warning that begins 
 | `queue` of a traffic | where a `discipline` has several queues |
 | `reserved` | where queues with weights are below strict ones |
 | `topology.classes` | beside `contracts` |
-| `routing.clove.probe` | beside `sharing`, since pairs of hosts send probes |
+| `routing.clove.probeInterval` | beside `sharing`, since pairs of hosts send probes |
 | `transport.initialWindow` | but for `fixed` and `pfabric`, which have their own; `pfabric` has its own `maxWindow`, `minTimeout` and `firstTimeout`, too |
 | `min`, `max`, `weight` of a service | `static-limits` has a use for `transmit.max` alone; `picnic` for all but weights; `elasticswitch` for all but `receive.max` and `receive.weight`; `ufab` for weights of what is sent with `excessSharing: weights` only |
 | `sharing.faults` | `probeLoss` with `ufab`; the others where there are brokers |
 
-`discipline` and `ecn` of `switches` and `discipline` of `hosts` are refused beside `contracts`, which say them.
+`discipline` and `ecn` of `switches` and `discipline` of `hosts` are refused beside `contracts`, which determine them.
+";
+
+const RENAMED: &str = "
+## Renamed keys
+
+The next release refuses the old names. Until then they are read like the new ones, and a mapping with both names of a key is refused. Commands print a
+warning for each old key of a file; a controller logs it for the body of a request. The Python package reads old keys without a warning.
+
+| mapping | old | new |
+|---|---|---|
 ";
 
 fn text(cell: Cell) -> String {
@@ -82,6 +94,10 @@ fn document() -> String {
         let _ = writeln!(page, "| {} | {} |", keys.join(", "), text(*cell));
     }
     page.push_str(CONTEXT);
+    page.push_str(RENAMED);
+    for key in renamed_keys() {
+        let _ = writeln!(page, "| {} | `{}` | `{}` |", key.of, key.old, key.new);
+    }
     page
 }
 
@@ -92,7 +108,7 @@ fn shortened(key: &str) -> &str {
 }
 
 #[test]
-fn the_document_is_made_from_the_table() {
+fn the_document_is_generated_from_the_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/keys.md");
     if std::env::var_os("WAYLEAVE_UPDATE").is_some() {
         std::fs::write(&path, document()).unwrap();

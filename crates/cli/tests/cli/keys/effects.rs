@@ -104,8 +104,9 @@ impl Pair<'_> {
         if self.values[0] == self.values[1] || !self.values.iter().any(|value| stands(value)) {
             return Some(format!("{}: no two values of it are compared", self.key));
         }
-        if let Some(said) = outcomes.iter().flat_map(|(_, said)| said).find(|said| said.starts_with(self.key)) {
-            return Some(format!("{}: {said}", self.key));
+        if let Some(output) = outcomes.iter().flat_map(|(_, output)| output).find(|output| output.starts_with(self.key))
+        {
+            return Some(format!("{}: {output}", self.key));
         }
         (outcomes[0].0 == outcomes[1].0)
             .then(|| format!("{}: {} and {} are the same", self.key, self.values[0], self.values[1]))
@@ -113,7 +114,7 @@ impl Pair<'_> {
 }
 
 #[test]
-fn another_value_of_a_key_has_another_outcome() {
+fn different_values_of_a_key_have_different_outcomes() {
     let groups = groups();
     let pairs: Vec<Pair<'_>> = groups.iter().flat_map(pairs).collect();
     let faults: Vec<String> = pairs.par_iter().filter_map(Pair::fault).collect();

@@ -28,7 +28,7 @@ const CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, spec: { con
   { name: p, from: h2, to: h8, rate: 1Mbit, burst: 300B, deadline: 5ms, protection: 1 },
   { name: b, bandwidth: { from: h1, to: h5, min: 100Mbit, max: 2Gbit, weight: 7 } },
   { name: w, bandwidth: { from: h2, to: h6, min: 100Mbit, within: 30ms } },
-  { name: o, objective: { deadline: 5ms, members: [h2, h6], min: 50Mbit } },
+  { name: o, objective: { deadline: 5ms, members: [h2, h6], weight: 50Mbit } },
   { name: e, bestEffort: { members: [h3, h7] } } ] } }";
 
 /// Two hosts with two links each, so that a contract can be protected.
@@ -39,7 +39,7 @@ const PROTECTED_CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, s
   { name: p, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 50ms, protection: 2 } ] } }";
 
 /// All messages of a driver about keys that it does not carry out, for files with all of these keys.
-fn said(driver: usize) -> String {
+fn output(driver: usize) -> String {
     let topology = "../../docs/examples/network-fabric.yaml";
     let contracts = file("keys-contracts.yaml", CONTRACTS);
     let protected =
@@ -59,7 +59,7 @@ fn said(driver: usize) -> String {
                 wayleave(&format!("sim -o json {}", file("keys-scenario.yaml", text))).stderr
             };
             let swift = "{ apiVersion: wayleave/v1, kind: Scenario, spec: { topology: 'star:hosts=2', duration: 1ms,
-              transport: { congestion: { swift: { endpoint: 5us } } },
+              transport: { congestion: { swift: { endpointTarget: 5us } } },
               sharing: { scheme: eyeq, machine: { services: [ { name: a, match: { protocol: tcp }, changes: [ { at: 2027-01-10T22:00:00Z, weight: 5 } ] } ] } },
               traffic: [ { name: f, load: 0.1, sizes: 2kB } ] } }";
             let swift = wayleave(&format!("sim -o json {}", file("keys-swift.yaml", swift))).ends_with(0).stderr;
@@ -179,7 +179,7 @@ fn every_key_of_every_schema_has_an_answer_from_every_driver() {
 }
 
 #[test]
-fn tests_that_the_table_names_are_there() {
+fn tests_named_by_the_table_exist() {
     let tests = tests();
     let cells = ROWS.iter().flat_map(|row| row.cells).chain(SCENARIO.iter().map(|(_, cell)| *cell));
     let missing: BTreeSet<&str> = cells
@@ -190,15 +190,15 @@ fn tests_that_the_table_names_are_there() {
 }
 
 #[test]
-fn every_driver_names_what_it_does_not_carry_out() {
+fn every_driver_names_its_unsupported_keys() {
     let mut faults = Vec::new();
     for (driver, name) in DRIVERS.iter().enumerate() {
-        let said = said(driver);
+        let output = output(driver);
         let of_rows = ROWS.iter().map(|row| (row.keys, row.cells[driver]));
         let of_scenarios = SCENARIO.iter().filter(|_| driver == 0).map(|(keys, cell)| (*keys, *cell));
         for (keys, cell) in of_rows.chain(of_scenarios) {
             if let Cell::Named(words) = cell
-                && !said.contains(words)
+                && !output.contains(words)
             {
                 faults.push(format!("{name}, {keys:?}: {words:?}"));
             }
@@ -217,7 +217,7 @@ fn a_scenario_is_refused_by_every_command_that_reads_another_kind() {
         format!("export-config --for tc -t {topology} -f {scenario}"),
         format!("policy check -t {topology} {scenario}"),
     ] {
-        let said = wayleave(&command).ends_with(2).stderr;
-        assert!(said.contains("of kind Scenario"), "{command}: {said}");
+        let output = wayleave(&command).ends_with(2).stderr;
+        assert!(output.contains("of kind Scenario"), "{command}: {output}");
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn canonical(key: &str) -> (&'static str, String) {
         }
     }
     const SAME: [(&str, &str); 10] = [
-        ("spec.sharing.also[].scheme.", "spec.sharing.scheme."),
+        ("spec.sharing.otherSchemes[].scheme.", "spec.sharing.scheme."),
         ("spec.sharing.scheme.parley.shaper.", "spec.sharing.scheme.eyeq."),
         ("spec.traffic[].transport.", "spec.transport."),
         ("spec.hosts.discipline.", "spec.switches.discipline."),

@@ -6,7 +6,7 @@ use super::cell::Cell::{self, By, Changes, Named, Test};
 /// Keys of a kind of file with a cell for each of [`super::DRIVERS`].
 pub(super) struct Row {
     pub(super) kind: &'static str,
-    /// Words in braces stand for one of them each: `spec.{a,b}.c` is `spec.a.c` and `spec.b.c`.
+    /// Words in braces are alternatives: `spec.{a,b}.c` is `spec.a.c` and `spec.b.c`.
     pub(super) keys: &'static [&'static str],
     pub(super) cells: [Cell; 4],
 }
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         [
             Changes,
             Test("names_become_interfaces_addresses_and_tags"),
-            Test("packets_go_where_their_outer_tag_says_however_many_they_have"),
+            Test("packets_follow_their_outer_tag_for_any_number_of_tags"),
             Test("a_codepoint_means_the_queue_of_its_route_at_every_switch"),
         ],
     ),
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.contracts[].{rate,burst}"],
         [
             Changes,
-            Test("what_exceeds_a_contract_waits_and_all_of_it_arrives"),
+            Test("packets_above_a_contract_wait_and_all_arrive"),
             HOSTS,
             Named("keep it to its rate, burst and largest frame"),
         ],
@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.contracts[].maxFrame"],
         [
             Changes,
-            Test("endpoints_do_what_the_models_say"),
+            Test("programs_of_endpoints_equal_the_models"),
             HOSTS,
             Named("keep it to its rate, burst and largest frame"),
         ],
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         [
             Changes,
             Test("names_become_interfaces_addresses_and_tags"),
-            Test("packets_go_where_their_outer_tag_says_however_many_they_have"),
+            Test("packets_follow_their_outer_tag_for_any_number_of_tags"),
             Test("a_codepoint_means_the_queue_of_its_route_at_every_switch"),
         ],
     ),
@@ -82,7 +82,7 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.contracts[].protection"],
         [
             Named("protection of contract"),
-            Test("every_copy_takes_its_own_route_and_all_have_one_number"),
+            Test("every_copy_takes_its_own_route_with_one_sequence_number"),
             HOSTS,
             Named("protection of contract"),
         ],
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
             "spec.contracts[].match",
             "spec.contracts[].match.{protocol,sourceAddress,sourcePort,destinationAddress,destinationPort}",
         ],
-        [Named("match of contract"), Test("endpoints_do_what_the_models_say"), HOSTS, Named("match of contract")],
+        [Named("match of contract"), Test("programs_of_endpoints_equal_the_models"), HOSTS, Named("match of contract")],
     ),
     row(
         CONTRACTS,
@@ -143,12 +143,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         CONTRACTS,
         &["spec.contracts[].bandwidth.max"],
-        [
-            Changes,
-            Test("who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum"),
-            HOSTS,
-            Named("bandwidth.max of"),
-        ],
+        [Changes, Test("a_lone_sender_gets_the_unused_capacity_up_to_its_maximum"), HOSTS, Named("bandwidth.max of")],
     ),
     row(
         CONTRACTS,
@@ -164,7 +159,7 @@ pub(super) const ROWS: &[Row] = &[
         CONTRACTS,
         &["spec.contracts[].bandwidth.within"],
         [
-            Test("shares_are_derived_after_every_event_and_times_of_minima_as_well"),
+            Test("shares_and_times_of_minima_are_derived_after_every_event"),
             Named("bandwidth.within of"),
             HOSTS,
             Named("bandwidth.within of"),
@@ -172,22 +167,22 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective", "spec.contracts[].objective.{members,min}"],
+        &["spec.contracts[].objective", "spec.contracts[].objective.{members,weight}"],
         [
             Changes,
             Test("each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class"),
             HOSTS,
-            Named("objective.min of"),
+            Named("objective.weight of"),
         ],
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective.{aim,deadline}"],
+        &["spec.contracts[].objective.{goal,deadline}"],
         [
             Changes,
-            Named("objective.aim and objective.deadline of"),
+            Named("objective.goal and objective.deadline of"),
             HOSTS,
-            Named("objective.aim and objective.deadline of"),
+            Named("objective.goal and objective.deadline of"),
         ],
     ),
     row(
@@ -212,8 +207,8 @@ pub(super) const ROWS: &[Row] = &[
         ],
         [
             Changes,
-            Test("tags_name_ports_in_order_of_links_whatever_is_behind_them"),
-            Test("packets_go_where_their_outer_tag_says_however_many_they_have"),
+            Test("tags_name_ports_in_order_of_links_for_any_neighbour"),
+            Test("packets_follow_their_outer_tag_for_any_number_of_tags"),
             Test("a_codepoint_means_the_queue_of_its_route_at_every_switch"),
         ],
     ),
@@ -222,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.{builder,defaults,links[]}.rate", "spec.builder.{aggregationRate,coreRate,uplinkRate}"],
         [
             Changes,
-            Test("a_port_holds_its_rate_for_two_milliseconds_and_orders_its_queues"),
+            Test("a_port_bursts_for_two_milliseconds_of_its_rate_and_orders_its_queues"),
             Test("a_full_queue_costs_no_packet_of_another_queue"),
             Test("ports_of_a_device_are_compared_with_the_topology"),
         ],
@@ -237,8 +232,8 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.{builder,defaults,links[]}.mtu"],
         [
             Changes,
-            Test("a_port_that_takes_no_packet_of_its_link_is_refused"),
-            Test("a_port_that_takes_no_packet_of_its_link_is_refused"),
+            Test("a_port_that_cannot_carry_packets_of_its_link_is_refused"),
+            Test("a_port_that_cannot_carry_packets_of_its_link_is_refused"),
             Named("No packet is larger than the MTU of its link in the topology, which is not set here"),
         ],
     ),
@@ -247,9 +242,9 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.{builder,defaults,links[]}.{queues,buffer}", "spec.{builder,defaults,links[]}.queues[].buffer"],
         [
             Changes,
-            Test("a_port_has_the_queues_that_it_was_given_whatever_they_are"),
+            Test("a_port_has_its_configured_queues_for_any_configuration"),
             Test("a_full_queue_costs_no_packet_of_another_queue"),
-            Test("what_the_pool_holds_is_what_all_queues_reserve"),
+            Test("the_pool_holds_the_sum_of_all_queue_reservations"),
         ],
     ),
     all(
@@ -268,7 +263,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         [
             Changes,
-            Test("a_host_has_a_queue_below_its_contracts_and_its_switch_port_has_not"),
+            Test("a_host_has_a_queue_below_its_contracts_and_its_switch_port_has_none"),
             HOSTS,
             Named("Ports of hosts have the queues and buffers of the topology"),
         ],
@@ -280,7 +275,7 @@ pub(super) const ROWS: &[Row] = &[
             By("a name for devices"),
             Test("interfaces_are_those_of_the_topology"),
             Test("interfaces_are_those_of_the_topology"),
-            Test("a_port_without_a_name_gets_none_that_another_has"),
+            Test("a_port_without_a_name_gets_no_duplicate_name"),
         ],
     ),
     row(
@@ -288,9 +283,9 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.classes", "spec.classes.{latency,guaranteed,objective,bestEffort}"],
         [
             Changes,
-            Test("queues_below_the_strict_ones_share_what_is_left_by_their_weights"),
-            Test("queues_below_the_strict_ones_share_what_is_left_by_their_weights"),
-            Test("sonics_last_queue_is_the_highest_and_the_strict_one"),
+            Test("queues_below_strict_ones_share_the_remaining_rate_by_weight"),
+            Test("queues_below_strict_ones_share_the_remaining_rate_by_weight"),
+            Test("the_last_queue_of_sonic_is_the_highest_and_the_strict_one"),
         ],
     ),
     row(
@@ -298,7 +293,7 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.classes.target"],
         [
             Changes,
-            Test("a_target_below_nine_tenths_leaves_so_much_of_what_a_host_receives"),
+            Test("a_target_below_nine_tenths_limits_the_receive_rate"),
             HOSTS,
             Named("fill no more of a line than `target`"),
         ],
@@ -311,22 +306,12 @@ pub(super) const ROWS: &[Row] = &[
     row(
         POLICY,
         &["spec.services[].{min,max,weight}", "spec.services[].{transmit,receive}"],
-        [
-            Changes,
-            Test("a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum"),
-            HOSTS,
-            NO_POLICY,
-        ],
+        [Changes, Test("a_rack_broker_limits_all_contracts_of_a_tenant_and_respects_minima"), HOSTS, NO_POLICY],
     ),
     row(
         POLICY,
         &["spec.services[].{transmit,receive}.{min,max,weight}"],
-        [
-            Changes,
-            Test("a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum"),
-            HOSTS,
-            NO_POLICY,
-        ],
+        [Changes, Test("a_rack_broker_limits_all_contracts_of_a_tenant_and_respects_minima"), HOSTS, NO_POLICY],
     ),
     row(
         POLICY,
@@ -377,12 +362,15 @@ pub(super) const SCENARIO: &[(&[&str], Cell)] = &[
     (&["spec.record.trace"], Test("a_trace_is_written_shown_and_captured")),
     (&["spec.record.promises"], Named("record.promises has no effect")),
     (&["spec.sweep", "spec.sweep.{seeds,vary}"], Test("a_sweep_is_every_combination_with_the_seed_changing_fastest")),
-    (&["spec.fastForward.error"], Test("results_are_those_of_the_full_simulation")),
-    (&["spec.switches.telemetry"], Test("records_are_those_of_the_packets_own_queue_since_the_run_began")),
-    (&["spec.transport.congestion.swift.endpoint"], Named("transport.congestion.swift.endpoint has no effect")),
+    (&["spec.fastForward.maxError"], Test("results_equal_those_of_the_full_simulation")),
+    (&["spec.switches.telemetry"], Test("records_cover_the_queue_of_the_packet_since_the_start_of_the_run")),
     (
-        &["spec.sharing.scheme.parley.{heavyInRack,heavyInFabric}"],
-        Test("light_services_are_told_as_one_sum_that_is_taken_off_the_capacity"),
+        &["spec.transport.congestion.swift.endpointTarget"],
+        Named("transport.congestion.swift.endpointTarget has no effect"),
     ),
-    (&["spec.topology.htsim", "spec.traffic[].listed.htsim"], Test("files_of_htsim_stand_in_a_scenario")),
+    (
+        &["spec.sharing.scheme.parley.{rackReportThreshold,fabricReportThreshold}"],
+        Test("light_services_are_reported_as_one_sum_and_deducted_from_the_capacity"),
+    ),
+    (&["spec.topology.htsim", "spec.traffic[].flows.htsim"], Test("files_of_htsim_can_be_used_in_a_scenario")),
 ];

@@ -319,7 +319,7 @@ impl Admission {
         enforcement.schedule(serial, &order);
         let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { return serial };
         let is_pinned = grant.is_pinned();
-        (grant.trouble, grant.order) = (None, order);
+        (grant.degraded_reason, grant.order) = (None, order);
         if let Some(latency) = grant.latency_mut() {
             (latency.bound, latency.flow, latency.cut_routes) = (decision.bound, Some(decision.flow), 0);
         }

@@ -13,6 +13,7 @@ use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
 use wayleave_scheme_api::{Decision, Refusal, Request};
 use wayleave_topology::{LinkId, Route};
+use wayleave_units::Human;
 
 use super::Admission;
 use crate::decision::{Decided, routes};
@@ -241,7 +242,7 @@ impl Admission {
         };
         self.settle(serial, &decision, release);
         let revision = self.enforcement.contracts().get(serial).map_or(0, |grant| grant.revision);
-        let detail = format!("{}; bound {}", cause.detail(), decision.bound);
+        let detail = format!("{}; bound {}", cause.detail(), decision.bound.up());
         self.enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
         consequences.rerouted.push(id);
         None
@@ -262,7 +263,7 @@ impl Admission {
             latency.flow = flow;
             latency.sender.stop = Some(latency.sender.next_version());
         }
-        grant.trouble = Some(cause.degraded_reason(flow.is_some(), why));
+        grant.degraded_reason = Some(cause.degraded_reason(flow.is_some(), why));
         let order = grant.order.clone();
         self.record(&id, order, Decided::Refused(refusal));
         self.enforcement.touch(serial);
@@ -282,7 +283,7 @@ impl Admission {
             waits_for.extend(left);
         }
         if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
-            grant.trouble = None;
+            grant.degraded_reason = None;
             if let Some(latency) = grant.latency_mut() {
                 (latency.flow, latency.bound, latency.cut_routes) = (Some(decision.flow), decision.bound, 0);
             }
@@ -315,7 +316,7 @@ impl Admission {
             enforcement.book_mut().pin(flow, is_pinned);
             let waits_for = enforcement.must_wait_for(&routes, None, DrainState::Certain);
             if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
-                grant.trouble = None;
+                grant.degraded_reason = None;
             }
             enforcement.refresh_degraded(serial);
             enforcement.run(serial, waits_for);

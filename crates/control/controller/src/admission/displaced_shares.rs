@@ -35,11 +35,13 @@ impl Admission {
         let cut = self
             .enforcement
             .contracts()
-            .serials_of_shares(|grant| grant.trouble.is_none() && held(grant.serial).is_some_and(&is_cut));
+            .serials_of_shares(|grant| grant.degraded_reason.is_none() && held(grant.serial).is_some_and(&is_cut));
         let mut displaced: Vec<DisplacedContract> =
             cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
-        let slow =
-            self.enforcement.contracts().serials_of_shares(|grant| grant.trouble.is_none() && self.is_too_slow(grant));
+        let slow = self
+            .enforcement
+            .contracts()
+            .serials_of_shares(|grant| grant.degraded_reason.is_none() && self.is_too_slow(grant));
         displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
         displaced.extend(self.displace_shares_on(&self.crowded_links()));
         displaced
@@ -137,10 +139,10 @@ impl Admission {
         }
     }
 
-    fn fail_share(&mut self, serial: u64, trouble: DegradedReason, consequences: &mut Consequences) {
+    fn fail_share(&mut self, serial: u64, degraded_reason: DegradedReason, consequences: &mut Consequences) {
         let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { return };
         let was_failed = grant.is_failed();
-        grant.trouble = Some(trouble);
+        grant.degraded_reason = Some(degraded_reason);
         let id = Id::clone(&grant.id);
         if let Some(state) = grant.share_state_mut().filter(|state| state.share.is_none()) {
             state.certainty = None;
@@ -162,7 +164,7 @@ impl Admission {
             self.enforcement.contracts().serials_of_shares(|grant| grant.is_failed() && is_whole(grant.serial))
         {
             let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) else { continue };
-            grant.trouble = None;
+            grant.degraded_reason = None;
             let (id, share) = (Id::clone(&grant.id), grant.share());
             let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
             self.enforcement.renew_rule(serial);

@@ -16,6 +16,7 @@ use wayleave_contracts::{ContractRequest, Named, Policy};
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
 use wayleave_scheme_api::Decision;
+use wayleave_units::Human;
 
 use crate::command::{CommandError, Outcome, Precondition, Reply};
 use crate::decision::{Decided, DecisionRecord, Decisions};
@@ -145,8 +146,8 @@ impl Admission {
 
     /// Returns the serial number and the revision of the contract, of any kind, that has a name now.
     pub(crate) fn version_of(&self, id: &Id) -> Option<(u64, u64)> {
-        let standing = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
-        standing.map(|grant| (grant.serial, grant.revision))
+        let present = self.enforcement.contracts().named(id).filter(|grant| !grant.is_ended);
+        present.map(|grant| (grant.serial, grant.revision))
     }
 
     /// Ends a contract.
@@ -205,7 +206,7 @@ impl Admission {
             if let Some((grant, bound)) =
                 enforcement.contracts().get(serial).and_then(|grant| Some((grant, grant.bound()?)))
             {
-                let (revision, detail) = (grant.revision, format!("bound {bound}"));
+                let (revision, detail) = (grant.revision, format!("bound {}", bound.up()));
                 enforcement.journal_mut().contract_event(EventKind::Rerouted, &id, revision, detail);
             }
             if !moved.contains(&id) {

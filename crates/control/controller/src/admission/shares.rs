@@ -49,7 +49,7 @@ impl Admission {
             self.enforcement.book_mut().own_share(share, serial);
         }
         if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
-            grant.trouble = None;
+            grant.degraded_reason = None;
             if let Some(state) = grant.share_state_mut() {
                 state.share = share;
                 state.certainty = decision.as_ref().map(|one| one.certainty);

@@ -86,7 +86,7 @@ impl Controller {
             }
             Command::PutPolicy { policy, check } => self.admission.put_policy(*policy, check),
             Command::DeletePolicy { name, check } => self.admission.delete_policy(&name, check),
-            Command::PutVm { id, wish, mac, check } => self.put_vm(id, &wish, mac, check),
+            Command::PutVm { id, placement, mac, check } => self.put_vm(id, &placement, mac, check),
             Command::DeleteVm { id, check } => self.delete_vm(&id, check),
             Command::Apply { orders, mode, effect } => Ok(Reply::Each(self.apply(orders, mode, effect))),
             Command::Delete { ids } => Ok(Reply::Each(self.delete(ids))),
@@ -96,7 +96,7 @@ impl Controller {
             Command::Confirm { node, epoch, done } => self.enforcement_mut().confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
             Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
-            Command::Hear { node, epoch, repairs } => self.enforcement_mut().on_heartbeat(&node, epoch, &repairs),
+            Command::Heartbeat { node, epoch, repairs } => self.enforcement_mut().on_heartbeat(&node, epoch, &repairs),
             Command::ReportRules { node, epoch, in_force, problems } => {
                 self.enforcement_mut().report_rules(&node, epoch, in_force, problems)
             }
@@ -114,7 +114,7 @@ impl Controller {
                 TimerEvent::Retry => self.admission.retry(),
                 TimerEvent::Healed(serial) => self.enforcement_mut().healed(serial),
                 TimerEvent::ShareEmpty => self.admission.free_left_shares(now.steady),
-                TimerEvent::Heard(node) => self.enforcement_mut().mark_silent(node),
+                TimerEvent::Heartbeat(node) => self.enforcement_mut().mark_silent(node),
                 TimerEvent::Reported(node, epoch) => self.enforcement_mut().not_reported(node, epoch),
             }
         }

@@ -21,7 +21,7 @@ impl Controller {
     pub(crate) fn put_vm(
         &mut self,
         id: Id,
-        wish: &VmRequest,
+        placement: &VmRequest,
         mac: Option<Mac>,
         check: Precondition,
     ) -> Result<Reply, CommandError> {
@@ -31,7 +31,7 @@ impl Controller {
         check.hold(known.map(|vm| vm.revision))?;
         if let Some(vm) = known {
             // The VM was placed before: a request that lets the controller choose is satisfied by its present host.
-            let stays = match wish {
+            let stays = match placement {
                 VmRequest::On(host) => self.network.node(vm.host).name == *host,
                 VmRequest::Random(_) | VmRequest::Fit => true,
             };
@@ -52,9 +52,9 @@ impl Controller {
             .or(known.map(|vm| vm.mac))
             .unwrap_or_else(|| self.vms.free_mac(&id, self.journal().counters().vm_secret));
         self.vms.check_free(mac, &id)?;
-        let host = match (wish, known) {
+        let host = match (placement, known) {
             (VmRequest::Random(_) | VmRequest::Fit, Some(vm)) => vm.host,
-            _ => self.choose(wish)?,
+            _ => self.choose(placement)?,
         };
         if known.is_some_and(|vm| vm.host != host) {
             self.move_contracts(&id, host)?;
@@ -144,12 +144,12 @@ impl Controller {
         }
     }
 
-    fn choose(&self, wish: &VmRequest) -> Result<NodeId, CommandError> {
+    fn choose(&self, placement: &VmRequest) -> Result<NodeId, CommandError> {
         let is_up = |&host: &NodeId| {
             let links = self.network.links_from(host);
             links.is_empty() || links.iter().any(|&link| !self.ledger().is_closed(link))
         };
-        match wish {
+        match placement {
             VmRequest::On(name) => {
                 let node = self.network.find_node(name).filter(|&node| self.network.node(node).kind == NodeKind::Host);
                 node.ok_or_else(|| CommandError::NotFound { what: "host", name: name.clone() })

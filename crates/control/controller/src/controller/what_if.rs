@@ -166,7 +166,8 @@ impl Controller {
             self.step(now, Command::SetElement { element, down })?;
         }
         for (id, from) in vms {
-            let put = Command::PutVm { id: id.clone(), wish: VmRequest::Fit, mac: None, check: Precondition::None };
+            let put =
+                Command::PutVm { id: id.clone(), placement: VmRequest::Fit, mac: None, check: Precondition::None };
             let _ = self.step(now, put);
             let to = self.vm(&id).map(|vm| vm.host);
             outcome.placed.push((id, from, to));

@@ -23,7 +23,7 @@ impl Enforcement {
         let state = self.nodes.entry(node);
         if !state.is_watched {
             state.is_watched = true;
-            self.timers.at(now + self.timing.silent_after, TimerEvent::Heard(node));
+            self.timers.at(now + self.timing.silent_after, TimerEvent::Heartbeat(node));
             self.journal.mark(DirtyRecord::Node(node));
         }
         self.mark_reachable(node);
@@ -34,12 +34,12 @@ impl Enforcement {
     pub(super) fn mark_reachable(&mut self, node: NodeId) {
         let now = self.now().steady;
         let state = self.nodes.entry(node);
-        state.heard = now;
+        state.last_heartbeat = now;
         if !std::mem::take(&mut state.is_silent) {
             return;
         }
         let epoch = state.epoch;
-        self.timers.at(now + self.timing.silent_after, TimerEvent::Heard(node));
+        self.timers.at(now + self.timing.silent_after, TimerEvent::Heartbeat(node));
         self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
         self.journal.event(EventKind::AgentUp, &name, None, epoch, "agent reports again".to_owned());
@@ -63,15 +63,15 @@ impl Enforcement {
     pub(crate) fn mark_silent(&mut self, node: NodeId) {
         let (now, after) = (self.now().steady, self.timing.silent_after);
         let Some(state) = self.nodes.get_mut(node).filter(|state| state.is_watched && !state.is_silent) else { return };
-        if now < state.heard + after {
-            self.timers.at(state.heard + after, TimerEvent::Heard(node));
+        if now < state.last_heartbeat + after {
+            self.timers.at(state.last_heartbeat + after, TimerEvent::Heartbeat(node));
             return;
         }
         state.is_silent = true;
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
         let name = self.network.node(node).name.clone();
-        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("agent silent for {after}"));
+        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("agent silent for {after:#}"));
         self.refresh_degraded_at(node);
     }
 
@@ -84,7 +84,7 @@ impl Enforcement {
         let ids: Vec<NodeId> = self.nodes.ids().collect();
         for node in ids {
             if self.nodes.get(node).is_some_and(|state| state.is_watched) {
-                self.timers.at(due, TimerEvent::Heard(node));
+                self.timers.at(due, TimerEvent::Heartbeat(node));
             }
         }
     }

@@ -8,7 +8,7 @@
 //! | `sender` | the next instruction to a sender, and the effect of its confirmations |
 //! | `waits` | the pending releases that a contract has to wait for |
 //! | `release` | ending contracts, and senders that certainly send nothing |
-//! | `heard` | heartbeats of agents, and silent agents |
+//! | `last_heartbeat` | heartbeats of agents, and silent agents |
 //! | `session` | sessions of agents, their operations, confirmations and measurements |
 //! | `shares` | rules of contracts of other kinds than latency, as hosts report them |
 
@@ -152,7 +152,7 @@ impl Enforcement {
     pub(crate) fn next_due(&self) -> (Option<Time>, Option<WallTime>) {
         let (steady, wall) = self.timers.next();
         let calendar = self.journal.calendar();
-        let steady = steady.into_iter().chain(calendar.doubted_until().filter(|_| wall.is_some())).min();
+        let steady = steady.into_iter().chain(calendar.hold_down_until().filter(|_| wall.is_some())).min();
         (steady, wall.map(|wall| calendar.shown_at(wall)))
     }
 
@@ -213,14 +213,14 @@ impl Enforcement {
             grant.sender().zip(grant.announced_sender()).filter(|(_, one)| one.is_waited_for() && confirms)
         {
             self.nodes.expect(node, serial);
-            if let Some(told) = sender.told {
-                self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, told.version));
+            if let Some(announced) = sender.announced {
+                self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, announced.version));
             }
         }
         if grant.violation().is_some() {
             self.timers.at(now + self.timing.heal_after, TimerEvent::Healed(serial));
         }
-        let is_told = grant.is_announced_to_hosts();
+        let is_announced = grant.is_announced_to_hosts();
         let (starts, ends) = (grant.order.starts, grant.order.ends);
         for time in [starts, ends].into_iter().flatten().filter(|_| !grant.is_ended) {
             self.timers.at_wall(time, serial);
@@ -228,7 +228,7 @@ impl Enforcement {
         if let Some(flow) = grant.flow().filter(|_| grant.is_failed()) {
             self.book.pin(flow, true);
         }
-        if is_told {
+        if is_announced {
             self.wait_for_hosts(serial);
         }
         let Some(grant) = self.contracts.get(serial) else { return Ok(()) };
@@ -289,8 +289,8 @@ impl Enforcement {
     fn has_something_to_come(&self, grant: &AdmittedContract) -> bool {
         let is_waited_for = || self.confirms() && grant.announced_sender().is_some_and(Sender::is_waited_for);
         let has_times = || grant.order.starts.is_some() || grant.order.ends.is_some();
-        let has_trouble = grant.violation().is_some() || grant.is_failed();
-        has_trouble
+        let is_in_violation = grant.violation().is_some() || grant.is_failed();
+        is_in_violation
             || has_times()
             || !grant.waits_for.is_empty()
             || is_waited_for()
@@ -302,17 +302,19 @@ impl Enforcement {
         self.expect_agents();
         let is_idle = |grant: &AdmittedContract| {
             let Some(sender) = grant.announced_sender() else { return true };
-            !grant.is_ended && sender.stop.is_none() && sender.told.map(|told| told.version) == sender.run
+            !grant.is_ended
+                && sender.stop.is_none()
+                && sender.announced.map(|announced| announced.version) == sender.run
         };
         let is_waited_for = |grant: &AdmittedContract| grant.announced_sender().is_some_and(Sender::is_waited_for);
         let is_open = |grant: &AdmittedContract| !is_idle(grant) || (!self.confirms() && is_waited_for(grant));
         let mut open: BTreeSet<u64> = self.contracts.serials(is_open).into_iter().collect();
         open.extend(self.releases.iter().map(|(_, release)| release.serial));
         for serial in open {
-            let told = self.contracts.sender(serial).and_then(|sender| sender.told);
+            let announced = self.contracts.sender(serial).and_then(|sender| sender.announced);
             // Without agents there is no confirmation to wait for, even if the controller before this one had agents.
-            if let Some(told) = told.filter(|_| !self.confirms()) {
-                self.has_done(serial, told.version);
+            if let Some(announced) = announced.filter(|_| !self.confirms()) {
+                self.has_done(serial, announced.version);
             }
             if !self.contracts.get(serial).is_some_and(is_idle) {
                 self.advance(serial);

@@ -52,14 +52,14 @@ impl Enforcement {
         let sent = self
             .contracts
             .get(serial)
-            .and_then(|grant| Some((grant.flow()?, grant.is_pinned(), grant.announced_sender()?.told?)));
-        if let Some((flow, is_pinned, told)) = sent
+            .and_then(|grant| Some((grant.flow()?, grant.is_pinned(), grant.announced_sender()?.announced?)));
+        if let Some((flow, is_pinned, announced)) = sent
             && let Some(reserved) = self.book.reserved(flow, is_pinned)
         {
-            self.leave(serial, reserved, told.version);
+            self.leave(serial, reserved, announced.version);
         }
         let Some(sender) = self.contracts.sender_mut(serial) else { return };
-        (sender.told, sender.confirmed, sender.asked) = (None, None, None);
+        (sender.announced, sender.confirmed, sender.asked) = (None, None, None);
         if let Some(node) = self.contracts.get(serial).and_then(AdmittedContract::sender) {
             self.nodes.expect_no_more(node, serial);
         }

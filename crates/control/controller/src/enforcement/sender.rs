@@ -58,9 +58,9 @@ impl Enforcement {
     /// nothing; so no cycle of waiting contracts can form.
     pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>) {
         let Some(sender) = self.contracts.sender(serial) else { return };
-        let (told, version) = (sender.told.map_or(0, |told| told.version), sender.version);
+        let (announced, version) = (sender.announced.map_or(0, |announced| announced.version), sender.version);
         let holds_up = |(number, release): (u64, &PendingRelease)| {
-            let is_sent_on = release.phase == Phase::Sending && told < release.until;
+            let is_sent_on = release.phase == Phase::Sending && announced < release.until;
             is_sent_on && (release.until <= version || waits_for.contains(&number))
         };
         let stops_first = self.releases.of(serial).any(holds_up);
@@ -92,9 +92,9 @@ impl Enforcement {
 
     /// Sends the next possible instruction to the sender of a contract, and announces the contract's state.
     pub(crate) fn advance(&mut self, serial: u64) {
-        while let Some(told) = self.next_step(serial) {
+        while let Some(announced) = self.next_step(serial) {
             let Some(sender) = self.contracts.sender_mut(serial) else { return };
-            sender.told = Some(told);
+            sender.announced = Some(announced);
             self.journal.mark(DirtyRecord::Contract(serial));
             if self.confirms() {
                 let now = self.now().steady;
@@ -104,9 +104,9 @@ impl Enforcement {
                 if let Some(node) = self.contracts.get(serial).and_then(AdmittedContract::sender) {
                     self.nodes.expect(node, serial);
                 }
-                self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, told.version));
+                self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, announced.version));
             } else {
-                self.has_done(serial, told.version);
+                self.has_done(serial, announced.version);
             }
         }
         self.finish(serial);
@@ -117,16 +117,16 @@ impl Enforcement {
     fn next_step(&mut self, serial: u64) -> Option<RuleState> {
         let sender = self.contracts.sender_mut(serial)?;
         if let Some(stop) = sender.stop {
-            match sender.told {
+            match sender.announced {
                 // It was never instructed to send: there is nothing to stop.
                 None => sender.stop = None,
-                Some(told) if told.version < stop => return Some(RuleState { version: stop, runs: false }),
+                Some(announced) if announced.version < stop => return Some(RuleState { version: stop, runs: false }),
                 Some(_) => {}
             }
         }
         let grant = self.contracts.get(serial)?;
         let sender = grant.announced_sender()?;
-        let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
+        let run = sender.run.filter(|&run| sender.announced.is_none_or(|announced| announced.version < run))?;
         let to_come = grant.order.starts.filter(|&starts| starts > self.calendar());
         let may = grant.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
         // The calendar may have been past the start before, and jumped back.
@@ -153,17 +153,17 @@ impl Enforcement {
     /// The sender of a contract has carried out a version.
     pub(crate) fn has_done(&mut self, serial: u64, version: u64) {
         let Some(sender) = self.contracts.sender(serial) else { return };
-        let Some(told) = sender.told else { return };
-        if told.version == version
-            && sender.confirmed != Some(told)
+        let Some(announced) = sender.announced else { return };
+        if announced.version == version
+            && sender.confirmed != Some(announced)
             && let Some(grant) = self.contracts.get_mut(serial)
         {
             if let Some(latency) = grant.latency_mut() {
-                (latency.sender.confirmed, latency.sender.asked) = (Some(told), None);
+                (latency.sender.confirmed, latency.sender.asked) = (Some(announced), None);
             }
             // The report of the host shows if the new rule is in force.
-            if matches!(grant.trouble, Some(DegradedReason::Unconfirmed)) {
-                grant.trouble = None;
+            if matches!(grant.degraded_reason, Some(DegradedReason::Unconfirmed)) {
+                grant.degraded_reason = None;
             }
             if let Some(node) = grant.sender() {
                 self.nodes.expect_no_more(node, serial);
@@ -253,10 +253,10 @@ impl Enforcement {
     /// A host has not confirmed a version in time.
     pub(crate) fn overdue(&mut self, serial: u64, version: u64) {
         let Some(grant) = self.contracts.get_mut(serial) else { return };
-        if !Self::is_late(grant, version) || grant.is_ended || grant.trouble.is_some() {
+        if !Self::is_late(grant, version) || grant.is_ended || grant.degraded_reason.is_some() {
             return;
         }
-        grant.trouble = Some(DegradedReason::Unconfirmed);
+        grant.degraded_reason = Some(DegradedReason::Unconfirmed);
         self.journal.mark(DirtyRecord::Contract(serial));
         self.announce(serial);
     }

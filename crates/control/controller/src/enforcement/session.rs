@@ -30,7 +30,7 @@ impl Enforcement {
         state.is_open = true;
         self.mark_reachable(node);
         let state = self.nodes.entry(node);
-        state.strangers.clear();
+        state.unknown_rules.clear();
         (state.in_force, state.problems) = (None, None);
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
@@ -44,7 +44,7 @@ impl Enforcement {
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
             if let Some(state) = self.nodes.get_mut(node) {
-                state.strangers.insert(serial, version + 1);
+                state.unknown_rules.insert(serial, version + 1);
             }
         }
         for serial in here {
@@ -65,9 +65,11 @@ impl Enforcement {
     /// A rule is installed although its contract was thought to send nothing, which was wrong. The rule in force is taken
     /// as it is; an older one stops first.
     fn adopt(&mut self, serial: u64, version: u64) {
-        let Some(sender) = self.contracts.sender_mut(serial).filter(|sender| sender.told.is_none()) else { return };
-        let told = Some(RuleState { version, runs: true });
-        (sender.told, sender.confirmed) = (told, told);
+        let Some(sender) = self.contracts.sender_mut(serial).filter(|sender| sender.announced.is_none()) else {
+            return;
+        };
+        let announced = Some(RuleState { version, runs: true });
+        (sender.announced, sender.confirmed) = (announced, announced);
         if sender.run != Some(version) {
             sender.stop = Some(sender.next_version());
             sender.run = sender.run.map(|_| sender.next_version());
@@ -84,17 +86,20 @@ impl Enforcement {
             let set_up = Operation { serial: SET_UP, version: state.epoch, work: Work::SetUp };
             return Some(set_up).filter(|_| !state.is_set_up).into_iter().collect();
         }
-        let strangers = state.strangers.iter();
-        let strangers = strangers.map(|(&serial, &version)| Operation { serial, version, work: Work::Remove });
-        strangers.chain(state.waiting.iter().filter_map(|&serial| self.operation(serial))).collect()
+        let unknown_rules = state.unknown_rules.iter();
+        let unknown_rules = unknown_rules.map(|(&serial, &version)| Operation { serial, version, work: Work::Remove });
+        unknown_rules.chain(state.waiting.iter().filter_map(|&serial| self.operation(serial))).collect()
     }
 
     fn operation(&self, serial: u64) -> Option<Operation> {
         let grant = self.contracts.get(serial)?;
-        let told = grant.announced_sender().filter(|sender| sender.is_waited_for())?.told?;
-        let work =
-            if told.runs { Work::Install { rule: Box::new(self.rule(grant, told.version)?) } } else { Work::Remove };
-        Some(Operation { serial, version: told.version, work })
+        let announced = grant.announced_sender().filter(|sender| sender.is_waited_for())?.announced?;
+        let work = if announced.runs {
+            Work::Install { rule: Box::new(self.rule(grant, announced.version)?) }
+        } else {
+            Work::Remove
+        };
+        Some(Operation { serial, version: announced.version, work })
     }
 
     /// Returns the rule of a version: on the contract's present reservation, or on its reservation at that version.
@@ -144,9 +149,9 @@ impl Enforcement {
                 continue;
             }
             if let Some(state) = self.nodes.get_mut(node)
-                && state.strangers.get(&serial).is_some_and(|&removed| removed <= version)
+                && state.unknown_rules.get(&serial).is_some_and(|&removed| removed <= version)
             {
-                state.strangers.remove(&serial);
+                state.unknown_rules.remove(&serial);
             }
             if self.contracts.get(serial).is_some_and(|grant| grant.sender() == Some(node)) {
                 self.has_done(serial, version);
@@ -166,7 +171,8 @@ impl Enforcement {
         }
         self.journal.mark(DirtyRecord::Node(node));
         let serials = self.contracts.serials(|grant| {
-            let is_to_run = |sender: &Sender| sender.told.is_none_or(|told| Some(told.version) < sender.run);
+            let is_to_run =
+                |sender: &Sender| sender.announced.is_none_or(|announced| Some(announced.version) < sender.run);
             grant.announced_sender().is_some_and(|sender| sender.run.is_some() && is_to_run(sender))
         });
         serials.into_iter().for_each(|serial| self.advance(serial));

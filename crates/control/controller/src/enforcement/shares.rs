@@ -105,12 +105,12 @@ impl Enforcement {
         }
         for serial in self.contracts.serials_of_shares(|grant| grant.is_confirmed_by(node)) {
             let Some(grant) = self.contracts.get_mut(serial) else { continue };
-            let is_told = grant.is_announced_to_hosts();
+            let is_announced = grant.is_announced_to_hosts();
             if let Some(state) = grant.share_state_mut() {
                 state.unconfirmed.insert(node);
             }
-            if is_told && grant.trouble.is_none() {
-                grant.trouble = Some(DegradedReason::Unconfirmed);
+            if is_announced && grant.degraded_reason.is_none() {
+                grant.degraded_reason = Some(DegradedReason::Unconfirmed);
             }
             self.journal.mark(DirtyRecord::Contract(serial));
             self.announce(serial);
@@ -122,12 +122,12 @@ impl Enforcement {
         let Some(grant) = self.contracts.get(serial).filter(|grant| !grant.is_ended && !grant.is_failed()) else {
             return;
         };
-        let trouble = self.agent_problem(grant);
-        if trouble == grant.trouble {
+        let degraded_reason = self.agent_problem(grant);
+        if degraded_reason == grant.degraded_reason {
             return;
         }
         if let Some(grant) = self.contracts.get_mut(serial) {
-            grant.trouble = trouble;
+            grant.degraded_reason = degraded_reason;
         }
         self.journal.mark(DirtyRecord::Contract(serial));
     }
@@ -144,7 +144,7 @@ impl Enforcement {
             return Some(DegradedReason::NotCarriedOut { host, why: why.clone() });
         }
         let is_late = match grant.share_state() {
-            Some(state) => grant.trouble == Some(DegradedReason::Unconfirmed) && !state.unconfirmed.is_empty(),
+            Some(state) => grant.degraded_reason == Some(DegradedReason::Unconfirmed) && !state.unconfirmed.is_empty(),
             None => grant.announced_sender().filter(|sender| sender.is_waited_for()).is_some_and(|sender| {
                 let now = self.now().steady;
                 sender.asked.is_some_and(|asked| now >= asked + self.timing.confirm_within)
@@ -158,8 +158,9 @@ impl Enforcement {
         if let Some(state) = grant.share_state() {
             return grant.is_announced_to_hosts() && state.version == version && !state.unconfirmed.is_empty();
         }
-        let is_due =
-            |sender: &Sender| sender.is_waited_for() && sender.told.is_some_and(|told| told.version == version);
+        let is_due = |sender: &Sender| {
+            sender.is_waited_for() && sender.announced.is_some_and(|announced| announced.version == version)
+        };
         grant.announced_sender().is_some_and(is_due)
     }
 }

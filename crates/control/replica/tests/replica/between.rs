@@ -75,7 +75,7 @@ fn change(key: &str) -> CommitStep {
 }
 
 #[test]
-fn who_becomes_the_leader_has_the_basis_of_that_moment() {
+fn a_new_leader_has_the_config_fingerprint_of_its_election() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
@@ -94,7 +94,7 @@ fn who_becomes_the_leader_has_the_basis_of_that_moment() {
 }
 
 #[test]
-fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
+fn promises_are_checked_against_the_last_log_before_a_fingerprint_is_replaced() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
@@ -111,10 +111,10 @@ fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
         if state.is_empty() { Ok(()) } else { Err("too large".to_owned()) }
     };
     for _ in 0..3 {
-        let standing = next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap();
+        let contract_named = next.follow(0, &mut |_, _| Ok(()), &mut fits).unwrap();
         assert!(
-            matches!(&standing, MemberRole::Barred(ConfigMismatch::Misfit(_, why)) if why == "too large"),
-            "{standing:?}"
+            matches!(&contract_named, MemberRole::Barred(ConfigMismatch::Unfit(_, why)) if why == "too large"),
+            "{contract_named:?}"
         );
     }
     assert_eq!(asked.get(), 1, "what was found holds until something changes");
@@ -127,14 +127,14 @@ fn promises_are_checked_again_with_what_came_last_before_a_basis_is_replaced() {
 }
 
 #[test]
-fn who_is_barred_holds_no_lease() {
+fn a_barred_member_holds_no_lease() {
     let world = World::default();
     let mut first = member(world.link(1), "first", 0, None);
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads);
     first.resign().unwrap();
-    let mut misfit = member(world.link(2), "misfit", 1, Some("f0"));
-    let standing = misfit.follow(0, &mut |_, _| Ok(()), &mut |_| Err("no".to_owned())).unwrap();
-    assert!(matches!(standing, MemberRole::Barred(ConfigMismatch::Misfit(..))), "{standing:?}");
-    assert!(!misfit.lease().is_held());
+    let mut unfit = member(world.link(2), "misfit", 1, Some("f0"));
+    let contract_named = unfit.follow(0, &mut |_, _| Ok(()), &mut |_| Err("no".to_owned())).unwrap();
+    assert!(matches!(contract_named, MemberRole::Barred(ConfigMismatch::Unfit(..))), "{contract_named:?}");
+    assert!(!unfit.lease().is_held());
     assert_eq!(follow(&mut first).unwrap(), MemberRole::Leads, "at once, not when a lease has ended");
 }

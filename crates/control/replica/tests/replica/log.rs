@@ -90,7 +90,7 @@ fn leader(world: &World, batches: u64) -> ClusterMember<Link> {
 }
 
 #[test]
-fn a_leader_that_writes_before_every_question_keeps_no_follower_from_starting() {
+fn a_leader_with_frequent_writes_does_not_prevent_a_follower_from_starting() {
     // With snapshots, of which some are replaced before they are read, and with a client that compacts etcd before
     // every request.
     for (snapshot_every, compacts) in [(u64::MAX, false), (7, false), (u64::MAX, true), (20, true)] {
@@ -112,26 +112,29 @@ fn a_leader_that_writes_before_every_question_keeps_no_follower_from_starting() 
         let questions = Arc::default();
         let busy = Busy { link: world.link(2), before: Box::new(before), questions: Arc::clone(&questions) };
         let mut late = member(busy, "late", (State::new(), 0));
-        let mut told = Vec::new();
-        let standing = late
+        let mut reported = Vec::new();
+        let contract_named = late
             .follow(
                 0,
                 &mut |number, _| {
-                    told.push(number);
+                    reported.push(number);
                     Ok(())
                 },
                 &mut |_| Ok(()),
             )
             .unwrap();
-        assert!(matches!(&standing, MemberRole::Follows(Some(leader)) if leader.id == "leader"), "{standing:?}");
-        assert!(late.number() >= 100 && told.is_sorted(), "{}: {told:?}", late.number());
+        assert!(
+            matches!(&contract_named, MemberRole::Follows(Some(leader)) if leader.id == "leader"),
+            "{contract_named:?}"
+        );
+        assert!(late.number() >= 100 && reported.is_sorted(), "{}: {reported:?}", late.number());
         let asked = *questions.lock().unwrap();
         assert!(asked <= 12, "{asked} questions, snapshots every {snapshot_every} batches");
     }
 }
 
 #[test]
-fn what_is_new_is_one_question_however_much_it_is() {
+fn new_entries_take_one_request_for_any_amount() {
     let world = World::default();
     let mut leader = leader(&world, 1);
     let questions = Arc::default();
@@ -158,7 +161,7 @@ fn what_is_new_is_one_question_however_much_it_is() {
 }
 
 #[test]
-fn what_is_lost_is_named_and_nothing_else_is_called_lost() {
+fn missing_entries_are_named_and_no_others() {
     let key = |name: &str| format!("/wayleave/test/{name}");
     let entry = |number: u64| key(&format!("log/{number:020}"));
     let lost = |from: String| (from.clone(), format!("{from}\0"));
@@ -204,7 +207,7 @@ fn what_is_lost_is_named_and_nothing_else_is_called_lost() {
 }
 
 #[test]
-fn an_older_state_of_etcd_is_named_as_such_to_whoever_has_seen_more() {
+fn an_older_state_of_etcd_is_reported_to_members_that_have_seen_more() {
     let world = World::default();
     let mut leader = leader(&world, 5);
     let saved = world.saved();
@@ -220,7 +223,7 @@ fn an_older_state_of_etcd_is_named_as_such_to_whoever_has_seen_more() {
 }
 
 #[test]
-fn a_snapshot_is_read_by_those_who_were_reading_the_one_before() {
+fn a_new_snapshot_is_read_by_readers_of_the_previous_one() {
     // The leader writes a snapshot between two questions, and compacts up to the one before.
     let world = World::default();
     let mut leader = leader(&world, 10);

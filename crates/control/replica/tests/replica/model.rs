@@ -193,7 +193,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Determines the fate of a request; returns `true` if its answer arrives as well.
-    fn ways(&mut self) -> Result<bool, EtcdError> {
+    fn link_state(&mut self) -> Result<bool, EtcdError> {
         self.world.pass(1 + self.dice.below(2_000_000));
         let faults = self.faults.lock().unwrap();
         let is_wrong = faults.one_in > 0 && self.dice.one_in(faults.one_in);
@@ -203,16 +203,16 @@ impl Link {
         Ok(!is_wrong)
     }
 
-    fn answer<T>(is_heard: bool, answer: T) -> Result<T, EtcdError> {
-        if is_heard { Ok(answer) } else { Err(EtcdError::Unknown("lost".to_owned())) }
+    fn answer<T>(is_delivered: bool, answer: T) -> Result<T, EtcdError> {
+        if is_delivered { Ok(answer) } else { Err(EtcdError::Unknown("lost".to_owned())) }
     }
 }
 
 impl Etcd for Link {
     fn transact(&mut self, compares: &[Compare], then: &[Op]) -> Result<TransactionResult, EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         let mut inner = self.world.inner();
-        if !is_heard && self.dice.one_in(2) {
+        if !is_delivered && self.dice.one_in(2) {
             let at = inner.now + self.dice.below(8_000_000_000);
             inner.late.push((at, compares.to_vec(), then.to_vec()));
             return Err(EtcdError::Unknown("late".to_owned()));
@@ -227,48 +227,48 @@ impl Etcd for Link {
         if !then.iter().all(has_lease) {
             return Err(EtcdError::Refused("requested lease not found".to_owned()));
         }
-        Self::answer(is_heard, inner.transact(compares, then))
+        Self::answer(is_delivered, inner.transact(compares, then))
     }
 
     fn read(&mut self, queries: &[KeyRange]) -> Result<Vec<Range>, EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         let inner = self.world.inner();
         let ranges = queries.iter().map(|query| inner.range(query, NOW)).collect::<Result<_, _>>()?;
-        Self::answer(is_heard, ranges)
+        Self::answer(is_delivered, ranges)
     }
 
     fn range_at(&mut self, query: &KeyRange, revision: i64) -> Result<Range, EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         let range = self.world.inner().range(query, revision)?;
-        Self::answer(is_heard, range)
+        Self::answer(is_delivered, range)
     }
 
     fn grant(&mut self, seconds: u32) -> Result<i64, EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         let mut inner = self.world.inner();
         let number = inner.leases.keys().max().unwrap_or(&0) + 1 + inner.revision;
         let (now, lasts) = (inner.now, u64::from(seconds) * 1_000_000_000);
         inner.leases.insert(number, (now + lasts, lasts));
-        Self::answer(is_heard, number)
+        Self::answer(is_delivered, number)
     }
 
     fn keep_alive(&mut self, lease: i64) -> Result<bool, EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         let mut inner = self.world.inner();
         let now = inner.now;
         let found = inner.leases.get_mut(&lease).map(|lease| lease.0 = now + lease.1);
-        Self::answer(is_heard, found.is_some())
+        Self::answer(is_delivered, found.is_some())
     }
 
     fn revoke(&mut self, lease: i64) -> Result<(), EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         self.world.inner().end(lease);
-        Self::answer(is_heard, ())
+        Self::answer(is_delivered, ())
     }
 
     fn compact(&mut self, revision: i64) -> Result<(), EtcdError> {
-        let is_heard = self.ways()?;
+        let is_delivered = self.link_state()?;
         self.world.inner().past.retain(|&at, _| at >= revision);
-        Self::answer(is_heard, ())
+        Self::answer(is_delivered, ())
     }
 }

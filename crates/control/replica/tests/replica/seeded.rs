@@ -187,12 +187,12 @@ impl Run {
             let followed = member.follow(now, &mut on_batch, &mut fits);
             // No event in these worlds damages the content of etcd.
             assert!(!matches!(followed, Err(LogError::Damaged { .. })), "{followed:?}");
-            if let Ok(standing) = followed {
-                *leads = standing == MemberRole::Leads;
+            if let Ok(contract_named) = followed {
+                *leads = contract_named == MemberRole::Leads;
                 self.fail_overs += u64::from(*leads);
                 assert_eq!((member.state(), member.number()), (&disk.0, disk.1), "what was told is what it knows");
                 let after = Self::cluster(&self.world);
-                match standing {
+                match contract_named {
                     MemberRole::Leads if lease.is_good(self.world.now()) => {
                         assert_eq!(after.as_ref(), Some(&own), "who leads decides with what the cluster has");
                         self.replaced += u64::from(before.is_some_and(|before| before != own));
@@ -283,7 +283,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_clients_see_is_linearizable() {
+fn histories_of_clients_are_linearizable() {
     let worlds = number("WAYLEAVE_WORLDS").unwrap_or(150);
     let seeds = number("WAYLEAVE_SEED").map_or(1..worlds + 1, |seed| seed..seed + 1);
     let (mut operations, mut fail_overs, mut unanswered) = (0, 0, 0);
@@ -306,7 +306,7 @@ fn what_clients_see_is_linearizable() {
 }
 
 #[test]
-fn planted_mistakes_are_found() {
+fn planted_faults_are_found() {
     for planted in [Planted::StaleReads, Planted::LostWrites] {
         let found = (1..=60).find(|&seed| violation(&Run::new(seed, planted).run().history).is_some());
         assert!(found.is_some(), "{planted:?} is not seen in 60 worlds");

@@ -48,8 +48,8 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
     let agents = nodes.filter_map(|&node| {
         let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node);
-        let agent = Agent { troubles: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
-        let is_fine = agent.session.open && !agent.session.silent && agent.troubles.is_empty();
+        let agent = Agent { problems: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
+        let is_fine = agent.session.open && !agent.session.silent && agent.problems.is_empty();
         (!(has_problems && is_fine)).then_some(agent)
     });
     Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))
@@ -240,7 +240,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         }
         let repaired = repairs.len();
         if beat || !repairs.is_empty() {
-            executor.handle(Command::Hear { node: node.clone(), epoch, repairs }).map_err(fault)?;
+            executor.handle(Command::Heartbeat { node: node.clone(), epoch, repairs }).map_err(fault)?;
             executor.metrics.repaired(&node, repaired);
         }
         if beat {

@@ -37,7 +37,7 @@ pub(crate) async fn create(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
     if let Some(note) = call.note() {
         // It waits with refusals: the ledger itself has not changed.
         shared.refusals.add(note.answered(wall(), 201, &path.display().to_string()));
-        shared.jobs.send(Message::Beat);
+        shared.jobs.send(Message::Progress);
     }
     let (sequence, records) = (report.sequence.unwrap_or(0), report.records.values().sum());
     let backup = Backup { path: path.display().to_string(), sequence, records, bytes: report.bytes };

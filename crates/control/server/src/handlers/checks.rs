@@ -123,8 +123,8 @@ fn of_contract(
             return Err(invalid("contract", detail));
         }
         (Between::Members(members), Some((from, to))) => {
-            let stranger = [("from", &from), ("to", &to)].into_iter().find(|(_, end)| !members.contains(end));
-            if let Some((field, end)) = stranger {
+            let outsider = [("from", &from), ("to", &to)].into_iter().find(|(_, end)| !members.contains(end));
+            if let Some((field, end)) = outsider {
                 return Err(invalid(field, format!("{end} is not a member of {id}: {}", members.join(", "))));
             }
             (from, to)

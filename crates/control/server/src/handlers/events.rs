@@ -119,12 +119,12 @@ enum Next {
 
 impl Watcher<'_> {
     async fn run(mut self) {
-        let (mut told, mut ending) = (self.shared.view.told.subscribe(), self.shared.ending.clone());
+        let (mut reports, mut ending) = (self.shared.view.reports.subscribe(), self.shared.ending.clone());
         if self.send(b": events of wayleave\n\n".to_vec()).await.is_none() {
             return;
         }
         loop {
-            told.borrow_and_update();
+            reports.borrow_and_update();
             // The end of a token is an event, too, so that this is checked when it occurs.
             if !self.may_watch() {
                 return;
@@ -137,7 +137,7 @@ impl Watcher<'_> {
                     self.send(reset.into_bytes()).await;
                     return;
                 }
-                Next::Nothing => self.wait(&mut told, &mut ending).await,
+                Next::Nothing => self.wait(&mut reports, &mut ending).await,
             };
             if sent.is_none() {
                 return;
@@ -156,12 +156,12 @@ impl Watcher<'_> {
     }
 
     /// Waits for events; `None` if the client has disconnected.
-    async fn wait(&self, told: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
+    async fn wait(&self, reports: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
         if *ending.borrow() {
             return None;
         }
         tokio::select! {
-            changed = told.changed() => changed.ok(),
+            changed = reports.changed() => changed.ok(),
             _ = ending.changed() => None,
             () = self.pieces.closed() => None,
             () = tokio::time::sleep(HEARTBEAT) => self.send(b": still here\n\n".to_vec()).await,

@@ -141,7 +141,8 @@ fn shape(level: HealthLevel, Contract { id, spec, status }: Contract, worst_ns: 
     let mut hosts: Vec<String> = ends.chain(status.hosts).collect();
     let members = hosts.len() as u64;
     hosts.truncate(HOSTS);
-    let min = spec.bandwidth.map(|bandwidth| bandwidth.min).or_else(|| spec.objective.map(|objective| objective.min));
+    let min =
+        spec.bandwidth.map(|bandwidth| bandwidth.min).or_else(|| spec.objective.map(|objective| objective.weight));
     ContractHealth {
         id,
         level,

@@ -175,7 +175,7 @@ mod tests {
 
     /// Nothing is known of links before the engine has looked: no reader is given a zero.
     #[test]
-    fn figures_that_are_not_computed_are_null_and_unknown() {
+    fn unknown_figures_are_null_and_unknown() {
         let without = build::star(2, Cabling::default()).unwrap();
         let with = without.clone().with_classes(Classes::default()).unwrap();
         let view = View::new();

@@ -35,18 +35,18 @@ pub(crate) async fn about(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
 }
 
 pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
-    let standing = shared.cluster_standing();
+    let cluster_state = shared.cluster_state();
     let tables = shared.view.read();
     let only = call.only_tenant();
-    let cluster = standing.filter(|_| only.is_none()).map(|standing| Cluster {
-        role: standing.role,
+    let cluster = cluster_state.filter(|_| only.is_none()).map(|cluster_state| Cluster {
+        role: cluster_state.role,
         leader: match &tables.health {
             Health::Following(leader) => leader.clone(),
             _ => None,
         },
-        commit: standing.commit,
-        epoch: standing.generation,
-        lease_remaining_ms: standing.lease_left_ns / 1_000_000,
+        commit: cluster_state.commit,
+        epoch: cluster_state.generation,
+        lease_remaining_ms: cluster_state.lease_left_ns / 1_000_000,
     });
     let why = shared.unready(&tables.health);
     let counts = tables.counts_of(only);
@@ -70,14 +70,14 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         effective: counts.effective,
         late: Some(counts.late).filter(|_| shared.setup.enforced_by != EnforcedBy::Nobody),
         enforcement: shared.setup.enforced_by.name().to_owned(),
-        clock_ahead_ns: shared.metrics.doubted_clock().map(Time::as_nanos),
+        clock_ahead_ns: shared.metrics.clock_hold_down_seconds().map(Time::as_nanos),
         unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
         silent: silent(shared, &tables, only.is_none()),
-        troubles: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
+        problems: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
         ledger,
         cluster,
     };
@@ -86,19 +86,19 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
 
 /// Returns problems that agents report, contracts of which no packet arrives, and tokens that no client can use.
 fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
-    let mut troubles = shared.counted.problems();
+    let mut problems = shared.counted.problems();
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
-    troubles.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
+    problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
         let Some(contract) = tables.contract_with(serial) else { continue };
         let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
-        troubles.push(format!(
+        problems.push(format!(
             "{node}: contract {}: all of the last {} traced packets were lost{place}: check the receiver's interface (`wayleave agent --config FILE endpoint add` sets it) and the links of the route",
             contract.id(),
             run.packets
         ));
     }
-    troubles
+    problems
 }
 
 /// The nodes whose agents are silent; what they are called is nothing for tenants.
@@ -133,8 +133,8 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: AuthorizedRequest) -> Out
 pub(crate) fn metrics(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
     shared.metrics.keeps(ClientMemory::Requests, shared.open_bytes.all() as u64);
     shared.metrics.waits(shared.jobs.waiting());
-    if let (Some(cluster), Some(standing)) = (&shared.cluster, shared.cluster_standing()) {
-        cluster.update(&standing);
+    if let (Some(cluster), Some(cluster_state)) = (&shared.cluster, shared.cluster_state()) {
+        cluster.update(&cluster_state);
     }
     shared.metrics.is_ready(shared.unready(&shared.view.read().health).is_none());
     let text = shared.metrics.text(shared.network(), &shared.view, &shared.counted);

@@ -54,14 +54,15 @@ fn requested_placement(placement: Option<&Placement>) -> Result<VmRequest, Box<P
 }
 
 async fn write(shared: &Arc<Shared>, call: &AuthorizedRequest, id: Id, spec: &VmSpec, condition: Condition) -> Outcome {
-    let wish = requested_placement(spec.placement.as_ref())?;
+    let placement = requested_placement(spec.placement.as_ref())?;
     let mac = spec.mac.as_deref().map(vm_mac).transpose();
     let mac = mac.map_err(|error| invalid("mac", error.to_string()))?;
     check_count(shared, call, &id)?;
     let creates = call.operation == "createVm";
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
-        let reply = checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), wish, mac, check }));
+        let reply =
+            checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), placement, mac, check }));
         let became = done(reply).map_err(|problem| taken(problem, creates, "VM", &id.to_string()))?;
         let Some(vm) = controller.vm(&id) else { return Err(problem(Code::Internal, "the VM does not exist")) };
         let answer = HttpReply::json(200, &render::vm(controller.network(), &id, vm)).tagged(vm.revision);

@@ -163,8 +163,8 @@ fn moved(controller: &Controller, id: Id) -> MovedContract {
 
 fn degraded(controller: &Controller, id: &Id) -> BrokenContract {
     let grant = controller.grant(id).filter(|grant| !grant.is_ended());
-    let trouble = grant.and_then(|grant| grant.trouble.clone());
-    let (reason, message) = match trouble {
+    let degraded_reason = grant.and_then(|grant| grant.degraded_reason.clone());
+    let (reason, message) = match degraded_reason {
         Some(DegradedReason::Failed { element, why, .. }) => {
             (why.clone(), format!("{element} is down, and there is no other route ({why})"))
         }

@@ -52,7 +52,7 @@ pub(crate) struct AuthorizedRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// The connection, if there is one.
-    pub(crate) seat: Option<Arc<RequestGuard>>,
+    pub(crate) request_guard: Option<Arc<RequestGuard>>,
     /// Identifier of the request in the answer and the log.
     pub(crate) request: String,
 }
@@ -90,7 +90,7 @@ impl AuthorizedRequest {
         if !is_noted(self.verb, self.operation) || self.is_dry_run() {
             return None;
         }
-        let from = self.seat.as_ref().map(|seat| seat.address);
+        let from = self.request_guard.as_ref().map(|request_guard| request_guard.address);
         let object = object_of(self.operation, self.name(), self.tenant());
         Some(Note::new(self.who.as_deref(), from, self.operation, &object, &self.request))
     }
@@ -133,8 +133,8 @@ impl AuthorizedRequest {
 
     /// Counts the connection with those that wait, until the guard is dropped.
     pub(crate) fn wait(&self, metrics: &Metrics) -> Result<Option<LongPollGuard>, Box<Problem>> {
-        let Some(seat) = &self.seat else { return Ok(None) };
-        let wait = seat.wait().ok_or_else(|| {
+        let Some(request_guard) = &self.request_guard else { return Ok(None) };
+        let wait = request_guard.wait().ok_or_else(|| {
             metrics.limited(Limit::Connections);
             problem(Code::Unavailable, "too many requests of agents and watchers are waiting: retry")
         })?;

@@ -27,7 +27,7 @@ pub(crate) struct ConnectionLimits {
 
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum Activity {
     /// No request is in hand, since this change of the table.
     Nothing(u64),
     /// A request is in hand.
@@ -36,9 +36,9 @@ enum Doing {
     Waiting,
 }
 
-struct Seat {
+struct Connection {
     address: IpAddr,
-    doing: Doing,
+    activity: Activity,
     close: Arc<Notify>,
 }
 
@@ -46,7 +46,7 @@ struct Seat {
 struct Table {
     /// Counts changes; also the names of seats.
     changes: u64,
-    seats: BTreeMap<u64, Seat>,
+    connections: BTreeMap<u64, Connection>,
     /// Seats that do not wait, by address.
     by_address: HashMap<IpAddr, usize>,
     waiting: usize,
@@ -59,16 +59,16 @@ impl Table {
     }
 
     fn busy(&self) -> usize {
-        self.seats.len() - self.waiting
+        self.connections.len() - self.waiting
     }
 
     /// The seat that has done nothing for the longest time, of an address or of all.
     fn idlest(&self, of: Option<IpAddr>) -> Option<u64> {
-        let idle = |(&name, seat): (&u64, &Seat)| match seat.doing {
-            Doing::Nothing(since) if of.is_none_or(|address| address == seat.address) => Some((since, name)),
+        let idle = |(&name, connection): (&u64, &Connection)| match connection.activity {
+            Activity::Nothing(since) if of.is_none_or(|address| address == connection.address) => Some((since, name)),
             _ => None,
         };
-        self.seats.iter().filter_map(idle).min().map(|(_, name)| name)
+        self.connections.iter().filter_map(idle).min().map(|(_, name)| name)
     }
 
     fn count(&mut self, address: IpAddr) {
@@ -84,13 +84,13 @@ impl Table {
         }
     }
 
-    fn remove(&mut self, name: u64) -> Option<Seat> {
-        let seat = self.seats.remove(&name)?;
-        match seat.doing {
-            Doing::Waiting => self.waiting -= 1,
-            _ => self.discount(seat.address),
+    fn remove(&mut self, name: u64) -> Option<Connection> {
+        let connection = self.connections.remove(&name)?;
+        match connection.activity {
+            Activity::Waiting => self.waiting -= 1,
+            _ => self.discount(connection.address),
         }
-        Some(seat)
+        Some(connection)
     }
 }
 
@@ -127,20 +127,20 @@ impl ConnectionLimiter {
             return None;
         }
         let (name, close) = (table.next(), Arc::new(Notify::new()));
-        let doing = Doing::Nothing(name);
+        let activity = Activity::Nothing(name);
         table.count(address);
-        table.seats.insert(name, Seat { address, doing, close: close.clone() });
-        Some(ConnectionPermit { seats: self.clone(), name, close, address, is_reserved })
+        table.connections.insert(name, Connection { address, activity, close: close.clone() });
+        Some(ConnectionPermit { connections: self.clone(), name, close, address, is_reserved })
     }
 
     /// A seat does something else from now on; whether it may.
-    fn turn(&self, name: u64, to: Doing) -> bool {
+    fn turn(&self, name: u64, to: Activity) -> bool {
         let mut table = self.lock();
         let since = table.next();
-        let Some(seat) = table.seats.get_mut(&name) else { return false };
-        let (before, address) = (seat.doing, seat.address);
-        seat.doing = if let Doing::Nothing(_) = to { Doing::Nothing(since) } else { to };
-        match (before == Doing::Waiting, to == Doing::Waiting) {
+        let Some(connection) = table.connections.get_mut(&name) else { return false };
+        let (before, address) = (connection.activity, connection.address);
+        connection.activity = if let Activity::Nothing(_) = to { Activity::Nothing(since) } else { to };
+        match (before == Activity::Waiting, to == Activity::Waiting) {
             (false, true) => {
                 table.waiting += 1;
                 table.discount(address);
@@ -157,13 +157,13 @@ impl ConnectionLimiter {
     /// Returns the number of connections.
     #[cfg(test)]
     fn count(&self) -> usize {
-        self.lock().seats.len()
+        self.lock().connections.len()
     }
 }
 
 /// The seat of one connection, until it is dropped.
 pub(crate) struct ConnectionPermit {
-    seats: Arc<ConnectionLimiter>,
+    connections: Arc<ConnectionLimiter>,
     name: u64,
     close: Arc<Notify>,
     address: IpAddr,
@@ -178,9 +178,9 @@ impl ConnectionPermit {
 
     /// A request is in hand until this is dropped.
     pub(crate) fn request(&self) -> RequestGuard {
-        self.seats.turn(self.name, Doing::Request);
+        self.connections.turn(self.name, Activity::Request);
         RequestGuard {
-            seats: self.seats.clone(),
+            connections: self.connections.clone(),
             name: self.name,
             address: self.address,
             is_reserved: self.is_reserved,
@@ -190,13 +190,13 @@ impl ConnectionPermit {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.seats.lock().remove(self.name);
+        self.connections.lock().remove(self.name);
     }
 }
 
 /// A request that is in hand on a connection.
 pub(crate) struct RequestGuard {
-    seats: Arc<ConnectionLimiter>,
+    connections: Arc<ConnectionLimiter>,
     name: u64,
     /// From where it comes.
     pub(crate) address: IpAddr,
@@ -207,24 +207,25 @@ impl RequestGuard {
     /// Counts the connection as a waiting one from now on. `None` if the maximum of waiting agents is reached.
     pub(crate) fn wait(&self) -> Option<LongPollGuard> {
         // Released before the turn takes the table.
-        let is_full = self.seats.lock().waiting >= self.seats.most.agents;
+        let is_full = self.connections.lock().waiting >= self.connections.most.agents;
         if is_full {
             return None;
         }
-        self.seats.turn(self.name, Doing::Waiting);
-        Some(LongPollGuard { seats: self.seats.clone(), name: self.name })
+        self.connections.turn(self.name, Activity::Waiting);
+        Some(LongPollGuard { connections: self.connections.clone(), name: self.name })
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let mut table = self.seats.lock();
+        let mut table = self.connections.lock();
         // A stream of events continues after its request was handled.
-        let is_waiting = table.seats.get(&self.name).is_some_and(|seat| seat.doing == Doing::Waiting);
+        let is_waiting =
+            table.connections.get(&self.name).is_some_and(|connection| connection.activity == Activity::Waiting);
         if !is_waiting {
             let since = table.next();
-            if let Some(seat) = table.seats.get_mut(&self.name) {
-                seat.doing = Doing::Nothing(since);
+            if let Some(connection) = table.connections.get_mut(&self.name) {
+                connection.activity = Activity::Nothing(since);
             }
         }
     }
@@ -232,13 +233,13 @@ impl Drop for RequestGuard {
 
 /// A connection on which a client waits, until this is dropped.
 pub(crate) struct LongPollGuard {
-    seats: Arc<ConnectionLimiter>,
+    connections: Arc<ConnectionLimiter>,
     name: u64,
 }
 
 impl Drop for LongPollGuard {
     fn drop(&mut self) {
-        self.seats.turn(self.name, Doing::Nothing(0));
+        self.connections.turn(self.name, Activity::Nothing(0));
     }
 }
 
@@ -261,40 +262,40 @@ mod tests {
     }
 
     #[test]
-    fn silent_connections_go_first_and_never_keep_anybody_out() {
-        let seats = ConnectionLimiter::new(MAX);
-        let silent: Vec<ConnectionPermit> = (0..6).filter_map(|_| seats.take(address(1))).collect();
-        let asks = seats.take(address(2)).unwrap();
+    fn silent_connections_are_evicted_first_and_never_block_a_client() {
+        let connections = ConnectionLimiter::new(MAX);
+        let silent: Vec<ConnectionPermit> = (0..6).filter_map(|_| connections.take(address(1))).collect();
+        let asks = connections.take(address(2)).unwrap();
         let _in_hand = asks.request();
         for _ in 0..100 {
-            let late = seats.take(address(3)).unwrap();
+            let late = connections.take(address(3)).unwrap();
             assert!(!late.is_reserved);
             let _busy = late.request();
             assert!(!is_closed(&late));
         }
         // Its own address makes room first.
-        let more = seats.take(address(1)).unwrap();
+        let more = connections.take(address(1)).unwrap();
         assert!(is_closed(&silent[0]) && !is_closed(&more) && !is_closed(&asks));
     }
 
     #[test]
-    fn one_address_cannot_have_all() {
-        let seats = ConnectionLimiter::new(MAX);
-        let taken: Vec<ConnectionPermit> = (0..6).filter_map(|_| seats.take(address(1))).collect();
+    fn one_address_cannot_take_all_connections() {
+        let connections = ConnectionLimiter::new(MAX);
+        let taken: Vec<ConnectionPermit> = (0..6).filter_map(|_| connections.take(address(1))).collect();
         let requests: Vec<RequestGuard> = taken.iter().map(ConnectionPermit::request).collect();
-        assert!(seats.take(address(1)).is_none());
-        assert!(seats.take(address(2)).is_some_and(|taken| !taken.is_reserved));
+        assert!(connections.take(address(1)).is_none());
+        assert!(connections.take(address(2)).is_some_and(|taken| !taken.is_reserved));
         drop(requests);
-        assert!(seats.take(address(1)).is_some(), "those of before have answers, and may be ended");
+        assert!(connections.take(address(1)).is_some(), "those of before have answers, and may be ended");
     }
 
     #[test]
     fn beyond_the_limit_there_is_a_reserve() {
-        let seats = ConnectionLimiter::new(MAX);
-        let taken: Vec<ConnectionPermit> = (0..8).filter_map(|at| seats.take(address(at))).collect();
+        let connections = ConnectionLimiter::new(MAX);
+        let taken: Vec<ConnectionPermit> = (0..8).filter_map(|at| connections.take(address(at))).collect();
         let _requests: Vec<RequestGuard> = taken.iter().map(ConnectionPermit::request).collect();
         let mut reserve: Vec<(ConnectionPermit, RequestGuard)> = Vec::new();
-        while let Some(taken) = seats.take(address(100 + reserve.len() as u8)) {
+        while let Some(taken) = connections.take(address(100 + reserve.len() as u8)) {
             assert!(taken.is_reserved);
             let request = taken.request();
             reserve.push((taken, request));
@@ -303,25 +304,25 @@ mod tests {
         // One of the reserve has its answer: who comes in its place is in the reserve, too.
         let (_idle, done) = reserve.remove(0);
         drop(done);
-        let late = seats.take(address(200)).unwrap();
+        let late = connections.take(address(200)).unwrap();
         assert!(late.is_reserved);
-        assert_eq!(seats.count(), MAX.all + RESERVE);
+        assert_eq!(connections.count(), MAX.all + RESERVE);
     }
 
     #[test]
-    fn agents_that_wait_take_no_place_of_people() {
-        let seats = ConnectionLimiter::new(MAX);
-        let agents: Vec<ConnectionPermit> = (0..5).filter_map(|_| seats.take(address(1))).collect();
+    fn waiting_agents_take_no_connections_of_users() {
+        let connections = ConnectionLimiter::new(MAX);
+        let agents: Vec<ConnectionPermit> = (0..5).filter_map(|_| connections.take(address(1))).collect();
         let requests: Vec<RequestGuard> = agents.iter().map(ConnectionPermit::request).collect();
         let waits: Vec<Option<LongPollGuard>> = requests.iter().map(RequestGuard::wait).collect();
         assert_eq!(waits.iter().flatten().count(), MAX.agents, "and they have a limit, too");
-        let people: Vec<ConnectionPermit> = (0..7).filter_map(|at| seats.take(address(10 + at))).collect();
+        let people: Vec<ConnectionPermit> = (0..7).filter_map(|at| connections.take(address(10 + at))).collect();
         assert!(people.len() == 7 && people.iter().all(|taken| !taken.is_reserved));
         drop((waits, requests));
         drop(agents);
-        assert_eq!(seats.lock().by_address.get(&address(1)), None);
+        assert_eq!(connections.lock().by_address.get(&address(1)), None);
         drop(people);
-        let table = seats.lock();
-        assert_eq!((table.seats.len(), table.waiting, table.by_address.len()), (0, 0, 0));
+        let table = connections.lock();
+        assert_eq!((table.connections.len(), table.waiting, table.by_address.len()), (0, 0, 0));
     }
 }

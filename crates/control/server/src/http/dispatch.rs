@@ -84,7 +84,8 @@ fn pages(shared: &Arc<Shared>) -> Router {
 /// Returns a file of the dashboard. It needs no token: every copy of this program contains the file.
 fn page(shared: &Shared, request: &Request) -> Response {
     let (began, id) = (Instant::now(), request_id());
-    let is_reserved = request.extensions().get::<Arc<RequestGuard>>().is_some_and(|seat| seat.is_reserved);
+    let is_reserved =
+        request.extensions().get::<Arc<RequestGuard>>().is_some_and(|request_guard| request_guard.is_reserved);
     let mut response = match request.uri().path().strip_prefix(ui::ROOT) {
         _ if is_reserved => {
             shared.metrics.limited(Limit::Connections);
@@ -173,10 +174,11 @@ async fn serve(
 ) -> Response {
     let (began, id) = (Instant::now(), request_id());
     // In hand until it is answered.
-    let seat = request.extensions().get::<Arc<RequestGuard>>().cloned();
-    let mut asker = Asker { from: seat.as_ref().map(|seat| seat.address), ..Asker::default() };
+    let request_guard = request.extensions().get::<Arc<RequestGuard>>().cloned();
+    let mut asker =
+        Asker { from: request_guard.as_ref().map(|request_guard| request_guard.address), ..Asker::default() };
     // Answers of `Alone` handlers wait for no lock of the view.
-    let before = if matches!(row.handler, Handler::Alone(_)) { None } else { shared.cluster_standing() };
+    let before = if matches!(row.handler, Handler::Alone(_)) { None } else { shared.cluster_state() };
     let reply = match admit(&shared, row, path, request, &id, &mut asker).await {
         // Its bytes are counted until it is answered.
         Ok((call, _held)) => row.handler.handle(shared.clone(), call).await,
@@ -190,7 +192,7 @@ async fn serve(
     let mut response = respond(reply, &id);
     if let Some(before) = before {
         // Records read before this controller became the leader are those of a follower.
-        let lasts = shared.cluster_standing().is_some_and(|now| before.lasts_until(&now));
+        let lasts = shared.cluster_state().is_some_and(|now| before.lasts_until(&now));
         let cluster_role = if lasts { before.role } else { ClusterRole::Unknown };
         let headers = response.headers_mut();
         put(headers, ROLE, cluster_role.name());
@@ -226,7 +228,7 @@ impl Asker {
         let note = Note::new(self.who.as_deref(), self.from, row.name, &object, id);
         let note = note.answered(wall(), answer.status, answer.detail.as_deref().unwrap_or_default());
         if shared.refusals.add(note) {
-            shared.jobs.send(Message::Beat);
+            shared.jobs.send(Message::Progress);
         }
     }
 }
@@ -272,10 +274,10 @@ async fn admit(
     let (who, certificate) =
         if row.access == RouteAccess::Open { (None, None) } else { shared.as_known(credentials(shared, &parts))? };
     asker.who.clone_from(&who);
-    let seat = parts.extensions.get::<Arc<RequestGuard>>().cloned();
+    let request_guard = parts.extensions.get::<Arc<RequestGuard>>().cloned();
     let is_watched = WATCHING.contains(&row.path);
     let is_operator = who.as_ref().is_some_and(|who| who.role == Principal::Operator);
-    if seat.as_ref().is_some_and(|seat| seat.is_reserved) && !is_operator && !is_watched {
+    if request_guard.as_ref().is_some_and(|request_guard| request_guard.is_reserved) && !is_operator && !is_watched {
         shared.metrics.limited(Limit::Connections);
         return Err(problem(Code::Unavailable, "connection limit reached: retry later, or raise --connections"));
     }
@@ -307,7 +309,7 @@ async fn admit(
             uri,
             headers,
             body,
-            seat,
+            request_guard,
             request: id.to_owned(),
         },
         held,
@@ -356,7 +358,7 @@ fn certified(shared: &Shared, peer: &Peer) -> Result<Arc<Holder>, Box<Problem>> 
     match (known.pop(), known.pop()) {
         (Some(who), None) => unexpired(who),
         (Some(one), Some(other)) => {
-            let detail = format!("names of the certificate belong to several tokens: {}, {}", one.id, other.id);
+            let detail = format!("the certificate matches several tokens: {}, {}", one.id, other.id);
             Err(problem(Code::Unauthorized, detail))
         }
         (None, _) => {

@@ -76,16 +76,16 @@ impl HealthListener {
         self,
         mut stream: TcpStream,
         taken: &Arc<ConnectionPermit>,
-        patience: ClientTimeouts,
+        timeouts: ClientTimeouts,
     ) -> Option<TcpStream> {
         let mut head = [0; MAX_HEAD];
         loop {
-            let peeked = timeout(patience.read_within, stream.peek(&mut head)).await.ok()?;
+            let peeked = timeout(timeouts.read_within, stream.peek(&mut head)).await.ok()?;
             let count = peeked.ok().filter(|&count| count > 0)?;
             let Some(Probe { length, closes }) = Probe::read(&head[..count]) else { return Some(stream) };
             stream.read_exact(&mut head[..length]).await.ok()?;
             let bytes = self.response(taken, closes).await?;
-            timeout(patience.write_within, stream.write_all(&bytes)).await.ok()?.ok()?;
+            timeout(timeouts.write_within, stream.write_all(&bytes)).await.ok()?.ok()?;
             if closes {
                 // Bytes behind the last request are not read.
                 let _ = stream.shutdown().await;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_for_health_is_one_whatever_comes_behind_it() {
+    fn a_plain_request_for_health_is_recognised_before_any_other_bytes() {
         let head = "GET /healthz HTTP/1.1\r\nHost: x\r\nUser-Agent: kube-probe/1.31\r\nAccept: */*\r\n\r\n";
         let keeps = Some(Probe { length: head.len(), closes: false });
         assert_eq!(read(head), keeps);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_for_the_other_threads() {
+    fn all_other_requests_are_left_to_the_other_threads() {
         let whole = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
         for cut in 0..whole.len() {
             assert_eq!(read(&whole[..cut]), None, "a part of {cut} B");

@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub(crate) struct ServingThreads {
     /// Answers `/healthz` beforehand, where connections are not encrypted.
-    pub(crate) door: Option<HealthListener>,
+    pub(crate) health: Option<HealthListener>,
     /// The threads for everything else.
     pub(crate) runtime: Handle,
 }
@@ -53,7 +53,7 @@ pub(crate) async fn serve(
         of_address: limits.connections_of_address,
         agents: limits.connections_waiting,
     };
-    let (seats, graceful) = (ConnectionLimiter::new(most), Arc::new(GracefulShutdown::new()));
+    let (limiter, graceful) = (ConnectionLimiter::new(most), Arc::new(GracefulShutdown::new()));
     let (read_within, write_within) = (limits.read_within, limits.write_within);
     loop {
         let accepted = tokio::select! {
@@ -64,14 +64,14 @@ pub(crate) async fn serve(
             Ok((stream, from)) => {
                 // One address, whether IPv4 or the same in IPv6.
                 let address: IpAddr = from.ip().to_canonical();
-                let Some(taken) = seats.take(address) else {
+                let Some(taken) = limiter.take(address) else {
                     tracing::debug!(%address, "connection refused: all other connections have requests in progress");
                     continue;
                 };
                 let tls = tls.clone();
                 let (router, watcher) = (router.clone(), graceful.watcher());
-                let patience = ClientTimeouts { read_within, write_within };
-                let served = Connection { tls, router, patience, taken: Arc::new(taken), watcher };
+                let timeouts = ClientTimeouts { read_within, write_within };
+                let served = Connection { tls, router, timeouts, taken: Arc::new(taken), watcher };
                 tokio::spawn(served.hand_over(stream, by.clone(), ending.clone()));
             }
             Err(error) => {
@@ -94,7 +94,7 @@ type Watcher = hyper_util::server::graceful::Watcher;
 struct Connection {
     tls: Option<Tls>,
     router: Router,
-    patience: ClientTimeouts,
+    timeouts: ClientTimeouts,
     taken: Arc<ConnectionPermit>,
     watcher: Watcher,
 }
@@ -103,10 +103,10 @@ impl Connection {
     /// Answers `/healthz`, and gives the connection to others when it brings something else.
     async fn hand_over(self, stream: TcpStream, by: ServingThreads, mut ending: watch::Receiver<bool>) {
         let _ = stream.set_nodelay(true);
-        let stream = match by.door {
+        let stream = match by.health {
             None => Some(stream),
-            Some(door) => tokio::select! {
-                other = door.answer(stream, &self.taken, self.patience) => other,
+            Some(health) => tokio::select! {
+                other = health.answer(stream, &self.taken, self.timeouts) => other,
                 () = self.taken.closed() => None,
                 _ = ending.wait_for(|ending| *ending) => None,
             },
@@ -121,15 +121,15 @@ impl Connection {
     }
 
     async fn serve(self, stream: TcpStream) {
-        let Self { tls, router, patience, taken, watcher } = self;
-        let stream = TimeoutStream::new(stream, patience.write_within);
+        let Self { tls, router, timeouts, taken, watcher } = self;
+        let stream = TimeoutStream::new(stream, timeouts.write_within);
         let served = async {
             match tls {
-                None => talk(stream, router, patience, (&taken, None), watcher).await,
+                None => serve_client(stream, router, timeouts, (&taken, None), watcher).await,
                 Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.in_use().acceptor.accept(stream)).await {
                     Ok(Ok(stream)) => {
                         let peer = Peer::of(&tls, stream.get_ref().1).map(Arc::new);
-                        talk(stream, router, patience, (&taken, peer), watcher).await;
+                        serve_client(stream, router, timeouts, (&taken, peer), watcher).await;
                     }
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a TLS handshake took too long"),
@@ -143,10 +143,10 @@ impl Connection {
     }
 }
 
-async fn talk(
+async fn serve_client(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
-    patience: ClientTimeouts,
+    timeouts: ClientTimeouts,
     (taken, peer): (&Arc<ConnectionPermit>, Option<Arc<Peer>>),
     watcher: Watcher,
 ) {
@@ -160,7 +160,7 @@ async fn talk(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.read_within)
+        .header_read_timeout(timeouts.read_within)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     // A client that disconnects is no error of the server.
     if let Err(error) = watcher.watch(connection).await {

@@ -492,7 +492,7 @@ mod tests {
     ];
 
     #[test]
-    fn reads_whose_time_grows_with_what_there_is_wait_for_the_turn_of_their_account() {
+    fn reads_of_unbounded_cost_are_queued_per_account() {
         let is_named = |row: &Row| AT_ONCE.iter().any(|(names, _)| names.contains(&row.name));
         for row in ROWS.iter().filter(|row| row.verb == Get) {
             let is_in_turn = matches!(row.handler, InTurn(_));

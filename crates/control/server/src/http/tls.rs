@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_others_may_read_is_refused() {
+    fn a_key_readable_by_others_is_refused() {
         let path = std::env::temp_dir().join(format!("wayleave-key-{}", std::process::id()));
         fs::write(&path, "").unwrap();
         for (mode, is_private) in [(0o600, true), (0o640, true), (0o644, false), (0o660, false), (0o602, false)] {

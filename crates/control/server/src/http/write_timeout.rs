@@ -18,15 +18,15 @@ pub(crate) struct ClientTimeouts {
 /// A stream with a time-out for writing.
 pub(crate) struct TimeoutStream<S> {
     stream: S,
-    patience: Duration,
+    timeouts: Duration,
     /// Since nothing could be written.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> TimeoutStream<S> {
-    /// Creates a connection whose writes fail when the client has read nothing for `patience`.
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, stuck: None }
+    /// Creates a connection whose writes fail when the client has read nothing for `timeouts`.
+    pub(crate) fn new(stream: S, timeouts: Duration) -> Self {
+        Self { stream, timeouts, stuck: None }
     }
 
     /// Passes the result of a write on, unless the client has read nothing for too long.
@@ -35,8 +35,8 @@ impl<S> TimeoutStream<S> {
             self.stuck = None;
             return written;
         }
-        let patience = self.patience;
-        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeouts = self.timeouts;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(timeouts)));
         match stuck.as_mut().poll(cx) {
             Poll::Ready(()) => {
                 Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its response")))
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_reads_nothing_is_given_up_and_one_that_reads_is_not() {
+    async fn a_connection_with_a_client_that_does_not_read_is_closed() {
         let (client, server) = duplex(64);
         let mut patient = TimeoutStream::new(server, Duration::from_secs(30));
         let error = patient.write_all(&[0; 1000]).await.unwrap_err();

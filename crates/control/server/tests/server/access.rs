@@ -53,7 +53,7 @@ fn routes(document: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
+fn every_route_is_open_to_exactly_its_roles() {
     let world = World::new();
     let client = &world.client;
     let roles: Vec<(Option<Principal>, Client)> = vec![
@@ -89,7 +89,7 @@ fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
 }
 
 #[test]
-fn a_tenant_neither_sees_nor_touches_what_is_anothers() {
+fn a_tenant_can_neither_read_nor_change_objects_of_others() {
     let world = World::new();
     let operator = &world.client;
     for tenant in ["acme", "other"] {
@@ -146,7 +146,7 @@ fn a_tenant_neither_sees_nor_touches_what_is_anothers() {
 }
 
 #[test]
-fn a_tenant_names_its_vms_and_the_hosts_that_they_are_on() {
+fn a_tenant_sees_its_vms_and_their_hosts() {
     let world = World::new();
     let operator = &world.client;
     operator.put("/v1/tenants/acme", &json!({})).is(201);

@@ -7,7 +7,7 @@ use wayleave_server::disk::Memory;
 use crate::common::{World, contract};
 
 #[test]
-fn a_contract_is_enforced_when_its_host_says_so() {
+fn a_contract_is_enforced_once_its_host_confirms() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
@@ -60,7 +60,7 @@ fn a_contract_is_enforced_when_its_host_says_so() {
 }
 
 #[test]
-fn what_hosts_count_is_answered_and_summed() {
+fn counters_of_hosts_are_returned_and_summed() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
@@ -103,13 +103,13 @@ fn what_hosts_count_is_answered_and_summed() {
     let events = text("/v1/events");
     assert!(events.contains("repaired") && events.contains("the queues of up1 had been changed"), "{events}");
     let status = client.get("/v1/status").json();
-    assert_eq!((&status["silent"], &status["troubles"]), (&json!([]), &json!(["h1: acme:web sends from elsewhere"])));
+    assert_eq!((&status["silent"], &status["problems"]), (&json!([]), &json!(["h1: acme:web sends from elsewhere"])));
     let tenant = client.token(json!({ "role": "tenant", "tenant": "default" }));
-    assert_eq!(tenant.get("/v1/status").json()["troubles"], json!([]), "what is wrong on hosts is nothing for tenants");
+    assert_eq!(tenant.get("/v1/status").json()["problems"], json!([]), "what is wrong on hosts is nothing for tenants");
 }
 
 #[test]
-fn what_two_hosts_note_of_packets_is_heard() {
+fn packet_samples_of_two_hosts_are_combined() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let begin = |node: &str| {
@@ -141,7 +141,7 @@ fn what_two_hosts_note_of_packets_is_heard() {
 }
 
 #[test]
-fn an_agent_reads_the_map_and_where_vms_are_and_nothing_else() {
+fn an_agent_can_read_the_map_and_vm_placement_only() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     client.put("/v1/tenants/acme", &json!({})).is(201);

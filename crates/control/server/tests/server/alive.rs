@@ -50,7 +50,7 @@ fn occupy(world: &World) -> Vec<mpsc::Sender<()>> {
 }
 
 #[test]
-fn health_is_answered_while_no_thread_carries_requests_out() {
+fn health_is_answered_while_no_request_thread_is_free() {
     let world = world(Memory::default(), Duration::from_secs(3600));
     let held = occupy(&world);
     for _ in 0..20 {
@@ -61,21 +61,21 @@ fn health_is_answered_while_no_thread_carries_requests_out() {
 }
 
 #[test]
-fn health_names_what_makes_no_progress_until_it_goes_on() {
+fn health_names_a_stalled_part_until_it_makes_progress() {
     let memory = Memory::default();
     let world = world(memory.clone(), Duration::from_millis(200));
     until(&world.client, 200);
     let held = occupy(&world);
-    let told = until(&world.client, 503);
-    assert!(told.starts_with("the request worker threads have made no progress for"), "{told}");
+    let received = until(&world.client, 503);
+    assert!(received.starts_with("the request worker threads have made no progress for"), "{received}");
     drop(held);
     assert_eq!(until(&world.client, 200), "ok\n");
     // A disk that does not answer.
     let stuck = memory.0.lock().unwrap();
     let client = world.client.clone();
     let change = std::thread::spawn(move || client.put("/v1/tenants/a", &json!({})).status);
-    let told = until(&world.client, 503);
-    assert!(told.starts_with("the engine has made no progress for"), "{told}");
+    let received = until(&world.client, 503);
+    assert!(received.starts_with("the engine has made no progress for"), "{received}");
     world.client.get("/v1/status").is(200);
     drop(stuck);
     assert_eq!(change.join().unwrap(), 201);

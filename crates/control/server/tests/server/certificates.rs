@@ -207,7 +207,7 @@ impl Connection {
 }
 
 #[test]
-fn a_certificate_acts_as_the_token_that_was_made_for_one_of_its_names() {
+fn a_certificate_acts_as_the_token_created_for_one_of_its_names() {
     let tls = Tls::new(false);
     let own = signed(&tls.authority, &[uri("spiffe://example/acme")], 1, 2200);
     let (status, problem) = tls.whoami(Some(&own));
@@ -235,7 +235,7 @@ fn a_certificate_acts_as_the_token_that_was_made_for_one_of_its_names() {
 }
 
 #[test]
-fn names_are_exact_and_hosts_have_no_case() {
+fn names_are_case_sensitive_except_host_names() {
     let tls = Tls::new(false);
     tls.token(&json!({"role": "reader"}), "DNS:Dash.Example");
     tls.token(&json!({"role": "operator"}), "URI:https://ops/Root");
@@ -272,17 +272,17 @@ fn names_are_exact_and_hosts_have_no_case() {
 }
 
 #[test]
-fn what_no_authority_has_signed_or_is_over_does_not_connect() {
+fn unsigned_or_expired_certificates_do_not_connect() {
     let tls = Tls::new(false);
     tls.token(&json!({"role": "operator"}), "URI:a:b");
-    let stranger = authority("clients");
-    for own in [signed(&stranger, &[uri("a:b")], 1, 2200), signed(&tls.authority, &[uri("a:b")], 1, 2020)] {
+    let outsider = authority("clients");
+    for own in [signed(&outsider, &[uri("a:b")], 1, 2200), signed(&tls.authority, &[uri("a:b")], 1, 2020)] {
         assert!(tls.connect(Some(&own)).ask("GET", "/v1", "", None).is_err());
     }
     // Without one a token is enough, and nothing is open without both.
     assert_eq!(tls.whoami(None).0, 401);
     assert_eq!(tls.connect(None).ask("GET", "/v1", &tls.secret(), None).unwrap().0, 200);
-    // The text that stands for a name cannot be sent in place of a secret.
+    // The text form of a name cannot be sent in place of a secret.
     for guess in ["URI:a:b", "certificate URI:a:b", "\\0certificate\\0URI:a:b"] {
         let headers = format!("authorization: Bearer {guess}\r\n");
         assert_eq!(tls.connect(None).ask("GET", "/v1", &headers, None).unwrap().0, 401, "{guess}");
@@ -290,7 +290,7 @@ fn what_no_authority_has_signed_or_is_over_does_not_connect() {
 }
 
 #[test]
-fn a_token_goes_before_the_certificate_and_pages_of_others_cannot_use_it() {
+fn a_token_overrides_the_certificate_and_pages_of_others_cannot_use_it() {
     let tls = Tls::new(false);
     tls.token(&json!({"role": "reader"}), "URI:a:b");
     let own = signed(&tls.authority, &[uri("a:b")], 1, 2200);
@@ -319,7 +319,7 @@ fn reads_until(connection: &mut Connection, wanted: &str) -> bool {
 }
 
 #[test]
-fn lists_of_revoked_certificates_and_authorities_are_read_again_and_end_streams() {
+fn revocation_lists_and_authorities_are_reloaded_and_end_streams() {
     let tls = Tls::new(true);
     tls.token(&json!({"role": "reader"}), "URI:a:b");
     let (good, bad) = (signed(&tls.authority, &[uri("a:b")], 7, 2200), signed(&tls.authority, &[uri("a:b")], 8, 2200));
@@ -358,7 +358,7 @@ fn lists_of_revoked_certificates_and_authorities_are_read_again_and_end_streams(
 }
 
 #[test]
-fn an_agent_speaks_by_its_certificate_and_by_the_one_that_renews_it() {
+fn an_agent_authenticates_with_its_certificate_and_the_renewed_one() {
     let tls = Tls::new(true);
     tls.token(&json!({"role": "agent", "node": "h1"}), "URI:spiffe://example/h1");
     let folder = tls.files.key.parent().unwrap();
@@ -377,24 +377,24 @@ fn an_agent_speaks_by_its_certificate_and_by_the_one_that_renews_it() {
         certificate: Some(OwnCertificate { chain: chain.clone(), key: key.clone() }),
         ..Address::default()
     };
-    let talk = ControllerClient::new(address.clone(), "h1").unwrap();
-    let Ok(ControllerReply::Done(session)) = talk.begin(0, Vec::new()) else { panic!("no session") };
+    let agent_client = ControllerClient::new(address.clone(), "h1").unwrap();
+    let Ok(ControllerReply::Done(session)) = agent_client.begin(0, Vec::new()) else { panic!("no session") };
     let of_another_node = ControllerClient::new(address, "h2").unwrap().begin(0, Vec::new()).unwrap_err().to_string();
     assert!(of_another_node.contains("--certificate NAME"), "{of_another_node}");
 
     std::fs::write(tls.files.client_crl.as_ref().unwrap(), revoked(&tls.authority, &[1])).unwrap();
     tls.reload().unwrap();
-    assert!(talk.see(session.epoch, Vec::new()).is_err());
+    assert!(agent_client.see(session.epoch, Vec::new()).is_err());
     let longer = [names[0].clone(), uri("spiffe://example/another-name-of-h1")];
     write(&signed(&tls.authority, &longer, 2, 2200));
-    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
+    assert_eq!(agent_client.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
     // Files that cannot be used leave the certificate of before in use.
     std::fs::write(&chain, "nothing").unwrap();
-    assert_eq!(talk.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
+    assert_eq!(agent_client.see(session.epoch, Vec::new()).unwrap(), ControllerReply::Done(()));
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named() {
+fn unusable_files_are_named() {
     let scratch = Scratch::new();
     let path = |name: &str| -> PathBuf { scratch.0.join(name) };
     let key = KeyPair::generate().unwrap();

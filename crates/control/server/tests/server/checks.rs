@@ -24,7 +24,7 @@ impl Agent {
     }
 
     /// Reports the agent's knowledge of checks; returns the tasks in the answer.
-    fn tell(&self, checks: Value) -> Vec<Value> {
+    fn send_report(&self, checks: Value) -> Vec<Value> {
         let report = json!({ "epoch": self.epoch, "checks": checks });
         let answer = self.client.post(&format!("/v1/agents/{}/reports", self.node), &report);
         if answer.status == 204 { Vec::new() } else { answer.is(200).json()["checks"].as_array().unwrap().clone() }
@@ -34,7 +34,7 @@ impl Agent {
     fn until(&self, checks: &Value, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let start = Instant::now();
         loop {
-            if let Some(task) = self.tell(checks.clone()).into_iter().find(|task| is_wanted(task)) {
+            if let Some(task) = self.send_report(checks.clone()).into_iter().find(|task| is_wanted(task)) {
                 return task;
             }
             assert!(start.elapsed() < Duration::from_secs(30), "{} is told nothing", self.node);
@@ -44,7 +44,7 @@ impl Agent {
 }
 
 #[test]
-fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
+fn a_check_runs_between_agents_and_names_the_place_of_loss() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
@@ -57,11 +57,11 @@ fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
     assert_eq!(task["sends"], Value::Null, "the receiver does not watch yet");
     let id = task["id"].as_str().unwrap().to_owned();
     assert_eq!(id.len(), 16);
-    assert!(other.tell(json!([])).is_empty(), "a host between which and the others nothing goes");
+    assert!(other.send_report(json!([])).is_empty(), "a host between which and the others nothing goes");
     // One from a host at a time.
     let again = json!({ "from": "h1", "to": "h2" });
     client.post("/v1/checks", &again).is_problem(429, "RATE_LIMITED");
-    receiver.tell(json!([{ "id": id }]));
+    receiver.send_report(json!([{ "id": id }]));
     let task = sender.until(&json!([{ "id": id }]), |task| task["sends"].is_object());
     assert_eq!(
         (&task["sends"]["from"], &task["sends"]["to"], &task["sends"]["count"]),
@@ -70,14 +70,14 @@ fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
     let uplink = world_link(client, "h1");
     let seen = |leads_to: &str, is_outgoing: bool, probes: &[u32]| json!({ "interface": "p", "leadsTo": leads_to, "isOutgoing": is_outgoing, "probes": probes, "frame": "" });
     let of_sender = json!([seen("host:h1", false, &[0, 1, 2]), seen(&uplink, true, &[0, 1, 2])]);
-    sender.tell(json!([{ "id": id, "sent": 3, "seen": of_sender }]));
-    receiver.tell(json!([{ "id": id, "seen": [seen("host:h16", true, &[1])], "counted": { "delivered": 1 } }]));
+    sender.send_report(json!([{ "id": id, "sent": 3, "seen": of_sender }]));
+    receiver.send_report(json!([{ "id": id, "seen": [seen("host:h16", true, &[1])], "counted": { "delivered": 1 } }]));
     let check = asking.join().unwrap();
     assert_eq!((&check["sent"], &check["received"]), (&json!(3), &json!(1)));
     assert_eq!(check["lost"][0]["probes"], 2);
     assert!(check["lost"][0]["lastSeenAt"].as_str().unwrap().starts_with("h1, leaving by p"), "{}", check["lost"]);
     assert_eq!(check["counted"], json!([{ "node": "h16", "what": "delivered", "packets": 1 }]));
-    assert!(sender.tell(json!([{ "id": id }])).is_empty(), "it is over");
+    assert!(sender.send_report(json!([{ "id": id }])).is_empty(), "it is over");
     // If one of the two hosts cannot watch, the arrivals are unknown.
     let asking = {
         let client = client.clone();
@@ -87,9 +87,9 @@ fn a_check_goes_from_agent_to_agent_and_names_the_place_of_loss() {
         })
     };
     let id = receiver.until(&json!([]), |_| true)["id"].as_str().unwrap().to_owned();
-    receiver.tell(json!([{ "id": id, "trouble": "requires CAP_NET_RAW" }]));
+    receiver.send_report(json!([{ "id": id, "trouble": "requires CAP_NET_RAW" }]));
     sender.until(&json!([{ "id": id }]), |task| task["sends"].is_object());
-    sender.tell(json!([{ "id": id, "sent": 1 }]));
+    sender.send_report(json!([{ "id": id, "sent": 1 }]));
     assert_eq!(asking.join().unwrap()["detail"], "h16: requires CAP_NET_RAW");
     let audit = client.get("/v1/audit").json();
     let entries = audit["items"].as_array().unwrap();
@@ -104,7 +104,7 @@ fn world_link(client: &Client, host: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_checked_is_refused_with_the_reason() {
+fn impossible_checks_are_refused_with_the_reason() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let _sender = Agent::begin(&world, "h1");
@@ -131,7 +131,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
 
 /// A pair determines sender and receiver; of a contract with members, two are named.
 #[test]
-fn contracts_of_every_kind_say_between_whom_probes_go() {
+fn contracts_of_every_kind_determine_the_endpoints_of_probes() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
     options.setup = classed(EnforcedBy::Hosts);
@@ -142,14 +142,14 @@ fn contracts_of_every_kind_say_between_whom_probes_go() {
         ("latency", contract("h1", "h5", "10Mbit")),
         ("pair", json!({ "bandwidth": { "from": "h1", "to": "h5", "min": "100Mbit" } })),
         ("hose", json!({ "bandwidth": { "hose": members, "min": "100Mbit" } })),
-        ("objective", json!({ "objective": { "aim": "latency", "members": members, "min": "10Mbit" } })),
+        ("objective", json!({ "objective": { "goal": "latency", "members": members, "weight": "10Mbit" } })),
         ("bulk", json!({ "bestEffort": { "members": members } })),
     ] {
         client.put(&format!("/v1/contracts/{name}"), &terms).is(201);
-        let says = |spec: Value| client.post("/v1/checks", &spec).json()["detail"].as_str().unwrap().to_owned();
+        let check_id = |spec: Value| client.post("/v1/checks", &spec).json()["detail"].as_str().unwrap().to_owned();
         let (alone, chosen) =
-            (says(json!({ "contract": name })), json!({ "contract": name, "from": "h9", "to": "h5" }));
-        let chosen = says(chosen);
+            (check_id(json!({ "contract": name })), json!({ "contract": name, "from": "h9", "to": "h5" }));
+        let chosen = check_id(chosen);
         let no_agent =
             |host: &str| format!("the agent of {host} is not connected: `wayleave status` lists silent agents");
         if ["latency", "pair"].contains(&name) {
@@ -161,8 +161,8 @@ fn contracts_of_every_kind_say_between_whom_probes_go() {
                 format!("contract: default:{name} has several members: give two of them as from and to: h1, h5, h9")
             );
             assert_eq!(chosen, no_agent("h9"), "{name}");
-            let stranger = says(json!({ "contract": name, "from": "h9", "to": "h2" }));
-            assert_eq!(stranger, format!("to: h2 is not a member of default:{name}: h1, h5, h9"));
+            let outsider = check_id(json!({ "contract": name, "from": "h9", "to": "h2" }));
+            assert_eq!(outsider, format!("to: h2 is not a member of default:{name}: h1, h5, h9"));
         }
     }
 }

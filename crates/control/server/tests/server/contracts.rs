@@ -48,7 +48,7 @@ fn a_contract_is_created_read_changed_and_ended() {
 }
 
 #[test]
-fn a_refused_contract_says_why() {
+fn a_refused_contract_has_a_reason() {
     let world = World::new();
     let client = &world.client;
     let refused = client.put("/v1/contracts/big", &contract("h1", "h16", "2Gbit"));
@@ -95,7 +95,7 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn a_list_is_applied_each_for_itself_or_as_a_whole() {
+fn a_list_is_applied_item_by_item_or_as_a_whole() {
     let world = World::new();
     let client = &world.client;
     let document = "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    \
@@ -119,7 +119,7 @@ fn a_list_is_applied_each_for_itself_or_as_a_whole() {
 }
 
 #[test]
-fn a_repeated_request_is_carried_out_once() {
+fn a_repeated_request_is_applied_once() {
     let world = World::new();
     let client = &world.client;
     let key: &[(&str, &str)] = &[("idempotency-key", "one")];
@@ -140,7 +140,7 @@ fn a_repeated_request_is_carried_out_once() {
 }
 
 #[test]
-fn pages_follow_one_another() {
+fn pages_are_consecutive() {
     let world = World::new();
     let client = &world.client;
     for at in 0..7 {

@@ -38,7 +38,7 @@ fn within(from: &str, to: &str, deadline: &str) -> Value {
 }
 
 #[test]
-fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
+fn promises_are_sorted_by_slack_and_paged() {
     let world = World::new();
     let client = &world.client;
     for (name, deadline) in [("wide", "50ms"), ("middle", "20ms"), ("tight", "4ms")] {
@@ -63,7 +63,7 @@ fn promises_come_by_what_is_left_of_their_deadlines_page_by_page() {
 }
 
 #[test]
-fn what_is_broken_comes_first_by_priority_and_says_why() {
+fn broken_promises_are_first_by_priority_with_their_reasons() {
     let world = World::new();
     let client = &world.client;
     for (name, priority) in [("low", 10), ("high", 90)] {
@@ -85,12 +85,12 @@ fn what_is_broken_comes_first_by_priority_and_says_why() {
 }
 
 #[test]
-fn promises_of_every_kind_are_there_and_best_effort_is_none() {
+fn promises_of_every_kind_are_listed_and_best_effort_is_none() {
     let world = fabric();
     let client = &world.client;
     let put = |name: &str, body: Value| client.put(&format!("/v1/contracts/{name}"), &body).is(201);
     put("hose", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "1Gbit" } }));
-    put("aim", json!({ "objective": { "members": ["h1", "h6"], "min": "200Mbit", "aim": "completion" } }));
+    put("aim", json!({ "objective": { "members": ["h1", "h6"], "weight": "200Mbit", "goal": "completion" } }));
     put("rest", json!({ "bestEffort": { "members": ["h1", "h7"] } }));
     let all = client.get("/v1/health").is(200).json();
     let mut names = ids(&all);
@@ -103,7 +103,7 @@ fn promises_of_every_kind_are_there_and_best_effort_is_none() {
 }
 
 #[test]
-fn contracts_are_found_by_link_kind_state_and_a_part_of_their_names() {
+fn contracts_are_found_by_link_kind_state_and_part_of_their_names() {
     let world = World::new();
     let client = &world.client;
     for number in 0..5 {
@@ -196,7 +196,7 @@ fn the_network_by_tier_has_racks_as_counters_that_open() {
 }
 
 #[test]
-fn what_is_down_is_counted_in_its_block_and_its_bundle() {
+fn failed_elements_are_counted_in_their_block_and_bundle() {
     let world = World::new();
     let client = &world.client;
     client.put("/v1/nodes/pod1-agg1/state", &json!({ "state": "down", "reason": "power" })).is(200);
@@ -215,7 +215,7 @@ fn what_is_down_is_counted_in_its_block_and_its_bundle() {
 }
 
 #[test]
-fn the_past_is_what_events_tell_backwards_from_now() {
+fn the_past_is_reconstructed_from_events_backwards() {
     let world = World::new();
     let client = &world.client;
     client.get("/v1/timeline/99").is_problem(404, "NOT_FOUND");
@@ -243,8 +243,8 @@ fn the_past_is_what_events_tell_backwards_from_now() {
     let timeline = client.get("/v1/timeline?buckets=50").is(200).json();
     let buckets = timeline["buckets"].as_array().unwrap();
     assert!((1..=50).contains(&buckets.len()), "{}", buckets.len());
-    let told = buckets.iter().flat_map(|bucket| bucket["events"].as_object().unwrap().values());
-    assert_eq!(told.map(|count| count.as_u64().unwrap()).sum::<u64>(), events.len() as u64);
+    let received = buckets.iter().flat_map(|bucket| bucket["events"].as_object().unwrap().values());
+    assert_eq!(received.map(|count| count.as_u64().unwrap()).sum::<u64>(), events.len() as u64);
     assert_eq!(buckets.last().unwrap()["contracts"]["admitted"], 2);
     assert_eq!(buckets.last().unwrap()["down"], 0);
     for wrong in ["buckets=0", "buckets=401", "buckets=x"] {
@@ -254,7 +254,7 @@ fn the_past_is_what_events_tell_backwards_from_now() {
 }
 
 #[test]
-fn a_tenant_is_shown_its_own_promises_and_past_and_nothing_of_links() {
+fn a_tenant_sees_its_own_promises_and_past_and_nothing_about_links() {
     let world = World::new();
     let operator = &world.client;
     for (tenant, host) in [("acme", "h2"), ("other", "h2")] {
@@ -303,7 +303,7 @@ fn curves_of_a_link_are_those_of_the_ledger() {
 }
 
 #[test]
-fn agents_are_listed_with_what_they_say_is_wrong() {
+fn agents_are_listed_with_their_reported_problems() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     for node in ["h1", "h2", "h3"] {
@@ -322,12 +322,12 @@ fn agents_are_listed_with_what_they_say_is_wrong() {
     assert_eq!(rest["items"].as_array().unwrap().len(), 1);
     let problems = client.get("/v1/agents?problems=true").is(200).json();
     let [only] = &problems["items"].as_array().unwrap()[..] else { panic!("{problems}") };
-    assert_eq!((&only["node"], &only["open"], &only["troubles"]), (&json!("h2"), &json!(true), &json!(["no clock"])));
+    assert_eq!((&only["node"], &only["open"], &only["problems"]), (&json!("h2"), &json!(true), &json!(["no clock"])));
     client.get("/v1/agents?after=none").is_problem(400, "INVALID");
 }
 
 #[test]
-fn an_answer_to_what_if_says_how_much_it_leaves_out() {
+fn an_answer_to_what_if_states_the_number_of_omitted_entries() {
     let world = World::new();
     let client = &world.client;
     for number in 0..5 {

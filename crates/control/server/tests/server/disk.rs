@@ -24,7 +24,7 @@ const FORMAT_1: [(&str, &[u8]); 3] = [
 ];
 
 #[test]
-fn a_ledger_of_format_1_goes_on_with_all_that_it_held() {
+fn a_ledger_of_format_1_opens_with_all_its_contents() {
     let scratch = Arc::new(Scratch::new());
     for (name, bytes) in FORMAT_1 {
         let path = scratch.0.join(name);
@@ -60,7 +60,7 @@ fn a_ledger_of_format_1_goes_on_with_all_that_it_held() {
 }
 
 #[test]
-fn another_server_goes_on_where_this_one_ended() {
+fn another_server_continues_from_the_state_of_this_one() {
     let scratch = Arc::new(Scratch::new());
     let world = on_file(&scratch);
     let client = world.client.clone();
@@ -89,7 +89,7 @@ fn another_server_goes_on_where_this_one_ended() {
 }
 
 #[test]
-fn a_commit_that_fails_is_not_answered_with_yes() {
+fn a_failed_commit_is_not_acknowledged() {
     for failure in [Failure::Before, Failure::After] {
         let disk = Memory::default();
         let store = disk.0.clone();
@@ -113,7 +113,7 @@ fn a_commit_that_fails_is_not_answered_with_yes() {
 }
 
 #[test]
-fn nothing_that_was_answered_is_lost_when_it_ends_in_the_middle() {
+fn no_acknowledged_change_is_lost_in_a_crash() {
     let scratch = Arc::new(Scratch::new());
     let world = on_file(&scratch);
     let is_over = Arc::new(AtomicBool::new(false));
@@ -156,7 +156,7 @@ fn nothing_that_was_answered_is_lost_when_it_ends_in_the_middle() {
 }
 
 #[test]
-fn the_secret_of_the_first_operator_is_for_its_owner_only() {
+fn the_secret_of_the_first_operator_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     let file = world.scratch.0.join("operator");
@@ -165,7 +165,7 @@ fn the_secret_of_the_first_operator_is_for_its_owner_only() {
 }
 
 #[test]
-fn a_backup_is_made_while_clients_go_on_and_can_be_restored() {
+fn a_backup_is_made_while_clients_are_active_and_can_be_restored() {
     let scratch = Arc::new(Scratch::new());
     let ledger = scratch.0.join("ledger.db");
     let world = World::of(options(Box::new(File(ledger.clone())), &scratch.0, EnforcedBy::Nobody), scratch);

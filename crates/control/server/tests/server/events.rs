@@ -23,7 +23,7 @@ pub(crate) fn until(stream: &mut impl BufRead, event: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_watcher_hears_what_happens_and_goes_on_where_it_was() {
+fn a_watcher_receives_events_and_resumes_where_it_was() {
     let world = World::new();
     let client = &world.client;
     let accept: &[(&str, &str)] = &[("accept", "text/event-stream")];
@@ -45,7 +45,7 @@ fn a_watcher_hears_what_happens_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn who_missed_events_is_told_to_look_at_everything() {
+fn a_watcher_that_missed_events_receives_a_reset() {
     let world = World::new();
     let headers: &[(&str, &str)] = &[("accept", "text/event-stream"), ("last-event-id", "999999")];
     let mut stream = BufReader::new(world.client.begin("GET", "/v1/events", headers, b""));
@@ -56,7 +56,7 @@ fn who_missed_events_is_told_to_look_at_everything() {
 }
 
 #[test]
-fn a_tenant_hears_only_of_its_own() {
+fn a_tenant_receives_only_its_own_events() {
     let world = World::new();
     let client = &world.client;
     for tenant in ["acme", "other"] {

@@ -194,7 +194,7 @@ fn check_buckets(name: &str, family: &Family, faults: &mut Vec<String>) {
 }
 
 #[test]
-fn what_breaks_a_rule_is_found() {
+fn violations_of_the_exposition_format_are_found() {
     let good = "# HELP a_seconds Help.\n# TYPE a_seconds histogram\n# UNIT a_seconds seconds\na_seconds_sum{x=\"1\"} 3.5\n\
                 a_seconds_count{x=\"1\"} 2\na_seconds_bucket{le=\"1.0\",x=\"1\"} 1\na_seconds_bucket{le=\"+Inf\",x=\"1\"} 2\n\
                 # HELP b Help.\n# TYPE b counter\nb_total{y=\"a\\\\\\\"b\\n\"} 7\n# HELP c Help.\n# TYPE c gauge\nc -1\n# EOF\n";

@@ -20,7 +20,7 @@ fn begin(disk: &Memory, limits: ServerLimits, scratch: std::sync::Arc<crate::com
 }
 
 #[test]
-fn who_did_what_is_written_down_and_survives_a_restart() {
+fn changes_are_recorded_with_their_author_and_survive_a_restart() {
     let disk = Memory::default();
     let world = begin(&disk, ServerLimits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
     let operator = world.client.clone();
@@ -65,7 +65,7 @@ fn who_did_what_is_written_down_and_survives_a_restart() {
 }
 
 #[test]
-fn refusals_are_written_down_counted_and_do_not_need_a_token() {
+fn refusals_are_recorded_counted_and_need_no_token() {
     let disk = Memory::default();
     let world = begin(&disk, ServerLimits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
     let operator = world.client.clone();
@@ -90,7 +90,7 @@ fn refusals_are_written_down_counted_and_do_not_need_a_token() {
 }
 
 #[test]
-fn what_a_tenant_does_pushes_out_its_own_past_and_nobody_elses() {
+fn actions_of_a_tenant_evict_only_its_own_history() {
     let disk = Memory::default();
     let limits = ServerLimits { history_bytes: 16 << 10, ..ServerLimits::default() };
     let world = begin(&disk, limits.clone(), std::sync::Arc::new(crate::common::Scratch::new()));

@@ -41,7 +41,7 @@ fn with_agents() -> World {
 }
 
 #[test]
-fn what_is_refused_is_written_down_escaped_and_with_its_tenant() {
+fn refused_input_is_recorded_escaped_and_with_its_tenant() {
     let world = World::new();
     let client = &world.client;
     client.put("/v1/tenants/a", &json!({})).is(201);
@@ -69,7 +69,7 @@ fn what_is_refused_is_written_down_escaped_and_with_its_tenant() {
 }
 
 #[test]
-fn names_labels_and_reasons_are_refused() {
+fn hostile_names_labels_and_reasons_are_refused() {
     let world = World::new();
     let client = &world.client;
     for text in [
@@ -109,7 +109,7 @@ fn report(epoch: &Value) -> Value {
 }
 
 #[test]
-fn texts_of_agents_are_shown_escaped_wherever_they_appear() {
+fn texts_of_agents_are_escaped_wherever_they_appear() {
     let world = with_agents();
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
@@ -132,35 +132,35 @@ fn texts_of_agents_are_shown_escaped_wherever_they_appear() {
     // They are there, as JSON would escape them.
     let shown = "x\\u001b]0;owned\\u0007\\u001b[31m\\u000a2026-11-26T00:00:00Z  op  forged\\u202e\\u200b\\u009b2J";
     let status = client.get("/v1/status").json();
-    assert_eq!(status["troubles"], json!([format!("h1: {shown}")]), "{status}");
+    assert_eq!(status["problems"], json!([format!("h1: {shown}")]), "{status}");
     let events = client.get("/v1/events").json().to_string();
     assert!(events.contains(&json!(shown).to_string()[1..]), "{events}");
 }
 
 #[test]
-fn sentences_and_counters_of_an_agent_are_bounded_and_say_how_many_are_left_out() {
+fn sentences_and_counters_of_an_agent_are_bounded_with_a_count_of_the_rest() {
     let world = with_agents();
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));
     let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].clone();
-    let tell = |count: u32, round: u32| {
+    let report = |count: u32, round: u32| {
         let packets: BTreeMap<String, u32> = (0..count).map(|at| (format!("c{round}-{at}"), at)).collect();
         let troubles: Vec<String> = (0..count).map(|at| format!("{at} {}", "t".repeat(20))).collect();
-        let told = json!({ "epoch": epoch, "beat": true, "packets": packets, "troubles": troubles, "repairs": ["r".repeat(5_000)] });
-        agent.post("/v1/agents/h1/reports", &told).is(204);
+        let received = json!({ "epoch": epoch, "beat": true, "packets": packets, "troubles": troubles, "repairs": ["r".repeat(5_000)] });
+        agent.post("/v1/agents/h1/reports", &received).is(204);
     };
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     for round in 0..3 {
-        tell(10_000, round);
+        report(10_000, round);
         let text = metrics();
         let lines = text.lines().filter(|line| line.starts_with("wayleave_host_packets{")).count();
         assert_eq!(lines, 48, "those of earlier reports are gone");
         assert!(text.contains("wayleave_host_counters_left_out{node=\"h1\"} 9952\n"), "{text}");
     }
-    let troubles = client.get("/v1/status").json()["troubles"].clone();
-    let troubles = troubles.as_array().unwrap();
-    assert_eq!(troubles.len(), 65);
-    assert_eq!(troubles[64], "h1: 9936 more problems omitted: a report has at most 64");
+    let problems = client.get("/v1/status").json()["problems"].clone();
+    let problems = problems.as_array().unwrap();
+    assert_eq!(problems.len(), 65);
+    assert_eq!(problems[64], "h1: 9936 more problems omitted: a report has at most 64");
     let events = client.get("/v1/events").json();
     let longest =
         events["items"].as_array().unwrap().iter().filter_map(|event| Some(event["detail"].as_str()?.len())).max();
@@ -193,7 +193,7 @@ impl Disk for Breaking {
 }
 
 #[test]
-fn why_the_ledger_cannot_be_written_is_told_to_operators_only() {
+fn the_cause_of_a_ledger_write_error_is_shown_to_operators_only() {
     let (memory, is_broken) = (Memory::default(), Arc::new(AtomicBool::new(false)));
     let store = memory.0.clone();
     let world = World::with(Box::new(Breaking { memory, is_broken: is_broken.clone() }), EnforcedBy::Hosts);
@@ -228,7 +228,10 @@ fn why_the_ledger_cannot_be_written_is_told_to_operators_only() {
             assert!(!text.contains("secret"), "{path}: {text}");
         }
     }
-    let told = others[0].get("/v1/contracts").is_problem(503, "UNAVAILABLE");
-    assert_eq!(told["detail"], "the ledger cannot be written; operators find the reason in /v1/status and in the log");
+    let received = others[0].get("/v1/contracts").is_problem(503, "UNAVAILABLE");
+    assert_eq!(
+        received["detail"],
+        "the ledger cannot be written; operators find the reason in /v1/status and in the log"
+    );
     is_broken.store(false, Ordering::SeqCst);
 }

@@ -114,7 +114,7 @@ fn a_body_in_chunks_is_accepted_up_to_the_limit_and_refused_beyond() {
 }
 
 #[test]
-fn chunks_that_are_none_are_a_problem_and_do_nothing() {
+fn malformed_chunks_are_a_problem_and_change_nothing() {
     let world = World::new();
     let text = contract("h1", "h16", "10Mbit").to_string();
     let (front, back) = text.as_bytes().split_at(text.len() / 2);
@@ -125,7 +125,7 @@ fn chunks_that_are_none_are_a_problem_and_do_nothing() {
 }
 
 #[test]
-fn a_token_has_so_many_requests_a_second() {
+fn a_token_has_a_limited_request_rate() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
     options.limits = ServerLimits { requests_per_second: 3.0, ..ServerLimits::default() };
@@ -152,7 +152,7 @@ fn head_is_get_without_a_body() {
 }
 
 #[test]
-fn what_watches_over_servers_is_answered() {
+fn health_and_documentation_need_no_token() {
     let world = World::new();
     let nobody = world.client.without();
     assert_eq!(nobody.get("/healthz").is(200).body, b"ok\n");

@@ -40,7 +40,7 @@ fn without_agents_no_kind_is_enforced() {
     for (name, body) in [
         ("db", hose(&["h1", "h5"], "500Mbit")),
         ("ptp", contract("h1", "h16", "10Mbit")),
-        ("search", json!({ "objective": { "aim": "latency", "members": ["h2", "h3"], "min": "500Mbit" } })),
+        ("search", json!({ "objective": { "goal": "latency", "members": ["h2", "h3"], "weight": "500Mbit" } })),
         ("bulk", json!({ "bestEffort": { "members": ["h4", "h8"] } })),
     ] {
         let created = client.put(&format!("/v1/contracts/{name}"), &body).is(201).json();
@@ -57,7 +57,7 @@ fn without_agents_no_kind_is_enforced() {
 }
 
 #[test]
-fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not() {
+fn a_share_is_enforced_once_all_agents_report_its_rule_and_names_missing_ones() {
     let world = world();
     let client = &world.client;
     client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
@@ -70,7 +70,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
     client
         .put(
             "/v1/contracts/soon",
-            &json!({ "objective": { "deadline": "9ms", "members": ["h1", "h5"], "min": "1Gbit" } }),
+            &json!({ "objective": { "deadline": "9ms", "members": ["h1", "h5"], "weight": "1Gbit" } }),
         )
         .is(201);
     let agents = ["h1", "h5"].map(|node| (node, client.token(json!({ "role": "agent", "node": node }))));
@@ -109,12 +109,12 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_says_whose_does_not()
 }
 
 #[test]
-fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_listen() {
+fn agents_of_members_receive_contracts_spare_rates_and_peer_addresses() {
     let world = world();
     let client = &world.client;
     let agents = ["h1", "h5", "h9"].map(|node| client.token(json!({ "role": "agent", "node": node })));
-    let told = |at: usize| agents[at].get(&format!("/v1/agents/{}/shares", ["h1", "h5", "h9"][at])).is(200);
-    let first = told(0);
+    let answer = |at: usize| agents[at].get(&format!("/v1/agents/{}/shares", ["h1", "h5", "h9"][at])).is(200);
+    let first = answer(0);
     assert_eq!((&first.json()["contracts"], &first.json()["transmitBps"]), (&json!([]), &json!(10_000_000_000_u64)));
 
     client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
@@ -124,14 +124,14 @@ fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_lis
             &json!({ "bandwidth": { "from": "h9", "to": "h5", "min": "1Gbit", "max": "2Gbit" } }),
         )
         .is(201);
-    let rule = told(0).json()["contracts"].clone();
+    let rule = answer(0).json()["contracts"].clone();
     assert_eq!(rule.as_array().unwrap().len(), 1, "h1 is not a member of the other: {rule}");
     assert_eq!(
         (&rule[0]["id"], &rule[0]["minBps"], &rule[0]["weight"]),
         (&json!("default:db"), &json!(500_000_000), &json!(500))
     );
     assert_eq!(rule[0]["members"], json!([{ "name": "h1", "host": "h1" }, { "name": "h5", "host": "h5" }]));
-    let pair = told(2).json()["contracts"][0].clone();
+    let pair = answer(2).json()["contracts"][0].clone();
     assert_eq!(
         (&pair["maxBps"], pair["route"][0]["link"].as_str().unwrap().split_once("->").unwrap().0),
         (&json!(2_000_000_000), "h9")
@@ -139,19 +139,19 @@ fn agents_of_members_are_told_of_contracts_what_is_left_and_where_the_others_lis
 
     // Clients with a contract at a host can see the address at which its agent listens. Capacity of latency contracts
     // is not left.
-    let before = told(0);
+    let before = answer(0);
     let session = agents[1].post("/v1/agents/h5/session", &json!({})).is(200).json()["epoch"].clone();
     let report = json!({ "epoch": session, "hearsAt": "10.0.0.5:7481" });
     agents[1].post("/v1/agents/h5/reports", &report).is(204);
-    let after = told(0);
+    let after = answer(0);
     assert_eq!(after.json()["peers"], json!({ "h5": "10.0.0.5:7481" }));
     assert_ne!(after.header("etag"), before.header("etag"));
     agents[0].send("GET", "/v1/agents/h1/shares", &[("if-none-match", after.header("etag").unwrap())], b"").is(304);
     client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
-    let left = std::iter::repeat_with(|| told(0).json()["transmitBps"].as_u64().unwrap()).take(10_000);
+    let left = std::iter::repeat_with(|| answer(0).json()["transmitBps"].as_u64().unwrap()).take(10_000);
     assert!(left.into_iter().any(|left| left < 10_000_000_000), "the latency contract has a part");
     client.delete("/v1/contracts/db").is(204);
-    assert_eq!(told(0).json()["contracts"], json!([]));
+    assert_eq!(answer(0).json()["contracts"], json!([]));
     agents[0].get("/v1/agents/h5/shares").is_problem(404, "NOT_FOUND");
     tenant(&world, "acme").get("/v1/agents/h1/shares").is_problem(403, "FORBIDDEN");
 }
@@ -163,7 +163,7 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
     let bodies = [
         ("copy", json!({ "bandwidth": { "from": "h1", "to": "h9", "min": "1Gbit", "max": "4Gbit", "within": "3ms" } })),
         ("db", json!({ "bandwidth": { "hose": ["h1", "h5", "h9"], "min": "500Mbit", "weight": 7 }, "priority": 80 })),
-        ("search", json!({ "objective": { "deadline": "20ms", "members": ["h2", "h3"], "min": "500Mbit" } })),
+        ("search", json!({ "objective": { "deadline": "20ms", "members": ["h2", "h3"], "weight": "500Mbit" } })),
         ("bulk", json!({ "bestEffort": { "members": ["h4", "h8"] } })),
     ];
     let known = [
@@ -207,8 +207,8 @@ fn every_kind_is_created_shown_listed_changed_and_deleted() {
         };
         (reserved("guaranteed"), reserved("objective"))
     };
-    let patience = std::iter::repeat_with(promised).take(10_000);
-    assert!(patience.into_iter().any(|promised| promised == (Some(1_500_000_000), Some(0))), "{:?}", promised());
+    let promises = std::iter::repeat_with(promised).take(10_000);
+    assert!(promises.into_iter().any(|promised| promised == (Some(1_500_000_000), Some(0))), "{:?}", promised());
     // Another minimum, and another kind.
     client.put("/v1/contracts/db", &hose(&["h1", "h5", "h9"], "600Mbit")).is(200);
     let other = client.put("/v1/contracts/db", &contract("h1", "h16", "10Mbit")).is_problem(400, "INVALID");
@@ -230,14 +230,15 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
         ] } })
     };
     let refused = world.client.post("/v1/apply?atomic=true", &document("6Gbit")).is_problem(409, "RATE");
-    assert!(refused["detail"].as_str().unwrap().contains("5.0998878Gbit would fit"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("5.099 Gbit/s would fit"), "{refused}");
     assert_eq!(world.client.get("/v1/contracts").json()["items"], json!([]));
     let dry = world.client.post("/v1/apply?dryRun=true", &document("1Gbit")).is(200).json();
     assert_eq!((&dry["done"], &dry["refused"]), (&json!(3), &json!(0)));
     let report = world.client.post("/v1/apply", &document("1Gbit")).is(200).json();
-    let said = |key: &str| report["items"].as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
-    assert_eq!(said("certainty"), [json!(null), json!("proven"), json!(null)]);
-    assert_eq!(said("state")[1..], [json!("admitted"), json!("admitted")]);
+    let content =
+        |key: &str| report["items"].as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
+    assert_eq!(content("certainty"), [json!(null), json!("proven"), json!(null)]);
+    assert_eq!(content("state")[1..], [json!("admitted"), json!("admitted")]);
     // The state if a core switch failed, or a larger contract were requested.
     let question = json!({
         "fail": ["core1"],
@@ -256,14 +257,14 @@ fn a_document_of_every_kind_is_applied_as_a_whole() {
 /// The text is independent of the contracts of others: "4.1Gbit would fit" would be 5.1 where the neighbour has
 /// nothing.
 #[test]
-fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
+fn a_refusal_shows_a_tenant_no_figure_that_depends_on_others() {
     let ask = |theirs: Option<&str>| {
         let world = world();
         let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
         if let Some(theirs) = theirs {
             other.put("/v1/contracts/theirs", &hose(&["a", "b", "c"], theirs)).is(201);
         }
-        let told = |body: &Value| {
+        let answer = |body: &Value| {
             let refused = acme.put("/v1/contracts/mine", body).is_problem(409, "RATE");
             let path = format!("/v1/decisions/{}/explanation", refused["decision"]);
             let text =
@@ -275,7 +276,7 @@ fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
         let body = hose(&["a", "b", "c"], "9Gbit").to_string();
         let dry = acme.send("PUT", "/v1/contracts/mine?dryRun=true", &[], body.as_bytes());
         let would = dry.is_problem(409, "RATE")["detail"].to_string();
-        [told(&hose(&["a", "b", "c"], "9Gbit")), told(&contract("a", "b", "20Gbit")), would]
+        [answer(&hose(&["a", "b", "c"], "9Gbit")), answer(&contract("a", "b", "20Gbit")), would]
     };
     let alone = ask(None);
     for theirs in ["1Gbit", "1234567kbit", "4Gbit"] {
@@ -285,7 +286,7 @@ fn a_refusal_tells_a_tenant_no_figure_that_depends_on_others() {
 }
 
 #[test]
-fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
+fn a_tenant_learns_whether_it_fits_and_nothing_about_others() {
     let world = world();
     let (acme, other) = (tenant(&world, "acme"), tenant(&world, "other"));
     other.put("/v1/contracts/theirs", &hose(&["a", "b", "c"], "4Gbit")).is(201);
@@ -299,17 +300,17 @@ fn a_tenant_is_told_whether_it_fits_and_nothing_of_others() {
         }
     }
     // A smaller contract fits, and the operator sees the maximum.
-    let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
-    assert_eq!(told["nearest"]["minBps"], 1_100_000_000_u64, "{told}");
+    let answer = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
+    assert_eq!(answer["nearest"]["minBps"], 1_100_000_000_u64, "{answer}");
     acme.put("/v1/contracts/mine", &hose(&["a", "b", "c"], "1.1Gbit")).is(201);
     let own = acme.get("/v1/contracts/mine/explanation").is(200).json();
     assert!(own["assumption"].as_str().unwrap().contains("shortest paths") && own.get("links").is_none(), "{own}");
     // The operator sees the link and the owners.
-    let told = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
-    assert_eq!(told["links"][0]["holders"], json!(["theirs", "mine"]), "{told}");
-    let told = world.client.get("/v1/contracts/acme:mine/explanation").is(200).json();
+    let answer = world.client.get(&format!("/v1/decisions/acme:{decision}/explanation")).is(200).json();
+    assert_eq!(answer["links"][0]["holders"], json!(["theirs", "mine"]), "{answer}");
+    let answer = world.client.get("/v1/contracts/acme:mine/explanation").is(200).json();
     assert_eq!(
-        (&told["links"][0]["promisedBps"], &told["links"][0]["leftBps"]),
+        (&answer["links"][0]["promisedBps"], &answer["links"][0]["leftBps"]),
         (&json!(5_100_000_000_u64), &json!(0))
     );
     let text = world.client.send(

@@ -28,15 +28,15 @@ const SESSION: &str = "WAYLEAVE_TEST_LOGS";
 
 /// The log is that of a whole process, so the session has one of its own.
 #[test]
-fn nothing_secret_is_logged_and_every_request_is() {
+fn no_secret_is_logged_and_every_request_is() {
     if std::env::var_os(SESSION).is_some() {
         return session();
     }
     let mut session = Command::new(std::env::current_exe().unwrap());
-    session.args(["--exact", "logs::nothing_secret_is_logged_and_every_request_is", "--nocapture"]).env(SESSION, "1");
+    session.args(["--exact", "logs::no_secret_is_logged_and_every_request_is", "--nocapture"]).env(SESSION, "1");
     let output = session.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let content = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && content.contains("1 passed"), "{content}");
 }
 
 fn session() {

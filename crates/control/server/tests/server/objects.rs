@@ -10,7 +10,7 @@ use wayleave_store::{CommitStep, Store, StoredRecord};
 use crate::common::{World, contract, options};
 
 #[test]
-fn a_tenant_has_what_its_quota_allows() {
+fn a_tenant_has_the_limits_of_its_quota() {
     let world = World::new();
     let client = &world.client;
     let quota = json!({ "quota": { "rate": "15Mbit", "contracts": 2 } });
@@ -61,7 +61,7 @@ fn vms_are_placed_and_contracts_join_them() {
 }
 
 #[test]
-fn a_token_is_shown_once_and_ends() {
+fn a_token_is_shown_once_and_expires() {
     let world = World::new();
     let client = &world.client;
     let made = client.post("/v1/tokens", &json!({ "role": "reader", "label": "grafana" })).is(201).json();
@@ -80,7 +80,7 @@ fn a_token_is_shown_once_and_ends() {
 }
 
 #[test]
-fn what_is_down_moves_contracts_and_comes_back() {
+fn a_failed_element_moves_contracts_and_can_be_restored() {
     let world = World::new();
     let client = &world.client;
     let made = client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201).json();
@@ -137,7 +137,7 @@ fn an_address_belongs_to_one_vm() {
 }
 
 #[test]
-fn a_reason_has_nothing_that_a_terminal_would_obey() {
+fn a_reason_has_no_terminal_control_sequences() {
     let world = World::new();
     let client = &world.client;
     for reason in ["\u{1b}[2J", "two\nlines", "bell\u{7}", "\u{9b}31m", "a\u{202e}b", "zero\u{200b}width", "\u{feff}"] {
@@ -148,7 +148,7 @@ fn a_reason_has_nothing_that_a_terminal_would_obey() {
 }
 
 #[test]
-fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
+fn an_older_token_that_no_certificate_can_use_is_named() {
     let memory = Memory::default();
     let world = World::with(Box::new(memory.clone()), EnforcedBy::Nobody);
     let make = |name: &str| {
@@ -188,20 +188,20 @@ fn a_token_of_an_older_ledger_that_no_certificate_can_use_is_named() {
         let of = shown["items"].as_array().unwrap().iter().find(|token| token["id"] == id).unwrap();
         of.get("warning").map(|warning| warning.as_str().unwrap().to_owned())
     };
-    let told = warning(&wildcard).unwrap();
+    let answer = warning(&wildcard).unwrap();
     assert!(
-        told.contains("DNS:*.example") && told.contains("wildcard") && told.contains("delete this token"),
-        "{told}"
+        answer.contains("DNS:*.example") && answer.contains("wildcard") && answer.contains("delete this token"),
+        "{answer}"
     );
     assert!(warning(&invalid).unwrap().contains("DNS:a..b.example"));
     assert_eq!(warning(&fine), None);
-    let troubles = world.client.get("/v1/status").is(200).json()["troubles"].clone();
+    let problems = world.client.get("/v1/status").is(200).json()["problems"].clone();
     let expected: BTreeSet<String> =
         [&wildcard, &invalid].map(|id| format!("token {id}: {}", warning(id).unwrap())).into();
-    let troubles: BTreeSet<String> = serde_json::from_value(troubles).unwrap();
-    assert_eq!(troubles, expected);
+    let problems: BTreeSet<String> = serde_json::from_value(problems).unwrap();
+    assert_eq!(problems, expected);
     // Tenants see no tokens.
     world.client.put("/v1/tenants/a", &json!({})).is(201);
     let tenant = world.client.token(json!({ "role": "tenant", "tenant": "a" }));
-    assert!(tenant.get("/v1/status").is(200).json()["troubles"].as_array().is_none_or(Vec::is_empty));
+    assert!(tenant.get("/v1/status").is(200).json()["problems"].as_array().is_none_or(Vec::is_empty));
 }

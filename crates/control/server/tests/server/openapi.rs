@@ -70,7 +70,7 @@ fn every_name_of_the_interface_is_in_camel_case() {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
+fn every_reference_resolves_and_every_operation_has_its_own_name() {
     let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
     let mut found = Vec::new();
     references(&document, &mut found);
@@ -89,7 +89,7 @@ fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
 }
 
 #[test]
-fn keys_of_answers_are_absent_where_they_have_no_value_and_json_that_is_read_may_say_null() {
+fn keys_without_a_value_are_absent_from_answers_and_null_is_accepted() {
     let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
     let may_be_null = |schema: &str, key: &str| {
         let property = &document["components"]["schemas"][schema]["properties"][key];
@@ -108,7 +108,7 @@ fn keys_of_answers_are_absent_where_they_have_no_value_and_json_that_is_read_may
 }
 
 #[test]
-fn names_in_the_document_are_those_that_the_server_takes() {
+fn names_in_the_document_are_those_that_the_server_accepts() {
     let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
     let of = |path: &str, method: &str, name: &str| {
         let all = document["paths"][path][method]["parameters"].as_array().unwrap();

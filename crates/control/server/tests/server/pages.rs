@@ -12,7 +12,7 @@ fn files(client: &Client) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_page_may_use_files_of_this_server_only_and_is_asked_for_each_time() {
+fn the_page_may_use_files_of_this_server_only_and_is_never_cached() {
     let world = World::new();
     let client = world.client.without();
     for path in ["/ui/", "/ui/index.html"] {
@@ -36,7 +36,7 @@ fn the_page_may_use_files_of_this_server_only_and_is_asked_for_each_time() {
 }
 
 #[test]
-fn files_with_a_hash_in_their_names_are_kept_for_ever_and_have_their_types() {
+fn files_with_a_hash_in_their_names_are_cached_and_have_their_types() {
     let world = World::new();
     let client = world.client.without();
     let files = files(&client);
@@ -57,7 +57,7 @@ fn files_with_a_hash_in_their_names_are_kept_for_ever_and_have_their_types() {
 }
 
 #[test]
-fn the_address_without_a_slash_leads_to_the_page_and_others_to_a_problem() {
+fn the_address_without_a_slash_redirects_to_the_page_and_others_are_a_problem() {
     let world = World::new();
     let client = world.client.without();
     let moved = client.get("/ui").is(308);

@@ -80,7 +80,11 @@ fn steps() -> Vec<(&'static str, &'static str, Value)> {
             with(json!({ "bandwidth": { "hose": ["h1", "h5"], "min": "1Gbit" } }), "priority", json!(70)),
         ),
         ("delete", "acme:hose", Value::Null),
-        ("put", "acme:hose", json!({ "objective": { "deadline": "20ms", "members": ["h1", "h6"], "min": "1Gbit" } })),
+        (
+            "put",
+            "acme:hose",
+            json!({ "objective": { "deadline": "20ms", "members": ["h1", "h6"], "weight": "1Gbit" } }),
+        ),
         ("delete", "default:lat", Value::Null),
         ("put", "default:lat", contract("h2", "h9", "10Mbit")),
         ("put", "default:lat", contract("h2", "h9", "10Mbit")),
@@ -89,7 +93,7 @@ fn steps() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 #[test]
-fn contracts_are_known_as_they_were_after_every_change_also_by_tenants_and_after_a_restart() {
+fn past_states_of_contracts_are_known_to_tenants_and_after_a_restart() {
     let disk = Memory::default();
     let world = begin(&disk, Arc::new(Scratch::new()), ServerLimits::default());
     let operator = &world.client.clone();
@@ -107,18 +111,18 @@ fn contracts_are_known_as_they_were_after_every_change_also_by_tenants_and_after
         assert!((200..300).contains(&answer.status), "{verb} {id}: {}", answer.json());
         let number = newest(operator);
         // A change without an event belongs to no number: right after the last event it was not made.
-        let is_told = number != known.last().unwrap().0;
-        known.push((number, newest(&acme), is_told, now(), contracts(operator)));
+        let is_figure = number != known.last().unwrap().0;
+        known.push((number, newest(&acme), is_figure, now(), contracts(operator)));
     }
     assert_eq!(known.iter().filter(|step| !step.2).count(), 4, "a rate, labels, a priority, and nothing at all");
     let check = |operator: &Client, acme: &Client| {
-        for (number, own, is_told, time, all) in &known {
+        for (number, own, is_figure, time, all) in &known {
             assert_eq!(then(operator, time), *all, "at {time}");
             assert_eq!(then(acme, time), of_acme(all), "at {time}");
-            if *is_told {
+            if *is_figure {
                 assert_eq!(then(operator, number), *all, "after event {number}");
             }
-            if *is_told && *own > 0 && known.iter().filter(|step| step.1 == *own).count() == 1 {
+            if *is_figure && *own > 0 && known.iter().filter(|step| step.1 == *own).count() == 1 {
                 assert_eq!(then(acme, own), of_acme(all), "after event {own} of acme");
             }
         }
@@ -143,7 +147,7 @@ fn contracts_are_known_as_they_were_after_every_change_also_by_tenants_and_after
 }
 
 #[test]
-fn a_past_that_was_forgotten_is_unknown_and_only_of_its_tenant() {
+fn a_dropped_past_is_unknown_and_only_for_its_tenant() {
     let limits = ServerLimits { history_bytes: 8 << 10, ..ServerLimits::default() };
     let world = begin(&Memory::default(), Arc::new(Scratch::new()), limits);
     let operator = &world.client;
@@ -164,7 +168,7 @@ fn a_past_that_was_forgotten_is_unknown_and_only_of_its_tenant() {
 }
 
 #[test]
-fn a_time_that_is_none_or_is_to_come_is_refused_by_name() {
+fn a_malformed_or_future_time_is_refused() {
     let world = world();
     for (to, what) in [("yesterday", "expected an event number or a time"), ("2500-01-01T00:00:00Z", "in the future")] {
         let problem = world.client.get(&format!("/v1/past/{to}")).is_problem(400, "INVALID");
@@ -188,7 +192,7 @@ fn pair(id: &str, outcome: &str) -> (String, String) {
 }
 
 #[test]
-fn a_batch_is_done_as_a_whole_or_not_at_all() {
+fn a_batch_is_applied_as_a_whole_or_not_at_all() {
     let world = world();
     let client = &world.client;
     client.put("/v1/contracts/a", &contract("h1", "h9", "10Mbit")).is(201);
@@ -213,7 +217,7 @@ fn a_batch_is_done_as_a_whole_or_not_at_all() {
 /// Quota and name of a deleted contract are free for a new one. Its reservation is held until its last packets have
 /// left.
 #[test]
-fn a_batch_uses_quota_and_names_of_what_it_deletes_and_no_reservation() {
+fn a_batch_reuses_quota_and_names_of_its_deletions_but_no_reservation() {
     let world = world();
     let client = &world.client;
     client.put("/v1/tenants/default", &json!({ "quota": { "contracts": 2 } })).is(200);
@@ -231,7 +235,7 @@ fn a_batch_uses_quota_and_names_of_what_it_deletes_and_no_reservation() {
     let done = client.post("/v1/batch", &body("1Mbit")).is(200).json();
     assert_eq!(outcomes(&done), [pair("most", "deleted"), pair("third", "created")]);
     // Of another kind and under the same name, which a change is not.
-    let hose = json!({ "name": "a", "objective": { "deadline": "20ms", "members": ["h1", "h5"], "min": "1Mbit" } });
+    let hose = json!({ "name": "a", "objective": { "deadline": "20ms", "members": ["h1", "h5"], "weight": "1Mbit" } });
     client.post("/v1/batch", &json!({ "apply": [hose.clone()] })).is_problem(400, "INVALID");
     let done = client.post("/v1/batch", &json!({ "delete": ["a"], "apply": [hose] })).is(200).json();
     assert_eq!(outcomes(&done), [pair("a", "deleted"), pair("a", "created")]);
@@ -239,7 +243,7 @@ fn a_batch_uses_quota_and_names_of_what_it_deletes_and_no_reservation() {
 }
 
 #[test]
-fn what_is_wrong_with_a_batch_is_said_and_tenants_change_only_what_is_theirs() {
+fn errors_of_a_batch_are_reported_and_tenants_change_only_their_objects() {
     let world = world();
     let operator = &world.client;
     operator.put("/v1/tenants/acme", &json!({})).is(201);
@@ -260,7 +264,7 @@ fn what_is_wrong_with_a_batch_is_said_and_tenants_change_only_what_is_theirs() {
 
 /// The share of a bandwidth contract is held until its last packets have left.
 #[test]
-fn a_batch_that_needs_the_share_of_what_it_deletes_is_refused_as_a_whole() {
+fn a_batch_that_needs_the_share_of_its_own_deletion_is_refused() {
     let world = world();
     let client = &world.client;
     let wide = |name: &str| named(json!({ "bandwidth": { "from": "h1", "to": "h9", "min": "4Gbit" } }), name);

@@ -55,7 +55,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
     // A policy that contracts do not leave room for.
     let refused = client.put("/v1/policies/machines", &machines("3Gbit", "1Gbit")).is_problem(409, "RATE");
     let detail = refused["detail"].as_str().unwrap();
-    assert!(detail.contains("h1") && detail.contains("guarantees 4Gbit"), "{detail}");
+    assert!(detail.contains("h1") && detail.contains("guarantees 4 Gbit/s"), "{detail}");
     assert!(detail.contains("together would fit at that place"), "{detail}");
     assert_eq!(client.get("/v1/policies/machines").is(200).json(), created, "refused: as it was");
     // A dry run holds nothing, a restart loses nothing.
@@ -90,7 +90,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
 }
 
 #[test]
-fn what_is_wrong_with_a_policy_is_said() {
+fn errors_of_a_policy_are_reported() {
     let world = begin(&Memory::default(), Arc::new(Scratch::new()));
     let client = &world.client;
     let other = client.put("/v1/policies/racks", &machines("2Gbit", "1Gbit")).is_problem(400, "INVALID");

@@ -31,7 +31,7 @@ fn open(client: &Client) -> Vec<TcpStream> {
 }
 
 #[test]
-fn a_tenant_has_a_part_of_the_streams_and_those_of_operators_are_counted_apart() {
+fn the_stream_limits_of_a_tenant_and_of_operators_are_separate() {
     let scratch = Arc::new(Scratch::new());
     let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
     options.limits = ServerLimits { watchers: 10, ..options.limits };
@@ -59,20 +59,20 @@ fn a_tenant_has_a_part_of_the_streams_and_those_of_operators_are_counted_apart()
 }
 
 #[test]
-fn one_node_cannot_take_the_connections_on_which_agents_wait() {
+fn one_node_cannot_take_all_agent_connections() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let agent = world.client.token(json!({ "role": "agent", "node": "h1" }));
     let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].clone();
     let path = format!("/v1/agents/h1/messages?epoch={epoch}&wait=60");
-    let (tell, told) = std::sync::mpsc::channel();
+    let (report, answer) = std::sync::mpsc::channel();
     for _ in 0..72 {
-        let (stream, tell) = (agent.begin("GET", &path, &[], b""), tell.clone());
+        let (stream, report) = (agent.begin("GET", &path, &[], b""), report.clone());
         std::thread::spawn(move || {
             let (status, _) = read_head(&mut BufReader::new(stream));
-            let _ = tell.send(status);
+            let _ = report.send(status);
         });
     }
     // Eight wait for a minute, whichever they are; the others are answered at once.
-    let statuses: Vec<u16> = told.iter().take(64).collect();
+    let statuses: Vec<u16> = answer.iter().take(64).collect();
     assert!(statuses.iter().all(|&status| status == 429), "{statuses:?}");
 }

@@ -14,7 +14,7 @@ fn small(from: &str) -> Value {
 }
 
 #[test]
-fn the_contract_that_sends_most_comes_first_wherever_its_name_is() {
+fn the_contract_that_sends_the_most_is_listed_first_for_any_name() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let agent = client.token(json!({ "role": "agent", "node": "h1" }));

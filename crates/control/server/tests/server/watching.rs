@@ -22,7 +22,7 @@ fn metrics_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_is_shipped_for_prometheus_and_grafana_asks_for_metrics_that_exist() {
+fn shipped_prometheus_rules_and_grafana_dashboards_use_existing_metrics() {
     let _: serde_json::Value = serde_json::from_str(FILES[0].1).unwrap();
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;

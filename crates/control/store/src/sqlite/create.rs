@@ -16,7 +16,7 @@ use crate::seal::Seal;
 /// Creates a ledger where there is no database, and no seal or a blank one.
 ///
 /// First the seal, blank: it carries the lock. Then the database under another name, complete, and renamed. The seal is
-/// written when the database is opened. A blank seal therefore stands for "nothing was ever acknowledged here".
+/// written when the database is opened. A blank seal therefore means "nothing was ever acknowledged here".
 pub(super) fn create(path: &Path) -> Result<Examined, StoreError> {
     let seal = place(path, Database::create)?;
     drop(seal);

@@ -9,7 +9,7 @@ use wayleave_store::{
 };
 
 #[test]
-fn what_was_committed_is_there_when_it_is_opened_again() {
+fn committed_records_are_read_back_after_reopening() {
     let scratch = Scratch::new();
     let (mut store, records) = open(&scratch.ledger());
     assert!(records.is_empty());
@@ -40,7 +40,7 @@ fn what_was_committed_is_there_when_it_is_opened_again() {
 }
 
 #[test]
-fn texts_of_any_kind_come_back_as_they_were() {
+fn texts_of_any_kind_are_read_back_unchanged() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     let texts = ["", "\0", "a\0b", "ü🜁", "'; DROP TABLE records", &"x".repeat(100_000)];
@@ -53,7 +53,7 @@ fn texts_of_any_kind_come_back_as_they_were() {
 }
 
 #[test]
-fn only_its_owner_can_read_a_new_ledger_and_one_that_others_can_change_is_refused() {
+fn only_its_owner_can_read_a_new_ledger_and_a_writable_one_is_refused() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     store.commit(&[put("a", "1")]).unwrap();
@@ -72,7 +72,7 @@ fn only_its_owner_can_read_a_new_ledger_and_one_that_others_can_change_is_refuse
 }
 
 #[test]
-fn a_second_owner_is_told_who_the_first_is() {
+fn a_second_owner_gets_the_identity_of_the_first() {
     let scratch = Scratch::new();
     let (store, _) = open(&scratch.ledger());
     let error = refused(&scratch);
@@ -98,7 +98,7 @@ fn another_connection_of_sqlite_cannot_write_beside_the_owner() {
 }
 
 #[test]
-fn what_is_no_ledger_is_refused_and_left_as_it_is() {
+fn a_file_that_is_no_ledger_is_refused_and_left_unchanged() {
     let scratch = Scratch::new();
     let refuse = |text: &[u8], expected: &str| {
         fs::write(scratch.ledger(), text).unwrap();
@@ -130,7 +130,7 @@ fn a_later_format_is_refused_with_both_versions() {
 
 /// A program that knows format 1 would leave records of later kinds out: it has to refuse a ledger that has one, and only such a ledger.
 #[test]
-fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
+fn the_first_record_of_a_later_kind_raises_the_format() {
     let scratch = Scratch::filled(3);
     let format = || -> u32 {
         let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
@@ -163,7 +163,7 @@ fn the_first_record_of_a_later_kind_makes_the_format_a_later_one() {
 }
 
 #[test]
-fn a_missing_ledger_is_created_only_if_that_is_wanted() {
+fn a_missing_ledger_is_created_only_on_request() {
     let scratch = Scratch::new();
     let options = Options { absent: IfAbsent::Refuse };
     assert_eq!(
@@ -193,7 +193,7 @@ fn a_seal_without_database_and_a_database_without_seal_are_refused() {
 }
 
 #[test]
-fn a_creation_that_was_interrupted_is_finished() {
+fn an_interrupted_creation_is_completed() {
     for leftover in [&[][..], &[0; 700], &[0; 1024]] {
         let scratch = Scratch::new();
         fs::write(seal_path(&scratch.ledger()), leftover).unwrap();
@@ -225,7 +225,7 @@ fn verify_reports_and_changes_nothing() {
 }
 
 #[test]
-fn reseal_accepts_what_is_whole_and_no_number_comes_twice() {
+fn reseal_accepts_an_intact_ledger_and_no_number_is_reused() {
     let scratch = Scratch::filled(3);
     let old = fs::read(scratch.ledger()).unwrap();
     let (mut store, _) = open(&scratch.ledger());
@@ -242,7 +242,7 @@ fn reseal_accepts_what_is_whole_and_no_number_comes_twice() {
 }
 
 #[test]
-fn a_row_that_somebody_deletes_is_noticed_and_can_be_accepted() {
+fn a_deleted_row_is_detected_and_can_be_accepted() {
     let scratch = Scratch::filled(3);
     let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
     other.execute("DELETE FROM records WHERE key = 'key-2'", []).unwrap();
@@ -253,7 +253,7 @@ fn a_row_that_somebody_deletes_is_noticed_and_can_be_accepted() {
 }
 
 #[test]
-fn a_record_that_somebody_changes_is_named_and_not_accepted() {
+fn a_changed_record_is_named_and_not_accepted() {
     let scratch = Scratch::filled(3);
     let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
     other.execute("UPDATE records SET body = body || ' ' WHERE key = 'key-2'", []).unwrap();
@@ -264,7 +264,7 @@ fn a_record_that_somebody_changes_is_named_and_not_accepted() {
 }
 
 #[test]
-fn a_row_from_an_earlier_state_is_noticed() {
+fn a_row_from_an_earlier_state_is_detected() {
     let scratch = Scratch::filled(3);
     let (mut store, _) = open(&scratch.ledger());
     let read = |scratch: &Scratch| -> (String, Vec<u8>) {
@@ -288,7 +288,7 @@ fn a_row_from_an_earlier_state_is_noticed() {
 }
 
 #[test]
-fn a_backup_of_an_open_ledger_can_be_opened_and_goes_its_own_way() {
+fn a_backup_of_an_open_ledger_can_be_opened_and_is_independent() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     store.commit(&[put("a", "1"), put("b", "2"), CommitStep::delete("thing", "a")]).unwrap();
@@ -335,7 +335,7 @@ fn refused(scratch: &Scratch) -> String {
 }
 
 #[test]
-fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
+fn a_backup_is_the_state_at_its_start_despite_concurrent_commits() {
     let scratch = Scratch::new();
     let (mut store, _) = open(&scratch.ledger());
     let commit = |store: &mut SqliteStore, from: usize, count: usize| {
@@ -374,7 +374,7 @@ fn a_backup_is_what_was_there_when_it_began_whatever_is_committed_meanwhile() {
 }
 
 #[test]
-fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_it() {
+fn a_backup_with_the_log_of_another_ledger_names_it_and_opens_without_it() {
     // A ledger that was killed: its log holds commits.
     let killed = Scratch::filled(3);
     let (mut store, _) = open(&killed.ledger());
@@ -403,7 +403,7 @@ fn a_backup_beside_the_log_of_another_ledger_names_the_log_and_is_whole_without_
 }
 
 #[test]
-fn a_log_that_holds_what_was_acknowledged_is_never_called_that_of_another() {
+fn a_log_with_acknowledged_commits_is_never_taken_for_a_foreign_one() {
     let scratch = Scratch::filled(3);
     let (mut store, _) = open(&scratch.ledger());
     store.commit(&[put("last", "acknowledged")]).unwrap();

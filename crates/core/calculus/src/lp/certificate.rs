@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_multipliers_are_the_bound_holds() {
+    fn the_bound_holds_for_any_multipliers() {
         let program = example();
         for (one, other) in [(0, 0), (1, 0), (0, 1), (7, 3), (1, 1)] {
             let multipliers = [ratio(one, 22).unwrap(), ratio(other, 22).unwrap()];

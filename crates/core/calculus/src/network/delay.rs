@@ -27,9 +27,9 @@ pub fn busy_period(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<Rat
         return Some(Rational::zero());
     }
     let pairs = arrival.pieces().iter().flat_map(|bucket| service.pieces().iter().map(move |piece| (bucket, piece)));
-    let meeting = pairs.filter_map(|(bucket, piece)| {
+    let crossings = pairs.filter_map(|(bucket, piece)| {
         let excess = &piece.rate - &bucket.rate;
         excess.is_positive().then(|| (&bucket.burst + &piece.debt) / excess)
     });
-    meeting.min()
+    crossings.min()
 }

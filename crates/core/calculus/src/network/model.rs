@@ -264,7 +264,7 @@ pub enum ServerNetworkError {
         flow: String,
     },
     /// A server serves nothing, ever.
-    #[error("server \"{server}\" serves nothing: a rate above zero is expected")]
+    #[error("server \"{server}\" serves nothing: expected a rate above zero")]
     NoService {
         /// Its name.
         server: String,
@@ -304,7 +304,7 @@ pub enum ServerNetworkError {
         server: String,
     },
     /// Two paths of a flow are equal.
-    #[error("path {path} of flow \"{flow}\" stands there twice")]
+    #[error("path {path} of flow \"{flow}\" is listed twice")]
     RepeatedPath {
         /// Flow of the paths.
         flow: String,
@@ -313,8 +313,7 @@ pub enum ServerNetworkError {
     },
     /// Two paths of a flow come to a server from different places.
     #[error(
-        "path {path} of flow \"{flow}\" comes to server \"{server}\" on another way than a path before it: \
-                 the paths of a multicast flow must form a tree"
+        "path {path} of flow \"{flow}\" reaches server \"{server}\" by another route than an earlier path: the paths of a multicast flow must form a tree"
     )]
     NoTree {
         /// Flow of the paths.

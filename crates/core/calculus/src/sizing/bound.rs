@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_and_bandwidths_are_the_best_that_keep_the_time() {
+    fn loads_and_bandwidths_are_the_best_that_meet_the_time() {
         let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(7);
         let mut found = [0; 2];
         for case in 0..2_000 {
@@ -150,7 +150,7 @@ mod tests {
 
     /// Random arrivals up to the limit, served last come first: the worst order that conserves work.
     #[test]
-    fn no_flow_is_later_whatever_the_order() {
+    fn no_flow_is_late_in_any_order() {
         let mut tightest = 0.0_f64;
         for seed in 0..300 {
             let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(seed);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_said() {
+    fn an_infeasible_target_has_no_result() {
         let service = Markov { mean: Bytes::new(1_000_000), percentile: "99".parse().unwrap() };
         // Alone a mean flow takes 0.8 ms, and 1 % of flows take 3.68 ms.
         assert_eq!(service.peak_load(Rate::from_gbit(10), Time::from_micros(3_684)), None);

@@ -87,13 +87,14 @@ fn decimal(text: &str, digits: u32) -> Option<u64> {
     number(whole)?.checked_mul(10_u64.pow(digits))?.checked_add(part)
 }
 
-/// Shares as people write them: `12.5 %`.
+/// Writes a share in percent: `12.5%`, the spelling of options, or `12.5 %` in the alternate form, for people.
 fn percent(billionths: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (whole, part) = (billionths / 10_000_000, billionths % 10_000_000);
+    let space = if f.alternate() { " " } else { "" };
     let part = format!("{part:07}");
     match part.trim_end_matches('0') {
-        "" => write!(f, "{whole}%"),
-        part => write!(f, "{whole}.{part}%"),
+        "" => write!(f, "{whole}{space}%"),
+        part => write!(f, "{whole}.{part}{space}%"),
     }
 }
 

@@ -105,7 +105,7 @@ impl fmt::Display for PolicyFault {
         match self {
             Self::Name(error) => error.fmt(f),
             Self::SameName => f.write_str("this name is taken: every service of a policy needs a name of its own"),
-            Self::UnknownParent(parent) => write!(f, "there is no service \"{parent}\" in this policy"),
+            Self::UnknownParent(parent) => write!(f, "no service \"{parent}\" in this policy"),
             Self::Loop(names) => {
                 write!(f, "services are parts of one another: {}; one of them needs another parent", names.join(" < "))
             }
@@ -123,7 +123,7 @@ impl fmt::Display for PolicyFault {
             }
             Self::NotAHost(node) => write!(f, "{node} is a switch: the endpoints of a service are hosts"),
             Self::OutsideParent { endpoint, parent } => {
-                write!(f, "{endpoint} is no endpoint of \"{parent}\": add it there, or leave it out here")
+                write!(f, "{endpoint} is not an endpoint of \"{parent}\": add it there, or remove it here")
             }
             Self::Filter(error) => error.fmt(f),
             Self::NoPacket { ancestor } => {

@@ -92,12 +92,12 @@ impl fmt::Display for PolicyShort {
         let Self { policy, place, asked, link, more, left, fits } = self;
         write!(
             f,
-            "policy {policy} guarantees {asked} at {place}: that takes {more} more of {link} than is held there for other policies, and beside contracts the \
-             guaranteed class has {left} left there; "
+            "policy {policy} guarantees {asked:#} at {place}, which needs {more:#} more on {link} than other policies have reserved, \
+             but the guaranteed class has {left:#} left there; "
         )?;
         match *fits {
-            Rate::ZERO => write!(f, "no minimum would fit at that place"),
-            fits => write!(f, "minima of {fits} together would fit at that place"),
+            Rate::ZERO => write!(f, "no minimum would fit there"),
+            fits => write!(f, "minima of {fits:#} in total would fit there"),
         }
     }
 }

@@ -45,10 +45,13 @@ impl fmt::Display for Overcommitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { policy, place, direction, asked, there, promised, at, .. } = self;
         let (direction, from) = (direction.name(), at.map_or(String::new(), |at| format!(" from {at} on")));
-        write!(f, "policy \"{policy}\" guarantees {asked} to {direction} at {place}{from}, and there is {there}")?;
+        write!(
+            f,
+            "policy \"{policy}\" guarantees {asked:#} to {direction} at {place}{from}, but only {there:#} is available"
+        )?;
         match *promised {
             Rate::ZERO => Ok(()),
-            promised => write!(f, " beside {promised} that is promised to contracts"),
+            promised => write!(f, ", because {promised:#} is promised to contracts"),
         }
     }
 }

@@ -47,7 +47,7 @@ fn a_100_byte_frame_with_six_tags_costs_48_percent() {
 }
 
 #[test]
-fn frames_below_ethernets_smallest_cost_84_bytes() {
+fn frames_below_the_ethernet_minimum_cost_84_bytes() {
     let network = network();
     let burst = |tags, bytes| {
         let accounting = Accounting::Frame { min_frame: Bytes::new(bytes) };

@@ -34,7 +34,7 @@ fn port(number: u16) -> Option<NonZeroU16> {
 }
 
 #[test]
-fn a_plain_order_is_fine() {
+fn a_plain_order_is_valid() {
     assert_eq!(order().validate(), Ok(()));
     assert_eq!(order().priority.get(), 50);
     assert_eq!(Priority::new(100), Some(Priority::MAX));
@@ -42,7 +42,7 @@ fn a_plain_order_is_fine() {
 }
 
 #[test]
-fn names_that_cannot_stand_in_an_address_are_refused_in_their_field() {
+fn names_unusable_in_an_address_are_refused_in_their_field() {
     let named = |name: &str, tenant: &str| {
         let mut order = order();
         let terms = order.as_latency_mut().unwrap();
@@ -58,7 +58,7 @@ fn names_that_cannot_stand_in_an_address_are_refused_in_their_field() {
         assert_eq!(named("a", tenant), Err("tenant"), "{tenant}");
     }
     let error = NameError { of: Named::Tenant, name: "ACME".into() };
-    assert_eq!(error.to_string(), "this is no name of a tenant: 1 to 63 characters of [a-z0-9-] are expected");
+    assert_eq!(error.to_string(), "this is not a name of a tenant: expected 1 to 63 characters of [a-z0-9-]");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn two_vms_on_one_host_need_no_contract() {
 }
 
 #[test]
-fn a_match_says_something_that_packets_can_be() {
+fn a_match_selects_possible_packets() {
     let tcp = Match { protocol: Some(Protocol::TCP), ..Match::default() };
     let address = |text: &str| Some(text.parse().unwrap());
     for good in [
@@ -113,7 +113,7 @@ fn a_match_says_something_that_packets_can_be() {
 }
 
 #[test]
-fn protocols_are_names_or_numbers_and_the_same_either_way() {
+fn protocols_are_names_or_numbers_with_equal_meaning() {
     let read = |text: &str| text.parse::<Protocol>().ok();
     assert_eq!(read("tcp"), read("6"));
     assert_eq!(read("47").map(|protocol| protocol.to_string()), Some("47".to_owned()));

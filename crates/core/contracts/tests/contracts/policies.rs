@@ -77,7 +77,7 @@ fn a_parent_without_a_minimum_has_that_of_its_parts() {
 }
 
 #[test]
-fn a_parent_must_be_guaranteed_what_its_parts_are() {
+fn a_parent_must_guarantee_the_minima_of_its_parts() {
     let parts = || vec![ServiceSpec { bandwidth: both(2, None), ..part("a", "s") }];
     let parent = |min, max| ServiceSpec { bandwidth: both(min, max), ..service("s", 80) };
     let (_, text) = only_fault([parts(), vec![parent(1, None)]].concat());
@@ -119,9 +119,9 @@ fn loops_unknown_parents_and_names_are_errors() {
         only_fault(vec![part("a", "a")]).1.split(';').next().unwrap(),
         "services are parts of one another: a < a"
     );
-    assert_eq!(only_fault(vec![part("a", "z")]).1, "there is no service \"z\" in this policy");
+    assert_eq!(only_fault(vec![part("a", "z")]).1, "no service \"z\" in this policy");
     assert_eq!(only_fault(vec![service("a", 80), service("a", 81)]).0, PolicyFault::SameName);
-    assert!(only_fault(vec![service("a:b", 80)]).1.starts_with("this is no name of a service"));
+    assert!(only_fault(vec![service("a:b", 80)]).1.starts_with("this is not a name of a service"));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn no_packet_belongs_to_two_services() {
     assert!(only_fault(vec![at("a", &[0, 1]), service("b", 80)]).1.starts_with("a packet at h1 could"));
     let parent = at("s", &[0, 1]);
     let child = ServiceSpec { parent: Some("s".to_owned()), ..at("t", &[1, 2]) };
-    assert_eq!(only_fault(vec![parent, child]).1, "h3 is no endpoint of \"s\": add it there, or leave it out here");
+    assert_eq!(only_fault(vec![parent, child]).1, "h3 is not an endpoint of \"s\": add it there, or remove it here");
     let child = ServiceSpec { parent: Some("s".to_owned()), ..service("t", 81) };
     let (_, text) = only_fault(vec![service("s", 80), child]);
     assert_eq!(text, "no packet of \"s\" can be meant: its match and this one contradict one another");
@@ -187,7 +187,7 @@ fn minima_above_a_capacity_are_refused_with_the_contention_point() {
     let over = of(PolicyLevel::Machine, Vec::new(), None, vec![dfs(6), vms(5)]).check_capacity(&network).unwrap_err();
     assert_eq!(
         over.to_string(),
-        "policy \"p\" guarantees 11Gbit to transmit at machine h1 (h1->leaf1), and there is 10Gbit"
+        "policy \"p\" guarantees 11 Gbit/s to transmit at machine h1 (h1->leaf1), but only 10 Gbit/s is available"
     );
     let over = of(PolicyLevel::Rack, Vec::new(), None, vec![dfs(16), vms(5)]).check_capacity(&network).unwrap_err();
     assert_eq!(over.point, ContentionPoint::Rack(rack(&network)));

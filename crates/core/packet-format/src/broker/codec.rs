@@ -45,16 +45,16 @@ const MIN: usize = PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES;
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// They do not begin like one.
-    #[error("this is no message of a broker")]
+    #[error("not a broker message")]
     Magic,
     /// They are in a version that is not known here.
     #[error("this is version {0} of the brokers' messages, and version {VERSION} is known here")]
     Version(u8),
     /// The number of bytes differs from the stated length, or no list has this length.
-    #[error("the message says that it has {said} B, and {there} B are there")]
+    #[error("the message says that it has {stated} B, and {there} B are there")]
     Length {
         /// Stated length.
-        said: u64,
+        stated: u64,
         /// Number of bytes.
         there: usize,
     },
@@ -62,7 +62,7 @@ pub enum DecodeError {
     #[error("the checksum is wrong: the message was changed on the way")]
     Checksum,
     /// A field has a value that no encoder writes.
-    #[error("the {0} of the message is none that a broker writes")]
+    #[error("invalid {0} in a broker message")]
     Field(&'static str),
 }
 
@@ -103,10 +103,10 @@ impl RateList {
     /// # Errors
     /// [`DecodeError`], for all bytes that [`RateList::encode`] would not have written.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let said = Self::length(bytes)?;
+        let stated = Self::length(bytes)?;
         let there = bytes.len();
-        if there < MIN || said != there as u64 || !(there - MIN).is_multiple_of(ENTRY_BYTES) {
-            return Err(DecodeError::Length { said, there });
+        if there < MIN || stated != there as u64 || !(there - MIN).is_multiple_of(ENTRY_BYTES) {
+            return Err(DecodeError::Length { stated, there });
         }
         let (covered, crc) = bytes.split_at(there - TRAILER_BYTES);
         if crc32(covered).to_be_bytes() != *crc {
@@ -137,19 +137,19 @@ impl RateList {
     /// If it does not begin like a message, or states an impossible length.
     pub fn length(bytes: &[u8]) -> Result<u64, DecodeError> {
         let prefix: &[u8; PREFIX_BYTES] =
-            bytes.first_chunk().ok_or(DecodeError::Length { said: MIN as u64, there: bytes.len() })?;
+            bytes.first_chunk().ok_or(DecodeError::Length { stated: MIN as u64, there: bytes.len() })?;
         if prefix[..4] != MAGIC {
             return Err(DecodeError::Magic);
         }
         if prefix[4] != VERSION {
             return Err(DecodeError::Version(prefix[4]));
         }
-        let said = u32::from_be_bytes([prefix[8], prefix[9], prefix[10], prefix[11]]) as usize;
+        let stated = u32::from_be_bytes([prefix[8], prefix[9], prefix[10], prefix[11]]) as usize;
         let most = MIN + ENTRY_BYTES * (usize::from(u16::MAX) + 1);
-        if !(MIN..=most).contains(&said) {
-            return Err(DecodeError::Length { said: said as u64, there: bytes.len() });
+        if !(MIN..=most).contains(&stated) {
+            return Err(DecodeError::Length { stated: stated as u64, there: bytes.len() });
         }
-        Ok(said as u64)
+        Ok(stated as u64)
     }
 }
 

@@ -41,7 +41,7 @@ fn any_list() -> impl Strategy<Value = RateList> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(list in any_list()) {
+    fn encoded_messages_are_decoded_back(list in any_list()) {
         let bytes = list.encode();
         prop_assert_eq!(bytes.len(), list.encoded_len());
         prop_assert_eq!(RateList::length(&bytes), Ok(bytes.len() as u64));
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_an_error_or_what_would_be_written(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), seal in any::<bool>()) {
+    fn any_bytes_are_an_error_or_a_canonical_message(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), seal in any::<bool>()) {
         // With a valid frame around them, the fields are checked.
         if seal && bytes.len() >= 52 {
             let end = bytes.len() - 4;
@@ -73,13 +73,13 @@ proptest! {
     }
 
     #[test]
-    fn parts_say_together_what_the_whole_says(list in any_list(), longest in 60_usize..1500) {
+    fn the_parts_of_a_message_have_the_content_of_the_whole(list in any_list(), longest in 60_usize..1500) {
         let parts = list.clone().parts(longest);
         prop_assert!(parts.iter().all(|part| part.encoded_len() <= longest));
         let services = list.rates.iter().map(|rates| rates.service);
         for service in services.chain([0, 1, u16::MAX]) {
-            let said: Vec<_> = parts.iter().filter_map(|part| part.of(service)).collect();
-            prop_assert_eq!(said, vec![list.of(service).unwrap()]);
+            let stated: Vec<_> = parts.iter().filter_map(|part| part.of(service)).collect();
+            prop_assert_eq!(stated, vec![list.of(service).unwrap()]);
         }
     }
 
@@ -123,7 +123,7 @@ fn forty_machines_with_a_thousand_services_send_less_than_section_6_2_allows() {
 }
 
 #[test]
-fn errors_say_what_is_wrong() {
+fn errors_name_the_cause() {
     let bytes = RateList::new(RateSubject::RackLimits, Vec::new()).encode();
     let changed = |at: usize, value: u8| {
         let mut bytes = bytes.clone();
@@ -132,7 +132,7 @@ fn errors_say_what_is_wrong() {
     };
     assert_eq!(changed(0, b'X'), DecodeError::Magic);
     assert_eq!(changed(4, 2), DecodeError::Version(2));
-    assert_eq!(changed(11, 60), DecodeError::Length { said: 60, there: 52 });
+    assert_eq!(changed(11, 60), DecodeError::Length { stated: 60, there: 52 });
     assert_eq!(changed(20, 1), DecodeError::Checksum);
-    assert_eq!(RateList::decode(&[]), Err(DecodeError::Length { said: 52, there: 0 }));
+    assert_eq!(RateList::decode(&[]), Err(DecodeError::Length { stated: 52, there: 0 }));
 }

@@ -75,7 +75,7 @@ fn no_fragment_has_ports() {
 }
 
 #[test]
-fn extension_headers_are_walked_through() {
+fn extension_headers_are_skipped() {
     let hop = [60, 0, 0, 0, 0, 0, 0, 0];
     let options = [51, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let authentication = [17, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -96,7 +96,7 @@ fn every_shorter_frame_is_malformed() {
 }
 
 #[test]
-fn headers_that_contradict_themselves_are_malformed() {
+fn contradictory_headers_are_malformed() {
     for (byte, value) in [(0, 0x65), (0, 0x44), (3, 19), (3, 29)] {
         let mut packet = v4(17, &UDP);
         packet[byte] = value;
@@ -110,7 +110,7 @@ fn headers_that_contradict_themselves_are_malformed() {
 }
 
 #[test]
-fn a_tag_is_seen_whatever_lies_below() {
+fn a_tag_is_found_above_any_content() {
     for ether_type in [0x8100, 0x88A8, 0x9100, 0x9200, 0x9300] {
         assert_eq!(ParsedFrame::parse(&ethernet(ether_type, &[])), Err(ParseError::Tagged));
     }

@@ -63,7 +63,7 @@ fn observations_more_often_than_the_period_decay_no_faster() {
 
 /// Services that really want these rates, and a broker that sees only their usage.
 #[test]
-fn a_broker_that_sees_usage_alone_reaches_the_shares_of_the_real_demands() {
+fn a_broker_that_sees_only_usage_converges_to_the_shares_of_real_demands() {
     let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let leaves = [0; 3].map(|_| tree.add(Tree::ROOT, ServiceTerms::default()).unwrap());
     let capacity = mbit(9_000);

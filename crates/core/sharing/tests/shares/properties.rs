@@ -81,7 +81,7 @@ fn expected(
 }
 
 #[test]
-fn shares_are_those_of_the_textbook_at_every_node() {
+fn shares_equal_those_of_the_textbook_at_every_node() {
     cases(3_000, |random| {
         let case = case(random, 40, LARGEST);
         let (shares, _, demands) = compute(&case);
@@ -156,7 +156,7 @@ fn caps_of_all_magnitudes_are_filled_as_in_the_textbook() {
 }
 
 #[test]
-fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
+fn no_capacity_is_allocated_twice_and_almost_none_is_left() {
     cases(3_000, |random| {
         let case = case(random, 60, LARGEST);
         let (shares, limits, demands) = compute(&case);
@@ -189,7 +189,7 @@ fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
 /// Weighted max-min: a child that is not satisfied has at least as much excess for its weight as any other, up to the
 /// rounding.
 #[test]
-fn nobody_has_more_excess_for_its_weight_than_one_who_wants_more() {
+fn a_satisfied_service_has_no_more_excess_per_weight_than_an_unsatisfied_one() {
     cases(3_000, |random| {
         let case = case(random, 30, LARGEST);
         let (shares, _, demands) = compute(&case);
@@ -238,7 +238,7 @@ fn minima_that_do_not_fit_are_all_scaled_by_the_same_part() {
 }
 
 #[test]
-fn no_order_of_services_shows_in_a_share() {
+fn shares_do_not_depend_on_the_order_of_services() {
     cases(1_000, |random| {
         let case = case(random, 60, LARGEST);
         let (shuffled, place) = case.shuffled(random);
@@ -250,7 +250,7 @@ fn no_order_of_services_shows_in_a_share() {
 }
 
 #[test]
-fn a_changed_demand_gives_what_the_whole_computation_gives() {
+fn a_changed_demand_gives_the_result_of_a_full_computation() {
     cases(400, |random| {
         // Some are large enough for several blocks of the index.
         let large = random.random_bool(0.1);
@@ -284,7 +284,7 @@ fn a_changed_demand_gives_what_the_whole_computation_gives() {
 }
 
 #[test]
-fn the_memory_of_another_tree_does_not_show() {
+fn state_of_another_tree_does_not_affect_shares() {
     cases(300, |random| {
         let mut kept = Shares::default();
         for _ in 0..4 {
@@ -302,7 +302,7 @@ fn the_memory_of_another_tree_does_not_show() {
 }
 
 #[test]
-fn terms_that_change_count_from_the_next_computation_on() {
+fn changed_terms_apply_from_the_next_computation() {
     cases(300, |random| {
         let mut one = case(random, 20, LARGEST);
         let other = case(random, 20, LARGEST);

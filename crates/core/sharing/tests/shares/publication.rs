@@ -56,7 +56,7 @@ fn dfs_with_a_maximum_of_8_gbit_gets_4_on_each_machine_and_8_on_one() {
 /// The 9 Gbit/s of section 3.2 are the share of DFS beside active VMs if nothing limits it; beside idle ones it gets
 /// everything.
 #[test]
-fn dfs_without_a_maximum_gets_the_9_gbit_that_the_vms_leave() {
+fn dfs_without_a_maximum_gets_the_9_gbit_left_by_the_vms() {
     let Rack { tree, vms: [vm1, vm2], dfs: [dfs1, dfs2] } = rack(None);
     assert_eq!(shares(&tree, gbit(10), &[dfs2], [dfs1]), [gbit(9)]);
     assert_eq!(shares(&tree, gbit(10), &[vm1, vm2, dfs2], [dfs1]), [gbit(10)]);
@@ -74,7 +74,7 @@ fn ten_jobs_under_5_gbit_send_half_a_gbit_each_and_one_alone_1_gbit() {
 
 /// Section 6.3, Fig. 14.
 #[test]
-fn a_uses_30_gbit_alone_both_30_and_b_alone_60() {
+fn a_alone_uses_30_gbit_both_use_30_and_b_alone_60() {
     let mut tree = Tree::new(at_most(gbit(60))).unwrap();
     let a = tree.add(Tree::ROOT, at_most(gbit(30))).unwrap();
     let b = tree.add(Tree::ROOT, at_least(gbit(30))).unwrap();
@@ -99,7 +99,7 @@ fn weights_share_the_excess_and_not_the_whole() {
 
 /// A link that lost capacity; section 3.1 asks that this be prevented, and does not describe the consequences.
 #[test]
-fn minima_above_the_capacity_are_scaled_and_the_others_get_nothing() {
+fn minima_above_the_capacity_are_scaled_and_the_others_get_zero() {
     let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let [six, two] = [6, 2].map(|min| tree.add(Tree::ROOT, at_least(gbit(min))).unwrap());
     let none = tree.add(Tree::ROOT, ServiceTerms::default()).unwrap();
@@ -109,7 +109,7 @@ fn minima_above_the_capacity_are_scaled_and_the_others_get_nothing() {
 }
 
 #[test]
-fn terms_that_contradict_themselves_are_refused_and_change_nothing() {
+fn contradictory_terms_are_refused_and_change_nothing() {
     let mut tree = Tree::new(ServiceTerms::default()).unwrap();
     let node = tree.add(Tree::ROOT, at_least(gbit(1))).unwrap();
     let wrong = ServiceTerms { max: Some(gbit(1)), ..at_least(gbit(2)) };

@@ -145,10 +145,10 @@ fn common_divisor(a: u16, b: u16) -> u16 {
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum ClassesError {
     /// No latency queue, or no room for three more.
-    #[error("{0} latency queues: from 1 to 5 are accepted, since three more queues are for the other classes")]
+    #[error("{0} latency queues: expected 1 to 5, since three more queues are for the other classes")]
     Latency(u8),
     /// A weight of zero, or above [`MAX_WEIGHT`].
-    #[error("{} has the weight {weight}: from 1 to {MAX_WEIGHT} is accepted", class.name())]
+    #[error("{} has the weight {weight}: expected 1 to {MAX_WEIGHT}", class.name())]
     Weight {
         /// The class.
         class: Class,
@@ -156,7 +156,7 @@ pub enum ClassesError {
         weight: u16,
     },
     /// No percentage above zero.
-    #[error("{key} is {percent} %: from 1 to 100 % is accepted")]
+    #[error("{key} is {percent} %: expected 1 to 100 %")]
     Percent {
         /// Key of the value.
         key: &'static str,
@@ -172,7 +172,7 @@ pub enum ClassesError {
         target: u8,
     },
     /// A round trip of zero, or beyond any budget.
-    #[error("a round trip of {0}: above zero and up to 10s is accepted")]
+    #[error("a round trip of {0}: expected more than zero and at most 10s")]
     RoundTrip(Time),
     /// A switch port with too few queues.
     #[error(

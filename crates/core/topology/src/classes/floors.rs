@@ -86,7 +86,7 @@ mod tests {
     /// The example of [`SharedLink`] with 14 pairs of 200 Mbit/s, by hand: I = 326,800 bits and 14 frames of 12,496; (501,744 / 0.6 + 800,992 + 83,306.7) /
     /// 6000 = 286.757 us; 501,744 + 2.8 (20 + 286.757) us = 1,360,664 bits; a frame takes 62.48 us at 200 Mbit/s.
     #[test]
-    fn bounds_with_minima_are_those_worked_out_by_hand() {
+    fn bounds_with_minima_are_those_computed_by_hand() {
         let (line, reserved) = (Rate::from_gbit(10), Rate::from_gbit(4));
         let (frame, round_trip) = (Bytes::new(1_562), Time::from_micros(20));
         let link = SharedLink { classes: Classes::default(), line, frame, round_trip };

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn an_invalid_class_setting_is_named() {
         let error = |classes: Classes| classes.validate().err().and_then(|error| error.key());
         let good = Classes::default();
         assert_eq!(error(good), None);

@@ -91,7 +91,7 @@ mod tests {
 
     /// Six links of 10 Gbit/s and 1 us each: 6 (1.25 us + 1 us) in each direction.
     #[test]
-    fn it_is_that_of_the_farthest_hosts() {
+    fn the_round_trip_is_that_of_the_farthest_hosts() {
         let cabling = Cabling {
             rate: wayleave_units::Rate::from_gbit(10),
             propagation: Time::from_micros(1),

@@ -297,7 +297,7 @@ mod tests {
     /// By hand: R' = 6 Gbit/s, S' = 800,992 bits, V = 133.5 us; C' = 0.95 0.6 6 = 3.42 Gbit/s; I = (6.84 + 9.5) 20 = 326,800
     /// bits; H = (4 + 2 + 4/6) 12,496 = 83,306.7 bits; d = (326,800 / 0.6 + 800,992 + 83,306.7) / 6000 = 238.161 us.
     #[test]
-    fn capacities_in_flight_and_delay_are_those_worked_out_by_hand() {
+    fn capacities_in_flight_and_delay_are_those_computed_by_hand() {
         let (link, residual) = example();
         assert_eq!(residual.latency(), Some(Time::from_nanos(133_499)));
         assert_eq!(link.capacity(&residual), Rate::from_bits_per_second(3_420_000_000));
@@ -314,7 +314,7 @@ mod tests {
     /// eta R is 9.5; no load above and no other class: all 9.5. 4 above: 5.7. 4 above and full neighbours: 5.7 - 2.4
     /// = 3.3, and C' = 3.42 is more. 1 above, 1 beside: 8.55 - 1.
     #[test]
-    fn what_is_available_is_lent_by_those_who_do_not_send() {
+    fn available_capacity_includes_that_of_idle_neighbours() {
         let (link, residual) = example();
         let available = |above, others| {
             link.available(&residual, Rate::from_gbit(above), Rate::from_gbit(others)).bits_per_second()
@@ -328,7 +328,7 @@ mod tests {
 
     /// 85 % of six tenths of 6 Gbit/s are 3.06 Gbit/s.
     #[test]
-    fn promises_are_a_part_of_what_is_sure() {
+    fn promises_are_a_part_of_the_guaranteed_capacity() {
         let (link, _) = example();
         let most = link.promisable(Class::Guaranteed, Rate::from_gbit(6));
         assert_eq!(most, Rate::from_bits_per_second(3_060_000_000));

@@ -98,7 +98,7 @@ mod tests {
     use crate::devices::{PACKETS, PacketScenario};
 
     #[test]
-    fn the_two_published_measurements_come_out() {
+    fn the_two_published_measurements_are_reproduced() {
         let case = PacketScenario::proof_of_concept().cases().next().unwrap();
         let zodiac = SoftwareSwitch::ZODIAC_FX;
         assert_eq!(zodiac.service(&case), Time::from_nanos(206_800));

@@ -49,7 +49,7 @@ pub struct MissingMeasurements {
 impl fmt::Display for MissingMeasurements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.first, self.count) {
-            (None, _) => write!(f, "the scenario has no combination: one value of every dimension is expected"),
+            (None, _) => write!(f, "the scenario has no combination: expected one value of every dimension"),
             (Some(first), 1) => write!(f, "the table has no measurement of {first}, which the scenario needs"),
             (Some(first), count) => {
                 write!(f, "the table lacks {count} combinations that the scenario needs, first {first}")

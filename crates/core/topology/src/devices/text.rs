@@ -30,7 +30,7 @@ impl FromStr for PacketScenario {
         for part in text.split(',') {
             let Some((name, values)) = part.split_once('=') else {
                 let expected = "proof-of-concept, whole, or DIMENSION=VALUE+VALUE,... is expected";
-                return Err(format!("{} is no part of a scenario: {expected}", Quoted(part)));
+                return Err(format!("{} is not a key of a scenario: {expected}", Quoted(part)));
             };
             match name {
                 "entries" => {
@@ -43,7 +43,7 @@ impl FromStr for PacketScenario {
                 "priorities" => scenario.priorities = several(name, values, Priorities::from_word, Priorities::WORDS)?,
                 "packet" => scenario.packets = several(name, values, |text| text.parse().ok(), &["306B"])?,
                 _ => {
-                    return Err(format!("{} is no dimension: {} is expected", Quoted(name), one_of(&DIMENSIONS)));
+                    return Err(format!("{} is not a dimension: expected {}", Quoted(name), one_of(&DIMENSIONS)));
                 }
             }
         }
@@ -54,7 +54,7 @@ impl FromStr for PacketScenario {
 fn several<T>(name: &str, values: &str, read: impl Fn(&str) -> Option<T>, words: &[&str]) -> Result<Vec<T>, String> {
     let one = |text: &str| {
         let expected = if words.len() == 1 { format!("a value such as {}", words[0]) } else { one_of(words) };
-        read(text).ok_or_else(|| format!("{name} is {}: {expected} is expected", Quoted(text)))
+        read(text).ok_or_else(|| format!("{name} is {}: expected {expected}", Quoted(text)))
     };
     values.split('+').map(one).collect()
 }

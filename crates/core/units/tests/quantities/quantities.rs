@@ -17,7 +17,7 @@ fn documented_forms_are_read_exactly() {
 }
 
 #[test]
-fn what_means_two_things_is_refused_with_what_to_write() {
+fn an_ambiguous_unit_is_refused_with_the_correct_form() {
     for text in ["10mbps", "10Mbps", "10gbps", "10Gbps", "10kbps"] {
         let error = text.parse::<Rate>().unwrap_err();
         assert!(matches!(error.kind, ParseUnitErrorKind::AmbiguousUnit(_)), "{text}: {error}");
@@ -27,7 +27,7 @@ fn what_means_two_things_is_refused_with_what_to_write() {
 }
 
 #[test]
-fn bad_text_says_what_was_expected() {
+fn invalid_text_is_refused_with_the_expected_form() {
     let kind = |text: &str| text.parse::<Time>().unwrap_err().kind;
     assert_eq!(kind(""), ParseUnitErrorKind::NoNumber);
     assert_eq!(kind("ms"), ParseUnitErrorKind::NoNumber);
@@ -56,14 +56,14 @@ fn an_amount_rounds_up() {
 
 proptest! {
     #[test]
-    fn what_is_printed_reads_back(nanos in 0..=Time::MAX.as_nanos(), rate in 0..=Rate::MAX.bits_per_second(), bytes in 0..=Bytes::MAX.get()) {
+    fn printed_quantities_are_parsed_back(nanos in 0..=Time::MAX.as_nanos(), rate in 0..=Rate::MAX.bits_per_second(), bytes in 0..=Bytes::MAX.get()) {
         prop_assert_eq!(Time::from_nanos(nanos).to_string().parse(), Ok(Time::from_nanos(nanos)));
         prop_assert_eq!(Rate::from_bits_per_second(rate).to_string().parse(), Ok(Rate::from_bits_per_second(rate)));
         prop_assert_eq!(Bytes::new(bytes).to_string().parse(), Ok(Bytes::new(bytes)));
     }
 
     #[test]
-    fn no_text_panics(text in "\\PC{0,30}|[0-9.]{0,30}[a-zA-Z/]{0,6}") {
+    fn no_text_causes_a_panic(text in "\\PC{0,30}|[0-9.]{0,30}[a-zA-Z/]{0,6}") {
         let _ = (text.parse::<Time>(), text.parse::<Rate>(), text.parse::<Bytes>());
     }
 }

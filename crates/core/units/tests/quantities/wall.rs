@@ -28,7 +28,7 @@ fn known_points_of_time_have_their_seconds() {
 }
 
 #[test]
-fn fractions_are_exact_and_printed_no_longer_than_they_are() {
+fn fractions_are_exact_and_printed_as_short_as_possible() {
     assert_eq!(nanos("1970-01-01T00:00:00.000000001Z"), 1);
     assert_eq!(nanos("1970-01-01T00:00:00.5Z"), 500_000_000);
     assert_eq!(nanos("1970-01-01T00:00:00.500000000000Z"), 500_000_000);
@@ -38,7 +38,7 @@ fn fractions_are_exact_and_printed_no_longer_than_they_are() {
 }
 
 #[test]
-fn what_is_no_point_of_time_is_refused_with_a_reason() {
+fn an_invalid_time_is_refused_with_a_reason() {
     for (text, kind) in [
         ("", Kind::Form),
         ("tomorrow", Kind::Form),
@@ -69,13 +69,13 @@ fn what_is_no_point_of_time_is_refused_with_a_reason() {
 
 proptest! {
     #[test]
-    fn every_point_of_time_reads_back_as_it_was_written(nanos: u64) {
+    fn every_time_is_parsed_back_as_printed(nanos: u64) {
         let time = WallTime::from_nanos(nanos);
         prop_assert_eq!(time.to_string().parse::<WallTime>(), Ok(time));
     }
 
     #[test]
-    fn later_is_later_in_its_text_as_well(a: u64, b: u64) {
+    fn a_later_time_sorts_later_as_text(a: u64, b: u64) {
         let (a, b) = (a / 1_000_000_000 * 1_000_000_000, b / 1_000_000_000 * 1_000_000_000);
         let text = |nanos| WallTime::from_nanos(nanos).to_string();
         prop_assert_eq!(a.cmp(&b), text(a).cmp(&text(b)));

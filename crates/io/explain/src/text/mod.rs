@@ -63,11 +63,11 @@ fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io:
     };
     writeln!(out, "{}: {verdict}", contract.name)?;
     let name = |node| sentences::name(page.context.network, node);
-    let LatencyContract { rate, burst, deadline, .. } = contract;
+    let [rate, burst, deadline] = [contract.rate.up(), contract.burst.up(), contract.deadline.down()];
     let (from, to) = (name(contract.from), name(contract.to));
     write!(out, "  {from} -> {to}, rate {rate}, burst {burst}, deadline {deadline}")?;
     if let Accounting::Frame { min_frame } = contract.accounting {
-        write!(out, " (with frames from {min_frame}, on the wire: {}, {})", request.rate.up(), request.burst.up())?;
+        write!(out, " (with frames from {min_frame:#}, on the wire: {}, {})", request.rate.up(), request.burst.up())?;
     }
     writeln!(out)?;
     let Some(EarlierDecisions { admitted, refused }) = explained.before else { return Ok(()) };
@@ -89,7 +89,7 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
         [route] => {
             writeln!(out, "\nRoute (queue of each link in brackets)")?;
             writeln!(out, "  {}", sentences::route(page.context.network, route))?;
-            writeln!(out, "\nEnd-to-end delay bound: {}, {margin} below the deadline", decision.bound)?;
+            writeln!(out, "\nEnd-to-end delay bound: {}, {margin} below the deadline", decision.bound.up())?;
             match page.context.scheme.queues() {
                 Some(placement) => terms(out, page, placement, route)?,
                 None => schemes::terms(out, page, decision)?,
@@ -105,7 +105,7 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
     if let Some(frame) = held.filter(|_| routes.len() > 1 && held != explained.request.max_frame) {
         writeln!(
             out,
-            "\nFrames above {frame} on the wire are dropped by the sending host: some of the routes cannot carry them"
+            "\nFrames above {frame:#} on the wire are dropped by the sending host: some of the routes cannot carry them"
         )?;
     }
     moves(out, page, decision, explained.starts)?;
@@ -141,7 +141,7 @@ fn protected(
     writeln!(out, "\nTolerated failures")?;
     write_wrapped(out, &sentences::sentence(&sentences::survived(network, contract, routes)))?;
     let longest = routes.iter().map(|route| placement.bound(route)).max().unwrap_or(Time::ZERO);
-    writeln!(out, "\nEnd-to-end delay bound on every route: {longest}, {margin} below the deadline")?;
+    writeln!(out, "\nEnd-to-end delay bound on every route: {}, {margin} below the deadline", longest.up())?;
     for (number, route) in (1..).zip(routes) {
         writeln!(out, "Route {number}")?;
         terms(out, page, placement, route)?;
@@ -161,7 +161,7 @@ fn terms(out: &mut impl Write, page: &Page<'_>, placement: &Placement, route: &R
             }
             other => {
                 let (what, time) = schemes::term(page, other);
-                (Some(time), vec![format!("  {what}"), time.to_string(), time.to_string()])
+                (Some(time), vec![format!("  {what}"), time.up(), time.up()])
             }
         };
         at_present = at_present.zip(now).map(|(sum, now)| sum + now);
@@ -169,7 +169,7 @@ fn terms(out: &mut impl Write, page: &Page<'_>, placement: &Placement, route: &R
     }
     let at_present = at_present.map_or_else(String::new, |time| time.up());
     let total = placement.bound(route);
-    table.add_row(["  total".to_owned(), total.to_string(), at_present]);
+    table.add_row(["  total".to_owned(), total.up(), at_present]);
     write_table(out, &mut table)
 }
 
@@ -178,7 +178,7 @@ fn queue_cells(page: &Page<'_>, hop: Hop, budget: Time, report: &QueueReport) ->
     let delay = report.delay_bound().map_or_else(|| "unbounded".to_owned(), Human::up);
     let backlog = report.backlog_bound().map_or_else(|| "unbounded".to_owned(), Human::up);
     let filling = format!("{backlog} / {}", human::buffer(report.buffer));
-    vec![format!("  {name}"), budget.to_string(), delay, filling, report.flows.to_string()]
+    vec![format!("  {name}"), format!("{budget:#}"), delay, filling, report.flows.to_string()]
 }
 
 fn report(page: &Page<'_>, hop: Hop) -> Option<QueueReport> {
@@ -199,7 +199,7 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
     if report.spread > Time::ZERO {
         writeln!(
             out,
-            "    jitter   {} upstream, with reordering: included in the delay and in the arrival curve",
+            "    jitter   {:#} upstream, with reordering: included in the delay and in the arrival curve",
             report.spread
         )?;
     }
@@ -213,14 +213,14 @@ fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Opt
     }
     for (number, moved) in decision.moved.iter().enumerate() {
         let after = starts.and_then(|starts| starts.moves.get(number).copied()).unwrap_or(Time::ZERO);
-        let when = if after == Time::ZERO { "at once".to_owned() } else { format!("after {after}") };
+        let when = if after == Time::ZERO { "at once".to_owned() } else { format!("after {}", after.up()) };
         writeln!(out, "  {}, {when}", page.context.names.name_of(moved.flow))?;
         writeln!(out, "    from  {}", sentences::route(page.context.network, &moved.from))?;
         writeln!(out, "    to    {}", sentences::route(page.context.network, &moved.to))?;
     }
     if start > Time::ZERO {
         let until = "by then no packet is in flight on the old routes that share a link with it";
-        write_wrapped(out, &format!("It may start {start} after the decision: {until}."))?;
+        write_wrapped(out, &format!("It may start {} after the decision: {until}.", start.up()))?;
     }
     Ok(())
 }
@@ -288,8 +288,8 @@ fn kept_for_classes(context: &Context<'_>, binding: &Binding) -> Option<String> 
         "{} of {} are reserved for classes below latency: minima of {} and weights of {}, for {}{more}.",
         kept.up(),
         context.network.link(link).name,
-        promised[0],
-        promised[1],
+        promised[0].up(),
+        promised[1].up(),
         holders[..holders.len().min(HOLDERS)].join(", "),
     ))
 }
@@ -309,7 +309,7 @@ fn every_queue(out: &mut impl Write, page: &Page<'_>, refused: &Refused, binding
         });
         table.add_row([
             format!("  {}", report.queue),
-            report.budget.to_string(),
+            format!("{:#}", report.budget),
             report.flows.to_string(),
             broken.unwrap_or_else(|| "fits here, but fails at a later hop or the deadline".to_owned()),
         ]);
@@ -353,7 +353,7 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
         PathOutcome::TooSlow { fastest } => format!("too slow: its fastest queues have a bound of {}", fastest.up()),
         PathOutcome::NoQueue { link } => format!("no queue for contracts on {}", network.link(*link).name),
         PathOutcome::FrameTooLarge { link, largest } => {
-            format!("{} carries frames up to {largest} on the wire", network.link(*link).name)
+            format!("{} carries frames up to {largest:#} on the wire", network.link(*link).name)
         }
         PathOutcome::TooManySwitches { limit } => format!("more than {limit} switches"),
     }

@@ -9,6 +9,7 @@ use wayleave_topology::FlowId;
 use wayleave_units::Time;
 
 use super::page::Page;
+use crate::human::Human;
 use crate::sentences;
 use crate::table::{write_table, write_wrapped};
 
@@ -35,9 +36,9 @@ pub(super) fn terms(out: &mut impl Write, page: &Page<'_>, decision: &Decision) 
     let mut table = page.table(&["  term", "guaranteed"]);
     for own in page.context.scheme.terms(decision.flow) {
         let (what, time) = term(page, own);
-        table.add_row([format!("  {what}"), time.to_string()]);
+        table.add_row([format!("  {what}"), time.up()]);
     }
-    table.add_row(["  total".to_owned(), decision.bound.to_string()]);
+    table.add_row(["  total".to_owned(), decision.bound.up()]);
     write_table(out, &mut table)
 }
 

@@ -172,9 +172,9 @@ fn is_router(image: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     OneNeighbour,
-    SaysNotForwarding,
+    MarkedNotForwarding,
     AmongSwitches,
-    SaysForwarding,
+    MarkedForwarding,
     HasToForward,
     Leaves,
 }
@@ -182,17 +182,17 @@ enum Reason {
 impl Reason {
     const ALL: [(Self, &str); 6] = [
         (Self::OneNeighbour, "hosts"),
-        (Self::SaysNotForwarding, "hosts, since their sysctls switch forwarding off"),
+        (Self::MarkedNotForwarding, "hosts, since their sysctls switch forwarding off"),
         (Self::AmongSwitches, "hosts with several links that are not marked as forwarding"),
-        (Self::SaysForwarding, "switches, by their image, sysctls or exec"),
+        (Self::MarkedForwarding, "switches, by their image, sysctls or exec"),
         (Self::HasToForward, "switches, since they have to forward"),
         (Self::Leaves, "switches, by --hosts leaves"),
     ];
 
     const fn kind(self) -> NodeKind {
         match self {
-            Self::OneNeighbour | Self::SaysNotForwarding | Self::AmongSwitches => NodeKind::Host,
-            Self::SaysForwarding | Self::HasToForward | Self::Leaves => NodeKind::Switch,
+            Self::OneNeighbour | Self::MarkedNotForwarding | Self::AmongSwitches => NodeKind::Host,
+            Self::MarkedForwarding | Self::HasToForward | Self::Leaves => NodeKind::Switch,
         }
     }
 }
@@ -234,7 +234,7 @@ struct Stations {
     /// By index of node; `None` while it is open.
     kinds: Vec<Option<NodeKind>>,
     reasons: Vec<Option<Reason>>,
-    says: Vec<Option<bool>>,
+    forwards: Vec<Option<bool>>,
 }
 
 impl Stations {
@@ -254,13 +254,13 @@ impl Stations {
             list.sort_unstable();
             list.dedup();
         }
-        let says = graph.nodes.iter().map(|node| match roles.get(&*node.id) {
-            Some(Role::Station(says)) => *says,
+        let forwards = graph.nodes.iter().map(|node| match roles.get(&*node.id) {
+            Some(Role::Station(forwards)) => *forwards,
             _ => None,
         });
-        let says = says.collect();
+        let forwards = forwards.collect();
         let kinds = graph.nodes.iter().map(|node| node.kind).collect();
-        Self { neighbours, kinds, reasons: vec![None; graph.nodes.len()], says }
+        Self { neighbours, kinds, reasons: vec![None; graph.nodes.len()], forwards }
     }
 
     fn set(&mut self, node: usize, reason: Reason) {
@@ -274,10 +274,10 @@ impl Stations {
 
     fn by_file(&mut self) {
         for node in self.undecided() {
-            match (self.neighbours[node].len(), self.says[node]) {
+            match (self.neighbours[node].len(), self.forwards[node]) {
                 (0 | 1, _) => self.set(node, Reason::OneNeighbour),
-                (_, Some(true)) => self.set(node, Reason::SaysForwarding),
-                (_, Some(false)) => self.set(node, Reason::SaysNotForwarding),
+                (_, Some(true)) => self.set(node, Reason::MarkedForwarding),
+                (_, Some(false)) => self.set(node, Reason::MarkedNotForwarding),
                 (_, None) => {}
             }
         }

@@ -14,9 +14,9 @@ impl Terms<'_> {
     /// Returns the contract of any kind, if every field can be read and all together make sense.
     pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
         let Some(body) = &self.body else { return self.check(network, problems).map(Contract::Latency) };
-        let wishes = self.check_extra_terms(problems);
+        let extra = self.check_extra_terms(problems);
         let contract = self.shared(body, network, network, problems)?;
-        if wishes { self.validated_any(body, contract, network, problems) } else { None }
+        if extra { self.validated_any(body, contract, network, problems) } else { None }
     }
 
     /// Returns the contract as an order, with members that may be VMs, and names that are valid in URLs.
@@ -28,9 +28,9 @@ impl Terms<'_> {
     ) -> Option<ContractRequest> {
         let Some(body) = &self.body else { return self.latency_order(network, places, problems) };
         let named = self.check_names(problems);
-        let wishes = self.extra_terms(problems);
+        let extra = self.extra_terms(problems);
         let contract = self.shared(body, network, places, problems)?;
-        let ExtraTerms { priority, starts, ends, labels, .. } = wishes?;
+        let ExtraTerms { priority, starts, ends, labels, .. } = extra?;
         let order = ContractRequest { contract, members: body.names(), priority, starts, ends, labels, matching: None };
         if let Err(error) = named.then(|| order.validate())? {
             let member = match &error {

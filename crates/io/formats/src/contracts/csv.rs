@@ -33,7 +33,7 @@ fn read_rows<'a, T>(rows: &mut Rows<'a>, problems: &mut Problems<'_>, collector:
     let mut row = Vec::new();
     if !rows.next(&mut row) {
         problems.report(ProblemKind::Empty, Span::default(), || {
-            ("the file is empty: a header and one contract a row are expected", format!("the header is {HEADER}"))
+            ("the file is empty: expected a header and one contract per row", format!("the header is {HEADER}"))
         });
         return;
     }

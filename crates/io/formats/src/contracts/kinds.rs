@@ -21,7 +21,7 @@ use crate::tree::Node;
 
 pub(crate) const BANDWIDTH: Shape =
     Shape { what: "bandwidth", keys: &["from", "to", "hose", "min", "max", "weight", "within"] };
-pub(crate) const OBJECTIVE: Shape = Shape { what: "an objective", keys: &["aim", "deadline", "members", "min"] };
+pub(crate) const OBJECTIVE: Shape = Shape { what: "an objective", keys: &["deadline", "goal", "members", "weight"] };
 pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["members"] };
 
 /// Value of the key of a kind, with the positions of its parts.
@@ -65,7 +65,7 @@ impl<'a> KindBody<'a> {
         let required: &[&'static str] = match kind {
             ContractKind::Bandwidth if body.get("hose").is_some() => &["min"],
             ContractKind::Bandwidth => &["from", "to", "min"],
-            ContractKind::Objective => &["members", "min"],
+            ContractKind::Objective => &["members", "weight"],
             ContractKind::BestEffort | ContractKind::Latency => &["members"],
         };
         fields.require_all(required.iter().copied(), problems);
@@ -152,31 +152,31 @@ impl<'a> KindBody<'a> {
         let weight = given.text.parse().ok();
         if weight.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
-                format!("{} is not a weight: a whole number above zero is expected, such as 10", quoted(&given.text))
+                format!("{} is not a weight: expected a whole number above zero, such as 10", quoted(&given.text))
             });
         }
         weight.map(Some)
     }
 
     /// Returns the objective of its flows: the named one, or deadlines if one is given.
-    fn aim(&self, deadline: Option<Time>, problems: &mut Problems<'_>) -> Option<FlowObjective> {
+    fn goal(&self, deadline: Option<Time>, problems: &mut Problems<'_>) -> Option<FlowObjective> {
         let named =
             |text: &str| FlowObjective::NAMED.iter().find(|(name, _)| *name == text).map(|&(_, objective)| objective);
-        match (self.get("aim"), deadline) {
+        match (self.get("goal"), deadline) {
             (None, Some(_)) => Some(FlowObjective::Deadline),
             (None, None) => {
                 problems.report(ProblemKind::MissingKey, self.span, || {
-                    let message = "an objective needs the key \"deadline\" or \"aim\"";
-                    (message, "write deadline: 20ms, or aim: completion, or aim: latency")
+                    let message = "an objective needs the key \"deadline\" or \"goal\"";
+                    (message, "write deadline: 20ms, or goal: completion, or goal: latency")
                 });
                 None
             }
-            (Some(aim), _) => {
-                let objective = named(&aim.text);
+            (Some(goal), _) => {
+                let objective = named(&goal.text);
                 if objective.is_none() {
-                    problems.report(ProblemKind::BadValue, aim.span, || {
+                    problems.report(ProblemKind::BadValue, goal.span, || {
                         let names = FlowObjective::NAMED.map(|(name, _)| name);
-                        format!("unknown aim {}{}", quoted(&aim.text), did_you_mean_one_of(&aim.text, &names))
+                        format!("unknown goal {}{}", quoted(&goal.text), did_you_mean_one_of(&goal.text, &names))
                     });
                 }
                 objective
@@ -211,10 +211,10 @@ impl<'a> KindBody<'a> {
             }
             ContractKind::Objective => {
                 let members = self.hosts(ends, problems);
-                let min = self.quantity("min", problems);
+                let weight = self.quantity("weight", problems);
                 let deadline = self.optional("deadline", problems)?;
-                let objective = self.aim(deadline, problems);
-                let (objective, members, min) = (objective?, members?, min?);
+                let objective = self.goal(deadline, problems);
+                let (objective, members, min) = (objective?, members?, weight?);
                 Some(ObjectiveContract { name, tenant, objective, deadline, members, min }.into())
             }
             ContractKind::BestEffort | ContractKind::Latency => {

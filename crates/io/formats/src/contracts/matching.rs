@@ -62,7 +62,7 @@ fn value<T: FromStr>(fields: &Fields<'_, '_>, key: &str, expected: &str, problem
     let text = node.expect_text(problems)?;
     let value = text.parse().ok().filter(|_| !text.starts_with('+'));
     if value.is_none() {
-        let message = || format!("{} is not accepted: {expected} is expected", quoted(text));
+        let message = || format!("{} is not accepted: expected {expected}", quoted(text));
         problems.report(ProblemKind::BadValue, node.span, message);
     }
     value

@@ -78,7 +78,7 @@ pub fn read_contracts(source: &Source, network: &Network) -> Result<ContractList
 ///   contracts:
 ///     - { name: ptp, from: h1, to: h2, rate: 220kbit, burst: 300B, deadline: 2ms, excess: demote }
 ///     - { name: db, tenant: acme, bandwidth: { hose: [h1, h2, h3], min: 200Mbit, within: 3ms } }
-///     - { name: search, objective: { deadline: 20ms, members: [h2, h3], min: 100Mbit } }
+///     - { name: search, objective: { deadline: 20ms, members: [h2, h3], weight: 100Mbit } }
 /// ";
 /// let list = read_contracts_of_all_kinds(&Source::new("mixed.yaml", text), &network)?;
 /// assert_eq!(list.contracts()[1].kind(), ContractKind::Bandwidth);
@@ -107,7 +107,7 @@ pub fn read_orders(
     read_list(source, Addressed { name: None, ..given }, Scope::Tenant, &check)
 }
 
-/// Reads one contract that stands alone, without a document around it, in JSON or YAML.
+/// Reads a single contract without an enclosing document, in JSON or YAML.
 ///
 /// ```
 /// use wayleave_formats::{Addressed, Source, parse_builder, read_order};

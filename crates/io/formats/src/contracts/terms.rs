@@ -282,12 +282,12 @@ impl<'a> Terms<'a> {
             } else if let Some(given) = given.filter(|given| *given != written.text) {
                 problems.report(ProblemKind::Contradiction, written.span, || {
                     let message = format!(
-                        "the {} is {} here and {} in the request",
+                        "the {} is {} here, but {} in the request",
                         field.key(),
                         quoted(&written.text),
                         quoted(given)
                     );
-                    (message, format!("leave out {} here, or write the same", field.key()))
+                    (message, format!("omit {} here, or give the same value", field.key()))
                 });
             }
         }
@@ -315,7 +315,7 @@ impl<'a> Terms<'a> {
         if priority.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
                 let message =
-                    format!("{} is not a priority: a whole number from 0 to 100 is expected", quoted(&given.text));
+                    format!("{} is not a priority: expected a whole number from 0 to 100", quoted(&given.text));
                 (message, "contracts of higher priority are kept longer when something fails; 50 is the default")
             });
         }
@@ -453,7 +453,7 @@ pub(crate) fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_
     let parts = text.text.rsplit_once(':').and_then(|(link, queue)| Some((link, queue.parse::<u8>().ok()?)));
     let Some((name, queue)) = parts else {
         problems.report(ProblemKind::BadValue, text.span, || {
-            format!("{} is not a hop: LINK:QUEUE is expected, such as h1->s1:0", quoted(&text.text))
+            format!("{} is not a hop: expected LINK:QUEUE, such as h1->s1:0", quoted(&text.text))
         });
         return None;
     };

@@ -166,9 +166,7 @@ fn operation(bytes: &[u8], at: usize, rank: u32) -> Result<JobOperation, Wrong> 
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Wrong> {
     let taken = bytes.get(at..at.saturating_add(N)).and_then(|slice| slice.try_into().ok());
-    taken.ok_or_else(|| {
-        Wrong(bytes.len(), format!("the file or part ends here, and {N} bytes are expected at byte {at}"))
-    })
+    taken.ok_or_else(|| Wrong(bytes.len(), format!("unexpected end at byte {at}: expected {N} bytes")))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Wrong> {

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_they_hold_and_in_which_unit() {
+    fn names_of_attributes_determine_quantity_and_unit() {
         use Meaning::{AmbiguousRate, Delay, Other, Rate};
         for (key, meaning) in [
             ("LinkSpeedRaw", Rate(Some(RateUnit::Bit))),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_nodes_are_hosts_switches_or_nothing() {
+    fn words_for_nodes_mean_hosts_switches_or_nothing() {
         for (word, kind) in [
             ("host", Some(NodeKind::Host)),
             ("End Systems", Some(NodeKind::Host)),

@@ -34,10 +34,10 @@ pub(super) fn build(
     let traits: Vec<NodeAttributes<'_>> = graph.nodes.iter().map(|node| reader.node(&node.attributes)).collect();
     let edges = resolve(&graph, problems)?;
     let lines = Lines::read(&graph, &edges, &traits, options, &mut reader, problems)?;
-    let said: Vec<Option<NodeKind>> =
+    let stated: Vec<Option<NodeKind>> =
         graph.nodes.iter().zip(&traits).map(|(node, its)| node.kind.or(its.kind)).collect();
     let neighbours = neighbours(graph.nodes.len(), &edges);
-    let (kinds, attach) = kinds(&said, &edges, &neighbours, options.hosts);
+    let (kinds, attach) = kinds(&stated, &edges, &neighbours, options.hosts);
     let mut plan = Plan::default();
     for ((node, its), kind) in graph.nodes.iter().zip(&traits).zip(&kinds) {
         let name = plan.names.give(its.label.unwrap_or(&node.id), &node.id);
@@ -64,7 +64,7 @@ pub(super) fn build(
     remarks.extend(plan.names.remark());
     remarks.extend(plan.interfaces_remark());
     let network = plan.builder.build();
-    remarks.extend(about_hosts(&network, &said, options.hosts, attached));
+    remarks.extend(about_hosts(&network, &stated, options.hosts, attached));
     remarks.extend(lines.remarks(edges.len(), options));
     remarks.extend(about_parts(&network, &neighbours));
     remarks.extend(reader.unused.remarks(problems));
@@ -78,7 +78,7 @@ pub(super) fn build(
 fn resolve<'g>(graph: &'g Graph<'g>, problems: &mut Problems<'_>) -> Option<Vec<Edge<'g>>> {
     let before = problems.mark();
     if graph.nodes.is_empty() {
-        problems.report(ProblemKind::Empty, graph.at, || "there are no nodes here: a network needs some");
+        problems.report(ProblemKind::Empty, graph.at, || "the network has no nodes");
     }
     if graph.edges.len().max(graph.nodes.len()) > MAX_CABLES {
         let (nodes, edges) = (graph.nodes.len(), graph.edges.len());
@@ -143,18 +143,18 @@ fn neighbours(nodes: usize, edges: &[Edge<'_>]) -> Vec<Vec<usize>> {
 
 /// Returns the kind of every node, and the number of hosts attached to every switch.
 fn kinds(
-    said: &[Option<NodeKind>],
+    stated: &[Option<NodeKind>],
     edges: &[Edge<'_>],
     neighbours: &[Vec<usize>],
     rule: HostSelector,
 ) -> (Vec<NodeKind>, Option<u32>) {
-    let mut kinds: Vec<NodeKind> = said.iter().map(|kind| kind.unwrap_or(NodeKind::Switch)).collect();
+    let mut kinds: Vec<NodeKind> = stated.iter().map(|kind| kind.unwrap_or(NodeKind::Switch)).collect();
     if rule == HostSelector::Leaves {
-        let is_leaf = |node: usize| said[node].is_none() && neighbours[node].len() == 1;
+        let is_leaf = |node: usize| stated[node].is_none() && neighbours[node].len() == 1;
         for node in (0..kinds.len()).filter(|&node| is_leaf(node)) {
             // Two leaves that are joined with each other only: one of them would have to forward.
             let other = neighbours[node][0];
-            if !is_leaf(other) && said[other] != Some(NodeKind::Host) {
+            if !is_leaf(other) && stated[other] != Some(NodeKind::Host) {
                 kinds[node] = NodeKind::Host;
             }
         }

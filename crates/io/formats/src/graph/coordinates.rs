@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_on_earth_become_delays() {
+    fn geographic_distances_become_delays() {
         let place = |longitude, latitude| Coordinates::new(longitude, latitude).unwrap();
         let (pole, equator, antipode) = (place(0.0, 90.0), place(77.0, 0.0), place(0.0, -90.0));
         // A quarter of a great circle is pi/2 * 6371.0088 km = 10,007.557 km; at 199,861.639 km/s that takes 50.0724 ms.

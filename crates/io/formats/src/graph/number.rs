@@ -108,10 +108,10 @@ pub(super) fn is_plain(text: &str) -> bool {
 pub(super) fn rate(text: &str, at: Span, plain: Option<RateUnit>, problems: &mut Problems<'_>) -> Option<Rate> {
     let (number, word) = split(text);
     let unit = if word.is_empty() { plain } else { RateUnit::of_word(word) };
-    let said = Said { text, number, at };
+    let stated = Said { text, number, at };
     let worth = unit.map(RateUnit::worth);
     let rate =
-        said.value::<Rate>(worth, Rounding::Down, (Rate::MAX.bits_per_second(), Rate::MAX.to_string()), problems)?;
+        stated.value::<Rate>(worth, Rounding::Down, (Rate::MAX.bits_per_second(), Rate::MAX.to_string()), problems)?;
     if rate == 0 {
         problems.report(ProblemKind::Impossible, at, || "a link needs a rate above zero, such as 10Gbit");
         return None;
@@ -123,9 +123,10 @@ pub(super) fn rate(text: &str, at: Span, plain: Option<RateUnit>, problems: &mut
 pub(super) fn delay(text: &str, at: Span, plain: Option<DelayUnit>, problems: &mut Problems<'_>) -> Option<Time> {
     let (number, word) = split(text);
     let unit = if word.is_empty() { plain } else { DelayUnit::of_word(word) };
-    let said = Said { text, number, at };
+    let stated = Said { text, number, at };
     let worth = unit.map(DelayUnit::worth);
-    said.value::<Time>(worth, Rounding::Up, (Time::MAX.as_nanos(), Time::MAX.to_string()), problems)
+    stated
+        .value::<Time>(worth, Rounding::Up, (Time::MAX.as_nanos(), Time::MAX.to_string()), problems)
         .map(Time::from_nanos)
 }
 

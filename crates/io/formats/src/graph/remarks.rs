@@ -39,7 +39,7 @@ pub(super) fn self_loops(graph: &Graph<'_>, problems: &Problems<'_>) -> Option<R
 /// number of switches.
 pub(super) fn about_hosts(
     network: &Network,
-    said: &[Option<NodeKind>],
+    stated: &[Option<NodeKind>],
     rule: HostSelector,
     attached: Option<(u32, usize)>,
 ) -> Option<Remark> {
@@ -47,7 +47,7 @@ pub(super) fn about_hosts(
     let text = match attached {
         Some((count, switches)) => {
             let hosts = if count == 1 { "a host was".to_owned() } else { format!("{count} hosts were") };
-            let named = said.contains(&Some(NodeKind::Host));
+            let named = stated.contains(&Some(NodeKind::Host));
             let why = if rule == HostSelector::Auto && !named { "the file names no hosts: " } else { "" };
             let first: Vec<&str> = network.hosts().map(name).filter(|name| name.ends_with("-h1")).take(1).collect();
             let example = first.first().map(|name| format!(", such as {}", quoted(name))).unwrap_or_default();
@@ -60,7 +60,7 @@ pub(super) fn about_hosts(
                     "there are no hosts (--hosts-per-node 1 attaches one to each switch)".into(),
                 ));
             }
-            if said.iter().all(Option::is_some) {
+            if stated.iter().all(Option::is_some) {
                 return None;
             }
             let switches: Vec<&str> = network.switches().map(name).collect();

@@ -69,10 +69,10 @@ fn left_out(network: &Network) -> Vec<Remark> {
         network.queues(id) != port.queues
     });
     if ports {
-        left_out.push(Remark::LeftOut("a graph has no place for queues, buffers and delay budgets".to_owned()));
+        left_out.push(Remark::LeftOut("graph formats cannot store queues, buffers and delay budgets".to_owned()));
     }
     if network.nodes().any(|(_, node)| node.processing + node.jitter > Time::ZERO) {
-        left_out.push(Remark::LeftOut("a graph has no place for the processing and jitter of nodes".to_owned()));
+        left_out.push(Remark::LeftOut("graph formats cannot store the processing and jitter of nodes".to_owned()));
     }
     left_out
 }

@@ -96,9 +96,10 @@ pub(crate) fn bytes(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes
     if size == Bytes::ZERO || size > Bytes::MAX {
         let message = format!("a size of {} bytes: from 1 to {} is accepted", word.text, Bytes::MAX);
         problems.report(ProblemKind::Impossible, word.span, || match size > Bytes::MAX {
-            // 10^12 B and more stand for flows without end (`flow-fairnessExp.txt` of ns3-datacenter).
+            // 10^12 B and more mean flows without end (`flow-fairnessExp.txt` of ns3-datacenter).
             true => {
-                (message, "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }").into()
+                (message, "a flow without end is a traffic source of its own: { from: h0, to: h32, sizes: endless }")
+                    .into()
             }
             false => Message::from(message),
         });
@@ -107,7 +108,7 @@ pub(crate) fn bytes(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes
     Some(size)
 }
 
-/// The node that a number stands for.
+/// The node with a number.
 pub(crate) fn node(word: Word<'_>, numbers: &[NodeId], problems: &mut Problems<'_>) -> Option<NodeId> {
     let number = word.whole("node", problems)?;
     let node = usize::try_from(number).ok().and_then(|number| numbers.get(number)).copied();

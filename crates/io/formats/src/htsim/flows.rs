@@ -149,7 +149,7 @@ fn read_size(word: Word<'_>, problems: &mut Problems<'_>) -> Option<wayleave_uni
     if word.text == "0" {
         problems.report(ProblemKind::Impossible, word.span, || {
             let message = "a size of 0 means a flow without end, and the flows of a list end";
-            (message, "write it as a traffic of its own with `sizes: endless`")
+            (message, "write it as a traffic source of its own with `sizes: endless`")
         });
         return None;
     }

@@ -56,7 +56,7 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortN
     let root = match Loader::new(source.text(), ["", ""], &mut |_| {}).load() {
         Ok(Some(root)) => root,
         Ok(None) => {
-            let message = || "nothing is in it: an output-port network (network, servers, flows) is expected";
+            let message = || "the file is empty: expected an output-port network (network, servers, flows)";
             problems.report(ProblemKind::Empty, Span::default(), message);
             return None;
         }

@@ -16,8 +16,8 @@ use super::{network, physical};
 ///   "flows": [ { "name": "f", "path": ["p"], "arrival_curve": { "bursts": [1500], "rates": [1] } } ]
 /// }"#;
 /// let file = read_port_network(&Source::new("network.json", text))?;
-/// assert_eq!(file.network.servers()[0].service.to_string(), "100Mbit [t - 10us]+");
-/// assert_eq!(file.network.flows()[0].arrival.to_string(), "1.5kB + 1Mbit t");
+/// assert_eq!(file.network.servers()[0].service.to_string(), "100 Mbit/s * [t - 10 us]+");
+/// assert_eq!(file.network.flows()[0].arrival.to_string(), "1.5 kB + 1 Mbit/s * t");
 /// # Ok::<(), wayleave_formats::InputErrors>(())
 /// ```
 ///

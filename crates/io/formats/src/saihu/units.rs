@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn units_mean_what_saihu_says_and_numbers_are_exact() {
+    fn units_follow_saihu_and_numbers_are_exact() {
         for (measure, text, expected) in [
             (Measure::Time, "10us", whole(10_000)),
             (Measure::Time, "1m", whole(60_000_000_000)),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_with_a_unit_is_none() {
+    fn a_number_with_an_unknown_unit_is_refused() {
         let long = "1".repeat(41);
         for text in ["", "us", "1.2.3s", "-1s", "1 x", "1Mb", "1e99s", ".", "1e-", "ms", "\u{0661}s", &long] {
             assert_eq!(value(Measure::Time, text), None, "{text}");

@@ -63,7 +63,7 @@ pub(super) fn apply(
         let hosts: Vec<String> = of.hosts.iter().take(8).map(|&host| name(host)).collect();
         problems.report(ProblemKind::Impossible, at.span, || match of.is_pair {
             true => format!("the contract is for what {} sends to {}", hosts[0], hosts[1]),
-            false => format!("{} is no member of the contract: those are {}", name(host), hosts.join(", ")),
+            false => format!("{} is not a member of the contract: expected {}", name(host), hosts.join(", ")),
         });
     }
     if let Some((route, rate, burst)) = &of.latency {

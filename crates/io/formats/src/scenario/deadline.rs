@@ -32,7 +32,7 @@ pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Deadl
 fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Deadline> {
     let bounds = node.expect_list("two times", problems)?;
     let [low, high] = bounds else {
-        let message = || format!("{} times: the shortest and the longest are expected", bounds.len());
+        let message = || format!("{} times: expected the shortest and the longest", bounds.len());
         problems.report(ProblemKind::WrongType, node.span, message);
         return None;
     };

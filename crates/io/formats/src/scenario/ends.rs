@@ -124,7 +124,7 @@ fn read_range(
     let bounds = numbered(first).zip(numbered(last)).filter(|(first, last)| first.0 == last.0 && first.1 <= last.1);
     let Some(((stem, low), (_, high))) = bounds else {
         problems.report(ProblemKind::BadValue, node.span, || {
-            format!("{}..{} is not a range of hosts: one such as h1..h4 is expected", quoted(first), quoted(last))
+            format!("{}..{} is not a range of hosts: expected one such as h1..h4", quoted(first), quoted(last))
         });
         return None;
     };

@@ -19,7 +19,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 pub(crate) const JOB: Shape =
-    Shape { what: "a job", keys: &["collective", "goal", "ranks", "data", "pieces", "compute", "iterations"] };
+    Shape { what: "a job", keys: &["collective", "goal", "ranks", "data", "chunks", "compute", "iterations"] };
 
 /// Reads a job. By default its ranks are all members of the contract, or else all hosts.
 pub(super) fn read(
@@ -30,11 +30,11 @@ pub(super) fn read(
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Job> {
-    let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs", "route"];
+    let keys = ["sizes", "deadline", "sendSchedule", "active", "frame", "from", "to", "pairs", "route"];
     refuse_beside(traffic, &keys, "a job, whose ranks and messages define it", problems);
     let node = traffic.get("job")?;
     let fields = Fields::read(node, &JOB, problems)?;
-    let (what, said) = exactly_one(&fields, "a job", &["collective", "goal"], problems)?;
+    let (what, stated) = exactly_one(&fields, "a job", &["collective", "goal"], problems)?;
     let ranks = match (fields.get("ranks"), of) {
         (Some(node), _) => read_ranks(node, names, problems)?,
         (None, Some(of)) => of.hosts.iter().map(|&host| Endpoint::from(host)).collect(),
@@ -44,10 +44,10 @@ pub(super) fn read(
     let transport = own_transport(traffic, usual, problems);
     let graph = match what {
         "goal" => {
-            refuse_beside(&fields, &["data", "pieces", "compute"], "a job with goal: the trace defines it", problems);
-            files.read(said, problems, read_goal)
+            refuse_beside(&fields, &["data", "chunks", "compute"], "a job with goal: the trace defines it", problems);
+            files.read(stated, problems, read_goal)
         }
-        _ => read_collective(said, &fields, ranks.len(), problems),
+        _ => read_collective(stated, &fields, ranks.len(), problems),
     };
     match Job::new(ranks, Arc::new(graph?), iterations?) {
         Ok(mut job) => {
@@ -56,7 +56,7 @@ pub(super) fn read(
         }
         Err(error) => {
             let key = if error == JobError::NoIterations { "iterations" } else { "ranks" };
-            let at = fields.get(key).unwrap_or(said);
+            let at = fields.get(key).unwrap_or(stated);
             let hint = match error {
                 JobError::Ranks { endpoints, ranks } if endpoints > ranks as usize => "; list them in `ranks`",
                 JobError::Ranks { .. } => "; a host may be listed in `ranks` several times",
@@ -79,30 +79,30 @@ fn read_ranks(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -
 }
 
 fn read_collective(
-    said: &Node<'_>,
+    stated: &Node<'_>,
     fields: &Fields<'_, '_>,
     ranks: usize,
     problems: &mut Problems<'_>,
 ) -> Option<JobGraph> {
     let data = fields.require("data", problems).and_then(|node| node.quantity(problems));
-    let pieces = fields.get("pieces").map_or(Some(1), |node| small(node, problems));
+    let chunks = fields.get("chunks").map_or(Some(1), |node| small(node, problems));
     let compute = fields.get("compute").map_or(Some(Time::ZERO), |node| node.quantity(problems));
-    let word = said.expect_text(problems)?;
+    let word = stated.expect_text(problems)?;
     let Some((_, collective)) = Collective::ALL.into_iter().find(|(name, _)| *name == word) else {
-        unknown_word(said, "collective operation", word, &Collective::ALL.map(|(name, _)| name), problems);
+        unknown_word(stated, "collective operation", word, &Collective::ALL.map(|(name, _)| name), problems);
         return None;
     };
-    let exchange = CollectiveExchange { collective, data: data?, pieces: pieces?, compute: compute? };
+    let exchange = CollectiveExchange { collective, data: data?, chunks: chunks?, compute: compute? };
     match exchange.graph(u32::try_from(ranks).unwrap_or(u32::MAX)) {
         Ok(graph) => Some(graph),
         Err(error) => {
             let key = match error {
                 CollectiveError::TooFewRanks(_) | CollectiveError::NoPowerOfTwo(_) => "ranks",
                 CollectiveError::NoData => "data",
-                CollectiveError::NoPieces | CollectiveError::Graph(GraphError::TooLarge { .. }) => "pieces",
+                CollectiveError::NoChunks | CollectiveError::Graph(GraphError::TooLarge { .. }) => "chunks",
                 CollectiveError::Graph(_) => "collective",
             };
-            let at = fields.get(key).unwrap_or(said);
+            let at = fields.get(key).unwrap_or(stated);
             problems.report(ProblemKind::Impossible, at.span, || error.to_string());
             None
         }

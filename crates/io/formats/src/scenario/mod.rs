@@ -80,14 +80,14 @@ pub(crate) use {
     outages::{OUTAGE, RECORD},
     ports::{MARKING, PORTS, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
     schemes::shape as scheme_shape,
-    sharing::{ALSO, EVENT, FAULTS, SCHEME, SHARING},
+    sharing::{EVENT, FAULTS, OTHER_SCHEME, SCHEME, SHARING},
     sizes::SIZES,
     sweep::SWEEP,
     tenants::RESERVED,
     traffic::TRAFFIC,
     transport::{CONGESTION, TRANSPORT},
     vms::VM,
-    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, OFFER, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
+    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, ON_OFF, RPC, SEND_SCHEDULE, TOKEN_BUCKET, UNIFORM},
 };
 
 pub use schema::scenario_schema;

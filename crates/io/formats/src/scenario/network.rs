@@ -40,7 +40,7 @@ enum Numbering {
 }
 
 impl Numbered {
-    /// The nodes that the numbers 0, 1, ... of a list of flows stand for.
+    /// The nodes of the numbers 0, 1, ... in a list of flows.
     pub(super) fn numbers(&self) -> Vec<NodeId> {
         match self.numbering {
             Numbering::Nodes => self.network.nodes().map(|(id, _)| id).collect(),

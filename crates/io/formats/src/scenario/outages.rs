@@ -11,7 +11,7 @@ use crate::names::unknown_link;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
-pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair", "silent"] };
+pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair", "undetected"] };
 pub(crate) const RECORD: Shape = Shape { what: "a record", keys: &["series", "trace", "promises"] };
 
 /// Reads outages, and for each the item of the list that it comes from.
@@ -30,11 +30,11 @@ fn read_outage(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) 
     let fields = Fields::read(node, &OUTAGE, problems)?;
     let at = fields.require("at", problems).and_then(|node| node.quantity(problems));
     let (key, elements) = exactly_one(&fields, "an outage", &["fail", "repair"], problems)?;
-    let is_silent = fields.get("silent").map_or(Some(false), |node| flag(node, problems));
+    let is_undetected = fields.get("undetected").map_or(Some(false), |node| flag(node, problems));
     if key == "repair" {
-        refuse_beside(&fields, &["silent"], key, problems);
+        refuse_beside(&fields, &["undetected"], key, problems);
     }
-    let change = match (key, is_silent?) {
+    let change = match (key, is_undetected?) {
         ("fail", false) => ElementChange::Fails,
         ("fail", true) => ElementChange::FailsSilently,
         _ => ElementChange::Works,

@@ -17,10 +17,11 @@ use crate::tree::{Node, Value};
 
 pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
-pub(crate) const WEIGHTED: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin", "strict", "weighted"] };
+pub(crate) const WEIGHTED: Shape =
+    Shape { what: "a queueing discipline", keys: &["deficitRoundRobin", "strict", "weighted"] };
 pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
 pub(crate) const MARKING: SchemeChoice = SchemeChoice { what: "marking", word: "marking", all: SWITCHES };
-pub(crate) const ROUTING: SchemeChoice = SchemeChoice { what: "a routing", word: "routing", all: PATHS };
+pub(crate) const ROUTING: SchemeChoice = SchemeChoice { what: "a routing scheme", word: "routing", all: PATHS };
 pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
 
 const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];
@@ -196,7 +197,7 @@ pub(super) fn read_switch(node: &Node<'_>, network: &Network, problems: &mut Pro
         return None;
     };
     if network.node(id).kind != NodeKind::Switch {
-        problems.report(ProblemKind::Impossible, node.span, || format!("{name} is a host: a switch is expected"));
+        problems.report(ProblemKind::Impossible, node.span, || format!("{name} is a host: expected a switch"));
         return None;
     }
     Some(id)

@@ -13,7 +13,7 @@ pub(super) fn number(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<f64
     let number =
         Some(text).filter(|_| plain).and_then(|text| text.parse().ok()).filter(|number: &f64| number.is_finite());
     if number.is_none() {
-        let message = || format!("{} is not a number: one such as 0.6 is expected", quoted(text));
+        let message = || format!("{} is not a number: expected one such as 0.6", quoted(text));
         problems.report(ProblemKind::BadValue, node.span, message);
     }
     number
@@ -42,7 +42,7 @@ pub(super) fn flag(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<bool>
         "true" => Some(true),
         "false" => Some(false),
         other => {
-            let message = || format!("{} is not accepted: true or false is expected", quoted(other));
+            let message = || format!("{} is not accepted: expected true or false", quoted(other));
             problems.report(ProblemKind::BadValue, node.span, message);
             None
         }
@@ -66,7 +66,7 @@ pub(super) fn at_most_one<'n, 'a>(
     let given: Vec<_> = keys.iter().filter_map(|&key| Some((key, fields.get(key)?))).collect();
     if let [_, (second, _), ..] = given[..] {
         let names: Vec<&str> = given.iter().map(|(key, _)| *key).collect();
-        let message = || format!("{what} is one thing, and this is {}", all_of(&names));
+        let message = || format!("{what} has exactly one of these keys, but {} are given", all_of(&names));
         problems.report(ProblemKind::WrongType, fields.key_span(second), message);
         return None;
     }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_schema_is_what_the_schemes_say() {
+    fn the_published_schema_has_the_parameters_of_the_schemes() {
         let written = written(is_published);
         if std::env::var_os("WAYLEAVE_UPDATE").is_some() {
             let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../schemas/scenario.schema.json");

@@ -61,7 +61,7 @@ pub(crate) fn camel(name: &str) -> String {
     key
 }
 
-/// The parameter that may stand for all: the only one, or the only one that has to be given. Its value needs no key of its own.
+/// The parameter whose value may be given without its key: the only one, or the only required one.
 pub(crate) fn short(scheme: &Descriptor) -> Option<&'static Parameter> {
     let mut required = scheme.parameters.iter().filter(|parameter| !parameter.example.is_empty());
     match (scheme.parameters, required.next(), required.next()) {

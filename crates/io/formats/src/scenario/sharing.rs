@@ -16,12 +16,22 @@ use crate::tree::{Node, Value};
 
 pub(crate) const SHARING: Shape = Shape {
     what: "sharing",
-    keys: &["scheme", "also", "machine", "rack", "fabric", "idle", "packetQueue", "queue", "faults", "events"],
+    keys: &[
+        "scheme",
+        "otherSchemes",
+        "machine",
+        "rack",
+        "fabric",
+        "idleTimeout",
+        "packetQueue",
+        "queue",
+        "faults",
+        "events",
+    ],
 };
 pub(crate) const SCHEME: SchemeChoice = SchemeChoice { what: "a scheme", word: "scheme", all: HOSTS };
-pub(crate) const ALSO: Shape = Shape { what: "a further scheme", keys: &["scheme", "services"] };
-pub(crate) const FAULTS: Shape =
-    Shape { what: "faults of messages", keys: &["loss", "duplicate", "delay", "probeLoss"] };
+pub(crate) const OTHER_SCHEME: Shape = Shape { what: "a further scheme", keys: &["scheme", "services"] };
+pub(crate) const FAULTS: Shape = Shape { what: "message faults", keys: &["loss", "duplicate", "delay", "probeLoss"] };
 pub(crate) const EVENT: Shape = Shape { what: "an event", keys: &["at", "stop", "start", "policy", "interval"] };
 
 /// Name of the fabric broker, where a broker is named.
@@ -43,21 +53,23 @@ pub(super) fn read(
     let machine = policy("machine", PolicyLevel::Machine, problems).flatten();
     let rack = policy("rack", PolicyLevel::Rack, problems);
     let fabric = policy("fabric", PolicyLevel::Fabric, problems);
-    let idle = fields.get("idle").map(|node| node.quantity(problems));
+    let idle_timeout = fields.get("idleTimeout").map(|node| node.quantity(problems));
     let packet_queue = fields.get("packetQueue").map(|node| node.quantity(problems));
     let queue = fields.get("queue").map(|node| queue(node, problems));
     let faults = fields.get("faults").map(|node| read_faults(node, problems));
     let events = fields.get("events").and_then(|node| node.expect_list("events", problems)).unwrap_or_default();
     let events: Vec<Option<SharingEvent>> =
         events.iter().map(|node| read_event(node, network, files, problems)).collect();
-    let also = fields.get("also").and_then(|node| node.expect_list("further schemes", problems)).unwrap_or_default();
-    let also: Vec<Option<SchemeOf>> = also.iter().map(|node| read_also(node, network, problems)).collect();
+    let other_schemes =
+        fields.get("otherSchemes").and_then(|node| node.expect_list("further schemes", problems)).unwrap_or_default();
+    let other_schemes: Vec<Option<SchemeOf>> =
+        other_schemes.iter().map(|node| read_other_scheme(node, network, problems)).collect();
     let usual = Sharing::new(scheme?, machine?);
     Some(Sharing {
-        also: also.into_iter().collect::<Option<_>>()?,
+        other_schemes: other_schemes.into_iter().collect::<Option<_>>()?,
         rack: rack.map_or(Some(None), |rack| rack.map(Some))?,
         fabric: fabric.map_or(Some(None), |fabric| fabric.map(Some))?,
-        idle: idle.unwrap_or(Some(usual.idle))?,
+        idle_timeout: idle_timeout.unwrap_or(Some(usual.idle_timeout))?,
         packet_queue: packet_queue.unwrap_or(Some(usual.packet_queue))?,
         queue: queue.map_or(Some(None), |queue| queue.map(Some))?,
         faults: faults.unwrap_or(Some(usual.faults))?,
@@ -82,8 +94,8 @@ fn read_level(
 }
 
 /// A further scheme, and the services that are its own.
-fn read_also(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<SchemeOf> {
-    let fields = Fields::read(node, &ALSO, problems)?;
+fn read_other_scheme(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<SchemeOf> {
+    let fields = Fields::read(node, &OTHER_SCHEME, problems)?;
     fields.require_all(["scheme", "services"], problems);
     let scheme = fields.get("scheme").and_then(|node| read_scheme(node, network, problems));
     let services = fields.get("services").and_then(|node| node.expect_list("services", problems))?;

@@ -52,7 +52,7 @@ pub(super) fn read(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Proble
 fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<FlowSizes> {
     let bounds = node.expect_list("two sizes", problems)?;
     let [low, high] = bounds else {
-        let message = || format!("{} sizes: the smallest and the largest are expected", bounds.len());
+        let message = || format!("{} sizes: expected the smallest and the largest", bounds.len());
         problems.report(ProblemKind::WrongType, node.span, message);
         return None;
     };

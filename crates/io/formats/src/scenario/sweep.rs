@@ -104,16 +104,16 @@ impl<'a> Sweep<'a> {
                 problems.report(ProblemKind::UnknownName, axis.span, || match blocked {
                     Blocked::NoItem(step) => {
                         let message =
-                            format!("{} leads nowhere: the list has no item {}", quoted(&axis.path), quoted(&step));
+                            format!("{} does not exist: the list has no item {}", quoted(&axis.path), quoted(&step));
                         (message, "items of a list are written by their name, or by their number counted from 0")
                     }
                     Blocked::Text(step) => {
                         let message = format!(
-                            "{} leads nowhere: there is text where {} would be a key",
+                            "{} does not exist: {} would be a key of a text",
                             quoted(&axis.path),
                             quoted(&step)
                         );
-                        (message, "write the text as the mapping that it is short for")
+                        (message, "write the text in its long form, as a mapping")
                     }
                 });
                 return None;
@@ -141,7 +141,7 @@ fn read_seeds(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<u64>> 
         text.split_once("..").and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)));
     let Some((first, last)) = bounds.filter(|(first, last): &(u64, u64)| first <= last) else {
         problems.report(ProblemKind::BadValue, node.span, || {
-            format!("{} are no seeds: a list such as [1, 2, 5] or a range such as 1..20 is expected", quoted(text))
+            format!("{} are not seeds: expected a list such as [1, 2, 5] or a range such as 1..20", quoted(text))
         });
         return None;
     };

@@ -16,7 +16,7 @@ use crate::names::unknown_link;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
-pub(crate) const RESERVED: Shape = Shape { what: "what is reserved of a link", keys: &["link", "rate"] };
+pub(crate) const RESERVED: Shape = Shape { what: "a link reservation", keys: &["link", "rate"] };
 
 /// Reports what the ports of a scenario with contracts have from these.
 pub(super) fn refuse_port_keys(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) {

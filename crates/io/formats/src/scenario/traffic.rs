@@ -22,7 +22,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
 
 pub(crate) const TRAFFIC: Shape = Shape {
-    what: "a traffic",
+    what: "a traffic source",
     keys: &[
         "name",
         "from",
@@ -40,11 +40,11 @@ pub(crate) const TRAFFIC: Shape = Shape {
         "periodic",
         "after",
         "rpc",
-        "listed",
+        "flows",
         "job",
         "sizes",
         "deadline",
-        "offer",
+        "sendSchedule",
         "transport",
         "contract",
         "service",
@@ -114,7 +114,7 @@ fn read_one(
         WorkloadKind::Job => job::read(fields, names, of.as_ref(), transport, files, problems).map(Workload::Job),
         _ => workload::read(what, fields, numbered, transport, files, problems),
     });
-    let says_ends = ["from", "to", "pairs"].iter().any(|key| fields.get(key).is_some());
+    let has_ends = ["from", "to", "pairs"].iter().any(|key| fields.get(key).is_some());
     let usual = match what? {
         WorkloadKind::Load | WorkloadKind::PerSecond | WorkloadKind::Periodic | WorkloadKind::After => {
             DefaultPairs::Random
@@ -127,7 +127,7 @@ fn read_one(
             _ => None,
         },
         (WorkloadKind::Listed, _) => Some(FlowEndpoints::Pairs(Vec::new())),
-        (_, Some(of)) if !says_ends => Some(contracted::ends(of, usual == DefaultPairs::Random)),
+        (_, Some(of)) if !has_ends => Some(contracted::ends(of, usual == DefaultPairs::Random)),
         _ => ends::read(fields, usual, names, problems),
     };
     let queue = fields.get("queue").map(|node| queue(node, problems));

@@ -98,7 +98,7 @@ spec:
     }
 
     #[test]
-    fn a_grid_leads_to_the_runs_that_the_same_sweep_in_a_file_has() {
+    fn a_grid_gives_the_runs_of_the_equal_sweep_in_a_file() {
         let grid = Grid {
             vary: vec![
                 ("traffic.web.load".into(), vec![json!(0.2), json!("0.8")]),
@@ -116,7 +116,7 @@ spec:
     }
 
     #[test]
-    fn what_a_grid_does_not_say_stays_as_the_file_has_it() {
+    fn keys_outside_a_grid_keep_the_values_of_the_file() {
         let source = Source::new("loads.yaml", TEXT);
         assert_eq!(runs(&with_grid(&source, &Grid::default()).unwrap()), runs(&source));
         let seeds = with_grid(&source, &Grid { seeds: vec![5], ..Grid::default() }).unwrap();
@@ -124,7 +124,7 @@ spec:
     }
 
     #[test]
-    fn what_is_no_scenario_is_refused_with_its_place() {
+    fn an_invalid_scenario_is_refused_with_its_place() {
         let errors = with_grid(&Source::new("x.yaml", "kind: Contracts"), &Grid::default()).unwrap_err();
         assert!(errors.to_string().starts_with("x.yaml:1:"), "{errors}");
     }

@@ -1,4 +1,4 @@
-//! Virtual machines, and names that stand for them or for hosts.
+//! Virtual machines, and names of VMs or hosts.
 
 use wayleave_scenarios::ScenarioVm;
 use wayleave_topology::Network;

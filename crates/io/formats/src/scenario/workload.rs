@@ -19,12 +19,12 @@ use crate::tree::{Node, Value};
 
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
 pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
-pub(crate) const OFFER: Shape = Shape { what: "an offer", keys: &["write", "every"] };
+pub(crate) const SEND_SCHEDULE: Shape = Shape { what: "a send schedule", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
 pub(crate) const RPC: Shape =
-    Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
+    Shape { what: "RPC", keys: &["outstanding", "answer", "thinkTime", "servers", "chain", "fanOut"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
-pub(crate) const AFTER: Shape = Shape { what: "what flows follow", keys: &["traffic", "to", "fanOut"] };
+pub(crate) const AFTER: Shape = Shape { what: "a follow-up flow", keys: &["traffic", "to", "fanOut"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
 
@@ -60,14 +60,14 @@ const KEYS: [(&str, WorkloadKind); 13] = [
     ("periodic", WorkloadKind::Periodic),
     ("after", WorkloadKind::After),
     ("rpc", WorkloadKind::Rpc),
-    ("listed", WorkloadKind::Listed),
+    ("flows", WorkloadKind::Listed),
     ("job", WorkloadKind::Job),
 ];
 
 /// Finds out what a traffic is.
 pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<WorkloadKind> {
     let keys = KEYS.map(|(key, _)| key);
-    match at_most_one(fields, "a traffic", &keys, problems)? {
+    match at_most_one(fields, "a traffic source", &keys, problems)? {
         Some((key, _)) => KEYS.iter().find(|(known, _)| *known == key).map(|(_, what)| *what),
         None if fields.get("sizes").is_some() => Some(WorkloadKind::Once),
         None => {
@@ -91,14 +91,14 @@ pub(super) fn read(
 ) -> Option<Workload> {
     match what {
         WorkloadKind::TokenBucket | WorkloadKind::ConstantRate | WorkloadKind::OnOff | WorkloadKind::Poisson => {
-            let keys = ["sizes", "deadline", "offer", "transport"];
+            let keys = ["sizes", "deadline", "sendSchedule", "transport"];
             refuse_beside(fields, &keys, "packets without acknowledgements", problems);
             read_packets(what, fields, problems)
         }
         WorkloadKind::Listed => {
-            let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs"];
+            let keys = ["sizes", "deadline", "sendSchedule", "active", "frame", "from", "to", "pairs"];
             refuse_beside(fields, &keys, "a list of flows", problems);
-            let flows = read_list(fields.get("listed")?, numbered, files, problems);
+            let flows = read_list(fields.get("flows")?, numbered, files, problems);
             let transport = own_transport(fields, usual, problems);
             Some(Workload::Listed { flows: flows?, transport: transport? })
         }
@@ -193,30 +193,30 @@ fn read_flows(
         _ => Some(FlowArrivals::Once),
     };
     // By default, flows that follow others have the size of their predecessors.
-    let said = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
-    let sizes: Option<Option<FlowSizes>> = match said {
+    let stated = if what == WorkloadKind::After { fields.get("sizes") } else { fields.require("sizes", problems) };
+    let sizes: Option<Option<FlowSizes>> = match stated {
         None if what == WorkloadKind::After => Some(None),
         Some(node) if node.text() == Some(sizes::ENDLESS) => Some(None),
         Some(node) => sizes::read(node, files, problems).map(Some),
         None => None,
     };
     let deadline = fields.get("deadline").map(|node| deadline::read(node, problems));
-    let offer = fields.get("offer").map(|node| read_offer(node, problems));
+    let send_schedule = fields.get("sendSchedule").map(|node| read_send_schedule(node, problems));
     let transport = own_transport(fields, usual, problems);
     Some(Reliable {
         deadline: deadline.map_or(Some(None), |deadline| deadline.map(Some))?,
-        offer: offer.map_or(Some(None), |offer| offer.map(Some))?,
+        send_schedule: send_schedule.map_or(Some(None), |schedule| schedule.map(Some))?,
         transport: transport?,
         ..Reliable::new(arrivals?, sizes?)
     })
 }
 
 /// A rate, or writes.
-fn read_offer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<SendSchedule> {
+fn read_send_schedule(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<SendSchedule> {
     let Value::Mapping(_) = node.value else {
         return node.quantity(problems).map(SendSchedule::Rate);
     };
-    let fields = Fields::read(node, &OFFER, problems)?;
+    let fields = Fields::read(node, &SEND_SCHEDULE, problems)?;
     fields.require_all(["write", "every"], problems);
     let bytes = fields.get("write").and_then(|node| node.quantity(problems));
     let every = fields.get("every").and_then(|node| node.quantity(problems));
@@ -227,7 +227,7 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     let fields = Fields::read(node, &RPC, problems)?;
     let answer = fields.require("answer", problems).and_then(|node| sizes::read(node, files, problems));
     let outstanding = fields.get("outstanding").map_or(Some(1), |node| small(node, problems));
-    let think = fields.get("think").map_or(Some(Time::ZERO), |node| node.quantity(problems));
+    let think_time = fields.get("thinkTime").map_or(Some(Time::ZERO), |node| node.quantity(problems));
     let count = |key, problems: &mut Problems<'_>| fields.get(key).map(|node| small(node, problems));
     let (chain, fan_out) = (count("chain", problems), count("fanOut", problems));
     let server = match fields.get("servers") {
@@ -245,7 +245,7 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     };
     Some(FlowArrivals::Rpc(Rpc {
         outstanding: outstanding?,
-        think: think?,
+        think_time: think_time?,
         server: server?,
         chain: chain.unwrap_or(Some(1))?,
         fan_out: fan_out.unwrap_or(Some(1))?,

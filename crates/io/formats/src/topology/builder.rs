@@ -103,7 +103,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Topology>
     Some(Topology { name, network })
 }
 
-/// `KIND:KEY=VALUE,...` as the mapping that it stands for.
+/// `KIND:KEY=VALUE,...` as a mapping.
 fn parse_line<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<Node<'a>> {
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let mut entries = vec![entry("kind", word(text, 0..0), scalar(text, 0..kind.len()))];
@@ -116,7 +116,7 @@ fn parse_line<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<Node<'a>
         } else if kind.trim() == "testbed" {
             entries.push(entry("name", word(text, range.clone()), scalar(text, range)));
         } else {
-            let message = || format!("{} is not a setting: KEY=VALUE is expected", quoted(part.trim()));
+            let message = || format!("{} is not a setting: expected KEY=VALUE", quoted(part.trim()));
             problems.report(ProblemKind::Syntax, word(text, range), message);
             return None;
         }

@@ -60,7 +60,10 @@ fn percent(node: &Node<'_>, problems: &mut Problems<'_>) -> u8 {
         Some(percent) => percent,
         None => {
             problems.report(ProblemKind::BadValue, node.span, || {
-                format!("{} is not a percentage: a whole number with its sign is expected, such as 95%", quoted(text))
+                format!(
+                    "{} is not a percentage: expected a whole number with a percent sign, such as 95%",
+                    quoted(text)
+                )
             });
             0
         }
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_usual() {
+    fn absent_keys_have_their_defaults() {
         assert_eq!(read("{}"), Ok(Some(Classes::default())));
         let given =
             "{ latency: 4, guaranteed: 5, objective: 4, bestEffort: 2, target: 90%, promise: 80%, roundTrip: 20us }";
@@ -106,20 +109,20 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_is_wrong_and_where() {
-        let said = |classes: &str, part: &str| {
+    fn errors_name_cause_and_place() {
+        let stated = |classes: &str, part: &str| {
             let error = read(classes).unwrap_err();
             assert!(error.contains(part), "{classes}: {error}");
             assert!(error.contains("star.yaml:5:"), "{error}");
         };
-        said("{ latency: 7 }", "7 latency queues: from 1 to 5 are accepted");
-        said("{ guaranteed: 70000 }", "guaranteed has the weight 65535");
-        said("{ bestEffort: 0 }", "best effort has the weight 0");
-        said("{ target: 95 }", "\"95\" is not a percentage");
-        said("{ target: 300% }", "\"300%\" is not a percentage");
-        said("{ target: 80%, promise: 85% }", "promise is 85 % and target is 80 %");
-        said("{ objektive: 3 }", "did you mean \"objective\"?");
-        said("{ roundTrip: 0s }", "a round trip of 0ns");
+        stated("{ latency: 7 }", "7 latency queues: expected 1 to 5");
+        stated("{ guaranteed: 70000 }", "guaranteed has the weight 65535");
+        stated("{ bestEffort: 0 }", "best effort has the weight 0");
+        stated("{ target: 95 }", "\"95\" is not a percentage");
+        stated("{ target: 300% }", "\"300%\" is not a percentage");
+        stated("{ target: 80%, promise: 85% }", "promise is 85 % and target is 80 %");
+        stated("{ objektive: 3 }", "did you mean \"objective\"?");
+        stated("{ roundTrip: 0s }", "a round trip of 0ns");
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn read_line(fields: &Fields<'_, '_>, inherited: &Cabling, problems: &mut Proble
     if let (Some(mtu), Some(node)) = (mtu, fields.get("mtu"))
         && !(64..=65_535).contains(&mtu.get())
     {
-        let message = || format!("an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)");
+        let message = || format!("an MTU of {mtu}: expected 64B to 65535B (1500B is usual)");
         problems.report(ProblemKind::Impossible, node.span, message);
         return None;
     }
@@ -298,7 +298,7 @@ impl<'n> Reader<'n> {
             _ => vec![node],
         };
         if names.len() != links.len() {
-            let message = || format!("a link has two ports, not {}: two interface names are expected", names.len());
+            let message = || format!("a link has two ports, not {}: expected two interface names", names.len());
             problems.report(ProblemKind::WrongType, node.span, message);
             return None;
         }

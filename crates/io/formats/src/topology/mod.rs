@@ -77,7 +77,7 @@ pub(crate) fn read_spec(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> O
     classes::divide(network?, spec, problems)
 }
 
-/// Builds a topology from one line: `KIND:KEY=VALUE,...` with the keys of a builder in YAML; `hosts` stands for the
+/// Builds a topology from one line: `KIND:KEY=VALUE,...` with the keys of a builder in YAML; `hosts` means the
 /// hosts under each edge switch, leaf or switch, and `budgets` are joined by `+`. `testbed:NAME` is a testbed.
 ///
 /// ```

@@ -96,7 +96,7 @@ pub(super) fn read(
             let given = budgets.len();
             problems.report(ProblemKind::Impossible, span, || {
                 let plural = if queues == 1 { "" } else { "s" };
-                format!("{given} budgets for {queues} queue{plural}: at most one for each is expected")
+                format!("{given} budgets for {queues} queue{plural}: expected at most one for each")
             });
             return None;
         }
@@ -147,7 +147,7 @@ fn read_budget(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Time> {
     if budget > Time::ZERO && budget <= MAX_BUDGET {
         return Some(budget);
     }
-    let message = || format!("a budget of {budget}: above zero and up to {MAX_BUDGET} is accepted");
+    let message = || format!("a budget of {budget}: expected more than zero and at most {MAX_BUDGET}");
     problems.report(ProblemKind::Impossible, node.span, message);
     None
 }
@@ -156,7 +156,7 @@ fn queue_count(count: u64, span: Span, problems: &mut Problems<'_>) -> Option<us
     if (1..=MAX_QUEUES as u64).contains(&count) {
         return Some(count as usize);
     }
-    let message = || format!("{count} queues: from 1 to {MAX_QUEUES} are accepted");
+    let message = || format!("{count} queues: expected 1 to {MAX_QUEUES}");
     problems.report(ProblemKind::Impossible, span, message);
     None
 }

@@ -15,7 +15,7 @@ fn read(spec: &str) -> Result<AgentFile, InputErrors> {
 }
 
 #[test]
-fn the_example_means_what_it_says() {
+fn the_example_has_the_documented_values() {
     let path = format!("{}/../../../schemas/examples/agent.yaml", env!("CARGO_MANIFEST_DIR"));
     let source = Source::read(path).unwrap();
     assert_eq!(kind_of(&source), Some(DocumentKind::Agent));
@@ -32,7 +32,7 @@ fn the_example_means_what_it_says() {
 }
 
 #[test]
-fn what_is_not_said_is_as_documented() {
+fn absent_keys_have_the_documented_defaults() {
     let agent = read(
         "  server: http://h\n  unmatched: drop\n  measure: true\n  nodes: [ { node: s1, interfaces: {}, netns: x } ]",
     );
@@ -73,7 +73,7 @@ fn an_agent_has_a_token_or_a_certificate_and_a_node_may_have_its_own() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_place() {
+fn errors_are_reported_at_their_place() {
     assert_problems(read("  nodes: []"), &[(MissingKey, "4:3", "needs the key \"server\"")]);
     assert_problems(
         read("  server: http://h\n  unmatched: dorp\n  measure: yes\n  nodes: [ { node: h1 } ]"),

@@ -10,7 +10,7 @@ fn errors(text: &str) -> String {
 }
 
 #[test]
-fn a_whole_table_is_read_as_it_was_written() {
+fn a_complete_table_is_read_back_as_written() {
     let zodiac = SoftwareSwitch::ZODIAC_FX;
     let mut table = Table::default();
     for case in PacketScenario::whole().cases() {
@@ -23,9 +23,9 @@ fn a_whole_table_is_read_as_it_was_written() {
 }
 
 #[test]
-fn mistakes_say_where_and_what_is_expected() {
+fn errors_name_the_place_and_the_expected_form() {
     let row = |cells: &str| errors(&format!("{HEADER}\n{cells}\n"));
-    for (cells, place, said) in [
+    for (cells, place, messages) in [
         ("17,five-tupel,output,last,decreasing,306B,11Mbit,1ms,8", "2:4:", "did you mean"),
         ("17,all,fly,last,decreasing,306B,11Mbit,1ms,8", "2:8:", "set-vlan-id"),
         ("0,all,output,last,decreasing,306B,11Mbit,1ms,8", "2:1:", "a whole number above 0"),
@@ -35,7 +35,7 @@ fn mistakes_say_where_and_what_is_expected() {
         ("17,all,output,last,decreasing", "2:1:", "5 fields, and the header has 9"),
     ] {
         let message = row(cells);
-        assert!(message.contains(place) && message.contains(said), "{cells}: {message}");
+        assert!(message.contains(place) && message.contains(messages), "{cells}: {message}");
     }
     let twice = "17,all,output,last,decreasing,306B,11Mbit,1ms,8\n";
     assert!(errors(&format!("{HEADER}\n{twice}{twice}")).contains("is already in line 2"));

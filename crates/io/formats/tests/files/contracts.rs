@@ -74,7 +74,7 @@ apiVersion: wayleave/v1
 }
 
 #[test]
-fn csv_means_the_same_whatever_the_order_of_its_columns() {
+fn csv_has_one_meaning_for_any_order_of_columns() {
     let text = "\u{feff}deadline,name,from,to,rate,burst,route,tenant,maxFrame,minFrame,accounting\r\n\
                 2ms, ptp-1 ,h1,h9,220kbit,300B,,acme,,,\r\n\
                 \r\n\
@@ -90,7 +90,7 @@ fn a_quoted_csv_field_can_have_commas_quotes_and_lines() {
 }
 
 #[test]
-fn an_alias_repeats_a_contract_s_part_and_is_reported_where_it_was_written() {
+fn an_alias_repeats_part_of_a_contract_and_is_reported_where_it_was_written() {
     let items = [
         "{ name: a, from: h1, to: h2, rate: &rate 1Mbit, burst: 1500B, deadline: 2ms, route: &r [h1->s1:0, s1->h2:0] }",
         "{ name: b, from: h1, to: h2, rate: *rate, burst: 1500B, deadline: 2ms, route: *r }",
@@ -107,7 +107,7 @@ fn an_empty_list_is_a_list() {
 }
 
 #[test]
-fn a_list_is_called_by_its_metadata_or_its_file() {
+fn a_list_is_named_by_its_metadata_or_its_file() {
     let unnamed = contracts_yaml(&[PTP]);
     let named = unnamed.replace("spec:", "metadata: { name: tuesday }\nspec:");
     let read = |text| read_contracts(&Source::new("a/b.c.yaml", text), &star()).unwrap().name().to_owned();

@@ -82,7 +82,7 @@ fn a_long_line_is_cut_around_the_place() {
 }
 
 #[test]
-fn the_caret_stands_below_wide_characters_and_tabs() {
+fn the_caret_is_below_wide_characters_and_tabs() {
     let errors = contracts("apiVersion: wayleave/v1\nkind: Contracts\nspec: { \"名\": 1,\t\"é\": 2, contracts: [] }")
         .unwrap_err();
     let shown = errors.to_string();
@@ -110,7 +110,7 @@ fn a_long_name_is_shortened_and_control_characters_are_escaped() {
 }
 
 #[test]
-fn a_problem_tells_its_message_place_context_and_hint_apart() {
+fn a_problem_separates_message_place_context_and_hint() {
     let errors = one(&with("h2", "h77")).unwrap_err();
     let problem = &errors.problems()[0];
     assert_eq!(problem.message(), "there is no node \"h77\"");
@@ -125,7 +125,7 @@ fn a_problem_tells_its_message_place_context_and_hint_apart() {
 // --- Values ------------------------------------------------------------------------------------------------------
 
 #[test]
-fn a_quantity_that_cannot_be_read_says_how_it_is_written() {
+fn an_unreadable_quantity_is_reported_with_the_expected_form() {
     let cases = [
         ("1Mbit", "10", "5:42", "\"10\" has no unit .. 10Gbit, 2.5Mbit/s or 500kbit"),
         ("1Mbit", "10Gbps", "5:42", "can mean bits or bytes .. write 10Gbit"),
@@ -164,19 +164,19 @@ fn a_list_or_mapping_where_text_is_expected_is_named() {
     );
     assert_problems(
         topology(&topology_yaml("  builder: { kind: star, hosts: many }")),
-        &[(BadValue, "4:33", "\"many\" is not accepted: a whole number such as 4")],
+        &[(BadValue, "4:33", "\"many\" is not accepted: expected a whole number such as 4")],
     );
 }
 
 #[test]
-fn what_no_contract_can_mean_is_refused_at_its_field() {
+fn an_impossible_contract_is_refused_at_its_field() {
     let cases = [
         (with("1Mbit", "0bit"), "5:42", "the rate is zero"),
         (with("1500B", "0B"), "5:56", "the burst is zero"),
         (with("1500B", "63B, accounting: frame, minFrame: 64B"), "5:56", "the burst 63B is smaller than minFrame 64B"),
         (with("1500B", "100B, maxFrame: 101B"), "5:56", "smaller than maxFrame 101B"),
         (with("2ms", "0s"), "5:73", "deadline is zero"),
-        (with("2ms", "101s"), "5:73", "too long: up to 100s"),
+        (with("2ms", "101s"), "5:73", "too long: expected at most 100s"),
         (with("h2", "s1"), "5:32", "to is s1, a switch: contracts join hosts"),
         (with("h2", "h1"), "5:32", "from and to are both h1"),
         (with("name: a", "name: \"\""), "5:15", "a contract needs a name"),
@@ -208,7 +208,7 @@ fn protection_is_a_number_of_routes() {
 }
 
 #[test]
-fn accounting_says_what_it_needs() {
+fn accounting_requires_a_minimum_frame() {
     assert_problems(
         one(&with("2ms", "2ms, accounting: frame")),
         &[(MissingKey, "5:90", "accounting by frame needs minFrame .. such as 64B")],
@@ -219,7 +219,7 @@ fn accounting_says_what_it_needs() {
     );
     assert_problems(
         one(&with("2ms", "2ms, accounting: bytes")),
-        &[(BadValue, "5:90", "unknown accounting \"bytes\": wire or frame is expected")],
+        &[(BadValue, "5:90", "unknown accounting \"bytes\": expected wire or frame")],
     );
 }
 
@@ -275,7 +275,7 @@ fn a_duplicate_key_names_the_line_of_the_first() {
 }
 
 #[test]
-fn a_name_that_is_taken_names_the_line_of_the_first() {
+fn a_name_in_use_names_the_line_of_the_first() {
     assert_problems(
         contracts(&contracts_yaml(&[&terms("a"), &terms("b"), &terms("a")])),
         &[(DuplicateName, "7:15", "the name \"a\" is already used on line 5")],
@@ -291,7 +291,7 @@ fn a_name_that_is_taken_names_the_line_of_the_first() {
 }
 
 #[test]
-fn a_node_or_link_that_does_not_exist_is_compared_with_those_that_do() {
+fn an_unknown_node_or_link_is_compared_with_existing_ones() {
     let network = parse_builder("fat-tree:k=4").unwrap().network;
     let read = |contract: String| read_contracts(&Source::new("c.yaml", contracts_yaml(&[&contract])), &network);
     assert_problems(
@@ -307,7 +307,7 @@ fn a_node_or_link_that_does_not_exist_is_compared_with_those_that_do() {
         read(with("2ms", "2ms, route: [nowhere:0, h1->pod1-edge1, h1->pod1-edge1:x]")),
         &[
             (UnknownName, "5:86", "there is no link \"nowhere\" .. FROM->TO"),
-            (BadValue, "5:97", "\"h1->pod1-edge1\" is not a hop: LINK:QUEUE is expected"),
+            (BadValue, "5:97", "\"h1->pod1-edge1\" is not a hop: expected LINK:QUEUE"),
             (BadValue, "5:113", "is not a hop"),
         ],
     );
@@ -318,11 +318,11 @@ fn a_node_or_link_that_does_not_exist_is_compared_with_those_that_do() {
 }
 
 #[test]
-fn another_kind_or_version_overrules_everything_else() {
+fn another_kind_or_version_suppresses_all_other_errors() {
     let text = contracts_yaml(&["7"; 30]);
     assert_problems(
         topology(&text),
-        &[(WrongKind, "2:7", "this is a document of kind Contracts, and one of kind Topology is expected")],
+        &[(WrongKind, "2:7", "this is a document of kind Contracts: expected kind Topology")],
     );
     assert_problems(events(&text), &[(WrongKind, "2:7", "one of kind Events is expected")]);
     assert_problems(
@@ -331,18 +331,18 @@ fn another_kind_or_version_overrules_everything_else() {
     );
     assert_problems(
         contracts("apiVersion: wayleave/v2\nkind: Pod\nspec: {}"),
-        &[(WrongKind, "2:7", "unknown kind \"Pod\": Contracts is expected")],
+        &[(WrongKind, "2:7", "unknown kind \"Pod\": expected Contracts")],
     );
     assert_problems(
         contracts("apiVersion: v1\nkind: Contracts\nspec: { contracts: [] }"),
-        &[(WrongKind, "1:13", "apiVersion \"v1\" is not known: wayleave/v1 is expected")],
+        &[(WrongKind, "1:13", "unknown apiVersion \"v1\": expected wayleave/v1")],
     );
 }
 
 // --- Files -------------------------------------------------------------------------------------------------------
 
 #[test]
-fn a_file_that_is_not_there_is_compared_with_its_neighbours() {
+fn a_missing_file_is_compared_with_its_neighbours() {
     let folder = std::env::temp_dir().join(format!("wayleave-formats-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("contracts.yaml"), "").unwrap();
@@ -350,13 +350,13 @@ fn a_file_that_is_not_there_is_compared_with_its_neighbours() {
     let shown = Source::read(&missing).unwrap_err().to_string();
     assert_eq!(shown, format!("{}: no such file, did you mean \"contracts.yaml\"?", missing.display()));
     let shown = Source::read(&folder).unwrap_err().to_string();
-    assert_eq!(shown, format!("{}: is a directory: the name of a file is expected", folder.display()));
+    assert_eq!(shown, format!("{}: is a directory: expected a file", folder.display()));
     assert_eq!(Source::read(folder.join("contracts.yaml")).unwrap().text(), "");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
-fn bytes_that_are_no_text_are_located_and_guessed_at() {
+fn bytes_that_are_not_text_are_located_and_the_encoding_guessed() {
     let cases: [(&[u8], &str, &str); 4] = [
         (b"a: 1\nb: caf\xe9\n", "byte 12 (0xe9), on line 2", "Latin-1"),
         (b"\xff\xfea\0", "byte 1 (0xff), on line 1", "UTF-16"),

@@ -6,7 +6,7 @@ use wayleave_formats::ProblemKind::{
 };
 
 #[test]
-fn a_file_that_was_cut_off_is_recognised() {
+fn a_truncated_file_is_recognised() {
     let yaml = contracts_yaml(&[&terms("a"), "{ name: b, from: h1"]);
     assert_problems(
         contracts(&yaml),
@@ -33,12 +33,18 @@ fn a_file_that_was_cut_off_is_recognised() {
 }
 
 #[test]
-fn an_empty_file_says_what_is_expected() {
+fn an_empty_file_is_reported_with_the_expected_content() {
     for text in ["", "\n \n", "\u{feff}", "~"] {
-        assert_problems(contracts(text), &[(Empty, "1:1", "kind Contracts is expected .. apiVersion: wayleave/v1")]);
+        assert_problems(
+            contracts(text),
+            &[(Empty, "1:1", "expected a document of kind Contracts .. apiVersion: wayleave/v1")],
+        );
     }
     assert_problems(topology("# nothing\n"), &[(Empty, "1:1", "there are only comments here")]);
-    assert_problems(csv(""), &[(Empty, "1:1", "a header and one contract a row .. name,from,to,rate,burst,deadline")]);
+    assert_problems(
+        csv(""),
+        &[(Empty, "1:1", "a header and one contract per row .. name,from,to,rate,burst,deadline")],
+    );
     assert_problems(csv("\n\n"), &[(Empty, "1:1", "the file is empty")]);
     assert_problems(
         contracts("name,from,to\na,h1,h2"),
@@ -60,7 +66,7 @@ fn broken_yaml_is_explained() {
         ("a: \"\\q\"", "1:4", "a backslash .. is not known"),
         ("a: [1, 2", "1:4", "this \"[\" is never closed"),
         ("a: ]", "1:4", "this bracket closes nothing"),
-        ("a: [1}", "1:4", "what this \"[\" opens is closed by a \"}\""),
+        ("a: [1}", "1:4", "a \"[\" is closed by a \"}\""),
         ("{ a: 1\n  b: 2 }", "2:4", "a comma or a closing } is expected"),
         ("a: *x", "1:4", "anchor (&name) that does not exist"),
         ("a: &x [ *x ]", "1:9", "write the value out"),
@@ -79,7 +85,7 @@ fn broken_yaml_is_explained() {
 }
 
 #[test]
-fn broken_json_is_explained_in_json_s_words() {
+fn broken_json_is_explained_in_terms_of_json() {
     let cases = [
         ("{\"a\": 1\n \"b\": 2}", "2:2", "invalid JSON: expected `,` or `}`"),
         ("{\"a\" 1}", "1:6", "invalid JSON: expected `:`"),
@@ -91,7 +97,7 @@ fn broken_json_is_explained_in_json_s_words() {
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn the_depth_of_nesting_is_limited() {
     for open in ["[", "{", "{\"a\":", "- ", "? "] {
         let errors = contracts(&open.repeat(10_000)).unwrap_err();
         assert_eq!(errors.problems().len(), 1);
@@ -152,7 +158,7 @@ fn columns_count_characters_and_not_bytes() {
 }
 
 #[test]
-fn a_contract_that_a_syntax_error_cuts_short_is_not_said_to_lack_keys() {
+fn a_contract_cut_short_by_a_syntax_error_reports_no_missing_keys() {
     let text = contracts_yaml(&[&terms("a"), "name: b\n      rate: 10\n     from: h1"]);
     assert_problems(
         contracts(&text),

@@ -7,14 +7,14 @@ use wayleave_formats::ProblemKind::{
 use wayleave_formats::parse_builder;
 
 #[test]
-fn what_no_network_can_mean_is_refused_at_its_place() {
+fn an_impossible_network_is_refused_at_its_place() {
     let nodes =
         "  nodes: [ { name: s1, kind: switch }, { name: h1, kind: host }, { name: h2, kind: host } ]\n  links:\n";
     let cases = [
         ("{ between: [s1, s1] }", Impossible, "6:19", "to itself leads nowhere"),
         ("{ between: [h1, h2] }", Impossible, "6:19", "are both hosts"),
         ("{ between: [h1, s1], rate: 0bit }", Impossible, "6:34", "a rate above zero"),
-        ("{ between: [h1, s1], mtu: 63B }", Impossible, "6:33", "an MTU of 63B: from 64B to 65535B"),
+        ("{ between: [h1, s1], mtu: 63B }", Impossible, "6:33", "an MTU of 63B: expected 64B to 65535B"),
         ("{ between: [h1, s1], queues: 9 }", Impossible, "6:36", "9 queues: from 1 to 8"),
         ("{ between: [h1, s1], queues: 0 }", Impossible, "6:36", "0 queues"),
         ("{ between: [h1, s1], queues: [] }", Impossible, "6:36", "0 queues"),
@@ -40,7 +40,7 @@ fn what_no_network_can_mean_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_node_that_is_wrong_makes_its_links_not_wrong_as_well() {
+fn an_invalid_node_causes_no_errors_at_its_links() {
     let text = topology_yaml(
         "  nodes: [ { name: s1, kind: swich, processing: 1 }, { name: \"a->b\", kind: host } ]
   links: [ { between: [s1, \"a->b\"] } ]",
@@ -69,7 +69,7 @@ fn wrong_defaults_are_reported_once_and_not_at_every_link() {
 }
 
 #[test]
-fn more_parallel_links_than_anybody_has_are_refused() {
+fn too_many_parallel_links_are_refused() {
     let links = "    - { between: [a, b] }\n".repeat(65);
     let text = topology_yaml(&format!(
         "  nodes: [ {{ name: a, kind: switch }}, {{ name: b, kind: switch }} ]\n  links:\n{links}"
@@ -78,7 +78,7 @@ fn more_parallel_links_than_anybody_has_are_refused() {
 }
 
 #[test]
-fn a_builder_says_what_it_cannot_build() {
+fn a_builder_names_what_it_cannot_build() {
     let cases = [
         ("{ kind: fat-tree, k: 5 }", Impossible, "4:33", "k is 5: an even number from 2 to 64 is accepted"),
         ("{ kind: fat-tree, hosts: 0 }", Impossible, "4:37", "hosts per edge switch is 0"),
@@ -120,8 +120,8 @@ fn a_builder_in_one_line_is_located_as_well() {
         ("", BadValue, "1:1", "unknown builder \"\" .. fat-tree, leaf-spine"),
         ("fat-tree:k=x", BadValue, "1:12", "a whole number"),
         ("fat-tree:k=4,k=2", DuplicateKey, "1:14", "\"k\" is given twice"),
-        ("fat-tree:k", Syntax, "1:10", "KEY=VALUE is expected"),
-        ("star:hosts=3,", Syntax, "1:14", "KEY=VALUE is expected"),
+        ("fat-tree:k", Syntax, "1:10", "expected KEY=VALUE"),
+        ("star:hosts=3,", Syntax, "1:14", "expected KEY=VALUE"),
         ("fat-tree: k = 4 , host = 2", UnknownKey, "1:19", "\"host\", did you mean \"hosts\"?"),
         ("fat-tree:budgets=1us+2", BadValue, "1:22", "\"2\" has no unit"),
         ("parley-testbed", BadValue, "1:1", "testbed:parley-testbed"),

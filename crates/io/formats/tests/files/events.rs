@@ -55,7 +55,7 @@ fn every_field_of_an_event_has_its_place() {
 }
 
 #[test]
-fn time_does_not_go_backwards() {
+fn times_of_events_must_not_decrease() {
     assert_problems(
         read(&[add("5ms", "a"), release("4ms", "a"), add("4ms", "b"), add("5ms", "c")]),
         &[
@@ -66,7 +66,7 @@ fn time_does_not_go_backwards() {
 }
 
 #[test]
-fn what_was_never_added_cannot_change_or_end() {
+fn an_unknown_contract_cannot_change_or_end() {
     assert_problems(
         read(&[add("0ns", "ptp-one"), release("1ns", "ptp-on"), change("2ns", "x")]),
         &[
@@ -77,11 +77,11 @@ fn what_was_never_added_cannot_change_or_end() {
 }
 
 #[test]
-fn what_is_there_cannot_be_added_and_what_is_gone_cannot_end_again() {
+fn an_existing_contract_cannot_be_added_and_a_released_one_cannot_end_again() {
     assert_problems(
         read(&[add("0ns", "a"), add("1ns", "a"), release("2ns", "a"), release("3ns", "a"), change("4ns", "a")]),
         &[
-            (BadOrder, "6:31", "\"a\" is still there: it was added on line 5 .. release it first"),
+            (BadOrder, "6:31", "\"a\" already exists: it was added on line 5 .. release it first"),
             (BadOrder, "8:27", "\"a\" is gone: it was released on line 7"),
             (BadOrder, "9:34", "\"a\" is gone: it was released on line 7"),
         ],
@@ -89,7 +89,7 @@ fn what_is_there_cannot_be_added_and_what_is_gone_cannot_end_again() {
 }
 
 #[test]
-fn an_event_that_is_wrong_in_itself_is_still_followed() {
+fn later_events_of_an_invalid_contract_are_still_checked() {
     let wrong = add("0ns", "a").replace("1Mbit", "1Mbps");
     let result = read(&[wrong, release("1ns", "a")]);
     let errors = result.unwrap_err();
@@ -98,7 +98,7 @@ fn an_event_that_is_wrong_in_itself_is_still_followed() {
 }
 
 #[test]
-fn an_event_is_one_thing_at_a_time() {
+fn an_event_has_exactly_one_action() {
     assert_problems(
         read(&[
             "{ at: 1ns }".to_owned(),
@@ -109,7 +109,7 @@ fn an_event_is_one_thing_at_a_time() {
         ]),
         &[
             (MissingKey, "5:7", "an event needs one of the keys \"add\", \"change\" and \"release\""),
-            (WrongType, "6:96", "an event is one thing, and this is add and release"),
+            (WrongType, "6:96", "an event has exactly one of these keys, but add and release are given"),
             (WrongType, "7:27", "a release needs only a name"),
             (MissingKey, "8:7", "an event needs the key \"at\""),
             (WrongType, "9:27", "text is expected, not a list"),

@@ -72,16 +72,16 @@ fn gml_of_topology_zoo_is_read_with_its_speeds_and_places() {
             "Riga->Visby#2 10Gbit 1ms"
         ]
     );
-    let said = remarks(&imported);
-    assert!(said.contains(&"note: 1 of 3 links have no rate: 10Gbit (--default-rate)".to_owned()), "{said:?}");
-    assert!(said.iter().any(|remark| remark.contains("\"type\" of nodes")), "{said:?}");
+    let messages = remarks(&imported);
+    assert!(messages.contains(&"note: 1 of 3 links have no rate: 10Gbit (--default-rate)".to_owned()), "{messages:?}");
+    assert!(messages.iter().any(|remark| remark.contains("\"type\" of nodes")), "{messages:?}");
 }
 
 #[test]
 fn links_without_rates_or_places_are_counted_and_the_first_is_shown() {
-    let said = wrong("x.gml", ZOO, &ImportOptions { delay_from_places: true, ..options() });
+    let messages = wrong("x.gml", ZOO, &ImportOptions { delay_from_places: true, ..options() });
     assert_eq!(
-        said,
+        messages,
         [
             "32:3 the ends of 2 links have no longitude and latitude: this is the first",
             "38:3 1 of 3 links have no rate: the first joins \"Visby\" and \"Riga\", and has only id",
@@ -90,7 +90,7 @@ fn links_without_rates_or_places_are_counted_and_the_first_is_shown() {
 }
 
 #[test]
-fn what_is_wrong_with_gml_is_said_at_its_place() {
+fn errors_of_gml_are_reported_at_their_place() {
     for (text, expected) in [
         ("", "1:1 there is no graph in this file"),
         ("graph [ node [ id 0 ]", "1:7 this \"[\" is never closed"),
@@ -101,7 +101,7 @@ fn what_is_wrong_with_gml_is_said_at_its_place() {
         ("graph [ node [ label \"x\" ] ]", "1:9 this node needs the key \"id\", a number or a text"),
         ("graph [ node [ id [ ] ] ]", "1:19 this node needs the key \"id\", a number or a text"),
         ("graph [ node [ id 0 ] edge [ source 0 ] ]", "1:23 this edge needs the key \"target\", a number or a text"),
-        ("graph [ ]", "1:1 there are no nodes here: a network needs some"),
+        ("graph [ ]", "1:1 the network has no nodes"),
         ("graph 5", "1:7 a graph is a list in square brackets"),
         ("graph [ node [ id 0 ] ] graph [ ]", "1:25 a second graph begins here"),
     ] {
@@ -153,7 +153,7 @@ fn labels_of_yed_are_read_from_its_drawings() {
 }
 
 #[test]
-fn what_is_wrong_with_graphml_is_said_at_its_place() {
+fn errors_of_graphml_are_reported_at_their_place() {
     for (text, expected) in [
         ("<graphml>\n  <graph>\n</graphml>", "3:1 invalid XML: expected 'graph' tag, not 'graphml'"),
         ("<svg/>", "1:1 the first element is \"svg\", and graphml is expected"),

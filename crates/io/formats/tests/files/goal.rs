@@ -30,7 +30,7 @@ fn binary(bytes: &[u8]) -> Result<JobGraph, String> {
 }
 
 #[test]
-fn the_text_means_what_it_says() {
+fn the_text_form_has_the_documented_meaning() {
     let graph = text(PAIR).unwrap();
     let actions: Vec<OperationAction> = graph.operations().iter().map(|operation| operation.action).collect();
     let size = Bytes::new(1024);
@@ -60,12 +60,12 @@ fn the_binary_form_is_that_of_loggopsim() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let wrong = [
         ("", "the file is empty: `num_ranks N` is expected"),
         ("rank 0 {\n}\n", "1:1: the schedule begins with `num_ranks N`"),
         ("num_ranks 2\nrank 2 {\n}\n", "2:6: there is no rank 2: num_ranks is 2, counted from 0"),
-        ("num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "3:1: there is no rank 1: the ranks are 0 to 0"),
+        ("num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "3:1: no rank 1: ranks are 0 to 0"),
         (
             "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n",
             "this operation waits for itself",
@@ -94,15 +94,15 @@ fn what_is_wrong_is_said_with_its_line() {
 
 /// Ranks that wait for one another: each receives first.
 #[test]
-fn ranks_that_wait_for_one_another_are_refused() {
+fn ranks_that_wait_for_each_other_are_refused() {
     let one =
         |rank: u32| format!("rank {rank} {{\na: recv 8b from {0}\nb: send 8b to {0}\nb requires a\n}}\n", 1 - rank);
     let errors = text(&format!("num_ranks 2\n{}{}", one(0), one(1))).unwrap_err();
-    assert!(errors.contains("3:1: this operation never ends: ranks wait for one another"), "{errors}");
+    assert!(errors.contains("3:1: this operation never ends: ranks wait for each other"), "{errors}");
 }
 
 #[test]
-fn a_receive_from_anybody_takes_what_comes() {
+fn a_receive_from_any_rank_is_kept_in_both_forms() {
     let graph = text("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 4\n}\nrank 1 {\nrecv 8b from -1 tag -1\n}\n").unwrap();
     assert!(write_goal_text(&graph).contains("recv 8b from -1 tag -1"));
     assert_eq!(binary(&write_goal_binary(&graph)).as_ref(), Ok(&graph));
@@ -110,7 +110,7 @@ fn a_receive_from_anybody_takes_what_comes() {
 
 /// Catches: lists and parts that overlap, of which a small file could have millions.
 #[test]
-fn what_overlaps_is_refused() {
+fn overlapping_lists_are_refused() {
     let graph = text(
         "num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\n}\nrank 1 {\ncalc 1\n}\n",
     )
@@ -127,17 +127,17 @@ fn what_overlaps_is_refused() {
 }
 
 fn any_graph() -> impl Strategy<Value = JobGraph> {
-    (0_usize..6, 1_u32..4, 1_u64..100_000, 1_u32..4, 0_u64..2_000).prop_map(|(which, bits, data, pieces, compute)| {
+    (0_usize..6, 1_u32..4, 1_u64..100_000, 1_u32..4, 0_u64..2_000).prop_map(|(which, bits, data, chunks, compute)| {
         let (_, collective) = Collective::ALL[which];
         let (data, compute) = (Bytes::new(data), Time::from_nanos(compute));
-        CollectiveExchange { collective, data, pieces, compute }.graph(1 << bits).unwrap()
+        CollectiveExchange { collective, data, chunks, compute }.graph(1 << bits).unwrap()
     })
 }
 
 proptest! {
     /// Operations of collectives are not ordered by rank: written schedules are in order, and keep it.
     #[test]
-    fn both_forms_say_the_same(graph in any_graph()) {
+    fn both_forms_describe_the_same_schedule(graph in any_graph()) {
         let written = write_goal_text(&graph);
         let read = text(&written).unwrap();
         prop_assert_eq!(read.payload(), graph.payload());
@@ -151,7 +151,7 @@ proptest! {
 
     /// Any changed bytes give an error or another schedule, no panic, and no allocation beyond the size of the file.
     #[test]
-    fn bytes_that_change_do_no_harm(graph in any_graph(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+    fn changed_bytes_cause_no_panic(graph in any_graph(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
         let mut bytes = write_goal_binary(&graph);
         for (at, value) in changes {
             let at = 8 + at.index(bytes.len() - 8);
@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(lines in prop::collection::vec("(num_ranks|rank|l0:|l1:|l0|send|recv|calc|requires|irequires|\\{|\\}|to|from|tag|cpu|/|//|/\\*|\\*/|-1|[0-9]{1,3}b?)( (num_ranks|rank|l0|send|calc|requires|\\{|to|from|tag|cpu|-1|[0-9]{1,20}b?)){0,5}", 0..12)) {
+    fn no_text_causes_a_panic(lines in prop::collection::vec("(num_ranks|rank|l0:|l1:|l0|send|recv|calc|requires|irequires|\\{|\\}|to|from|tag|cpu|/|//|/\\*|\\*/|-1|[0-9]{1,3}b?)( (num_ranks|rank|l0|send|calc|requires|\\{|to|from|tag|cpu|-1|[0-9]{1,20}b?)){0,5}", 0..12)) {
         let _ = text(&lines.join("\n"));
         let _ = text(&format!("num_ranks 2\nrank 0 {{\n{}\n}}\n", lines.join("\n")));
     }
@@ -184,12 +184,12 @@ fn scenario(job: &str) -> Result<wayleave_scenarios::Scenario, String> {
 }
 
 #[test]
-fn a_job_has_its_ranks_where_the_scenario_says() {
+fn a_job_places_its_ranks_as_the_scenario_defines() {
     let job = |text: &str| match scenario(text).unwrap().traffic.remove(0).workload {
         wayleave_scenarios::Workload::Job(job) => job,
         other => panic!("{other:?}"),
     };
-    let all = job("job: { collective: all-to-all, data: 4kB, iterations: 7, compute: 1us, pieces: 2 }");
+    let all = job("job: { collective: all-to-all, data: 4kB, iterations: 7, compute: 1us, chunks: 2 }");
     assert_eq!((all.ranks().len(), all.iterations(), all.graph().payload()), (4, 7, 12_000));
     let some = job("job: { collective: ring-all-gather, data: 3kB, ranks: [h4, h1..h2, h4] }\n      transport: dctcp");
     let hosts: Vec<u32> = some.ranks().iter().map(|rank| rank.host.0).collect();
@@ -202,29 +202,26 @@ fn a_job_has_its_ranks_where_the_scenario_says() {
 }
 
 #[test]
-fn what_is_wrong_with_a_job_is_said_where_it_stands() {
+fn errors_of_a_job_are_reported_at_their_place() {
     for (job, expected) in [
         ("job: { collective: ring, data: 1MB }", "8:26: unknown collective operation \"ring\""),
         ("job: { collective: ring-all-reduce }", "data"),
         ("job: { data: 1MB }", "a job needs one of the keys collective or goal"),
-        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job is one thing"),
+        ("job: { collective: all-to-all, goal: pair.goal, data: 1kB }", "a job has exactly one of these keys"),
         (
             "job: { collective: halving-doubling-all-reduce, data: 1MB, ranks: h1..h3 }",
             "8:73: halving and doubling among 3 ranks",
         ),
         (
             "job: { collective: all-to-all, data: 1MB, ranks: h1 }",
-            "a collective operation of 1 ranks: at least 2 are expected",
+            "a collective operation of 1 ranks: expected at least 2",
         ),
-        (
-            "job: { collective: all-to-all, data: 1MB, ranks: [h1, h1] }",
-            "no message of this job goes from one host to another",
-        ),
+        ("job: { collective: all-to-all, data: 1MB, ranks: [h1, h1] }", "no message of this job crosses the network"),
         ("job: { collective: all-to-all, data: 0B }", "the data is 0B"),
-        ("job: { collective: all-to-all, data: 1MB, pieces: 0 }", "0 pieces"),
-        ("job: { collective: all-to-all, data: 1MB, pieces: 4000000000 }", "operations: up to 16777216 are simulated"),
+        ("job: { collective: all-to-all, data: 1MB, chunks: 0 }", "0 chunks"),
+        ("job: { collective: all-to-all, data: 1MB, chunks: 4000000000 }", "operations: up to 16777216 are simulated"),
         ("job: { collective: all-to-all, data: 1MB, iterations: 0 }", "0 iterations"),
-        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: one for each is expected; list them in `ranks`"),
+        ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: expected one for each; list them in `ranks`"),
         ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: there is no rank 3"),
         ("job: { goal: pair.goal, ranks: h1..h2, data: 1MB }", "data does not apply to a job with goal"),
         ("job: { collective: all-to-all, data: 1MB }\n      from: h1", "from does not apply to a job"),
@@ -237,13 +234,16 @@ fn what_is_wrong_with_a_job_is_said_where_it_stands() {
 }
 
 #[test]
-fn a_binary_form_without_the_magic_number_is_refused_with_what_to_do() {
+fn a_binary_form_without_the_magic_number_is_refused_with_advice() {
     let old: &[u8] = &[2, 0, 0, 0, 1, 1, 16, 0, 0, 0, 0, 0];
     let read = |bytes: &[u8]| {
         Source::from_reader("pair.bin", bytes).and_then(|source| read_goal(&source)).unwrap_err().to_string()
     };
     for bytes in [old.to_vec(), [old, &[0xff, 0xfe]].concat()] {
-        let said = read(&bytes);
-        assert!(said.contains("4223") && said.contains("name the text that it was made of (.goal)"), "{said}");
+        let messages = read(&bytes);
+        assert!(
+            messages.contains("4223") && messages.contains("name the text that it was made of (.goal)"),
+            "{messages}"
+        );
     }
 }

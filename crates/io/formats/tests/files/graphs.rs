@@ -26,15 +26,15 @@ fn node_link_json_of_networkx_is_read_with_edges_or_links() {
 
 /// Values of the graph are defaults whose source is named, also where an option counts before them; of two MTUs the one that is not used is named.
 #[test]
-fn defaults_of_the_graph_and_second_values_are_said() {
+fn defaults_of_the_graph_and_unused_second_values_are_reported() {
     let text = r#"{"graph": {"bandwidth": "5Gbit", "latency": "1ms"}, "nodes": [{"id": "a"}, {"id": "b"}],
         "edges": [{"source": "a", "target": "b", "mtu": 9000, "MTU": 1400}]}"#;
-    let said = remarks(&read("x.json", text, &options())).join("\n");
-    assert!(said.contains("1 of 1 link have no rate: 5Gbit (the file's own default)"), "{said}");
-    assert!(said.contains("1 of 1 link have no delay: 1ms (the file's own default)"), "{said}");
-    assert!(said.contains("\"mtu\""), "{said}");
-    let said = remarks(&read("x.json", text, &with_rate())).join("\n");
-    assert!(said.contains("10Gbit (--default-rate, and not 5Gbit, the file's own default)"), "{said}");
+    let messages = remarks(&read("x.json", text, &options())).join("\n");
+    assert!(messages.contains("1 of 1 link have no rate: 5Gbit (the file's own default)"), "{messages}");
+    assert!(messages.contains("1 of 1 link have no delay: 1ms (the file's own default)"), "{messages}");
+    assert!(messages.contains("\"mtu\""), "{messages}");
+    let messages = remarks(&read("x.json", text, &with_rate())).join("\n");
+    assert!(messages.contains("10Gbit (--default-rate, and not 5Gbit, the file's own default)"), "{messages}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_directed_multigraph_keeps_every_link() {
 }
 
 #[test]
-fn graphs_of_d3_mean_places_in_the_list_and_tuples_are_joined() {
+fn graphs_of_d3_refer_to_list_positions_and_tuples_are_joined() {
     let text = r#"{"nodes": [{"name": "x"}, {"name": "y"}], "links": [{"source": 0, "target": 1}]}"#;
     let imported = read("x.json", text, &with_rate());
     assert_eq!(names(&imported.topology.network, NodeKind::Switch), ["x", "y"]);
@@ -57,7 +57,7 @@ fn graphs_of_d3_mean_places_in_the_list_and_tuples_are_joined() {
 }
 
 #[test]
-fn lists_of_names_say_who_is_a_host() {
+fn lists_of_names_determine_the_hosts() {
     let text = r#"{"name": "CEV", "link_rate_bps_suggested": 100000000.0, "end_systems": ["a", "b"], "switches": ["s"],
         "links_bidirectional": [["a", "s"], ["b", "s"]]}"#;
     let imported = read("x.json", text, &options());
@@ -70,7 +70,7 @@ fn lists_of_names_say_who_is_a_host() {
 }
 
 #[test]
-fn what_is_wrong_with_node_link_json_is_said_at_its_place() {
+fn errors_of_node_link_json_are_reported_at_their_place() {
     let nodes = r#"{"nodes": [{"id": "rome"}, {"id": "oslo"}], "edges": "#;
     for (edges, expected) in [
         (r#"[{"source": "rome", "target": "osol"}]}"#, "1:84 there is no node \"osol\", did you mean \"oslo\"?"),
@@ -116,7 +116,7 @@ fn what_is_wrong_with_node_link_json_is_said_at_its_place() {
 }
 
 #[test]
-fn plain_numbers_are_read_in_the_unit_that_a_person_gives() {
+fn plain_numbers_are_read_in_the_configured_unit() {
     let text =
         r#"{"nodes": ["a", "b"], "edges": [{"source": "a", "target": "b", "capacity": 2.5, "latency": 0.0000001}]}"#;
     assert_eq!(
@@ -137,14 +137,14 @@ const TREE: &str =
     r#"{"nodes": ["hub", "a", "b", "c", "d"], "edges": [["hub", "a"], ["hub", "b"], ["hub", "c"], ["c", "d"]]}"#;
 
 #[test]
-fn hosts_are_attached_where_the_file_names_none() {
+fn hosts_are_attached_if_the_file_names_none() {
     let imported = read("x.json", TREE, &with_rate());
     let network = &imported.topology.network;
     assert_eq!(names(network, NodeKind::Host), ["hub-h1", "a-h1", "b-h1", "c-h1", "d-h1"]);
     assert!(links(network).contains(&"d-h1->d 10Gbit 0ns".to_owned()));
-    let said = remarks(&imported);
+    let messages = remarks(&imported);
     assert_eq!(
-        said[0],
+        messages[0],
         "note: the file names no hosts: a host was attached to each of 5 switches with links, such as \"hub-h1\""
     );
     let two = ImportOptions { hosts: HostSelector::Attach(2), host_rate: "1Gbit".parse().ok(), ..with_rate() };
@@ -154,7 +154,7 @@ fn hosts_are_attached_where_the_file_names_none() {
 }
 
 #[test]
-fn leaves_are_hosts_if_a_person_says_so() {
+fn leaves_are_hosts_on_request() {
     let imported = read("x.json", TREE, &ImportOptions { hosts: HostSelector::Leaves, ..with_rate() });
     assert_eq!(names(&imported.topology.network, NodeKind::Host), ["a", "b", "d"]);
     assert_eq!(remarks(&imported)[0], "note: taken for hosts: \"a\", \"b\" and \"d\"; for switches: \"hub\" and \"c\"");
@@ -173,22 +173,22 @@ fn two_hosts_cannot_be_joined() {
 }
 
 #[test]
-fn names_that_repeat_or_cannot_be_are_changed_and_reported() {
+fn duplicate_or_invalid_names_are_changed_and_reported() {
     let text = r#"{"nodes": [{"id": 0, "label": "None"}, {"id": 1, "label": "None"}, {"id": 2, "label": "a->b"}],
         "edges": [[0, 1], [1, 2]]}"#;
     let imported = read("x.json", text, &with_rate());
     assert_eq!(names(&imported.topology.network, NodeKind::Switch), ["None", "None-2", "a_b"]);
-    let said = remarks(&imported);
+    let messages = remarks(&imported);
     let expected = "note: nodes were renamed (names are unique, without \"->\" and \"#\"): \"None\" is now \"None-2\", \
                     \"a->b\" is now \"a_b\"";
-    assert!(said.iter().any(|remark| remark == expected), "{said:?}");
+    assert!(messages.iter().any(|remark| remark == expected), "{messages:?}");
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn omitted_links_and_keys_are_reported() {
     let text = r#"{"nodes": ["a", "b", "c", "d", {"id": "e", "colour": "red"}],
         "edges": [["a", "a"], ["a", "b"], {"source": "c", "target": "d", "weight": 3}]}"#;
-    let said = remarks(&read("x.json", text, &with_rate()));
+    let messages = remarks(&read("x.json", text, &with_rate()));
     for expected in [
         "warning: 1 link joins a node with itself, the first on line 2, and was left out: \"a\"",
         "note: 1 node has no link: \"e\"",
@@ -196,7 +196,7 @@ fn what_is_left_out_is_said() {
         "warning: keys not used: \"weight\" of links (line 2)",
         "note: keys not used for rates or delays: \"colour\"",
     ] {
-        assert!(said.iter().any(|remark| remark == expected), "{expected}: {said:#?}");
+        assert!(messages.iter().any(|remark| remark == expected), "{expected}: {messages:#?}");
     }
 }
 
@@ -204,19 +204,19 @@ fn what_is_left_out_is_said() {
 fn more_than_sixty_four_parallel_links_are_refused() {
     let edges = vec![r#"["a", "b"]"#; 65].join(", ");
     let text = format!(r#"{{"nodes": ["a", "b"], "edges": [{edges}]}}"#);
-    let said = wrong("x.json", &text, &with_rate());
-    assert!(said[0].ends_with("more than 64 links between two nodes"), "{said:?}");
+    let messages = wrong("x.json", &text, &with_rate());
+    assert!(messages[0].ends_with("more than 64 links between two nodes"), "{messages:?}");
 }
 
 // --- writing -------------------------------------------------------------------------------------------------------
 
 #[test]
-fn what_a_graph_cannot_hold_is_said() {
+fn contents_that_a_graph_cannot_hold_are_reported() {
     let network = parse_builder("star:hosts=2,queues=4").unwrap().network;
     let (text, left_out) = write_graph(&network, "a \"b\" & c", GraphFormat::Gml);
     assert!(text.contains(r#"name "a &quot;b&quot; &amp; c""#), "{text}");
     let left_out: Vec<String> = left_out.iter().map(ToString::to_string).collect();
-    assert_eq!(left_out, ["warning: a graph has no place for queues, buffers and delay budgets"]);
+    assert_eq!(left_out, ["warning: graph formats cannot store queues, buffers and delay budgets"]);
 }
 
 #[test]
@@ -239,5 +239,5 @@ fn topologies_of_wayleave_are_still_read_as_such() {
     let text = "apiVersion: wayleave/v1\nkind: Topology\nspec: { builder: { kind: star, hosts: 2 } }\n";
     let imported = read("x.yaml", text, &options());
     assert!(!imported.is_foreign && imported.remarks.is_empty());
-    assert_eq!(wrong("x.yaml", "", &options())[0], "1:1 the file is empty: a document of kind Topology is expected");
+    assert_eq!(wrong("x.yaml", "", &options())[0], "1:1 the file is empty: expected a document of kind Topology");
 }

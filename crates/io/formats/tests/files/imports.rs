@@ -1,7 +1,7 @@
 //! The files of other simulators: HPCC's topologies and flows, htsim's topologies and connection matrices, and
 //! distributions of flow sizes.
 
-use crate::common::scenarios::{SPEC, read_with, said};
+use crate::common::scenarios::{SPEC, messages, read_with};
 use wayleave_formats::{
     InputErrors, Source, Topology, parse_builder, read_flow_sizes, read_hpcc_flows, read_hpcc_topology,
     read_htsim_flows, read_htsim_topology,
@@ -79,7 +79,7 @@ fn first_lines_of_the_forks_of_hpcc_are_read() {
 }
 
 #[test]
-fn a_configuration_of_hpcc_names_its_files_and_what_is_not_simulated() {
+fn a_configuration_of_hpcc_names_its_files_and_unsupported_settings() {
     let text = "ENABLE_QCN 1\nUSE_DYNAMIC_PFC_THRESHOLD 1\n\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\nCC_MODE 1\nL2_BACK_TO_ZERO 0\n";
     for errors in [hpcc(text).unwrap_err(), hpcc_flows(text).unwrap_err()] {
         let problem = &errors.problems()[0];
@@ -96,9 +96,9 @@ fn a_configuration_of_hpcc_names_its_files_and_what_is_not_simulated() {
 }
 
 #[test]
-fn flows_of_ten_to_the_twelve_bytes_are_pointed_to_endless_traffic() {
+fn an_hpcc_flow_of_ten_to_the_twelve_bytes_gets_a_hint_for_endless_traffic() {
     let errors = hpcc_flows("1\n0 1 3 10000 1000000000000 0.001\n").unwrap_err();
-    let hint = "a flow without end is a traffic of its own: { from: h0, to: h32, sizes: endless }";
+    let hint = "a flow without end is a traffic source of its own: { from: h0, to: h32, sizes: endless }";
     assert_eq!(errors.problems()[0].hint(), Some(hint));
     assert_eq!(hpcc_flows("1\n0 1 3 10000 0 0.001\n").unwrap_err().problems()[0].hint(), None);
 }
@@ -110,17 +110,17 @@ fn the_numbers_of_switches_may_be_wrapped() {
 }
 
 #[test]
-fn what_is_wrong_with_an_hpcc_topology_is_said_at_its_place() {
+fn errors_of_an_hpcc_topology_are_reported_at_their_place() {
     for (text, expected) in [
-        ("", "1:1 the file ends here: NODES SWITCHES LINKS is expected"),
+        ("", "1:1 unexpected end of file: NODES SWITCHES LINKS is expected"),
         ("3 1\n", "1:1 2 words: NODES SWITCHES LINKS is expected on the first line"),
         ("x 1 2\n", "1:1 \"x\" is not a number of nodes: a whole number is expected"),
         ("9999999 1 2\n", "1:1 9999999 nodes: at most 1000000 are read"),
-        ("3 1 2\n", "1:6 the file ends here: the numbers of 1 more switches are missing"),
+        ("3 1 2\n", "1:6 unexpected end of file: the numbers of 1 more switches are missing"),
         ("3 1 2\n3\n", "2:1 there is no node 3: 3 nodes are counted from 0"),
         ("3 1 2\n0 1\n", "2:3 more numbers than the 1 switches that the first line announces"),
         ("3 2 0\n0 0\n", "2:3 switch 0 is given twice"),
-        ("3 1 2\n0\n0 1 1Gbps 1us 0\n", "3:16 the file ends here: link 2 of 2 is missing"),
+        ("3 1 2\n0\n0 1 1Gbps 1us 0\n", "3:16 unexpected end of file: link 2 of 2 is missing"),
         ("3 1 1\n0\n0 1 1Gbps 1us\n", "3:1 4 words: A B RATE DELAY ERROR_RATE is expected for a link"),
         ("3 1 1\n0\n0 7 1Gbps 1us 0\n", "3:3 there is no node 7: 3 nodes are counted from 0"),
         ("3 1 1\n0\n0 1 1GBps 1us 0\n", "3:5 \"1GBps\" is not a rate: one such as 100Gbps is expected"),
@@ -136,7 +136,7 @@ fn what_is_wrong_with_an_hpcc_topology_is_said_at_its_place() {
             "3:1 \"h1\" and \"h2\" are both hosts: a link needs a switch on at least one end",
         ),
     ] {
-        assert_eq!(said(hpcc(text)), [expected], "{text:?}");
+        assert_eq!(messages(hpcc(text)), [expected], "{text:?}");
     }
 }
 
@@ -158,11 +158,11 @@ fn hpcc_flows_with_and_without_a_port_are_read_in_order_of_time() {
 }
 
 #[test]
-fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
+fn errors_of_hpcc_flows_are_reported_at_their_place() {
     for (text, expected) in [
-        ("", "1:1 the file ends here: the number of flows is expected"),
+        ("", "1:1 unexpected end of file: the number of flows is expected"),
         ("2 1\n", "1:1 2 words: the number of flows is expected on the first line"),
-        ("2\n0 1 3 100 5 0\n", "2:14 the file ends here: flow 2 of 2 is missing"),
+        ("2\n0 1 3 100 5 0\n", "2:14 unexpected end of file: flow 2 of 2 is missing"),
         ("1\n0 1 3 5\n", "2:1 4 words: SRC DST PG DPORT SIZE START, or the same without DPORT, is expected for a flow"),
         ("1\n0 4 3 100 5 0\n", "2:3 there is no node 4: the network has 4, counted from 0"),
         ("1\n0 1 3 100 0 0\n", "2:11 a size of 0 bytes: from 1 to 100GB is accepted"),
@@ -170,7 +170,7 @@ fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
         ("1\n0 1 3 100 5 1e9\n", "2:13 \"1e9\" is later than the latest accepted, 100000000s"),
         ("1\n0 1 3 50000 2.0 9.5\n", "2:13 \"2.0\" is not a size: a whole number of bytes is expected"),
     ] {
-        assert_eq!(said(hpcc_flows(text)), [expected], "{text:?}");
+        assert_eq!(messages(hpcc_flows(text)), [expected], "{text:?}");
     }
     let errors = hpcc_flows("1\n0 1 3 50000 2.0 9.5\n").unwrap_err();
     let hint = "lists of SRC DST PG PACKETS START STOP are not supported: they do not give the packet size";
@@ -178,15 +178,14 @@ fn what_is_wrong_with_hpcc_flows_is_said_at_its_place() {
 }
 
 #[test]
-fn flows_of_hpcc_mean_the_nodes_of_an_hpcc_topology_and_the_hosts_of_any_other() {
+fn flows_of_hpcc_refer_to_hpcc_nodes_or_to_the_hosts_of_other_topologies() {
     let files = [
         ("t.txt", "3 1 2\n0\n0 1 1Gbps 1us 0\n0 2 10Gbps 1us 0\n"),
         ("on-t.txt", "1\n1 2 3 100 1000 0\n"),
         ("on-star.txt", "1\n0 1 3 100 1000 0\n"),
     ];
     let ends = |topology: &str, flows: &str| {
-        let spec =
-            SPEC.replace("star:hosts=4", topology).replace("sizes: 1MB", &format!("listed: {{ hpcc: {flows} }}"));
+        let spec = SPEC.replace("star:hosts=4", topology).replace("sizes: 1MB", &format!("flows: {{ hpcc: {flows} }}"));
         let file = read_with(&spec, &files).unwrap_or_else(|errors| panic!("{errors}"));
         let scenario = &file.runs[0].scenario;
         let Workload::Listed { flows, .. } = &scenario.traffic[0].workload else { panic!() };
@@ -196,8 +195,8 @@ fn flows_of_hpcc_mean_the_nodes_of_an_hpcc_topology_and_the_hosts_of_any_other()
     assert_eq!(ends("{ hpcc: t.txt }", "on-t.txt"), ("h1".to_owned(), "h2".to_owned()));
     assert_eq!(ends("star:hosts=4", "on-star.txt"), ("h1".to_owned(), "h2".to_owned()));
     // Node 0 of that topology is its switch.
-    let spec = SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("sizes: 1MB", "listed: { hpcc: on-star.txt }");
-    assert_eq!(said(read_with(&spec, &files)), ["6:33 s0 is a switch: hosts send and receive"]);
+    let spec = SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("sizes: 1MB", "flows: { hpcc: on-star.txt }");
+    assert_eq!(messages(read_with(&spec, &files)), ["6:32 s0 is a switch: hosts send and receive"]);
 }
 
 // --- htsim --------------------------------------------------------------------------------------------------------
@@ -260,7 +259,7 @@ fn bundles_of_htsim_are_parallel_links() {
 }
 
 #[test]
-fn what_is_wrong_with_an_htsim_topology_is_said_at_its_place() {
+fn errors_of_an_htsim_topology_are_reported_at_their_place() {
     for (old, new, expected) in [
         ("Nodes 4", "Nodes 5", "3:1 5 nodes cannot be split into pods of 4"),
         ("Nodes 4", "Nodes 0", "1:1 nodes has to be above zero"),
@@ -286,7 +285,7 @@ fn what_is_wrong_with_an_htsim_topology_is_said_at_its_place() {
         ("Gbps 50", "Gbps 50000", "14:1 50000 Gbit/s: up to 10Tbit is accepted"),
     ] {
         assert!(LEAF_SPINE.contains(old), "{old}");
-        assert_eq!(said(htsim(&LEAF_SPINE.replacen(old, new, 1)))[0], expected, "{new}");
+        assert_eq!(messages(htsim(&LEAF_SPINE.replacen(old, new, 1)))[0], expected, "{new}");
     }
 }
 
@@ -306,7 +305,7 @@ fn a_connection_matrix_is_read_in_order_of_time() {
 }
 
 #[test]
-fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
+fn errors_of_a_connection_matrix_are_reported_at_their_place() {
     let triggers = "triggers are not read from a connection matrix";
     for (flow, expected) in [
         ("0->4 start 0 size 9", "3:4 there is no node 4: the network has 4, counted from 0".to_owned()),
@@ -333,18 +332,18 @@ fn what_is_wrong_with_a_connection_matrix_is_said_at_its_place() {
         ),
     ] {
         let text = format!("Nodes 4\nConnections 1\n{flow}\n");
-        assert_eq!(said(matrix(&text)), [expected], "{flow}");
+        assert_eq!(messages(matrix(&text)), [expected], "{flow}");
     }
-    assert_eq!(said(matrix("")), ["1:1 the file ends here: Nodes N and Connections N are expected"]);
-    assert_eq!(said(matrix("Nodes 4\n0->1 start 0 size 9\n")), ["1:1 the line `Connections N` is missing"]);
+    assert_eq!(messages(matrix("")), ["1:1 unexpected end of file: Nodes N and Connections N are expected"]);
+    assert_eq!(messages(matrix("Nodes 4\n0->1 start 0 size 9\n")), ["1:1 the line `Connections N` is missing"]);
 }
 
 #[test]
-fn files_of_htsim_stand_in_a_scenario() {
+fn files_of_htsim_can_be_used_in_a_scenario() {
     let files = [("a.topo", LEAF_SPINE), ("a.cm", "Nodes 4\nConnections 1\n0->3 id 1 start 0 size 1000\n")];
     let spec = SPEC
         .replace("star:hosts=4", "{ htsim: a.topo, defaults: { queues: 2, mtu: 9000B } }")
-        .replace("sizes: 1MB", "listed: { htsim: a.cm }, transport: dctcp");
+        .replace("sizes: 1MB", "flows: { htsim: a.cm }, transport: dctcp");
     let file = read_with(&spec, &files).unwrap_or_else(|errors| panic!("{errors}"));
     let scenario = &file.runs[0].scenario;
     let Workload::Listed { flows, transport } = &scenario.traffic[0].workload else { panic!() };
@@ -377,7 +376,7 @@ fn distributions_are_read_in_bytes_percent_and_packets() {
 fn distributions_of_opera_have_commas() {
     let expected = FlowSizes::from_points(vec![(4000.0, 0.0), (5971.0, 0.077), (28_589_215.0, 1.0)]).unwrap();
     assert_eq!(sizes("4000,0\n5971,0.077\n28589215,1\n").unwrap(), expected);
-    assert_eq!(said(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is not a share: a number of at least 0 is expected"]);
+    assert_eq!(messages(sizes("4000,0\n5971,x\n")), ["2:6 \"x\" is not a share: a number of at least 0 is expected"]);
 }
 
 #[test]
@@ -388,7 +387,7 @@ fn distributions_of_homa_begin_with_their_mean_and_have_no_sizes_between() {
     assert!((read.mean() - 27_168.4).abs() < 1e-6, "{}", read.mean());
     assert_eq!([0.4, 0.6, 0.7, 0.9].map(|share| read.quantile(share)), [100, 1456, 10_000, 100_000]);
     let expected = ["4:1 the shares do not rise: point 3 has 0.4 after 0.5"];
-    assert_eq!(said(sizes("9\n1 0.1\n2 0.5\n3 0.4\n4 1\n")), expected);
+    assert_eq!(messages(sizes("9\n1 0.1\n2 0.5\n3 0.4\n4 1\n")), expected);
 }
 
 #[test]
@@ -397,13 +396,13 @@ fn a_last_share_that_is_rounded_counts_as_one() {
     for text in ["1000 0.5\n3000 0.999999\n", "1000 50\n3000 99.9999\n"] {
         assert_eq!(sizes(text).ok().as_ref(), Some(&exact), "{text}");
     }
-    assert_eq!(said(sizes("1000 0.5\n3000 0.999\n")), ["2:1 the last share is 0.999, and 1 is expected"]);
+    assert_eq!(messages(sizes("1000 0.5\n3000 0.999\n")), ["2:1 the last share is 0.999, and 1 is expected"]);
 }
 
 #[test]
-fn what_is_wrong_with_a_distribution_is_said_at_its_line() {
+fn errors_of_a_distribution_are_reported_at_their_line() {
     for (text, expected) in [
-        ("# nothing\n", "1:1 the file has no lines: SIZE SHARE is expected on each"),
+        ("# nothing\n", "1:1 the file is empty: expected lines of SIZE SHARE"),
         ("100 0.5\n90 1\n", "2:1 the sizes do not rise: point 2 has 90 bytes after 100"),
         ("100 0.5\n200 0.4\n300 1\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),
         ("100 50\n200 40\n300 100\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),
@@ -416,6 +415,6 @@ fn what_is_wrong_with_a_distribution_is_said_at_its_line() {
         ("100 2 0.5\n", "1:1 SIZE SHARE is expected on each line, or PACKETS 1 SHARE"),
         ("100 nan\n", "1:5 \"nan\" is not a share: a number of at least 0 is expected"),
     ] {
-        assert_eq!(said(sizes(text)), [expected], "{text:?}");
+        assert_eq!(messages(sizes(text)), [expected], "{text:?}");
     }
 }

@@ -35,8 +35,8 @@ fn the_example_has_every_kind_and_is_written_as_it_is_read() {
 fn terms_of_bandwidth_and_objectives_are_read() {
     let list = read(&[
         "{ name: a, tenant: acme, bandwidth: { from: h1, to: h2, min: 1Mbit, max: 2Mbit, weight: 7, within: 3ms } }",
-        "{ name: b, objective: { aim: completion, members: [h1, h2], min: 1Mbit } }",
-        "{ name: c, objective: { deadline: 20ms, members: [h1, h2], min: 1Mbit } }",
+        "{ name: b, objective: { goal: completion, members: [h1, h2], weight: 1Mbit } }",
+        "{ name: c, objective: { deadline: 20ms, members: [h1, h2], weight: 1Mbit } }",
         "{ name: d, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms, excess: drop }",
     ])
     .unwrap();
@@ -65,54 +65,69 @@ fn terms_of_bandwidth_and_objectives_are_read() {
 }
 
 #[test]
-fn errors_name_what_is_wrong_for_which_kind_and_where() {
+fn errors_name_cause_kind_and_place() {
     let error = |item: &str| read(&[item]).unwrap_err();
-    let said = |item: &str, parts: &[&str]| {
+    let messages = |item: &str, parts: &[&str]| {
         let error = error(item);
         assert!(parts.iter().all(|part| error.contains(part)), "{item}\n{error}");
         assert!(error.contains("contract \"x\""), "{error}");
     };
-    said("{ name: x, bandwidth: { hose: [h1], min: 1Mbit } }", &["hose has 1 host: at least two", "mixed.yaml:5:37"]);
-    said("{ name: x, bandwidth: { hose: [h1, h2, h1], min: 1Mbit } }", &["hose has h1 twice", "mixed.yaml:5:46"]);
-    said("{ name: x, bandwidth: { hose: [h1, s1], min: 1Mbit } }", &["hose has s1, a switch", "mixed.yaml:5:42"]);
-    said("{ name: x, bandwidth: { hose: [h1, hx], min: 1Mbit } }", &["hx"]);
-    said("{ name: x, bandwidth: { from: h1, hose: [h1, h2], min: 1Mbit } }", &["a pair and a hose", "mixed.yaml:5:37"]);
-    said("{ name: x, bandwidth: { from: h1, to: h1, min: 1Mbit } }", &["from and to are both h1", "mixed.yaml:5:45"]);
-    said("{ name: x, bandwidth: { from: h1, to: h2 } }", &["bandwidth needs the key \"min\""]);
-    said("{ name: x, bandwidth: { from: h1, min: 1Mbit } }", &["bandwidth needs the key \"to\""]);
-    said("{ name: x, bandwidth: { from: h1, to: h2, min: 0bit } }", &["the minimum is zero"]);
-    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 1Mbit } }", &["the maximum 1Mbit is below"]);
-    said(
+    messages(
+        "{ name: x, bandwidth: { hose: [h1], min: 1Mbit } }",
+        &["hose has 1 host: expected at least two", "mixed.yaml:5:37"],
+    );
+    messages("{ name: x, bandwidth: { hose: [h1, h2, h1], min: 1Mbit } }", &["hose has h1 twice", "mixed.yaml:5:46"]);
+    messages("{ name: x, bandwidth: { hose: [h1, s1], min: 1Mbit } }", &["hose has s1, a switch", "mixed.yaml:5:42"]);
+    messages("{ name: x, bandwidth: { hose: [h1, hx], min: 1Mbit } }", &["hx"]);
+    messages(
+        "{ name: x, bandwidth: { from: h1, hose: [h1, h2], min: 1Mbit } }",
+        &["a pair and a hose", "mixed.yaml:5:37"],
+    );
+    messages(
+        "{ name: x, bandwidth: { from: h1, to: h1, min: 1Mbit } }",
+        &["from and to are both h1", "mixed.yaml:5:45"],
+    );
+    messages("{ name: x, bandwidth: { from: h1, to: h2 } }", &["bandwidth needs the key \"min\""]);
+    messages("{ name: x, bandwidth: { from: h1, min: 1Mbit } }", &["bandwidth needs the key \"to\""]);
+    messages("{ name: x, bandwidth: { from: h1, to: h2, min: 0bit } }", &["the minimum is zero"]);
+    messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 1Mbit } }", &["the maximum 1Mbit is below"]);
+    messages(
         "{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 3Mbit, within: 3ms } }",
         &["the maximum 3Mbit is too near", "a max of at least 4Mbit"],
     );
-    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
-    said("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
-    said("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);
-    said("{ name: x, objective: { members: [h1, h2], min: 1Mbit } }", &["needs the key \"deadline\" or \"aim\""]);
-    said(
-        "{ name: x, objective: { aim: completon, members: [h1, h2], min: 1Mbit } }",
+    messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
+    messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);
+    messages("{ name: x, bandwidth: { from: h1, to: h2, mim: 2Mbit } }", &["did you mean \"min\"?"]);
+    messages(
+        "{ name: x, objective: { members: [h1, h2], weight: 1Mbit } }",
+        &["needs the key \"deadline\" or \"goal\""],
+    );
+    messages(
+        "{ name: x, objective: { goal: completon, members: [h1, h2], weight: 1Mbit } }",
         &["did you mean \"completion\"?"],
     );
-    said("{ name: x, objective: { aim: deadline, members: [h1, h2], min: 1Mbit } }", &["no deadline says how long"]);
-    said(
-        "{ name: x, objective: { aim: latency, deadline: 1ms, members: [h1, h2], min: 1Mbit } }",
+    messages(
+        "{ name: x, objective: { goal: deadline, members: [h1, h2], weight: 1Mbit } }",
+        &["no deadline says how long"],
+    );
+    messages(
+        "{ name: x, objective: { goal: latency, deadline: 1ms, members: [h1, h2], weight: 1Mbit } }",
         &["a deadline means nothing where the objective is latency"],
     );
-    said("{ name: x, bestEffort: { members: [h1] } }", &["members has 1 host"]);
-    said(
+    messages("{ name: x, bestEffort: { members: [h1] } }", &["members has 1 host"]);
+    messages(
         "{ name: x, rate: 1Mbit, bandwidth: { from: h1, to: h2, min: 1Mbit } }",
         &["rate is a term of latency contracts, and this one is about bandwidth", "mixed.yaml:5:24"],
     );
-    said(
+    messages(
         "{ name: x, bestEffort: { members: [h1, h2] }, bandwidth: { from: h1, to: h2, min: 1Mbit } }",
         &["a contract has one kind"],
     );
-    said(
+    messages(
         "{ name: x, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms, excess: wat }",
         &["did you mean \"wait\"?"],
     );
-    said("{ name: x, from: h1, to: h2, rate: 1Mbit }", &["a contract needs the keys \"burst\" and \"deadline\""]);
+    messages("{ name: x, from: h1, to: h2, rate: 1Mbit }", &["a contract needs the keys \"burst\" and \"deadline\""]);
 }
 
 #[test]
@@ -123,7 +138,7 @@ fn names_are_unique_over_all_kinds() {
 }
 
 #[test]
-fn who_reads_latency_contracts_only_says_so() {
+fn a_reader_of_latency_contracts_only_refuses_other_kinds() {
     let source = Source::new("mixed.yaml", yaml(&["{ name: a, bandwidth: { from: h1, to: h2, min: 1Mbit } }"]));
     let error = read_contracts(&source, &star()).unwrap_err().to_string();
     assert!(error.contains("this contract is of kind bandwidth, and only latency contracts are read here"), "{error}");

@@ -17,7 +17,7 @@ fn ports(network: &Network) -> Vec<String> {
 const SWITCHED: &str = "    s1: { kind: nokia_srlinux }\n    s2: { kind: nokia_srlinux }\n    h1: { kind: linux }\n    h2: { kind: linux }\n";
 
 #[test]
-fn vars_of_an_endpoint_are_those_of_the_direction_that_leaves_it() {
+fn vars_of_an_endpoint_apply_to_its_outgoing_direction() {
     let text = lab(
         SWITCHED,
         "    - type: veth
@@ -43,13 +43,13 @@ fn vars_of_an_endpoint_are_those_of_the_direction_that_leaves_it() {
 }
 
 #[test]
-fn a_rate_at_one_end_alone_is_no_rate_of_the_other_direction() {
+fn a_rate_at_one_end_does_not_apply_to_the_other_direction() {
     let text = lab(
         SWITCHED,
         "    - endpoints: [ { node: h1, interface: eth1, vars: { rate: 1Gbit } }, { node: s1, interface: e1-1 } ]\n",
     );
-    let said = wrong("x.clab.yml", &text, &options());
-    assert_eq!(said, ["9:7 1 of 1 link have no rate: the first joins \"h1\" and \"s1\", and has only rate"]);
+    let messages = wrong("x.clab.yml", &text, &options());
+    assert_eq!(messages, ["9:7 1 of 1 link have no rate: the first joins \"h1\" and \"s1\", and has only rate"]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn interface_names_survive_a_topology_document() {
 }
 
 #[test]
-fn an_interface_of_two_links_is_kept_once_and_said() {
+fn an_interface_of_two_links_is_kept_once_and_reported() {
     let text = lab(
         SWITCHED,
         "    - { endpoints: [\"s1:e1-1\", \"s2:e1-1\"], vars: { rate: 10Gbit } }
@@ -163,25 +163,25 @@ fn taken(nodes: &str, joined: &[[&str; 2]]) -> (Vec<String>, String) {
         .collect();
     let imported = read("x.clab.yml", &lab(nodes, &links), &with_rate());
     let hosts = names(&imported.topology.network, NodeKind::Host).into_iter().map(str::to_owned).collect();
-    let said = remarks(&imported).into_iter().find(|remark| remark.contains("taken for")).unwrap_or_default();
-    (hosts, said)
+    let messages = remarks(&imported).into_iter().find(|remark| remark.contains("taken for")).unwrap_or_default();
+    (hosts, messages)
 }
 
 const FABRIC: [[&str; 2]; 5] =
     [["leaf1", "spine"], ["leaf2", "spine"], ["srv", "leaf1"], ["srv", "leaf2"], ["cl", "spine"]];
 
 #[test]
-fn a_server_with_two_links_is_a_host_where_its_neighbours_forward() {
+fn a_server_with_two_links_is_a_host_if_its_neighbours_forward() {
     let nodes = "    leaf1: { kind: linux, image: frr }
     leaf2: { kind: linux, image: \"quay.io/frrouting/frr:9.1\" }
     spine: { kind: linux, image: alpine, exec: [ \"sysctl -w net.ipv4.ip_forward=1\" ] }
     srv: { kind: linux, image: alpine }
     cl: { kind: linux, image: alpine }
 ";
-    let (hosts, said) = taken(nodes, &FABRIC);
+    let (hosts, messages) = taken(nodes, &FABRIC);
     assert_eq!(hosts, ["srv", "cl"]);
     assert_eq!(
-        said,
+        messages,
         "note: taken for hosts: \"cl\"; for hosts with several links that are not marked as forwarding: \"srv\"; for \
          switches, by their image, sysctls or exec: \"leaf1\", \"leaf2\", \"spine\" (a label wayleave.role: host or switch overrides this)"
     );
@@ -190,22 +190,22 @@ fn a_server_with_two_links_is_a_host_where_its_neighbours_forward() {
 #[test]
 fn a_router_between_bridges_forwards_since_nothing_else_joins_them() {
     let nodes = "    br1: { kind: bridge }\n    br2: { kind: bridge }\n    fw: { kind: linux, image: alpine }\n    a: { kind: linux }\n    b: { kind: linux }\n";
-    let (hosts, said) = taken(nodes, &[["fw", "br1"], ["fw", "br2"], ["a", "br1"], ["b", "br2"]]);
+    let (hosts, messages) = taken(nodes, &[["fw", "br1"], ["fw", "br2"], ["a", "br1"], ["b", "br2"]]);
     assert_eq!(hosts, ["a", "b"]);
-    assert!(said.contains("for switches, since they have to forward: \"fw\""), "{said}");
+    assert!(messages.contains("for switches, since they have to forward: \"fw\""), "{messages}");
 }
 
 #[test]
-fn sysctls_decide_before_the_image() {
+fn sysctls_override_the_image() {
     let nodes = "    br1: { kind: bridge }\n    br2: { kind: bridge }\n    x: { kind: linux, image: frr, sysctls: { net.ipv4.ip_forward: 0 } }\n    y: { kind: linux, sysctls: { net.ipv6.conf.all.forwarding: 1 } }\n    a: { kind: linux }\n";
     let joined = [["x", "br1"], ["x", "br2"], ["y", "br1"], ["y", "br2"], ["a", "br1"]];
-    let (hosts, said) = taken(nodes, &joined);
+    let (hosts, messages) = taken(nodes, &joined);
     assert_eq!(hosts, ["x", "a"]);
-    assert!(said.contains("since their sysctls switch forwarding off: \"x\""), "{said}");
+    assert!(messages.contains("since their sysctls switch forwarding off: \"x\""), "{messages}");
 }
 
 #[test]
-fn a_file_that_does_not_say_who_forwards_is_asked() {
+fn a_lab_with_ambiguous_forwarding_is_refused_with_advice() {
     let nodes = "    leaf1: { kind: linux }\n    leaf2: { kind: linux }\n    spine: { kind: linux }\n    srv: { kind: linux }\n    h: { kind: linux }\n";
     let joined = "    - endpoints: [\"leaf1:e1\", \"spine:e1\"]
     - endpoints: [\"leaf2:e1\", \"spine:e2\"]
@@ -259,7 +259,7 @@ topology:
 "#;
 
 #[test]
-fn containerlab_labs_say_who_forwards() {
+fn containerlab_labs_determine_forwarding_nodes() {
     let imported = read("plant.clab.yml", LAB, &with_rate());
     let network = &imported.topology.network;
     assert_eq!(imported.topology.name, "plant");
@@ -267,20 +267,20 @@ fn containerlab_labs_say_who_forwards() {
     assert_eq!(links(network)[..3], ["leaf1->leaf2 10Gbit 5us", "leaf2->leaf1 10Gbit 5us", "leaf1->pc1 1Gbit 0ns"]);
     let pc1 = network.find_link("pc1->leaf1").unwrap();
     assert_eq!(network.link(pc1).mtu.get(), 9000);
-    let said = remarks(&imported);
+    let messages = remarks(&imported);
     for expected in [
         "note: taken for hosts: \"pc1\", \"pc2\"; for switches, by their image, sysctls or exec: \"frr1\", \"frr2\" (a label wayleave.role: host or switch overrides this)",
         "warning: links that leave the lab were left out: \"leaf1\" to \"mgmt-net\", \"pc1\" (macvlan)",
         "note: 7 of 9 links have no rate: 10Gbit (--default-rate)",
     ] {
-        assert!(said.iter().any(|remark| remark == expected), "{expected}\n{said:#?}");
+        assert!(messages.iter().any(|remark| remark == expected), "{expected}\n{messages:#?}");
     }
     // The same without its ending.
     assert_eq!(links(&read("x.yaml", LAB, &with_rate()).topology.network), links(network));
 }
 
 #[test]
-fn what_is_wrong_with_a_lab_is_said_at_its_place() {
+fn errors_of_a_lab_are_reported_at_their_place() {
     for (old, new, expected) in [
         ("\"leaf2:e1-1\"", "\"leaf3:e1-1\"", "19:33 there is no node \"leaf3\""),
         ("\"leaf2:e1-1\"", "leaf2", "19:33 \"leaf2\" is not an endpoint: NODE:INTERFACE is expected"),

@@ -3,7 +3,7 @@
 use wayleave_formats::{Source, beside, read_scenario};
 
 /// Returns the warnings about a scenario on a star; `files` are those that it names.
-fn said(topology: &str, spec: &str, files: &[(&str, &str)]) -> Vec<String> {
+fn messages(topology: &str, spec: &str, files: &[(&str, &str)]) -> Vec<String> {
     let text = format!(
         "{{ apiVersion: wayleave/v1, kind: Scenario, spec: {{ topology: {topology}, duration: 10ms, {spec} }} }}"
     );
@@ -28,7 +28,7 @@ fn sharing(scheme: &str, terms: &str, beside: &str) -> String {
 }
 
 #[test]
-fn a_key_that_does_nothing_in_a_scenario_is_named() {
+fn a_key_without_effect_in_a_scenario_is_named() {
     // A spec, the beginning of its message, and a spec in which the key has an effect.
     let cases: [(String, &str, String); 17] = [
         (
@@ -43,9 +43,9 @@ fn a_key_that_does_nothing_in_a_scenario_is_named() {
         ),
         (format!("reserved: 1Mbit, {FLOWS}"), "reserved ", format!("reserved: 1Mbit, {WEIGHTED}, {FLOWS}")),
         (
-            format!("routing: {{ clove: {{ probe: 2ms }} }}, {FLOWS}"),
-            "routing.clove.probe ",
-            format!("routing: {{ clove: {{ probe: 2ms }} }}, {}", sharing("eyeq", "min: 1Mbit", "")),
+            format!("routing: {{ clove: {{ probeInterval: 2ms }} }}, {FLOWS}"),
+            "routing.clove.probeInterval ",
+            format!("routing: {{ clove: {{ probeInterval: 2ms }} }}, {}", sharing("eyeq", "min: 1Mbit", "")),
         ),
         (
             format!("transport: {{ congestion: {{ fixed: 20 }}, initialWindow: 5 }}, {FLOWS}"),
@@ -58,9 +58,9 @@ fn a_key_that_does_nothing_in_a_scenario_is_named() {
             "transport: dctcp, traffic: [ { name: f, load: 0.1, sizes: 9kB, transport: { congestion: cubic, minTimeout: 1ms } } ]".to_owned(),
         ),
         (
-            format!("transport: {{ congestion: {{ swift: {{ endpoint: 1us }} }} }}, {FLOWS}"),
-            "transport.congestion.swift.endpoint ",
-            format!("transport: {{ congestion: {{ swift: {{ base: 9us }} }} }}, {FLOWS}"),
+            format!("transport: {{ congestion: {{ swift: {{ endpointTarget: 1us }} }} }}, {FLOWS}"),
+            "transport.congestion.swift.endpointTarget ",
+            format!("transport: {{ congestion: {{ swift: {{ baseTarget: 9us }} }} }}, {FLOWS}"),
         ),
         (
             format!("switches: {{ ecn: {{ ufabCore: {{}} }} }}, {}", sharing("eyeq", "min: 1Mbit", "")),
@@ -102,7 +102,7 @@ fn a_key_that_does_nothing_in_a_scenario_is_named() {
         ),
     ];
     for (idle, key, at_work) in cases {
-        let (named, silent) = (said(STAR, &idle, &[]), said(STAR, &at_work, &[]));
+        let (named, silent) = (messages(STAR, &idle, &[]), messages(STAR, &at_work, &[]));
         assert!(named.iter().any(|one| one.starts_with(key)), "{key}: {named:?}");
         assert!(named.iter().all(|one| one.contains(" has no effect: ")), "{named:?}");
         assert!(silent.is_empty(), "{at_work}: {silent:?}");
@@ -117,15 +117,15 @@ const CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, spec: { con
 #[test]
 fn keys_of_contracts_are_named_once_with_the_first_and_the_number_of_contracts() {
     let files = [("c.yaml", CONTRACTS)];
-    let found = said(CLASSES, "contracts: c.yaml", &files);
+    let found = messages(CLASSES, "contracts: c.yaml", &files);
     let starts: Vec<&str> = found.iter().filter_map(|one| one.split(" has no effect: ").next()).collect();
     assert_eq!(starts, ["excess: drop of contract b", "match of contract a", "starts of 2 contracts (a, ...)"]);
-    let alone = said(CLASSES, FLOWS, &[]);
+    let alone = messages(CLASSES, FLOWS, &[]);
     assert!(alone.len() == 1 && alone[0].starts_with("topology.classes has no effect: "), "{alone:?}");
 }
 
 #[test]
-fn what_contracts_say_of_ports_is_refused_beside_them() {
+fn port_settings_given_by_contracts_are_refused_beside_them() {
     for (ports, key) in [("switches", "discipline: fifo"), ("switches", "ecn: 9kB"), ("hosts", "discipline: fifo")] {
         let text = format!(
             "{{ apiVersion: wayleave/v1, kind: Scenario, spec: {{ topology: {CLASSES}, duration: 1ms, contracts: c.yaml, {ports}: {{ {key} }} }} }}"
@@ -135,7 +135,7 @@ fn what_contracts_say_of_ports_is_refused_beside_them() {
         let key = key.split(':').next().unwrap();
         assert!(error.contains(&format!("{ports}.{key} has no effect with contracts")), "{error}");
     }
-    said(
+    messages(
         CLASSES,
         "contracts: c.yaml, switches: { buffer: 9kB }, hosts: { buffer: 9kB, ecn: 9kB }",
         &[("c.yaml", CONTRACTS)],

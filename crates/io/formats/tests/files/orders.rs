@@ -56,7 +56,7 @@ const FULL: &str = r#"{"tenant": "acme", "name": "ptp-1", "from": "web", "to": "
  "destinationPort": 65535}, "protection": 2, "accounting": "frame", "minFrame": "64B", "maxFrame": "1500B"}"#;
 
 #[test]
-fn one_contract_alone_has_everything_that_was_written() {
+fn a_single_contract_has_all_written_values() {
     let order = one(FULL).unwrap_or_else(|errors| panic!("{errors}"));
     let star = star();
     assert_eq!((order.from(), order.to()), ("web", "db"));
@@ -75,14 +75,14 @@ fn one_contract_alone_has_everything_that_was_written() {
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn absent_keys_have_their_defaults() {
     let order = one(&terms("a")).unwrap();
     assert_eq!(order, ContractRequest::plain(order.contract.clone(), &["h1", "h2"]));
     assert_eq!((order.priority.get(), order.tenant()), (50, None));
 }
 
 #[test]
-fn a_vm_comes_before_a_host_of_the_same_name() {
+fn a_vm_has_precedence_over_a_host_with_its_name() {
     let order = one(&terms("a").replace("h2", "h3")).unwrap();
     assert_eq!(order.as_latency().unwrap().to, star().find_node("h9").unwrap());
     // Another tenant has no such VM, and means the host.
@@ -95,7 +95,7 @@ fn a_vm_comes_before_a_host_of_the_same_name() {
 }
 
 #[test]
-fn the_address_of_a_request_says_what_the_text_leaves_out_and_must_not_be_contradicted() {
+fn the_address_of_a_request_supplies_absent_names_and_must_match_the_text() {
     let body = "{ from: web, to: db, rate: 1Mbit, burst: 1500B, deadline: 2ms }";
     let order = addressed(body).unwrap();
     assert_eq!((order.name(), order.tenant()), ("ptp-1", Some("acme")));
@@ -104,7 +104,7 @@ fn the_address_of_a_request_says_what_the_text_leaves_out_and_must_not_be_contra
     assert_problems(
         addressed(&other),
         &[
-            (Contradiction, "1:9", "the name is \"ptp-2\" here and \"ptp-1\" in the request .. leave out name here"),
+            (Contradiction, "1:9", "the name is \"ptp-2\" here, but \"ptp-1\" in the request .. leave out name here"),
             (Contradiction, "1:24", "the tenant is \"guests\""),
             (UnknownName, "1:38", "no host \"web\""),
             (UnknownName, "1:47", "no host \"db\""),
@@ -115,7 +115,7 @@ fn the_address_of_a_request_says_what_the_text_leaves_out_and_must_not_be_contra
 }
 
 #[test]
-fn errors_of_one_contract_have_line_column_and_the_word_that_was_meant() {
+fn errors_of_one_contract_have_line_column_and_a_suggestion() {
     let text = "{\n  \"name\": \"a\",\n  \"form\": \"h1\",\n  \"to\": \"h2\",\n  \"rate\": \"10mbps\",\n  \"burst\": \"1500B\",\n  \"deadline\": \"2ms\"\n}";
     assert_problems(
         one(text),
@@ -135,9 +135,9 @@ fn errors_of_one_contract_have_line_column_and_the_word_that_was_meant() {
 }
 
 #[test]
-fn a_text_that_is_no_contract_is_refused_with_what_is_expected() {
-    assert_problems(one(""), &[(Empty, "1:1", "a contract is expected")]);
-    assert_problems(one("null"), &[(Empty, "1:1", "a contract is expected")]);
+fn a_text_that_is_no_contract_is_refused_with_the_expected_form() {
+    assert_problems(one(""), &[(Empty, "1:1", "expected a contract")]);
+    assert_problems(one("null"), &[(Empty, "1:1", "expected a contract")]);
     assert_problems(one("[1]"), &[(WrongType, "1:1", "a contract is expected here, not a list")]);
     assert_problems(one("{\"name\": \"a\", "), &[(Syntax, "1:14", "")]);
     assert_problems(one(&contracts_yaml(&[&terms("a")])), &[(WrongKind, "1:1", "a whole document .. leave out")]);
@@ -154,7 +154,7 @@ fn names_have_to_fit_into_addresses_for_a_controller_only() {
 }
 
 #[test]
-fn two_vms_on_one_host_are_said_to_be_there() {
+fn two_vms_on_one_host_are_reported() {
     let text = with("tenant: acme").replace("from: h1, to: h2", "from: web, to: mail");
     assert_problems(one(&text), &[(Impossible, "1:27", "web and mail are on the same host")]);
     assert_problems(one(&terms("a").replace("h2", "h1")), &[(Impossible, "1:26", "from and to are both h1")]);
@@ -194,7 +194,7 @@ fn priority_times_and_match_are_checked_by_plan_as_well() {
 }
 
 #[test]
-fn plan_leaves_out_what_only_a_controller_needs() {
+fn plan_ignores_keys_for_the_controller() {
     let plain = contracts(&contracts_yaml(&[&terms("a")])).unwrap();
     let more = with("priority: 7, starts: 2026-11-21T08:00:00Z, match: { protocol: 47 }");
     let list = contracts(&contracts_yaml(&[&more])).unwrap();
@@ -282,17 +282,17 @@ fn labels_are_read_and_written_for_contracts_of_every_kind_and_have_bounds() {
     assert_eq!(orders[1].labels.get("tier/1").map(String::as_str), Some("db"));
     let text = write_orders(&orders, &star, "x");
     assert_eq!(list(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_orders(), orders);
-    for (labels, said) in [
+    for (labels, messages) in [
         ("[app]", "not a mapping"),
-        ("{ 'a b': c }", "`a b` is no key of a label"),
-        ("{ a: 'b c' }", "the value of label a is none"),
+        ("{ 'a b': c }", "`a b` is not a label key"),
+        ("{ a: 'b c' }", "the value of label a is invalid"),
         ("{ a: 1, a: 2 }", "twice"),
         ("{ a: [b] }", ""),
     ] {
         let errors = one(&with(&format!("labels: {labels}"))).unwrap_err().to_string();
-        assert!(errors.contains(said), "{labels}: {errors}");
+        assert!(errors.contains(messages), "{labels}: {errors}");
     }
     let many: Vec<String> = (0..17).map(|number| format!("l{number}: a")).collect();
     let errors = one(&with(&format!("labels: {{ {} }}", many.join(", ")))).unwrap_err().to_string();
-    assert!(errors.contains("17 labels: up to 16"), "{errors}");
+    assert!(errors.contains("17 labels: expected at most 16"), "{errors}");
 }

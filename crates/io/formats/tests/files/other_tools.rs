@@ -5,7 +5,7 @@ use wayleave_formats::{GraphFormat, HostSelector, ImportOptions, RateUnit, Sourc
 use wayleave_topology::{Network, NodeKind};
 
 #[test]
-fn nodes_are_known_by_their_names_where_edges_mean_names() {
+fn nodes_are_found_by_their_names_if_edges_use_names() {
     let text = r#"{"nodes":[{"name":"s1","type":"switch"},{"name":"h1","type":"host"},{"name":"h2","type":"host"}],
         "links":[{"source":"h1","target":"s1","bw":"100Mbit","delay":"5ms"},{"source":"h2","target":"s1","bw":"1Gbit"}]}"#;
     let network = read("x.json", text, &options()).topology.network;
@@ -16,7 +16,7 @@ fn nodes_are_known_by_their_names_where_edges_mean_names() {
 }
 
 #[test]
-fn topohub_says_where_nodes_are_and_how_long_links_are() {
+fn topohub_gives_places_of_nodes_and_lengths_of_links() {
     let text = r#"{"directed": false, "multigraph": false, "graph": {"name": "t", "demands": {}, "stats": {"nodes": 2}},
 "nodes": [{"pos": [10.0, 50.0], "id": 0}, {"pos": [11.0, 50.0], "id": 1}, {"pos": [10.0, 50.0], "id": 2}],
 "edges": [{"source": 0, "target": 1, "dist": 100.0}, {"source": 1, "target": 2}]}"#;
@@ -24,8 +24,8 @@ fn topohub_says_where_nodes_are_and_how_long_links_are() {
     let network = read("x.json", text, &places).topology.network;
     // 100 km at two thirds of 299,792.458 km/s are 500.35 us; one degree at 50 degrees north is 71.47 km, 357.6 us.
     assert_eq!(links(&network)[..3], ["0->1 10Gbit 501us", "1->0 10Gbit 501us", "1->2 10Gbit 358us"]);
-    let said = remarks(&read("x.json", text, &with_rate()));
-    assert!(said.iter().any(|remark| remark.contains("\"dist (km)\" of links (line 3)")), "{said:#?}");
+    let messages = remarks(&read("x.json", text, &with_rate()));
+    assert!(messages.iter().any(|remark| remark.contains("\"dist (km)\" of links (line 3)")), "{messages:#?}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ LINKS (
 ";
 
 #[test]
-fn sndlib_is_read_with_the_capacity_that_is_installed() {
+fn sndlib_is_read_with_the_installed_capacity() {
     let options = ImportOptions {
         rate_unit: Some(RateUnit::Mbit),
         delay_from_places: true,
@@ -95,7 +95,7 @@ fn sndlib_is_read_with_the_capacity_that_is_installed() {
 }
 
 #[test]
-fn files_that_are_known_and_not_read_are_refused_by_name() {
+fn known_unsupported_files_are_refused_by_name() {
     for (file, text, expected) in [
         (
             "gns3.json",
@@ -167,7 +167,7 @@ fn interface_names_survive_graphs() {
 }
 
 #[test]
-fn hosts_that_are_joined_are_an_error_that_says_what_to_do() {
+fn joined_hosts_are_an_error_with_advice() {
     let text = r#"{"hosts": ["a", "b"], "links": [["a", "b"]]}"#;
     let errors = read_network(&Source::new("x.json", text), &with_rate()).unwrap_err();
     assert!(errors.problems()[0].hint().unwrap().contains("put a switch between"), "{errors}");

@@ -192,12 +192,12 @@ proptest! {
     }
 
     #[test]
-    fn a_document_with_mistakes_is_read_or_refused_at_a_place_in_it(text in mutated()) {
+    fn a_document_with_errors_is_read_or_refused_at_a_place_in_it(text in mutated()) {
         check_everything(&text, &crate::common::star());
     }
 
     #[test]
-    fn a_document_that_was_cut_off_is_read_or_refused_at_a_place_in_it(text in cut()) {
+    fn a_truncated_document_is_read_or_refused_at_a_place_in_it(text in cut()) {
         check_everything(&text, &crate::common::star());
     }
 
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn json_strings_mean_what_json_says(name in plain_text("\\PC{1,20}"), tenant in plain_text("\\PC{0,20}")) {
+    fn json_strings_have_their_json_meaning(name in plain_text("\\PC{1,20}"), tenant in plain_text("\\PC{0,20}")) {
         let contract = serde_json::json!({
             "name": name, "tenant": tenant, "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1kB", "deadline": "1ms",
         });

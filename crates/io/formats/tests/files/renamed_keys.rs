@@ -8,7 +8,7 @@ use wayleave_formats::{
     KEY_WARNINGS, RenamedKey, Source, parse_builder, read_agent, read_contracts_of_all_kinds, renamed_keys,
 };
 
-use crate::common::scenarios::{read, said};
+use crate::common::scenarios::{messages, read};
 
 /// Documents by kind of mapping, with `PAIR` for a key and its value.
 const DOCUMENTS: &[(&str, &str)] = &[
@@ -17,6 +17,26 @@ const DOCUMENTS: &[(&str, &str)] = &[
     (
         "SCC",
         "sharing: { scheme: { scc: { PAIR } }, machine: { services: [ { name: a, share: 1Gbit, objective: latency } ] } }",
+    ),
+    ("Parley", "sharing: { scheme: { parley: { PAIR } }, MACHINE }"),
+    ("EyeQ", "sharing: { scheme: { eyeq: { PAIR } }, MACHINE }"),
+    ("ElasticSwitch", "sharing: { scheme: { elasticswitch: { PAIR } }, MACHINE }"),
+    ("PicNIC'", "sharing: { scheme: { picnic: { PAIR } }, MACHINE }"),
+    ("fixed limits", "sharing: { scheme: { staticLimits: { PAIR } }, MACHINE }"),
+    ("Swift", "transport: { congestion: { swift: { PAIR } } }"),
+    ("L2DCT", "transport: { congestion: { l2dct: { PAIR } } }"),
+    ("pFabric", "transport: { congestion: { pfabric: { PAIR } } }"),
+    ("Clove", "routing: { clove: { PAIR } }"),
+    ("Presto", "routing: { flowcell: { size: 64KiB, PAIR } }"),
+    ("a traffic", "traffic: [ { name: a, PAIR } ]"),
+    ("RPC", "traffic: [ { name: a, sizes: 1kB, rpc: { answer: 1kB, PAIR } } ]"),
+    ("a job", "traffic: [ { name: a, job: { collective: all-to-all, data: 4kB, PAIR } } ]"),
+    ("an outage", "outages: [ { at: 1ms, fail: s1, PAIR } ]"),
+    ("sharing", "sharing: { scheme: eyeq, MACHINE, PAIR }"),
+    ("a fast-forward", "fastForward: { PAIR }"),
+    (
+        "an objective",
+        "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: o, objective: { members: [h1, h2], PAIR } }\n",
     ),
 ];
 
@@ -72,6 +92,48 @@ const VALUES: &[(&str, &[(&str, &str)])] = &[
             ("spareRate", "earliest-deadline"),
         ],
     ),
+    ("Parley", &[("limitSaturation", "0.8"), ("rackReportThreshold", "1Mbit"), ("fabricReportThreshold", "2Mbit")]),
+    ("EyeQ", &[("minRate", "2Mbit"), ("staleFeedback", "timed")]),
+    ("ElasticSwitch", &[("partitionPeriod", "10ms"), ("minHold", "10ms"), ("maxHold", "200ms")]),
+    ("PicNIC'", &[("targetPercent", "90"), ("unitBandwidth", "100Mbit")]),
+    ("fixed limits", &[("pairRate", "5Mbit")]),
+    (
+        "Swift",
+        &[
+            ("baseTarget", "30us"),
+            ("hopTarget", "2us"),
+            ("flowScalingRange", "90us"),
+            ("flowScalingMinWindow", "0.2"),
+            ("flowScalingMaxWindow", "90"),
+            ("additiveIncrease", "0.5"),
+            ("maxDecrease", "0.4"),
+            ("minWindow", "0.02"),
+            ("endpointTarget", "90us"),
+            ("resetTimeouts", "4"),
+        ],
+    ),
+    ("L2DCT", &[("maxWeightSize", "100kB"), ("minWeightSize", "2MB")]),
+    ("pFabric", &[("timeoutRtts", "4"), ("probeTimeouts", "6")]),
+    (
+        "Clove",
+        &[
+            ("flowletGap", "100us"),
+            ("pathMetric", "marks"),
+            ("markedWeight", "0.5"),
+            ("reweightInterval", "50us"),
+            ("measurementInterval", "90us"),
+            ("probeInterval", "2ms"),
+            ("recordExpiry", "11ms"),
+        ],
+    ),
+    ("Presto", &[("pathTimeout", "2ms")]),
+    ("a traffic", &[("sendSchedule", "300Mbit, sizes: 1MB"), ("flows", "[{ at: 1ms, from: h1, to: h2, size: 1kB }]")]),
+    ("RPC", &[("thinkTime", "1ms")]),
+    ("a job", &[("chunks", "2")]),
+    ("an outage", &[("undetected", "true")]),
+    ("sharing", &[("otherSchemes", "[ { scheme: static-limits, services: [a] } ]"), ("idleTimeout", "7ms")]),
+    ("a fast-forward", &[("maxError", "0.01")]),
+    ("an objective", &[("goal", "completion, weight: 1Mbit"), ("weight", "1Mbit, goal: completion")]),
 ];
 
 thread_local! {
@@ -109,18 +171,18 @@ fn outcome(of: &str, pair: &str) -> (Result<String, Vec<String>>, Vec<String>) {
         "an objective" => {
             let network = parse_builder("star:hosts=4").unwrap().network;
             let read = read_contracts_of_all_kinds(&Source::new("s.yaml", text), &network);
-            read.map(|list| format!("{:?}", list.contracts())).map_err(|errors| said(Err::<(), _>(errors)))
+            read.map(|list| format!("{:?}", list.contracts())).map_err(|errors| messages(Err::<(), _>(errors)))
         }
         "the spec of AgentConfig" => {
             let read = read_agent(&Source::new("s.yaml", text));
-            read.map(|file| format!("{file:?}")).map_err(|errors| said(Err::<(), _>(errors)))
+            read.map(|file| format!("{file:?}")).map_err(|errors| messages(Err::<(), _>(errors)))
         }
         _ => {
             let machine = "machine: { services: [ { name: a, min: 1Mbit } ] }";
             let traffic = if text.starts_with("traffic") { "" } else { "\n  traffic: [ { name: a, sizes: 1MB } ]" };
             let text = text.replace("MACHINE", machine);
             let read = read(&format!("  topology: star:hosts=4,rate=10Gbit\n  duration: 10ms\n  {text}{traffic}\n"));
-            read.map(|file| format!("{:?}", file.runs)).map_err(|errors| said(Err::<(), _>(errors)))
+            read.map(|file| format!("{:?}", file.runs)).map_err(|errors| messages(Err::<(), _>(errors)))
         }
     };
     (value, WARNINGS.take())

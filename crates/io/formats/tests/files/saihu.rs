@@ -52,12 +52,12 @@ fn units_of_objects_come_before_those_of_the_network() {
         (Packetizer::On, Multiplexing::Arbitrary, LineShaping::Off)
     );
     let [s, t] = file.network.servers() else { panic!("two servers") };
-    assert_eq!(s.service.to_string(), "max(4Mbit [t - 10us]+, 50Mbit [t - 1ms]+)");
+    assert_eq!(s.service.to_string(), "max(4 Mbit/s * [t - 10 us]+, 50 Mbit/s * [t - 1 ms]+)");
     assert_eq!(s.line.as_ref().unwrap().rate, whole(100_000_000));
-    assert_eq!(t.service.to_string(), "64kbit [t - 2ms]+");
+    assert_eq!(t.service.to_string(), "64 kbit/s * [t - 2 ms]+");
     assert_eq!(t.line, None);
     let [f, g] = file.network.flows() else { panic!("two flows") };
-    assert_eq!(f.arrival.to_string(), "min(10B + 10kbit t, 2kB + 500bit t)");
+    assert_eq!(f.arrival.to_string(), "min(10 B + 10 kbit/s * t, 2 kB + 500 bit/s * t)");
     assert_eq!((&f.max_packet, &g.max_packet), (&whole(400_000_000_000), &whole(480_000_000_000)));
     assert_eq!(g.arrival.burst(), whole(10_000_000_000));
     assert_eq!(g.paths, [vec![0], vec![0, 1]]);
@@ -77,7 +77,7 @@ fn without_a_head_units_are_seconds_bits_and_bits_per_second() {
 }
 
 #[test]
-fn errors_have_their_place_and_say_what_was_expected() {
+fn errors_have_their_place_and_the_expected_form() {
     const CURVE: &str = r#""arrival_curve": { "bursts": [1], "rates": [1] }"#;
     let flow = |rest: &str| with_flows(&format!(r#"{{ "name": "f", {rest} }}"#));
     assert_said(
@@ -120,13 +120,13 @@ fn errors_have_their_place_and_say_what_was_expected() {
 }
 
 #[test]
-fn servers_and_heads_that_mean_nothing_are_refused() {
+fn meaningless_servers_and_heads_are_refused() {
     let server = |server: &str, head: &str| read(&format!(r#"{{ {head} "servers": [{server}], "flows": [] }}"#));
     const CURVE: &str = r#""service_curve": { "latencies": [0], "rates": [1] }"#;
     assert_said(
         server(r#"{ "name": "s", "service_curve": { "latencies": [0], "rates": [0] } }"#, ""),
         ProblemKind::Impossible,
-        &["server \"s\" serves nothing: a rate above zero is expected"],
+        &["server \"s\" serves nothing: expected a rate above zero"],
     );
     assert_said(
         server(&format!(r#"{{ "name": "s", {CURVE}, "capacity": 0 }}"#), ""),
@@ -148,7 +148,7 @@ fn servers_and_heads_that_mean_nothing_are_refused() {
 }
 
 #[test]
-fn thousandths_of_bits_are_not_taken_for_millions() {
+fn thousandths_of_bits_are_not_mistaken_for_millions() {
     let with = |rate: &str, unit: &str| {
         read(&format!(
             r#"{{ "network": {{ "rate_unit": "{unit}" }},
@@ -164,7 +164,7 @@ fn thousandths_of_bits_are_not_taken_for_millions() {
 
 /// Consequences of an unreadable part are not reported, and never first.
 #[test]
-fn a_curve_that_is_wrong_is_not_said_to_serve_nothing() {
+fn an_invalid_curve_is_not_reported_to_serve_nothing() {
     let curve = |rates: &str| {
         read(&format!(
             r#"{{ "servers": [ {{ "name": "s", "service_curve": {{ "latencies": [1], "rates": [{rates}] }} }} ],
@@ -227,7 +227,7 @@ fn a_flow_with_several_targets_is_several_flows() {
 }
 
 #[test]
-fn what_is_written_as_xml_is_read_again() {
+fn written_xml_is_read_back() {
     let path = format!("{}/../../../docs/examples/port-network.json", env!("CARGO_MANIFEST_DIR"));
     for options in [("FIFO", "true", "[]"), ("ARBITRARY", "false", "[\"IS\"]")] {
         let (multiplexing, packetizer, analysis) = options;
@@ -268,7 +268,7 @@ fn what_is_written_as_xml_is_read_again() {
 }
 
 #[test]
-fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
+fn errors_of_a_physical_network_are_reported_at_their_place() {
     for (elements, kind, parts) in [
         ("<flw/>", ProblemKind::UnknownKey, ["n.json:4:1", "unknown element \"flw\""]),
         ("<link from=\"a\" to=\"c\"/>", ProblemKind::UnknownName, ["4:20", "no station or switch \"c\""]),
@@ -303,7 +303,7 @@ fn what_is_wrong_with_a_physical_network_is_said_at_its_place() {
 }
 
 #[test]
-fn multicast_lists_further_paths_beside_path_as_in_saihus_demo() {
+fn multicast_lists_further_paths_beside_path_as_in_the_saihu_demo() {
     let multicast = r#"{ "name": "f", "path": ["a", "b"], "path_name": "p0", "multicast": [{ "name": "p1", "path": ["b"] }],
         "arrival_curve": { "bursts": ["10B"], "rates": ["10kbps"] } }"#;
     let file = with_flows(&multicast.replace("\"b\"] }]", "\"a\"] }]"));
@@ -329,7 +329,7 @@ fn links_of_wopanets_are_taken_in_both_directions() {
     let path = &file.network.flows()[0].paths[0];
     assert_eq!(path.iter().map(|&at| names[at]).collect::<Vec<_>>(), ["A-o7", "S-o2"]);
     assert!(file.network.servers()[path[0]].line.is_some());
-    let said = file.remarks[0].to_string();
+    let messages = file.remarks[0].to_string();
     for owner in [
         "the network (line 1)",
         "nodes (line 2)",
@@ -338,6 +338,6 @@ fn links_of_wopanets_are_taken_in_both_directions() {
         "targets (line 5)",
         "paths (line 5)",
     ] {
-        assert!(said.contains(&format!("\"zz\" of {owner}")), "{owner}: {said}");
+        assert!(messages.contains(&format!("\"zz\" of {owner}")), "{owner}: {messages}");
     }
 }

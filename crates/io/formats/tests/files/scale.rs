@@ -96,7 +96,7 @@ fn a_long_list_of_wrong_contracts_shows_twenty_and_counts_the_rest() {
 }
 
 #[test]
-fn names_that_are_taken_late_in_a_long_file_are_not_looked_for_again_and_again() {
+fn duplicate_names_late_in_a_long_file_are_found_without_repeated_scans() {
     let mut text = String::from("name,from,to,rate,burst,deadline\n");
     for index in 0..count() {
         let name = index.min(count() / 2);
@@ -129,7 +129,7 @@ fn a_long_list_of_events_is_read() {
 
 /// A server reads one contract a request; what that takes is printed.
 #[test]
-fn one_contract_alone_is_read_again_and_again_as_the_same() {
+fn one_contract_alone_is_read_repeatedly_with_the_same_result() {
     let network = network();
     let bodies: [(&str, &str); 3] = [
         (

@@ -99,7 +99,7 @@ fn every_field_of_a_scenario_can_be_written() {
 }
 
 #[test]
-fn workloads_are_what_they_say() {
+fn workloads_have_the_documented_meaning() {
     let rate = Rate::from_mbit(1);
     let packets = |text: &str| match traffic(text).workload {
         Workload::Packets { kind, frame } => (kind, frame.get()),
@@ -180,14 +180,14 @@ fn ends_may_be_virtual_machines() {
     let from = vec![end("h1", 1), end("h2", 2), end("h3", 0)];
     assert_eq!(scenario.traffic[0].ends, FlowEndpoints::Random(from, vec![end("h1", 3)]));
     assert_eq!([0, 1, 2].map(|vm| scenario.vms[vm].name.as_str()), ["a1", "a2", "b"]);
-    let said = |ends: &str| crate::common::scenarios::said(read(&with(ends)));
-    let within = "are at one host, and what is sent within a host is not simulated";
-    assert_eq!(said("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
-    assert_eq!(said("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
-    assert_eq!(said("from: a1, to: b"), ["11:35 there is no pair of two hosts here"]);
-    assert_eq!(said("from: [a1, a1]"), ["11:40 a1 is given twice"]);
+    let messages = |ends: &str| crate::common::scenarios::messages(read(&with(ends)));
+    let within = "are on the same host: traffic within a host is not simulated";
+    assert_eq!(messages("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
+    assert_eq!(messages("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
+    assert_eq!(messages("from: a1, to: b"), ["11:35 no pair has two different hosts"]);
+    assert_eq!(messages("from: [a1, a1]"), ["11:40 a1 is given twice"]);
     let listed = "  topology: star:hosts=4\n  duration: 10ms\n  vms: [ VM ]\n  traffic: [ { name: t, sizes: 1B } ]\n";
-    let vm = |vm: &str| crate::common::scenarios::said(read(&listed.replace("VM", vm)));
+    let vm = |vm: &str| crate::common::scenarios::messages(read(&listed.replace("VM", vm)));
     assert_eq!(vm("{ name: h1, host: h1 }"), ["6:18 the name is already used by a node or another virtual machine"]);
     assert_eq!(vm("{ name: a, host: s1 }"), ["6:27 s1 is a switch: hosts send and receive"]);
     assert_eq!(vm("{ name: a, host: h1, service: x }"), ["6:40 no policy of sharing has a service x"]);
@@ -195,7 +195,7 @@ fn ends_may_be_virtual_machines() {
 }
 
 #[test]
-fn a_traffic_is_switched_and_its_applications_write() {
+fn active_periods_of_traffic_and_writes_of_applications_are_read() {
     let ms = Time::from_millis;
     let active = |text: &str| traffic(&format!("{{ name: a, sizes: 1B, start: 1ms, {text} }}")).active;
     assert_eq!(active("stop: 9ms"), None);
@@ -203,7 +203,7 @@ fn a_traffic_is_switched_and_its_applications_write() {
     let periods =
         vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
     assert_eq!(active("active: [{ on: 2ms }, { from: 4ms, on: 1ms, off: 0ms }]"), Some(Schedule { periods }));
-    let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, offer: {text} }}")).offer;
+    let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, sendSchedule: {text} }}")).send_schedule;
     assert_eq!(offer("300Mbit"), Some(SendSchedule::Rate(Rate::from_mbit(300))));
     let writes = SendSchedule::Writes { bytes: Bytes::new(64_000), every: ms(1) };
     assert_eq!(offer("{ write: 64kB, every: 1ms }"), Some(writes));
@@ -284,11 +284,11 @@ fn ports_and_routing_have_short_forms() {
     );
     assert_eq!(
         with("routing: { flowcell: 64KiB }").routing,
-        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536), silence: None })
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536), path_timeout: None })
     );
     assert_eq!(
-        with("routing: { flowcell: { size: 1460B, silence: 2ms } }").routing,
-        Routing::Flowcells(presto::Spreading { size: Bytes::new(1_460), silence: Some(Time::from_millis(2)) })
+        with("routing: { flowcell: { size: 1460B, pathTimeout: 2ms } }").routing,
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(1_460), path_timeout: Some(Time::from_millis(2)) })
     );
     assert_eq!(with("switches: { buffer: 97kB }").switches.buffering, Buffering::EachQueue(Bytes::new(97_000)));
     assert_eq!(with("switches: { discipline: strict-priority }").switches.discipline, Discipline::StrictPriority);
@@ -375,7 +375,7 @@ fn a_sweep_can_vary_the_network_and_the_items_of_lists_by_number() {
 }
 
 #[test]
-fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
+fn a_path_finds_names_with_dots_and_adds_missing_keys() {
     let sweep = "10ms\n  sweep: { vary: { traffic.a.b.queue: [2], hosts.ecn: [9kB] } }";
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
@@ -384,7 +384,7 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
 }
 
 #[test]
-fn a_queue_cannot_mark_beside_what_ufab_needs_of_it() {
+fn a_queue_cannot_have_marking_that_conflicts_with_ufab() {
     let spec = "  topology: star:hosts=2
   duration: 1ms
   switches: { ecn: 80kB }
@@ -430,26 +430,26 @@ fn the_documented_examples_are_scenarios() {
 
 /// Every key of sharing, with values that are none of the defaults.
 #[test]
-fn sharing_is_read_as_it_stands() {
+fn every_key_of_sharing_is_read() {
     let spec = "  topology: leaf-spine:leaves=2,spines=2,hosts=2
   duration: 10ms
   sharing:
     scheme:
       parley:
-        shaper: { interval: 500us, alpha: 0.25, marks: released, markBytes: 80kB, floor: 10Mbit, sample: 20kB, feedback: timed,
+        shaper: { interval: 500us, alpha: 0.25, marks: released, markBytes: 80kB, minRate: 10Mbit, sample: 20kB, staleFeedback: timed,
                   receivePercent: 80, pairBurst: 1kB, classBurst: 2kB, bursts: { a: 3kB }, senderWeights: { a: 4 } }
         rackInterval: 10ms
         rackTimeout: 30ms
         fabricInterval: 20ms
         fabricTimeout: 50ms
-        filled: 0.8
-        heavyInRack: 1Mbit
-        heavyInFabric: 2Mbit
+        limitSaturation: 0.8
+        rackReportThreshold: 1Mbit
+        fabricReportThreshold: 2Mbit
         fabricBroker: h2
-    also: [ { scheme: { staticLimits: { pair: 5Mbit } }, services: [ b ] } ]
+    otherSchemes: [ { scheme: { staticLimits: { pairRate: 5Mbit } }, services: [ b ] } ]
     machine: { services: [ { name: a, endpoints: [h1, h3], max: 1Gbit }, { name: b, endpoints: [h2] } ] }
     rack: { level: rack, peak: 5Gbit, services: [ { name: a } ] }
-    idle: 7ms
+    idleTimeout: 7ms
     packetQueue: 9kB
     queue: 1
     faults: { loss: 0.1, duplicate: 0.2, delay: 3ms, probeLoss: 0.4 }
@@ -485,21 +485,23 @@ fn sharing_is_read_as_it_stands() {
         rack_timeout: Some(Time::from_millis(30)),
         fabric_interval: Some(Time::from_millis(20)),
         fabric_timeout: Some(Time::from_millis(50)),
-        filled_percent: 80,
-        heavy_in_rack: Rate::from_mbit(1),
-        heavy_in_fabric: Rate::from_mbit(2),
+        limit_saturation_percent: 80,
+        rack_report_threshold: Rate::from_mbit(1),
+        fabric_report_threshold: Rate::from_mbit(2),
         fabric_broker: FabricBrokerAt::Host(host("h2")),
     };
     assert_eq!(parley, &expected);
     assert_eq!(sharing.machine.services()[0].bandwidth.transmit.max, Some(Rate::from_gbit(1)));
     assert_eq!(sharing.rack.as_ref().unwrap().peak(), Some(Rate::from_gbit(5)));
     assert!(sharing.fabric.is_none());
-    assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
+    assert_eq!((sharing.idle_timeout, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
     assert_eq!(sharing.queue, Some(1));
     let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), probe_loss: 0.4 };
-    assert_eq!((sharing.also.len(), sharing.scheme_of("a"), sharing.scheme_of("b")), (1, 0, 1));
-    let HostSchemeConfig::StaticLimits(limits) = &sharing.also[0].scheme else { panic!("{:?}", sharing.also) };
-    assert_eq!(limits.pair, Some(Rate::from_mbit(5)));
+    assert_eq!((sharing.other_schemes.len(), sharing.scheme_of("a"), sharing.scheme_of("b")), (1, 0, 1));
+    let HostSchemeConfig::StaticLimits(limits) = &sharing.other_schemes[0].scheme else {
+        panic!("{:?}", sharing.other_schemes)
+    };
+    assert_eq!(limits.pair_rate, Some(Rate::from_mbit(5)));
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
     assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));
@@ -545,7 +547,7 @@ fn contracts_of_every_kind_make_a_scenario() {
 
 /// Traffic of a contract has its queue, its ends and, for a latency contract, its route, and no forbidden properties.
 #[test]
-fn traffic_of_a_contract_goes_where_the_contract_does() {
+fn traffic_of_a_contract_follows_its_route() {
     let with = |traffic: &str| {
         let text = format!(
             "apiVersion: wayleave/v1\nkind: Scenario\nspec:\n  topology: network-fabric.yaml\n  contracts: contracts-fabric.yaml\n  \
@@ -577,13 +579,13 @@ fn traffic_of_a_contract_goes_where_the_contract_does() {
     wrong("contract: copy, pairs: [[h7, h3]], sizes: endless", "what h3 sends to h7");
     wrong(
         "contract: db, pairs: [[h1, h2]], sizes: endless",
-        "h2 is no member of the contract: those are h1, h4, h6, h8",
+        "h2 is not a member of the contract: expected h1, h4, h6, h8",
     );
     wrong("contract: db, queue: 5, sizes: endless", "queue does not apply to traffic with a contract");
 }
 
 #[test]
-fn what_is_reserved_is_a_rate_or_a_list_of_links() {
+fn reserved_capacity_is_a_rate_or_a_list_of_links() {
     let with = |text: &str| only(&SPEC.replacen("10ms", &format!("10ms\n  {text}"), 1)).reserved.clone();
     let all = with("reserved: 100Mbit");
     assert!(!all.is_empty() && all.iter().all(|&rate| rate == Rate::from_mbit(100)), "{all:?}");

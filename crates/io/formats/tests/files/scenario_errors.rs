@@ -1,17 +1,20 @@
 //! Messages about wrong scenarios: each with its position and its whole text.
 
-use crate::common::scenarios::{SPEC, read, said, with_traffic};
+use crate::common::scenarios::{SPEC, messages, read, with_traffic};
 
 #[test]
-fn what_is_wrong_with_traffic_is_said_at_its_place() {
+fn errors_of_traffic_are_reported_at_their_place() {
     for (traffic, expected) in [
         (
             "{ name: a, load: 0.5, sizes: web-serch }",
             &["7:36 there is no distribution of flow sizes \"web-serch\", did you mean \"web-search\"?"],
         ),
-        ("{ name: a, load: 0.5 }", &["7:7 a traffic needs the key \"sizes\""]),
+        ("{ name: a, load: 0.5 }", &["7:7 a traffic source needs the key \"sizes\""]),
         ("{ name: a }", &["7:7 it does not define what is sent"]),
-        ("{ name: a, load: 0.5, poisson: 1Mbit }", &["7:18 a traffic is one thing, and this is poisson and load"]),
+        (
+            "{ name: a, load: 0.5, poisson: 1Mbit }",
+            &["7:18 a traffic source has exactly one of these keys, but poisson and load are given"],
+        ),
         ("{ name: a, lod: 0.5, sizes: 1MB }", &["7:18 unknown key \"lod\", did you mean \"load\"?"]),
         ("{ name: a, load: -1, sizes: 1MB }", &["7:24 a load of -1: above 0 and up to 10 is accepted"]),
         ("{ name: a, load: 0.5, sizes: endless }", &["7:36 flows without end can only begin once"]),
@@ -23,21 +26,21 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, sizes: 1MB, from: h9 }", &["7:36 there is no node \"h9\""]),
         ("{ name: a, sizes: 1MB, from: h1..h9 }", &["7:36 there is no node \"h5\""]),
         ("{ name: a, sizes: 1MB, from: [h1, h1] }", &["7:41 h1 is given twice"]),
-        ("{ name: a, sizes: 1MB, from: h1, to: h1 }", &["7:36 there is no pair of two hosts here"]),
+        ("{ name: a, sizes: 1MB, from: h1, to: h1 }", &["7:36 no pair has two different hosts"]),
         (
             "{ name: a, sizes: 1MB, pairs: permutation, to: h1 }",
             &["7:50 to does not apply to a permutation, whose hosts are listed in from"],
         ),
         (
             "{ name: a, sizes: 1MB, pairs: circle }",
-            &["7:37 unknown pattern \"circle\": all-to-all, random or permutation is expected"],
+            &["7:37 unknown pattern \"circle\": expected all-to-all, random or permutation"],
         ),
         ("{ name: a, sizes: 1MB, pairs: [[h1, h1]] }", &["7:37 h1 would send to itself"]),
         ("{ name: a, sizes: 1MB, pairs: [[h1, h2, h3]] }", &["7:38 3 hosts: a pair is [SENDER, RECEIVER]"]),
-        ("{ name: a, after: b }", &["7:25 there is no traffic b above this one"]),
+        ("{ name: a, after: b }", &["7:25 no traffic source b above this one"]),
         (
             "{ name: a, after: { traffic: b, to: back } }",
-            &["7:43 unknown choice of receivers \"back\": drawn or sender is expected"],
+            &["7:43 unknown choice of receivers \"back\": expected drawn or sender"],
         ),
         ("{ name: a, sizes: 1MB, queue: 8 }", &["7:37 no port has a queue 8: they have up to 8, counted from 0"]),
         ("{ name: a, sizes: 1MB, start: 10ms }", &["7:37 it begins at 10ms, and the run is over at 10ms"]),
@@ -92,30 +95,30 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, sizes: 1MB, active: [] }",
-            &["7:38 the traffic would never be active: at least one period is expected"],
+            &["7:38 the traffic would never be active: expected at least one period"],
         ),
         (
-            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
-            &["7:69 active does not apply to a list of flows"],
+            "{ name: a, flows: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
+            &["7:68 active does not apply to a list of flows"],
         ),
-        ("{ name: a, sizes: 1MB, offer: 0Mbit }", &["7:37 the rate has to be above zero"]),
-        ("{ name: a, sizes: 1MB, offer: { write: 0B, every: 1ms } }", &["7:37 a write has to be above zero"]),
+        ("{ name: a, sizes: 1MB, sendSchedule: 0Mbit }", &["7:44 the rate has to be above zero"]),
+        ("{ name: a, sizes: 1MB, sendSchedule: { write: 0B, every: 1ms } }", &["7:44 a write has to be above zero"]),
         (
-            "{ name: a, sizes: 1MB, offer: { write: 1B, every: 0ms } }",
-            &["7:37 the time between two writes has to be above zero"],
+            "{ name: a, sizes: 1MB, sendSchedule: { write: 1B, every: 0ms } }",
+            &["7:44 the time between two writes has to be above zero"],
         ),
-        ("{ name: a, sizes: 1MB, offer: { write: 1B } }", &["7:37 an offer needs the key \"every\""]),
+        ("{ name: a, sizes: 1MB, sendSchedule: { write: 1B } }", &["7:44 a send schedule needs the key \"every\""]),
         (
-            "{ name: a, rpc: { answer: 1B }, sizes: 1B, offer: 1Mbit }",
-            &["7:57 requests and answers are written at once: leave out the offer"],
+            "{ name: a, rpc: { answer: 1B }, sizes: 1B, sendSchedule: 1Mbit }",
+            &["7:64 requests and answers are written in one piece: remove sendSchedule"],
         ),
         (
-            "{ name: a, poisson: 1Mbit, offer: 1Mbit }",
-            &["7:34 offer does not apply to packets without acknowledgements"],
+            "{ name: a, poisson: 1Mbit, sendSchedule: 1Mbit }",
+            &["7:34 sendSchedule does not apply to packets without acknowledgements"],
         ),
         (
             "{ name: a, rpc: { answer: 1B, servers: new }, sizes: 1B }",
-            &["7:46 unknown choice of servers \"new\": kept or drawn is expected"],
+            &["7:46 unknown choice of servers \"new\": expected kept or drawn"],
         ),
         (
             "{ name: a, rpc: { answer: 1B, servers: kept, chain: 2 }, sizes: 1B }",
@@ -132,7 +135,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, rpc: { answer: 1B, fanOut: 2 }, sizes: 1B, pairs: permutation }",
-            &["7:23 a server is drawn from the hosts in to: all-to-all or random pairs are expected"],
+            &["7:23 a server is drawn from the hosts in to: expected all-to-all or random pairs"],
         ),
         ("{ name: a, poisson: 0Mbit }", &["7:27 the rate has to be above zero"]),
         ("{ name: a, poisson: 1Mbit, frame: 9000B }", &["7:41 9kB on the wire, and h1->s1 carries up to 1.562kB"]),
@@ -168,30 +171,30 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, sizes: 1B, route: [\"h1->s1:0\"] }", &["7:36 a route is for one pair of hosts, and these are 16"]),
         ("{ name: a, sizes: 1B, from: h1, to: h2, route: [\"h1->s1:0\"] }", &["7:54 the route ends at s1, not at h2"]),
         (
-            "{ name: a, listed: { hpcc: flow.txt } }",
+            "{ name: a, flows: { hpcc: flow.txt } }",
             &["flow.txt:2:3 there is no node 9: the network has 4, counted from 0"],
         ),
         (
-            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }, { at: 1ms, from: h1, to: h2, size: 1B }] }",
-            &["7:74 1ms is before 2ms, the start of the flow above: flows must be in order of time"],
+            "{ name: a, flows: [{ at: 2ms, from: h1, to: h2, size: 1B }, { at: 1ms, from: h1, to: h2, size: 1B }] }",
+            &["7:73 1ms is before 2ms, the start of the flow above: flows must be in order of time"],
         ),
         (
-            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B, queue: 9 }] }",
-            &["7:73 no port has a queue 9: they have up to 8, counted from 0"],
+            "{ name: a, flows: [{ at: 2ms, from: h1, to: h2, size: 1B, queue: 9 }] }",
+            &["7:72 no port has a queue 9: they have up to 8, counted from 0"],
         ),
-        ("{ name: a, listed: [] }", &["7:26 the list has no flows"]),
+        ("{ name: a, flows: [] }", &["7:25 the list has no flows"]),
         (
-            "{ name: a, listed: { cm: x } }",
-            &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
+            "{ name: a, flows: { cm: x } }",
+            &["7:25 a list of flows needs one of the keys hpcc or htsim", "7:27 unknown key \"cm\""],
         ),
     ] as [(&str, &[&str]); 71]
     {
-        assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
+        assert_eq!(messages(with_traffic(traffic)), expected, "{traffic}");
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
+fn errors_of_a_scenario_are_reported_at_their_place() {
     for (old, new, expected) in [
         (
             "  topology: star:hosts=4",
@@ -216,7 +219,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "  topology: star:hosts=4",
             "  topology: { hpcc: t.txt, htsim: u }",
-            &["4:28 a topology is one thing, and this is hpcc and htsim"],
+            &["4:28 a topology has exactly one of these keys, but hpcc and htsim are given"],
         ),
         (
             "  topology: star:hosts=4",
@@ -233,31 +236,31 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "  topology: star:hosts=100000",
             &["4:13 200000 links, which count twice, and 9999900000 flows: together up to 4194303 are simulated"],
         ),
-        ("10ms", "0ms", &["5:13 a run of 0ns shows nothing: a duration above zero is expected"]),
+        ("10ms", "0ms", &["5:13 the duration is 0ns: expected a duration above zero"]),
         ("10ms", "-1ms", &["5:13 \"-1ms\" is negative: expected a time such as 500us, 1.5ms or 2s"]),
         ("10ms", "10ms\n  warmup: 10ms", &["6:11 the warm-up of 10ms does not end before the run of 10ms"]),
-        ("10ms", "10ms\n  seed: x", &["6:9 \"x\" is not accepted: a whole number such as 4 is expected"]),
+        ("10ms", "10ms\n  seed: x", &["6:9 \"x\" is not accepted: expected a whole number such as 4"]),
         (
             "10ms",
             "10ms\n  switches: { discipline: { deficitRoundRobin: [1, 2] } }",
-            &["6:27 2 weights, and the port of s1->h1 has 8 queues: one for each is expected"],
+            &["6:27 2 weights, and the port of s1->h1 has 8 queues: expected one for each"],
         ),
         (
             "10ms",
             "10ms\n  switches: { discipline: { deficitRoundRobin: [1, 2, 3, 4, 5, 6, 7, 0] } }",
-            &["6:27 queue 7 has a weight of 0: at least 1 is expected"],
+            &["6:27 queue 7 has a weight of 0: expected at least 1"],
         ),
         (
             "10ms",
             "10ms\n  switches: { discipline: priority }",
             &[
-                "6:27 unknown discipline \"priority\": fifo, strict-priority, smallest-remaining-first or deficitRoundRobin is expected",
+                "6:27 unknown discipline \"priority\": expected fifo, strict-priority, smallest-remaining-first or deficitRoundRobin",
             ],
         ),
         (
             "10ms",
             "10ms\n  switches: { discipline: { strict: 2, weighted: [4, 2] } }",
-            &["6:27 2 strict queues, 2 weighted, and the port of s1->h1 has 8 queues: together as many are expected"],
+            &["6:27 2 strict queues, 2 weighted, and the port of s1->h1 has 8 queues: expected as many in total"],
         ),
         ("10ms", "10ms\n  switches: { discipline: { strict: 2 } }", &["6:27 a discipline needs the key \"weighted\""]),
         (
@@ -268,7 +271,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  switches: { discipline: strict-priority, ecn: [97kB, none] }",
-            &["6:49 2 entries, and the port of s1->h1 has 8 queues: one for each is expected"],
+            &["6:49 2 entries, and the port of s1->h1 has 8 queues: expected one for each"],
         ),
         (
             "10ms",
@@ -278,12 +281,12 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  hosts: { buffer: { shared: 1MB, alpha: 0 } }",
-            &["6:20 an alpha of 0: a number above 0 is expected, such as 1"],
+            &["6:20 an alpha of 0: expected a number above 0, such as 1"],
         ),
         (
             "10ms",
             "10ms\n  hosts: { buffer: none }",
-            &["6:20 unknown buffer \"none\": as-built, unlimited or a size such as 97kB is expected"],
+            &["6:20 unknown buffer \"none\": expected as-built, unlimited or a size such as 97kB"],
         ),
         (
             "10ms",
@@ -305,18 +308,18 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  switches: { ecn: { min: 30kB } }",
             &["6:20 random early detection needs the keys \"max\" and \"probability\""],
         ),
-        ("10ms", "10ms\n  switches: { telemetry: on }", &["6:26 \"on\" is not accepted: true or false is expected"]),
+        ("10ms", "10ms\n  switches: { telemetry: on }", &["6:26 \"on\" is not accepted: expected true or false"]),
         ("10ms", "10ms\n  routing: flowlet", &["6:12 a flowlet needs a value: write `{ flowlet: 50us }`"]),
         (
             "10ms",
             "10ms\n  routing: ecmp",
-            &["6:12 unknown routing \"ecmp\": flow, flowlet, clove, flowcell or packet is expected"],
+            &["6:12 unknown routing \"ecmp\": expected flow, flowlet, clove, flowcell or packet"],
         ),
         ("10ms", "10ms\n  routing: { flowlet: 0ns }", &["6:12 flowlets need a gap above zero"]),
         (
             "10ms",
             "10ms\n  sharedServices: [ { switch: h1, rate: 1Gbit, buffer: 1kB } ]",
-            &["6:31 h1 is a host: a switch is expected"],
+            &["6:31 h1 is a host: expected a switch"],
         ),
         (
             "10ms",
@@ -326,7 +329,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  sharedServices: [ { switch: all, rate: 1Gbit, buffer: 1kB }, { switch: s1, rate: 1Gbit, buffer: 1kB } ]",
-            &["6:64 s1 has two shared services: one is expected"],
+            &["6:64 s1 has two shared services: expected one"],
         ),
         (
             "10ms",
@@ -341,8 +344,8 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         ("10ms", "10ms\n  outages: [ { at: 2ms } ]", &["6:14 an outage needs one of the keys fail or repair"]),
         (
             "10ms",
-            "10ms\n  outages: [ { at: 2ms, repair: s1, silent: true } ]",
-            &["6:37 silent does not apply to repair"],
+            "10ms\n  outages: [ { at: 2ms, repair: s1, undetected: true } ]",
+            &["6:37 undetected does not apply to repair"],
         ),
         (
             "10ms",
@@ -375,7 +378,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  sweep: { seeds: 5..1 }",
-            &["6:19 \"5..1\" are no seeds: a list such as [1, 2, 5] or a range such as 1..20 is expected"],
+            &["6:19 \"5..1\" are not seeds: expected a list such as [1, 2, 5] or a range such as 1..20"],
         ),
         ("10ms", "10ms\n  sweep: { seeds: [1, 2, 1] }", &["6:26 seed 1 is in the list twice"]),
         (
@@ -396,7 +399,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
     ] as [(&str, &str, &[&str]); 51]
     {
         assert!(SPEC.contains(old), "{old}");
-        assert_eq!(said(read(&SPEC.replacen(old, new, 1))), expected, "{new}");
+        assert_eq!(messages(read(&SPEC.replacen(old, new, 1))), expected, "{new}");
     }
 }
 
@@ -415,12 +418,12 @@ fn a_problem_shows_its_line_its_traffic_and_a_hint() {
 }
 
 #[test]
-fn hints_say_what_to_write() {
+fn hints_contain_the_correct_form() {
     for (old, new, hint) in [
         (
             "sizes: 1MB",
             "from: all",
-            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, listed, job; sizes alone are one \
+            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, flows, job; sizes alone are one \
              flow for each pair",
         ),
         (
@@ -437,7 +440,7 @@ fn hints_say_what_to_write() {
         (
             "10ms",
             "10ms\n  sweep: { vary: { traffic.a.sizes.uniform: [[1B, 2B]] } }",
-            "write the text as the mapping that it is short for",
+            "write the text in its long form, as a mapping",
         ),
         ("10ms", "10ms\n  sweep: { vary: { seed: [1] } }", "write `seeds: [1, 2]` beside `vary`"),
     ] {
@@ -460,7 +463,7 @@ fn a_wrong_value_of_a_sweep_names_its_run() {
 }
 
 #[test]
-fn problems_of_several_files_come_file_by_file() {
+fn problems_of_several_files_are_grouped_by_file() {
     let errors = read(&SPEC.replace("star:hosts=4", "{ hpcc: t.txt }").replace("1MB", "1mb")).unwrap_err();
     let names: Vec<&str> = errors.problems().iter().map(|problem| problem.source_text().name()).collect();
     // Without a network, traffic cannot be checked.
@@ -474,22 +477,19 @@ fn problems_of_several_files_come_file_by_file() {
 fn another_kind_of_document_is_refused() {
     let source = wayleave_formats::Source::new("e.yaml", "apiVersion: wayleave/v1\nkind: Events\nspec: {}\n");
     let errors = wayleave_formats::read_scenario(&source, &|_| unreachable!()).unwrap_err();
-    assert_eq!(
-        errors.problems()[0].message(),
-        "this is a document of kind Events, and one of kind Scenario is expected"
-    );
+    assert_eq!(errors.problems()[0].message(), "this is a document of kind Events: expected kind Scenario");
 }
 
 #[test]
-fn an_item_that_is_several_outages_is_counted_once() {
+fn a_list_item_with_several_outages_is_counted_once() {
     let outages = "10ms\n  outages: [ { at: 2ms, fail: [s1, h1->s1, h2->s1] }, { at: 1ms, repair: s1 } ]";
     let expected = "6:61 1ms is before 2ms, the time of the outage above: outages must be in order of time";
-    assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
+    assert_eq!(messages(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
 }
 
 /// Sharing is on line 6, traffic on line 7.
 #[test]
-fn what_is_wrong_with_sharing_is_said_at_its_place() {
+fn errors_of_sharing_are_reported_at_their_place() {
     let with = |sharing: &str, traffic: &str| {
         let traffic = format!("[ {{ name: a, sizes: 1MB, {traffic} }} ]");
         read(&format!("  topology: star:hosts=4\n  duration: 10ms\n  sharing: {sharing}\n  traffic: {traffic}\n"))
@@ -498,19 +498,25 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
     for (sharing, expected) in [
         ("{ scheme: eyeQ, MACHINE }", "6:22 unknown scheme \"eyeQ\", did you mean \"eyeq\"?"),
         (
-            "{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [] }] }",
-            "6:75 a further scheme needs the services",
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: eyeq, services: [] }] }",
+            "6:83 a further scheme needs the services",
         ),
-        ("{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [b] }] }", "6:75 machines have no service b"),
         (
-            "{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [a, a] }] }",
-            "6:75 service a has a scheme already",
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: eyeq, services: [b] }] }",
+            "6:83 machines have no service b",
         ),
-        ("{ scheme: eyeq, MACHINE, also: [{ scheme: parley, services: [a] }] }", "6:75 scheme parley has brokers"),
+        (
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: eyeq, services: [a, a] }] }",
+            "6:83 service a has a scheme already",
+        ),
+        (
+            "{ scheme: eyeq, MACHINE, otherSchemes: [{ scheme: parley, services: [a] }] }",
+            "6:83 scheme parley has brokers",
+        ),
         ("{ scheme: eyeq }", "6:12 sharing needs the key \"machine\""),
         (
             "{ scheme: { eyeq: { alpha: 0.123 } }, MACHINE }",
-            "6:39 alpha 0.123 is not accepted: a number from 0.01 to 1 in steps of 0.01 is expected",
+            "6:39 alpha 0.123 is not accepted: expected a number from 0.01 to 1 in steps of 0.01",
         ),
         (
             "{ scheme: eyeq, MACHINE, rack: { services: [] } }",
@@ -518,13 +524,10 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
         ),
         (
             "{ scheme: eyeq, machine: { services: [ { name: a, min: 20Gbit } ] } }",
-            "6:37 policy \"machine\" guarantees 20Gbit to transmit at machine h1 (h1->s1), and there is 1Gbit",
+            "6:37 policy \"machine\" guarantees 20 Gbit/s to transmit at machine h1 (h1->s1), but only 1 Gbit/s is available",
         ),
         ("{ scheme: eyeq, machine: { services: [ { name: a, min: 2Gbit, max: 1Gbit } ] } }", "6:79 "),
-        (
-            "{ scheme: eyeq, MACHINE, faults: { loss: 2 } }",
-            "6:84 loss is 2: a part between nothing and all is expected",
-        ),
+        ("{ scheme: eyeq, MACHINE, faults: { loss: 2 } }", "6:84 loss is 2: expected a fraction between 0 and 1"),
         ("{ scheme: eyeq, MACHINE, events: [ { at: 1ms, stop: h1 } ] }", "6:78 scheme eyeq has no brokers"),
         (
             "{ scheme: scc, machine: { services: [ { name: a } ] } }",
@@ -537,16 +540,16 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
         ("{ scheme: scc, machine: { services: [ { name: a, share: 0bit } ] } }", "6:36 service a: its share is 0"),
         (
             "{ scheme: eyeq, machine: { services: [ { name: a, share: 1Gbit } ] } }",
-            "6:37 service a: scheme eyeq knows no shares: give min, max and weight, or take scheme scc",
+            "6:37 service a: scheme eyeq does not support shares: give min, max and weight, or use scheme scc",
         ),
         ("{ scheme: parley, MACHINE, events: [ { at: 1ms, stop: h9 } ] }", "6:97 there is no node \"h9\""),
     ] {
-        let said = said(with(&sharing.replace("MACHINE", machine), "service: a"));
-        assert!(said.len() == 1 && said[0].starts_with(expected), "{sharing}: {said:?}");
+        let messages = messages(with(&sharing.replace("MACHINE", machine), "service: a"));
+        assert!(messages.len() == 1 && messages[0].starts_with(expected), "{sharing}: {messages:?}");
     }
-    let said_of = |sharing: &str, traffic| said(with(sharing, traffic));
+    let said_of = |sharing: &str, traffic| messages(with(sharing, traffic));
     let sharing = format!("{{ scheme: eyeq, {machine} }}");
     assert_eq!(said_of(&sharing, "service: b"), ["7:46 no policy has a service b: they have a"]);
-    let alone = said(read(&SPEC.replace("1MB }", "1MB, service: b }")));
+    let alone = messages(read(&SPEC.replace("1MB }", "1MB, service: b }")));
     assert_eq!(alone, ["6:46 it is of service b, and the hosts do not share: sharing is expected in the scenario"]);
 }

@@ -75,8 +75,11 @@ fn a_schema_refuses_what_its_reader_refuses() {
     assert!(!kind(1, "bandwidth", json!({ "hose": ["h1", "h2"], "from": "h1", "min": "1Gbit" })));
     assert!(!kind(1, "bandwidth", json!({ "hose": ["h1"], "min": "1Gbit" })));
     assert!(!kind(1, "bandwidth", json!({ "from": "h1", "to": "h2" })), "without a minimum");
-    assert!(!kind(1, "objective", json!({ "aim": "latency", "members": ["h1", "h2"], "min": "1Mbit" })), "two kinds");
-    assert!(!kind(3, "objective", json!({ "members": ["h1", "h2"], "min": "1Mbit" })), "without an aim");
+    assert!(
+        !kind(1, "objective", json!({ "goal": "latency", "members": ["h1", "h2"], "weight": "1Mbit" })),
+        "two kinds"
+    );
+    assert!(!kind(3, "objective", json!({ "members": ["h1", "h2"], "weight": "1Mbit" })), "without a goal");
     assert!(!kind(3, "rate", json!("1Mbit")), "which is a term of latency contracts");
 
     let tenants = validator("tenants");
@@ -140,9 +143,9 @@ fn the_schema_of_scenarios_refuses_what_its_reader_refuses() {
     assert!(!ports("discipline", json!({ "strict": 2, "deficitRoundRobin": [1] })) && !ports("discipline", json!({})));
     assert!(ports("ecn", json!("none")) && ports("ecn", json!(["none", "97kB"])) && !ports("ecn", json!(["never"])));
     let outage = |value: Value| add("outages", json!([value]));
-    assert!(outage(json!({ "at": "1ms", "fail": "s1", "silent": true })));
+    assert!(outage(json!({ "at": "1ms", "fail": "s1", "undetected": true })));
     assert!(
-        !outage(json!({ "at": "1ms", "repair": "s1", "silent": true })),
+        !outage(json!({ "at": "1ms", "repair": "s1", "undetected": true })),
         "a repair is no more silent than its failure"
     );
 }

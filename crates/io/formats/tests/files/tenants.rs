@@ -14,7 +14,7 @@ fn read(spec: &str) -> Result<TenantList, InputErrors> {
 }
 
 #[test]
-fn the_example_means_what_it_says() {
+fn the_example_has_the_documented_values() {
     let path = format!("{}/../../../schemas/examples/tenants.yaml", env!("CARGO_MANIFEST_DIR"));
     let source = Source::read(path).unwrap();
     assert_eq!(kind_of(&source), Some(DocumentKind::Tenants));
@@ -46,7 +46,7 @@ fn lists_may_be_absent() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_place() {
+fn errors_are_reported_at_their_place() {
     assert_problems(read("  tenants: [ { name: ACME } ]"), &[(BadValue, "4:22", "[a-z0-9-]")]);
     assert_problems(read("  tenants: [ { quota: {} } ]"), &[(MissingKey, "4:14", "needs the key \"name\"")]);
     assert_problems(read("  tenants: [ { name: a, quota: { rat: 1Gbit } } ]"), &[(UnknownKey, "4:34", "\"rate\"")]);
@@ -62,7 +62,7 @@ fn what_is_wrong_is_said_at_its_place() {
     assert_problems(read("  vms: [ { name: a, placement: randm } ]"), &[(BadValue, "4:32", "did you mean \"random\"")]);
     assert_problems(read("  vms: 3"), &[(WrongType, "4:8", "a list of vms")]);
     let topology = Source::new("t.yaml", "apiVersion: wayleave/v1\nkind: Topology\nspec: {}\n");
-    assert_problems(read_tenants(&topology), &[(WrongKind, "2:7", "one of kind Tenants is expected")]);
+    assert_problems(read_tenants(&topology), &[(WrongKind, "2:7", "expected kind Tenants")]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn names_are_unique_among_tenants_and_among_the_vms_of_a_tenant() {
 }
 
 #[test]
-fn a_problem_says_which_tenant_or_vm_it_is_in() {
+fn a_problem_names_its_tenant_or_vm() {
     let errors = read("  vms: [ { name: a, host: h1 }, { name: b } ]").unwrap_err();
     assert_eq!(errors.problems()[0].context(), Some("VM 2"));
 }

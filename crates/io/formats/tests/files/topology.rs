@@ -46,7 +46,7 @@ fn nodes_keep_their_order_kind_and_times() {
 }
 
 #[test]
-fn a_link_has_what_it_says_and_otherwise_the_defaults() {
+fn a_link_has_its_own_values_and_otherwise_the_defaults() {
     let network = topology(&topology_yaml(
         "  defaults: { rate: 10Gbit, delay: 1us, mtu: 9000B, queues: 4, buffer: 50kB, budgets: [1ms], hostBudgets: [500us] }
   nodes: [ { name: s1, kind: switch }, { name: s2, kind: switch }, { name: h1, kind: host } ]
@@ -91,7 +91,7 @@ fn queues_are_a_count_or_a_list() {
 }
 
 #[test]
-fn a_count_of_queues_inherits_no_budgets_that_belong_to_another_count() {
+fn a_different_number_of_queues_does_not_inherit_default_budgets() {
     let network = topology(&topology_yaml(
         "  defaults: { budgets: [100us, 500us] }
   nodes: [ { name: a, kind: switch }, { name: b, kind: switch } ]
@@ -103,7 +103,7 @@ fn a_count_of_queues_inherits_no_budgets_that_belong_to_another_count() {
 }
 
 #[test]
-fn one_direction_is_one_link_whose_queues_are_those_of_its_port() {
+fn one_direction_is_one_link_with_the_queues_of_its_port() {
     let network = topology(&topology_yaml(
         "  nodes: [ { name: s1, kind: switch }, { name: h1, kind: host } ]
   links:
@@ -151,14 +151,14 @@ fn a_builder_in_a_file_and_in_one_line_give_the_same_network() {
 }
 
 #[test]
-fn a_builder_without_settings_is_that_of_the_topology_crate() {
+fn a_builder_without_settings_has_the_defaults_of_the_topology_crate() {
     let network = parse_builder("star:hosts=2").unwrap().network;
     let usual = wayleave_topology::builders::build::star(2, Cabling::default()).unwrap();
     assert_eq!(description(&network), description(&usual));
 }
 
 #[test]
-fn a_topology_is_called_by_its_metadata_or_its_file_or_its_builder() {
+fn a_topology_is_named_by_its_metadata_its_file_or_its_builder() {
     let builder = "spec: { builder: { kind: star, hosts: 1 } }";
     let named = format!("apiVersion: wayleave/v1\nkind: Topology\nmetadata: {{ name: floor }}\n{builder}");
     let unnamed = format!("apiVersion: wayleave/v1\nkind: Topology\n{builder}");

@@ -148,32 +148,32 @@ fn remark(file: &str, text: &str, options: &ImportOptions, begin: &str) -> Strin
 }
 
 #[test]
-fn every_importer_says_each_key_that_it_does_not_use() {
+fn every_importer_reports_each_unused_key() {
     for Case { file, text, keys } in CASES {
-        let said = remark(file, text, &with_unit(), "warning: keys not used");
+        let messages = remark(file, text, &with_unit(), "warning: keys not used");
         for (owner, key, line) in *keys {
             let expected = format!("\"{key}\" of {owner} (line {line}");
-            assert!(said.contains(&expected), "{file}: {expected}\n{said}");
+            assert!(messages.contains(&expected), "{file}: {expected}\n{messages}");
         }
-        assert_eq!(said.matches("(line ").count(), keys.len(), "{file}: {said}");
+        assert_eq!(messages.matches("(line ").count(), keys.len(), "{file}: {messages}");
     }
 }
 
 #[test]
-fn strict_refuses_each_key_that_is_not_used_at_its_place() {
+fn strict_refuses_each_unused_key_at_its_place() {
     for Case { file, text, keys } in CASES {
-        let said = wrong(file, text, &strict(with_unit()));
+        let messages = wrong(file, text, &strict(with_unit()));
         for (owner, key, line) in *keys {
             let message = format!(" the key \"{key}\" of {owner} is not used");
-            let found = said.iter().find(|one| one.contains(&message));
-            assert!(found.is_some_and(|one| one.starts_with(&format!("{line}:"))), "{file}: {message}\n{said:#?}");
+            let found = messages.iter().find(|one| one.contains(&message));
+            assert!(found.is_some_and(|one| one.starts_with(&format!("{line}:"))), "{file}: {message}\n{messages:#?}");
         }
-        assert_eq!(said.len(), keys.len(), "{file}: {said:#?}");
+        assert_eq!(messages.len(), keys.len(), "{file}: {messages:#?}");
     }
 }
 
 #[test]
-fn a_second_rate_or_delay_of_a_link_is_said() {
+fn a_second_rate_or_delay_of_a_link_is_reported() {
     let text = r#"{"nodes": ["a", "b"],
 "edges": [{"source": "a", "target": "b", "rate": "1Gbit",
 "capacity": "10Gbit", "delay": "1us",
@@ -185,7 +185,7 @@ fn a_second_rate_or_delay_of_a_link_is_said() {
 }
 
 #[test]
-fn keys_that_say_nothing_are_counted_and_accepted_by_strict() {
+fn irrelevant_keys_are_counted_and_accepted_by_strict() {
     let text = "name: lab
 mgmt: { network: x }
 topology:
@@ -197,13 +197,13 @@ topology:
     - { endpoints: [\"h1:eth1\", \"s1:p1\"], labels: { x: y } }
     - { endpoints: [\"h2:eth1\", \"s1:p2\"] }
 ";
-    let said = remark("x.clab.yml", text, &strict(with_rate()), "note: keys not used");
+    let messages = remark("x.clab.yml", text, &strict(with_rate()), "note: keys not used");
     let expected = "note: keys not used for rates or delays: \"binds\", \"image\" (2 times), \"labels\" and \"mgmt\"";
-    assert_eq!(said, expected);
+    assert_eq!(messages, expected);
 }
 
 #[test]
-fn importers_that_have_no_place_for_other_words_refuse_them() {
+fn importers_without_optional_words_refuse_unknown_ones() {
     let cabling = Cabling::default();
     let hpcc = read_hpcc_topology(&Source::new("t.txt", "3 1 2\n0\n0 1 1Gbps 1us 0 zz\n0 2 1Gbps 1us 0\n"), &cabling);
     assert!(hpcc.unwrap_err().to_string().contains("6 words"));

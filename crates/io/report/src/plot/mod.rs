@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_title_has_several_lines_and_none_is_wider_than_the_figure() {
+    fn a_long_title_is_wrapped_to_the_width_of_the_figure() {
         let title = "What tenants get under PicNIC'+WCC+Clove, gap 200 us, first seed";
         let plots = [plot("Short", 1, &["a"]), plot(title, 1, &["a"])];
         assert_eq!(plots[1].titles().join(" "), title);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn names_below_the_axis_are_parted_before_they_are_cut() {
+    fn names_below_the_axis_are_wrapped_before_they_are_cut() {
         let marks =
             ["without MongoDB", "PicNIC'+WCC+Clove", "uFAB", "a", "ElasticSwitch+Clove", "unbreakable-as-it-is"];
         let plot = plot("t", 1, &marks);

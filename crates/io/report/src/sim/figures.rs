@@ -25,13 +25,13 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
     let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE).max(1e3);
     let x = Axis::logarithmic(lowest, highest as f64);
     let y = Axis::linear(1.0);
-    let says = |(name, of): &(String, &Distribution)| {
+    let describe = |(name, of): &(String, &Distribution)| {
         format!("{name}: median {}, p99 {}, maximum {}.", text::time(of.p50), text::time(of.p99), text::time(of.max))
     };
     let plot = Plot {
         id: id.to_owned(),
         title: title.to_owned(),
-        description: known.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
@@ -94,13 +94,13 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<MarkupElement> {
         points: known.iter().enumerate().map(|(at, (_, of))| Dot::at(at as f64, value(of) / 1e3)).collect(),
     };
     let y = Axis::logarithmic(1.0, highest as f64 / 1e3);
-    let says = |(size, of): &(String, &Distribution)| {
+    let describe = |(size, of): &(String, &Distribution)| {
         format!("Up to {size}: mean {}, p99 {}.", text::slowdown(of.mean), text::slowdown(of.p99 as f64))
     };
     let plot = Plot {
         id: format!("slowdown-{index}"),
         title: format!("Slowdown by size: {}", traffic.name),
-        description: known.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
         x: Axis::exactly(0.0, known.len() as f64 - 1.0, (0..known.len()).map(|at| at as f64).collect()),
         x_marks: known.iter().map(|(size, _)| size.clone()).collect(),
         x_name: "flow size, up to".to_owned(),
@@ -165,9 +165,9 @@ pub fn missed(run: &RunResult) -> Option<MarkupElement> {
     let services = run.sharing.iter().flat_map(|sharing| &sharing.services);
     let mut interval = None;
     let mut lines = Vec::new();
-    for (service, (way, of)) in
-        services.flat_map(|service| ["sending", "receiving"].into_iter().zip(SHORTFALLS).map(move |way| (service, way)))
-    {
+    for (service, (direction, of)) in services.flat_map(|service| {
+        ["sending", "receiving"].into_iter().zip(SHORTFALLS).map(move |direction| (service, direction))
+    }) {
         let mut sum: Vec<u64> = Vec::new();
         for series in service.machines.iter().filter_map(|share| of(share)).map(|shortfall| &shortfall.missed) {
             interval = Some(series.interval_ps);
@@ -178,7 +178,7 @@ pub fn missed(run: &RunResult) -> Option<MarkupElement> {
         let dot = |(at, &bytes): (usize, &u64)| Dot::at((at as f64 + 0.5) * length, bytes as f64 * 8e12 / length);
         if sum.iter().any(|&bytes| bytes > 0) {
             let points = sum.iter().enumerate().map(dot).collect();
-            lines.push(PlotLine { name: format!("{}, {way}", service.name), points });
+            lines.push(PlotLine { name: format!("{}, {direction}", service.name), points });
         }
     }
     lines.truncate(MAX_LINES);
@@ -237,7 +237,7 @@ pub fn links(run: &RunResult) -> Option<MarkupElement> {
         .into_iter()
         .map(|link| (link.link.clone(), ShareOfWhole::of(link.utilisation, 1.0), text::share(link.utilisation)))
         .collect();
-    let says = |(name, _, share): &(String, ShareOfWhole, String)| format!("{name}: {share}.");
-    let description = rows.iter().map(says).collect::<Vec<_>>().join(" ");
+    let describe = |(name, _, share): &(String, ShareOfWhole, String)| format!("{name}: {share}.");
+    let description = rows.iter().map(describe).collect::<Vec<_>>().join(" ");
     (!rows.is_empty()).then(|| bars("links", "Busiest links", &description, &rows))
 }

@@ -46,7 +46,7 @@ impl Measure {
             Self::TailTime if has_completions => "p99 completion time",
             Self::TailTime => "p99 packet delay",
             Self::TailSlowdown => "p99 slowdown",
-            Self::TailRoundTrip => "p99 round trip",
+            Self::TailRoundTrip => "p99 round-trip time",
             Self::Goodput => "goodput",
             Self::Lost => "packets lost",
         }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_holds_mean_and_ends() {
+    fn a_spread_has_mean_minimum_and_maximum() {
         assert_eq!(SeedSpread::of(&[3.0, 1.0, 2.0]), Some(SeedSpread { mean: 2.0, lowest: 1.0, highest: 3.0 }));
         assert_eq!(SeedSpread::of(&[]), None);
     }

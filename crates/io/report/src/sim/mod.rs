@@ -36,10 +36,10 @@ impl RunResult {
 
 /// Returns a figure outside of a page, with its colours, as the text of an SVG file.
 pub fn alone(figure: MarkupElement) -> String {
-    let ground = format!(
+    let background = format!(
         "svg.figure {{ background: {}; }}\n@media screen and (prefers-color-scheme: dark) {{ svg.figure {{ background: {}; }} }}\n",
         palette::PAPER.light,
         palette::PAPER.dark
     );
-    svg::file(&figure.child(MarkupElement::new("style").text(palette::stylesheet() + &ground)))
+    svg::file(&figure.child(MarkupElement::new("style").text(palette::stylesheet() + &background)))
 }

@@ -107,14 +107,14 @@ fn figure(
     lines.iter_mut().for_each(|line| line.points.sort_by(|one, other| one.x.total_cmp(&other.x)));
     let (x, x_marks) = varied.axis();
     let y = Axis::linear(highest);
-    let says = |line: &PlotLine| {
+    let describe = |line: &PlotLine| {
         let values: Vec<String> = line.points.iter().map(|dot| measure.show(dot.y)).collect();
         format!("{}: {}.", line.name, values.join(", "))
     };
     let plot = Plot {
         id: id.to_owned(),
         title: sentence(measure.name(traffic)),
-        description: lines.iter().map(says).collect::<Vec<_>>().join(" "),
+        description: lines.iter().map(describe).collect::<Vec<_>>().join(" "),
         x,
         x_marks,
         x_name: varied.path.clone(),
@@ -153,7 +153,7 @@ pub fn choices(results: &[RunResult]) -> MarkupElement {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("traffic", Text), ("seeds", Number)]);
-    for head in ["time, mean", "time, 99 %", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
+    for head in ["mean time", "p99 time", "lowest to highest", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     let row = |group: &Group<'_>, known: &TrafficResult| {
@@ -180,7 +180,7 @@ pub fn runs(results: &[RunResult]) -> MarkupElement {
         .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("seed", Number), ("traffic", Text)]);
-    for head in ["time, mean", "time, 99 %", "p99 slowdown", "goodput", "lost"] {
+    for head in ["mean time", "p99 time", "p99 slowdown", "goodput", "lost"] {
         heads.push((head, Number));
     }
     heads.push(("ended", Text));

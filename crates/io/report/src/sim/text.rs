@@ -1,13 +1,12 @@
-//! Numbers of simulations as they are read, on the terminal and in the report.
+//! Numbers of simulations, on the terminal and in the report.
 
-use wayleave_explain::human::Human;
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use crate::numbers;
 
 /// Returns a time in ps with four digits, rounded up to whole ns: `46.14 us`.
 pub fn time(ps: u64) -> String {
-    spaced(&Time::from_nanos(ps.div_ceil(1_000)).up())
+    Time::from_nanos(ps.div_ceil(1_000)).up()
 }
 
 /// The same for a mean.
@@ -17,19 +16,12 @@ pub fn mean_time(ps: f64) -> String {
 
 /// Returns a rate in bit/s with four digits, rounded down: `93.83 Gbit/s`.
 pub fn rate(bits_per_second: f64) -> String {
-    spaced(&Rate::from_bits_per_second(bits_per_second as u64).down()) + "/s"
+    Rate::from_bits_per_second(bits_per_second as u64).down()
 }
 
 /// Returns a size with four digits, rounded up: `43.5 kB`.
 pub fn size(bytes: u64) -> String {
-    spaced(&Bytes::new(bytes).up())
-}
-
-/// Puts a space between a number and its unit. The compact form is for files and options.
-fn spaced(quantity: &str) -> String {
-    let unit = quantity.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(quantity.len());
-    let (number, unit) = quantity.split_at(unit);
-    format!("{number} {unit}")
+    Bytes::new(bytes).up()
 }
 
 /// `12,345`.
@@ -69,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_below_a_nanosecond_is_not_nothing() {
+    fn a_time_below_a_nanosecond_is_not_rounded_to_zero() {
         assert_eq!((time(0).as_str(), time(1).as_str(), time(1_230_400).as_str()), ("0 ns", "1 ns", "1.231 us"));
     }
 
@@ -80,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_little_nor_almost_all_is_rounded_away() {
+    fn neither_small_nor_almost_full_shares_are_rounded_away() {
         let shown = [0.0, 0.000_01, 0.001, 0.5, 0.999_9, 1.0].map(share);
         assert_eq!(shown, ["0 %", "below 0.01 %", "0.10 %", "50.0 %", "99.9 %", "100.0 %"]);
     }

@@ -13,7 +13,7 @@ pub struct Recorder {
     rules: BTreeMap<u64, (u64, Rule)>,
     set_up: Option<u64>,
     calls: Vec<DriverCall>,
-    troubles: VecDeque<InjectedFault>,
+    faults: VecDeque<InjectedFault>,
 }
 
 /// A recorded call.
@@ -46,15 +46,15 @@ pub enum InjectedFault {
     /// Nothing is done; trying again may help.
     Fails,
     /// It is done, and that is not reported: slow, or the answer is lost.
-    DoneUnheard,
+    DoneUnconfirmed,
     /// Nothing is done, ever.
     Impossible,
 }
 
 impl Recorder {
     /// The next calls that do something meet these troubles, one each.
-    pub fn inject_faults(&mut self, troubles: impl IntoIterator<Item = InjectedFault>) {
-        self.troubles.extend(troubles);
+    pub fn inject_faults(&mut self, faults: impl IntoIterator<Item = InjectedFault>) {
+        self.faults.extend(faults);
     }
 
     /// Its power was off: nothing is installed any more.
@@ -75,12 +75,12 @@ impl Recorder {
 
     /// Performs an action, or the fault that is due in its place.
     fn act(&mut self, at: Time, did: RecordedCall, act: impl FnOnce(&mut Self)) -> Result<(), DriverError> {
-        let answer = match self.troubles.pop_front() {
+        let answer = match self.faults.pop_front() {
             None => {
                 act(self);
                 Ok(())
             }
-            Some(InjectedFault::DoneUnheard) => {
+            Some(InjectedFault::DoneUnconfirmed) => {
                 act(self);
                 Err(DriverError::Later("no answer in time".to_owned()))
             }

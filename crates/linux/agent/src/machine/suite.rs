@@ -1,4 +1,4 @@
-//! Requirements on every driver, as a test that any driver can be put through.
+//! Conformance tests for drivers.
 //!
 //! The suite uses only [`Driver`], and an [`DriverUnderTest`] that reports on the node behind it: the route that packets of a
 //! contract would take now.
@@ -19,15 +19,15 @@ pub trait DriverUnderTest: Driver + Sized {
     /// Restarts the agent, while the node continues to work.
     fn restart(self) -> Self;
 
-    /// The node loses power and comes again.
+    /// Reboots the node after a loss of power.
     fn reboot(self) -> Self;
 
-    /// The next call fails and may be tried again. Drivers that cannot be made to fail return `false`: what follows is left out.
+    /// Makes the next call fail; it may be retried. Drivers that cannot be made to fail return `false`, and the test ends.
     fn fail_next(&mut self) -> bool {
         false
     }
 
-    /// Returns the number of times that the node was really set up, if that can be known.
+    /// Returns the number of times that the node was set up, if it is known.
     fn set_ups(&self) -> Option<usize> {
         None
     }
@@ -62,33 +62,33 @@ pub fn rule(number: u32) -> Rule {
     }
 }
 
-/// Puts new drivers, of hosts and switches at once, through everything; what they break.
+/// Runs all tests on new drivers, as hosts and as switches. Returns the violations.
 pub fn check<D: DriverUnderTest>(mut make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let mut broken = check_host(&mut make);
     broken.extend(check_switch(make));
     broken
 }
 
-/// Puts new drivers of a switch through what is asked of one.
+/// Runs the tests of switches on new drivers.
 pub fn check_switch<D: DriverUnderTest>(make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let rules: [(&'static str, Test<D>); 3] = [
         ("a node is set up once", sets_up),
-        ("what is set up is, after a restart too", stays_set_up),
-        ("after a loss of power nothing is set up", is_not_set_up_after_a_reboot),
+        ("setup survives a restart", stays_set_up),
+        ("a node is not set up after a reboot", is_not_set_up_after_a_reboot),
     ];
     go_through(&rules, make)
 }
 
-/// Puts new drivers of a host through what is asked of one.
+/// Runs the tests of hosts on new drivers.
 pub fn check_host<D: DriverUnderTest>(make: impl FnMut() -> D) -> Vec<BrokenDriver> {
     let rules: [(&'static str, Test<D>); 7] = [
-        ("what is installed is in force", installs),
+        ("an installed rule is in force", installs),
         ("a rule is replaced by another", replaces),
-        ("doing it again changes nothing", repeats),
-        ("what is removed sends nothing", removes),
-        ("what is said to be installed is, after a restart too", reports_match_state),
-        ("after a loss of power nothing is installed", is_empty_after_a_reboot),
-        ("what fails leaves the old rule", fails_whole),
+        ("installing a rule again changes nothing", repeats),
+        ("a removed rule sends nothing", removes),
+        ("reported rules are installed, also after a restart", reports_match_state),
+        ("no rule is installed after a reboot", is_empty_after_a_reboot),
+        ("a failed installation leaves the old rule", fails_whole),
     ];
     go_through(&rules, make)
 }
@@ -101,7 +101,7 @@ fn go_through<D: DriverUnderTest>(rules: &[(&'static str, Test<D>)], mut make: i
     rules.iter().filter_map(broken).collect()
 }
 
-/// Puts a driver through one rule.
+/// Tests one requirement of a driver.
 type Test<D> = fn(D) -> Result<(), String>;
 
 const NOW: Time = Time::from_nanos(1);
@@ -111,7 +111,7 @@ fn done(result: Result<(), DriverError>) -> Result<(), String> {
 }
 
 fn expect<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> Result<(), String> {
-    if seen == expected { Ok(()) } else { Err(format!("{what}: {seen:?}, where {expected:?} is expected")) }
+    if seen == expected { Ok(()) } else { Err(format!("{what}: found {seen:?}, expected {expected:?}")) }
 }
 
 fn force<D: DriverUnderTest>(node: &mut D, serial: u64, number: Option<u32>) -> Result<(), String> {
@@ -165,9 +165,9 @@ fn removes<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
 fn reports_match_state<D: DriverUnderTest>(mut node: D) -> Result<(), String> {
     done(node.install(NOW, 1, 5, &rule(1)))?;
     let mut node = node.restart();
-    let said = node.installed(NOW).map_err(|error| error.to_string())?;
+    let message = node.installed(NOW).map_err(|error| error.to_string())?;
     let in_force = node.in_force(1).is_some();
-    expect("said to be installed", said, if in_force { vec![(1, 5)] } else { Vec::new() })
+    expect("said to be installed", message, if in_force { vec![(1, 5)] } else { Vec::new() })
 }
 
 fn is_empty_after_a_reboot<D: DriverUnderTest>(mut node: D) -> Result<(), String> {

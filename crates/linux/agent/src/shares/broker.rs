@@ -92,7 +92,7 @@ pub fn listen(
     let count = Arc::<AtomicUsize>::default();
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
-        let Ok(said) = stream.try_clone() else { continue };
+        let Ok(message) = stream.try_clone() else { continue };
         // One line a second is far below what a socket holds.
         if stream.set_write_timeout(Some(std::time::Duration::from_millis(1))).is_err() {
             continue;
@@ -102,7 +102,7 @@ pub fn listen(
         }
         tracing::info!("rack broker connected");
         let (count, mut hand_on) = (count.clone(), hand_on.clone());
-        std::thread::spawn(move || read(said, &count, &mut hand_on));
+        std::thread::spawn(move || read(message, &count, &mut hand_on));
     }
 }
 

@@ -107,7 +107,7 @@ pub struct HostDivision {
     /// Time of the last reading of the counters.
     counted: Option<Time>,
     /// Time of the last message from each host.
-    heard: BTreeMap<NodeId, Time>,
+    last_message: BTreeMap<NodeId, Time>,
     /// By tenant.
     allowed: BTreeMap<String, TenantAllowance>,
     moved: TenantBytes,
@@ -169,7 +169,7 @@ impl HostDivision {
             next_timer: 0,
             outbox: BTreeMap::new(),
             counted: None,
-            heard: BTreeMap::new(),
+            last_message: BTreeMap::new(),
             allowed: BTreeMap::new(),
             moved: TenantBytes::new(),
         })
@@ -349,17 +349,17 @@ impl HostDivision {
         }
         for (serial, direction, limit) in limits {
             let Some(&class) = self.classes.get(&serial) else { continue };
-            let mut deeds = Vec::new();
-            self.eyeq.set_capacity(class, direction, limit, &mut |action| deeds.extend(Deed::of(action)));
-            deeds.into_iter().for_each(|deed| self.apply_action(deed));
+            let mut actions = Vec::new();
+            self.eyeq.set_capacity(class, direction, limit, &mut |action| actions.extend(ShaperAction::of(action)));
+            actions.into_iter().for_each(|action| self.apply_action(action));
         }
         self.fire(now);
     }
 
     /// Handles a message from the agent of another host.
-    pub fn on_peer_message(&mut self, now: Time, from: NodeId, said: &PeerMessage) {
-        self.heard.insert(from, now);
-        for &(serial, bytes) in &said.sent {
+    pub fn on_peer_message(&mut self, now: Time, from: NodeId, message: &PeerMessage) {
+        self.last_message.insert(from, now);
+        for &(serial, bytes) in &message.sent {
             let Some(receiving) = self.receiving.get_mut(&(serial, from)) else { continue };
             // The first count has no known beginning.
             let new = receiving.bytes.map_or(0, |before| if bytes < before { bytes } else { bytes - before });
@@ -375,7 +375,7 @@ impl HostDivision {
                 self.handle_input(now, HostInput::Received { pair, arrivals });
             }
         }
-        for &(serial, rate) in &said.rates {
+        for &(serial, rate) in &message.rates {
             let Some(sending) = self.sending.get_mut(&(serial, from)) else { continue };
             sending.is_answered = true;
             let (pair, rate) = (sending.number, Rate::from_bits_per_second(rate).min(Rate::MAX));
@@ -409,8 +409,8 @@ impl HostDivision {
 
     /// Returns the rate that the receiver of a pair allows, or the pair's sure rate.
     fn limit(&self, now: Time, terms: &MemberTerms, host: NodeId, pair: &Sending) -> u64 {
-        let is_heard = self.heard.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
-        let limit = if is_heard && pair.is_answered { pair.limit } else { terms.sure };
+        let is_active = self.last_message.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
+        let limit = if is_active && pair.is_answered { pair.limit } else { terms.sure };
         limit.unwrap_or(self.line.transmit).bits_per_second()
     }
 
@@ -429,29 +429,29 @@ impl HostDivision {
 
     /// Something happens to the shaper; what it wants done is done.
     fn handle_input(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>) {
-        let mut deeds = Vec::new();
-        self.eyeq.on(now, input, &mut |action| deeds.extend(Deed::of(action)));
-        deeds.into_iter().for_each(|deed| self.apply_action(deed));
+        let mut actions = Vec::new();
+        self.eyeq.on(now, input, &mut |action| actions.extend(ShaperAction::of(action)));
+        actions.into_iter().for_each(|action| self.apply_action(action));
     }
 
-    fn apply_action(&mut self, deed: Deed) {
-        match deed {
-            Deed::Limit(Limiter::Pair(pair), limit) => {
+    fn apply_action(&mut self, action: ShaperAction) {
+        match action {
+            ShaperAction::Limit(Limiter::Pair(pair), limit) => {
                 let key = self.outgoing.get(&pair);
                 if let Some(sending) = key.and_then(|key| self.sending.get_mut(key)) {
                     sending.limit = limit;
                 }
             }
-            Deed::Limit(Limiter::Class(class), Some(limit)) => drop(self.roots.insert(class, limit)),
-            Deed::Limit(Limiter::Class(class), None) => drop(self.roots.remove(&class)),
-            Deed::Allow(pair, rate) => {
+            ShaperAction::Limit(Limiter::Class(class), Some(limit)) => drop(self.roots.insert(class, limit)),
+            ShaperAction::Limit(Limiter::Class(class), None) => drop(self.roots.remove(&class)),
+            ShaperAction::Allow(pair, rate) => {
                 if let Some(&(serial, host)) = self.incoming.get(&pair) {
                     let rates = &mut self.outbox.entry(host).or_default().rates;
                     rates.retain(|&(of, _)| of != serial);
                     rates.push((serial, rate.bits_per_second()));
                 }
             }
-            Deed::Arm(at, timer) => {
+            ShaperAction::Arm(at, timer) => {
                 self.next_timer += 1;
                 self.timers.insert((at, self.next_timer));
                 self.armed.insert(self.next_timer, timer);
@@ -461,13 +461,13 @@ impl HostDivision {
 }
 
 /// Actions of the shaper.
-enum Deed {
+enum ShaperAction {
     Limit(Limiter, Option<Rate>),
     Allow(Incoming, Rate),
     Arm(Time, Timer),
 }
 
-impl Deed {
+impl ShaperAction {
     fn of(action: HostAction<Feedback, Timer>) -> Option<Self> {
         match action {
             HostAction::SetBucket { limiter, bucket } => Some(Self::Limit(limiter, bucket.map(|one| one.rate))),

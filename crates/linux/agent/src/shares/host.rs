@@ -56,7 +56,7 @@ pub struct HostShares {
     /// Time of the latest event.
     now: Time,
     /// Reason for which the contracts cannot be divided.
-    trouble: Option<String>,
+    problem: Option<String>,
     /// Latest limits of the rack broker, and the time of their arrival.
     limits: Option<(Time, LimitsLine)>,
 }
@@ -96,7 +96,7 @@ impl HostShares {
             version: 0,
             settled: None,
             now: Time::ZERO,
-            trouble: None,
+            problem: None,
             limits: None,
         }
     }
@@ -136,7 +136,7 @@ impl HostShares {
                 problems.entry(pair.key.0).or_insert_with(|| why.clone());
             }
         }
-        if let Some(why) = self.trouble.as_ref().filter(|_| self.division.is_none()) {
+        if let Some(why) = self.problem.as_ref().filter(|_| self.division.is_none()) {
             let all = self.contracts.values().filter(|rule| rules::class_of(rule).is_some());
             problems.extend(all.map(|rule| (rule.serial, why.clone())));
         }
@@ -145,7 +145,7 @@ impl HostShares {
 
     /// Returns the current faults, one sentence each.
     pub fn own_problem(&self) -> impl Iterator<Item = String> {
-        self.trouble.clone().into_iter()
+        self.problem.clone().into_iter()
     }
 
     /// Sets the contracts that the controller has sent.
@@ -178,7 +178,7 @@ impl HostShares {
                     }
                     self.division = Some(division);
                 }
-                Err(why) => self.trouble = Some(format!("cannot share this host's uplinks among contracts: {why}")),
+                Err(why) => self.problem = Some(format!("cannot share this host's uplinks among contracts: {why}")),
             }
         }
         if let Some(division) = &mut self.division {
@@ -228,7 +228,7 @@ impl HostShares {
         let buckets = division.buckets(self.now);
         let mut is_settled = true;
         let routes = Routes::from(scope.environment, self.host);
-        self.trouble = None;
+        self.problem = None;
         for (&number, pair) in &mut self.pairs {
             let Some(contract) = self.contracts.get(&pair.key.0) else { continue };
             pair.is_sender = rules::sends(contract, routes.network(), self.host, pair.member);
@@ -260,7 +260,7 @@ impl HostShares {
                 Err(why) => {
                     is_settled = false;
                     pair.problem = Some(why.clone());
-                    self.trouble = Some(format!("contract {}: {why}", contract.id));
+                    self.problem = Some(format!("contract {}: {why}", contract.id));
                 }
             }
         }
@@ -321,17 +321,17 @@ impl HostShares {
     }
 
     /// Handles a message from the agent of another host.
-    pub fn on_peer_message<P: HostDataplane>(&mut self, now: Time, from: NodeId, said: &PeerMessage, plane: &mut P) {
+    pub fn on_peer_message<P: HostDataplane>(&mut self, now: Time, from: NodeId, message: &PeerMessage, plane: &mut P) {
         let Some(division) = &mut self.division else { return };
-        division.on_peer_message(now, from, said);
+        division.on_peer_message(now, from, message);
         self.send_and_apply(now, plane);
     }
 
     fn send_and_apply<P: HostDataplane>(&mut self, now: Time, plane: &mut P) {
         self.now = now;
         let Some(division) = &mut self.division else { return };
-        for (to, said) in division.take_messages() {
-            self.peers.send(to, &said);
+        for (to, message) in division.take_messages() {
+            self.peers.send(to, &message);
         }
         let buckets = division.buckets(now);
         self.set_rates(plane, &buckets);
@@ -350,7 +350,7 @@ impl HostShares {
             self.version += 1;
             match plane.install(number, self.version, &rule) {
                 Ok(()) => *old = rule,
-                Err(why) => self.trouble = Some(format!("cannot set the rate of a pair: {why}")),
+                Err(why) => self.problem = Some(format!("cannot set the rate of a pair: {why}")),
             }
         }
     }

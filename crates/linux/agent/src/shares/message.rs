@@ -45,9 +45,9 @@ impl PeerMessage {
         let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).ok();
         let entry = |entry: &[u8]| Some((number(&entry[..8])?, number(&entry[8..])?));
         let all: Option<Vec<(u64, u64)>> = entries.chunks_exact(ENTRY).map(entry).collect();
-        let mut said = Self { sent: all?, rates: Vec::new() };
-        said.rates = said.sent.split_off(sent);
-        Some(said)
+        let mut message = Self { sent: all?, rates: Vec::new() };
+        message.rates = message.sent.split_off(sent);
+        Some(message)
     }
 }
 
@@ -71,22 +71,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_read_again_however_much_it_is() {
+    fn messages_of_any_size_are_decoded_back() {
         for count in [0, 1, MAX as u64, 3 * MAX as u64 + 1] {
-            let said = PeerMessage { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
+            let message =
+                PeerMessage { sent: (0..count).map(|at| (at, 2 * at)).collect(), rates: vec![(7, u64::MAX); 5] };
             let mut read = PeerMessage::default();
-            for datagram in said.datagrams() {
+            for datagram in message.datagrams() {
                 assert!(datagram.len() <= HEAD + MAX * ENTRY);
                 let part = PeerMessage::read(&datagram).unwrap();
                 read.sent.extend(part.sent);
                 read.rates.extend(part.rates);
             }
-            assert_eq!(read, said);
+            assert_eq!(read, message);
         }
     }
 
     #[test]
-    fn other_bytes_say_nothing() {
+    fn malformed_datagrams_are_ignored() {
         let good = PeerMessage { sent: vec![(1, 2)], rates: vec![(3, 4)] }.datagrams().remove(0);
         for length in 0..good.len() {
             assert_eq!(PeerMessage::read(&good[..length]), None, "{length} B of {}", good.len());

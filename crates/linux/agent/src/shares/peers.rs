@@ -99,10 +99,10 @@ pub fn listen(
     loop {
         // The socket also reports that a datagram sent earlier found no receiver; that is no fault of this socket.
         let Ok((length, _)) = socket.recv_from(&mut bytes) else { continue };
-        let Some((from, said)) = exchange.open(&bytes[..length]) else { continue };
+        let Some((from, message)) = exchange.open(&bytes[..length]) else { continue };
         let before = count.fetch_add(1, Ordering::Relaxed);
         let unread = UnreadMessage(count.clone());
-        if before < MAX_UNREAD && !hand_on(from, said, unread) {
+        if before < MAX_UNREAD && !hand_on(from, message, unread) {
             return;
         }
     }
@@ -142,14 +142,14 @@ impl Peers {
     }
 
     /// Sends a message to the agent of a host. A loss is detected by the agent's silence.
-    pub fn send(&self, to: NodeId, said: &PeerMessage) {
+    pub fn send(&self, to: NodeId, message: &PeerMessage) {
         let known = self.exchange.known.read().unwrap_or_else(PoisonError::into_inner);
         let (Some(socket), Some((.., seal)), Some(address)) =
             (self.exchange.socket.get(), &known.seal, known.addresses.get(&to))
         else {
             return;
         };
-        for datagram in said.datagrams() {
+        for datagram in message.datagrams() {
             // A datagram that cannot be sent is treated as lost in transit.
             let _ = socket.send_to(&seal.seal(today(), BrokerId(to.0), &datagram), address);
         }
@@ -180,14 +180,14 @@ mod tests {
         (peers, socket)
     }
 
-    fn said(rate: u64) -> PeerMessage {
+    fn message(rate: u64) -> PeerMessage {
         PeerMessage { sent: vec![(7, 1_500)], rates: vec![(7, rate)] }
     }
 
     /// Returns the datagram that one agent would send to another.
     fn sealed(from: u32, to: u32, secret: &str, rate: u64) -> Vec<u8> {
         let seal = Seal::new(Key::new(secret).unwrap(), BrokerId(from));
-        seal.seal(today(), BrokerId(to), &said(rate).datagrams().remove(0))
+        seal.seal(today(), BrokerId(to), &message(rate).datagrams().remove(0))
     }
 
     fn knows(peers: &mut Peers, secret: &str) {
@@ -195,16 +195,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_heeded_that_is_forged_replayed_reordered_for_others_or_of_another_controller() {
+    fn forged_replayed_reordered_or_misaddressed_messages_are_dropped() {
         let (mut peers, _) = agent(1);
-        let open = |peers: &Peers, datagram: &[u8]| peers.exchange.open(datagram).map(|(from, said)| (from.0, said));
+        let open =
+            |peers: &Peers, datagram: &[u8]| peers.exchange.open(datagram).map(|(from, message)| (from.0, message));
         let (first, second) = (sealed(2, 1, SECRET, 10), sealed(2, 1, SECRET, 20));
         assert_eq!(open(&peers, &first), None, "nobody is known before the controller has said who is there");
         knows(&mut peers, SECRET);
         for (what, datagram) in [
             ("with another secret", sealed(2, 1, OTHER, 10)),
             ("for another host", sealed(2, 3, SECRET, 10)),
-            ("without a seal", said(10).datagrams().remove(0)),
+            ("without a seal", message(10).datagrams().remove(0)),
             ("sealed, and nothing that agents say", {
                 Seal::new(Key::new(SECRET).unwrap(), BrokerId(4)).seal(today(), BrokerId(1), b"rates")
             }),
@@ -215,11 +216,11 @@ mod tests {
         for length in 0..second.len() {
             assert_eq!(open(&peers, &second[..length]), None, "{length} B of it");
         }
-        assert_eq!(open(&peers, &second), Some((2, said(20))));
+        assert_eq!(open(&peers, &second), Some((2, message(20))));
         assert_eq!(open(&peers, &second), None, "replayed");
         assert_eq!(open(&peers, &first), None, "what was said before comes after what was said later");
         // The sequence numbers of different senders are independent.
-        assert_eq!(open(&peers, &sealed(3, 1, SECRET, 5)), Some((3, said(5))));
+        assert_eq!(open(&peers, &sealed(3, 1, SECRET, 5)), Some((3, message(5))));
 
         // A driver that begins again on this exchange still rejects earlier messages.
         let mut again = Peers::new(NodeId(1));
@@ -230,24 +231,24 @@ mod tests {
         let old = sealed(2, 1, SECRET, 30);
         knows(&mut again, OTHER);
         assert_eq!(open(&again, &old), None, "of an old epoch");
-        assert_eq!(open(&again, &sealed(2, 1, OTHER, 40)), Some((2, said(40))));
+        assert_eq!(open(&again, &sealed(2, 1, OTHER, 40)), Some((2, message(40))));
     }
 
     fn listening(peers: &Peers, socket: UdpSocket) -> Receiver<(NodeId, PeerMessage, UnreadMessage)> {
-        let (told, heard) = channel();
+        let (events, received) = channel();
         let exchange = peers.exchange.clone();
         std::thread::spawn(move || {
-            listen(&socket, &exchange, |from, said, unread| told.send((from, said, unread)).is_ok())
+            listen(&socket, &exchange, |from, message, unread| events.send((from, message, unread)).is_ok())
         });
-        heard
+        received
     }
 
     #[test]
-    fn a_flood_of_who_has_no_key_leaves_others_their_place() {
+    fn a_flood_without_the_key_does_not_displace_others() {
         let (mut peers, socket) = agent(1);
         knows(&mut peers, SECRET);
         let to = socket.local_addr().unwrap();
-        let heard = listening(&peers, socket);
+        let received = listening(&peers, socket);
         let (flooder, other) = (UdpSocket::bind(("127.0.0.1", 0)).unwrap(), UdpSocket::bind(("127.0.0.1", 0)).unwrap());
         let forged = sealed(2, 1, OTHER, 1);
         let seal = Seal::new(Key::new(SECRET).unwrap(), BrokerId(2));
@@ -258,29 +259,29 @@ mod tests {
             }
             // The message is repeated if the kernel has dropped it, as agents do.
             let is_heard = (0..20).any(|_| {
-                let datagram = seal.seal(today(), BrokerId(1), &said(round).datagrams().remove(0));
+                let datagram = seal.seal(today(), BrokerId(1), &message(round).datagrams().remove(0));
                 other.send_to(&datagram, to).unwrap();
-                let heard = heard.recv_timeout(Duration::from_secs(1));
-                heard.is_ok_and(|(from, told, _unread)| from == NodeId(2) && told == said(round))
+                let received = received.recv_timeout(Duration::from_secs(1));
+                received.is_ok_and(|(from, events, _unread)| from == NodeId(2) && events == message(round))
             });
             assert!(is_heard, "nothing is heard any more in round {round}");
         }
     }
 
     #[test]
-    fn who_has_the_key_and_is_not_read_takes_so_much_memory_and_no_more() {
+    fn an_unread_peer_with_the_key_uses_bounded_memory() {
         let (mut peers, socket) = agent(1);
         knows(&mut peers, SECRET);
         let to = socket.local_addr().unwrap();
-        let heard = listening(&peers, socket);
+        let received = listening(&peers, socket);
         let (other, seal) =
             (UdpSocket::bind(("127.0.0.1", 0)).unwrap(), Seal::new(Key::new(SECRET).unwrap(), BrokerId(2)));
         let send = |rate: u64| {
-            other.send_to(&seal.seal(today(), BrokerId(1), &said(rate).datagrams().remove(0)), to).unwrap();
+            other.send_to(&seal.seal(today(), BrokerId(1), &message(rate).datagrams().remove(0)), to).unwrap();
         };
         let first = loop {
             send(1);
-            if let Ok(first) = heard.recv_timeout(Duration::from_secs(1)) {
+            if let Ok(first) = received.recv_timeout(Duration::from_secs(1)) {
                 break first;
             }
         };
@@ -289,17 +290,17 @@ mod tests {
         }
         // The listening thread has come to the end of them when it has thrown one away.
         let mut unread = vec![first];
-        while let Ok(more) = heard.recv_timeout(Duration::from_millis(500)) {
+        while let Ok(more) = received.recv_timeout(Duration::from_millis(500)) {
             unread.push(more);
         }
         assert!(unread.len() <= MAX_UNREAD, "{} at once", unread.len());
         drop(unread);
         let again = loop {
             send(3);
-            if let Ok((_, told, _)) = heard.recv_timeout(Duration::from_secs(1)) {
-                break told;
+            if let Ok((_, events, _)) = received.recv_timeout(Duration::from_secs(1)) {
+                break events;
             }
         };
-        assert_eq!(again, said(3));
+        assert_eq!(again, message(3));
     }
 }

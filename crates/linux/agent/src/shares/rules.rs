@@ -123,7 +123,7 @@ mod tests {
     use wayleave_topology::builders::{Cabling, build};
 
     #[test]
-    fn a_target_below_nine_tenths_leaves_so_much_of_what_a_host_receives() {
+    fn a_target_below_nine_tenths_limits_the_receive_rate() {
         let line = LineParams::both(Rate::from_gbit(1));
         let network = |target, promise| {
             build::star(2, Cabling::default()).unwrap().with_classes(Classes { target, promise, ..Classes::default() })

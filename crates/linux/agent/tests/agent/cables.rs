@@ -49,9 +49,9 @@ impl NodeDriver for Idle {
 }
 
 /// Returns the next report on cables; begins sessions until then.
-fn sight(told: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch: u64) -> CarrierState {
+fn sight(neighbours: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch: u64) -> CarrierState {
     loop {
-        match told.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
+        match neighbours.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
             ControllerNotice::See(sight) => return sight,
             ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Begin { .. }) => {
                 events.send(WorkerEvent::Answered(request.number, AgentReply::Begun { epoch })).unwrap();
@@ -62,9 +62,9 @@ fn sight(told: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch:
 }
 
 #[test]
-fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
-    let (events, heard) = channel();
-    let (notifier, told) = channel();
+fn carrier_changes_are_reported_until_acknowledged() {
+    let (events, received) = channel();
+    let (notifier, neighbours) = channel();
     let (poller, _asked) = sync_channel(1);
     let bright: BTreeSet<String> = ["up1", "up2"].map(str::to_owned).into();
     let there = Arc::new(Mutex::new(Some(bright.clone())));
@@ -74,19 +74,19 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     let cables = Cables { interfaces, with_carrier: Box::new(move || looked.lock().unwrap().clone()) };
     let network = Arc::new(wayleave_topology::builders::build::star(2, Default::default()).unwrap());
     let worker = Worker::new(Idle, network, cables, poller, notifier);
-    let runs = std::thread::spawn(move || worker.run(&heard).is_none());
+    let runs = std::thread::spawn(move || worker.run(&received).is_none());
     let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
 
     // In a new session the agent reports at once that all carriers are up.
-    let first = sight(&told, &events, 1);
+    let first = sight(&neighbours, &events, 1);
     assert_eq!(first, CarrierState { epoch: 1, without_carrier: links(&[]) });
     events.send(WorkerEvent::Seen(first)).unwrap();
     // A lost carrier is reported at once, and again until the controller has it.
     there.lock().unwrap().as_mut().unwrap().remove("up2");
     events.send(WorkerEvent::Interfaces).unwrap();
     let gone = CarrierState { epoch: 1, without_carrier: links(&["s1->h1"]) };
-    assert_eq!(sight(&told, &events, 1), gone);
-    assert_eq!(sight(&told, &events, 1), gone);
+    assert_eq!(sight(&neighbours, &events, 1), gone);
+    assert_eq!(sight(&neighbours, &events, 1), gone);
     events.send(WorkerEvent::Seen(gone)).unwrap();
     // That it cannot be found out is no news.
     *there.lock().unwrap() = None;
@@ -94,7 +94,7 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     // A carrier that is back is reported once it stays.
     *there.lock().unwrap() = Some(bright);
     events.send(WorkerEvent::Interfaces).unwrap();
-    let back = sight(&told, &events, 1);
+    let back = sight(&neighbours, &events, 1);
     assert_eq!(back, CarrierState { epoch: 1, without_carrier: links(&[]) });
     events.send(WorkerEvent::End).unwrap();
     assert!(runs.join().unwrap());

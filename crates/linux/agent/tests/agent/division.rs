@@ -23,13 +23,13 @@ struct World {
     /// Pairs that have nothing to send.
     quiet: BTreeSet<(NodeId, PairKey)>,
     /// `true` if messages between agents arrive.
-    are_heard: bool,
+    are_delivered: bool,
 }
 
 impl World {
     fn new(hosts: u32) -> Self {
         let hosts = (0..hosts).map(|host| (NodeId(host), HostDivision::new(LineParams::both(LINE)).unwrap())).collect();
-        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_heard: true }
+        Self { now: Time::ZERO, rounds: 0, hosts, sent: BTreeMap::new(), quiet: BTreeSet::new(), are_delivered: true }
     }
 
     /// Runs one interval; returns the bit/s that arrived at each host for each contract.
@@ -53,7 +53,7 @@ impl World {
             division.count(self.now, &counted);
             messages.extend(division.take_messages().into_iter().map(|(to, said)| (host, to, said)));
         }
-        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_heard) {
+        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_delivered) {
             let Some(division) = self.hosts.get_mut(&to) else { continue };
             division.on_peer_message(self.now, from, &said);
             messages.extend(division.take_messages().into_iter().map(|(next, said)| (to, next, said)));
@@ -108,7 +108,7 @@ fn all_to_one(world: &mut World, members: &[u32], contracts: &[(u64, Share)]) {
 }
 
 #[test]
-fn who_falls_silent_is_forgotten_without_an_end_of_timers() {
+fn silent_senders_are_forgotten_without_endless_timers() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(5, None, 1))]);
     world.run();
@@ -135,7 +135,7 @@ fn two_tenants_share_the_line_of_a_receiver_by_minima_and_weights() {
 }
 
 #[test]
-fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
+fn a_lone_sender_gets_the_unused_capacity_up_to_its_maximum() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(5, None, 1)), (2, share(2, Some(3), 3))]);
     let of = |world: &World, serial| -> Vec<_> {
@@ -159,23 +159,23 @@ fn who_sends_alone_has_what_nobody_else_wants_up_to_its_maximum() {
 }
 
 #[test]
-fn agents_that_do_not_hear_one_another_let_pairs_have_what_is_sure_and_no_more() {
+fn agents_without_messages_give_pairs_only_the_guaranteed_rate() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     all_to_one(&mut world, &members, &[(1, share(6, None, 1)), (2, share(3, None, 3))]);
-    world.are_heard = false;
+    world.are_delivered = false;
     let arrived = world.run();
     let [first, second] = [1, 2].map(|serial| arrived[&(serial, NodeId(3))]);
     // Three pairs, of three that a member has.
     assert!(near(first, 6.0, 0.1) && near(second, 3.0, 0.1), "{first} and {second} bit/s");
-    world.are_heard = true;
+    world.are_delivered = true;
     world.run();
-    world.are_heard = false;
+    world.are_delivered = false;
     let arrived = world.run();
     assert!(near(arrived[&(1, NodeId(3))], 6.0, 0.1), "after 5 s of silence again: {arrived:?}");
 }
 
 #[test]
-fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
+fn the_send_rate_of_a_host_is_divided_among_the_pairs_of_a_contract() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     for &host in &members {
         let terms = vec![hose(1, &members, host, share(2, Some(4), 1))];
@@ -191,7 +191,7 @@ fn what_a_host_sends_of_a_contract_is_divided_among_its_pairs() {
 }
 
 #[test]
-fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
+fn an_ended_contract_leaves_no_state_and_others_keep_their_rates() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     let (first, second) = ((1, share(5, None, 1)), (2, share(2, None, 3)));
     all_to_one(&mut world, &members, &[first, second]);
@@ -207,7 +207,7 @@ fn a_contract_that_ends_leaves_nothing_and_one_that_stays_keeps_its_rates() {
 }
 
 #[test]
-fn a_rack_broker_limits_the_contracts_of_a_tenant_together_and_takes_no_minimum() {
+fn a_rack_broker_limits_all_contracts_of_a_tenant_and_respects_minima() {
     let (mut world, members) = (World::new(4), [0, 1, 2, 3]);
     let contracts = [(1, share(1, None, 1)), (2, share(1, None, 3)), (3, share(2, None, 1))];
     all_to_one(&mut world, &members, &contracts);

@@ -22,9 +22,9 @@ pub(crate) struct Kernel {
     pub(crate) uplinks: BTreeMap<u32, LinkId>,
     pub(crate) endpoints: BTreeMap<u32, Mac>,
     pub(crate) rules: BTreeMap<u64, (u64, HostRule)>,
-    pub(crate) ways: BTreeMap<Mac, Vec<HostPath>>,
+    pub(crate) host_paths: BTreeMap<Mac, Vec<HostPath>>,
     pub(crate) groups: BTreeMap<u32, Vec<Mac>>,
-    pub(crate) strangers: Vec<SpoofReport>,
+    pub(crate) spoofed: Vec<SpoofReport>,
     pub(crate) measured: Vec<Measured>,
     pub(crate) fails: BTreeSet<&'static str>,
     pub(crate) installs: usize,
@@ -75,7 +75,7 @@ impl HostDataplane for Fake {
     }
 
     fn spoof_reports(&mut self) -> Result<Vec<SpoofReport>, String> {
-        Ok(self.kernel().strangers.clone())
+        Ok(self.kernel().spoofed.clone())
     }
 
     fn remove_endpoint(&mut self, index: u32) -> Result<(), String> {
@@ -102,9 +102,9 @@ impl HostDataplane for Fake {
     fn set_best_effort(&mut self, mac: Mac, paths: &[HostPath]) -> Result<(), String> {
         let mut kernel = self.act("best effort")?;
         if paths.is_empty() {
-            kernel.ways.remove(&mac)
+            kernel.host_paths.remove(&mac)
         } else {
-            kernel.ways.insert(mac, paths.to_vec())
+            kernel.host_paths.insert(mac, paths.to_vec())
         };
         Ok(())
     }
@@ -127,7 +127,7 @@ impl HostDataplane for Fake {
 }
 
 /// VMs of tenants on hosts.
-pub(crate) fn told(vms: &[(&str, &str, &str)]) -> Neighbours {
+pub(crate) fn neighbours(vms: &[(&str, &str, &str)]) -> Neighbours {
     let neighbour = |(id, host, mac): &(&str, &str, &str)| Neighbour {
         id: (*id).to_owned(),
         host: (*host).to_owned(),
@@ -147,6 +147,6 @@ pub(crate) fn driver(
     let fixed = endpoints.iter();
     let fixed = fixed.map(|(name, interface)| ((*name).to_owned(), Attachment::untagged(*interface))).collect();
     let declared = Declared::new(fixed, folder.0.join("endpoints"));
-    let memo = RuleStore::open(&folder.0.join("rules")).unwrap();
-    HostDriver::open(fake.clone(), host, environment, memo, links(&network), declared).unwrap()
+    let store = RuleStore::open(&folder.0.join("rules")).unwrap();
+    HostDriver::open(fake.clone(), host, environment, store, links(&network), declared).unwrap()
 }

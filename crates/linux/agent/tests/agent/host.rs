@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{Folder, network};
-use crate::fake::{Fake, driver, told};
+use crate::fake::{Fake, driver, neighbours};
 use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
@@ -23,7 +23,7 @@ const WEB: &str = "02:00:00:00:00:01";
 const DB: &str = "02:00:00:00:00:02";
 
 fn environment() -> Arc<Environment> {
-    Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
+    Arc::new(Environment::of(network(), &neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
 }
 
 fn up() -> Fake {
@@ -69,9 +69,9 @@ fn names_become_interfaces_addresses_and_tags() {
 }
 
 #[test]
-fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
+fn a_host_rule_covers_the_vms_of_the_tenant_and_the_host_itself() {
     let vms = [("acme:web", "h1", WEB), ("acme:db", "h2", DB), ("other:x", "h2", "02:00:00:00:00:03")];
-    let environment = Arc::new(Environment::of(network(), &told(&vms)));
+    let environment = Arc::new(Environment::of(network(), &neighbours(&vms)));
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment, &[("acme:web", "tap0"), ("host:h1", "veth0")]);
     host.install(NOW, 1, 1, &rule("acme", "h1", "h2")).unwrap();
@@ -86,7 +86,7 @@ fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
 }
 
 #[test]
-fn who_is_not_there_is_waited_for_and_found() {
+fn missing_endpoints_are_waited_for_and_found() {
     let (fake, folder) = (up(), Folder::new());
     fake.kernel().interfaces.remove("tap0");
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
@@ -105,7 +105,7 @@ fn who_is_not_there_is_waited_for_and_found() {
 }
 
 #[test]
-fn an_interface_that_comes_back_has_its_rules_again() {
+fn an_interface_that_reappears_has_its_rules_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 3, &rule("acme", "web", "db")).unwrap();
@@ -125,7 +125,7 @@ fn an_interface_that_comes_back_has_its_rules_again() {
 }
 
 #[test]
-fn an_uplink_that_comes_back_with_another_index_is_used_again() {
+fn an_uplink_that_reappears_with_another_index_is_used_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
@@ -139,7 +139,7 @@ fn an_uplink_that_comes_back_with_another_index_is_used_again() {
 }
 
 #[test]
-fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
+fn a_restart_changes_nothing_and_reinstalls_nothing() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
@@ -156,7 +156,7 @@ fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
 }
 
 #[test]
-fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
+fn an_unknown_rule_is_removed_and_requested_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
@@ -168,35 +168,40 @@ fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
 }
 
 #[test]
-fn best_effort_goes_where_vms_are_and_round_what_is_down() {
+fn best_effort_follows_vms_and_avoids_failed_elements() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     let db: Mac = DB.parse().unwrap();
     // Over each switch, in the host's own class below its two queues.
-    let ways = fake.kernel().ways[&db].clone();
-    assert_eq!((ways.len(), ways[0].queue, ways[0].tags.len(), ways[0].tags[0].queue()), (3, 2, 1, 1));
-    assert!(!fake.kernel().ways.contains_key(&WEB.parse().unwrap()));
+    let host_paths = fake.kernel().host_paths[&db].clone();
+    assert_eq!(
+        (host_paths.len(), host_paths[0].queue, host_paths[0].tags.len(), host_paths[0].tags[0].queue()),
+        (3, 2, 1, 1)
+    );
+    assert!(!fake.kernel().host_paths.contains_key(&WEB.parse().unwrap()));
     let down_links = ["h1->s2", "h1->s3", "s1->h2"].map(str::to_owned).to_vec();
-    let told = Neighbours { down_links, ..told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
-    host.set_environment(Arc::new(Environment::of(network(), &told)));
-    let ways = fake.kernel().ways[&db].clone();
-    assert_eq!((ways.len(), ways[0].uplink, ways[0].tags.len()), (1, 10, 2));
-    let told = Neighbours { down_nodes: vec!["h2".to_owned()], ..told };
-    host.set_environment(Arc::new(Environment::of(network(), &told)));
-    assert!(fake.kernel().ways.is_empty());
+    let neighbours = Neighbours { down_links, ..neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
+    host.set_environment(Arc::new(Environment::of(network(), &neighbours)));
+    let host_paths = fake.kernel().host_paths[&db].clone();
+    assert_eq!((host_paths.len(), host_paths[0].uplink, host_paths[0].tags.len()), (1, 10, 2));
+    let neighbours = Neighbours { down_nodes: vec!["h2".to_owned()], ..neighbours };
+    host.set_environment(Arc::new(Environment::of(network(), &neighbours)));
+    assert!(fake.kernel().host_paths.is_empty());
 }
 
 #[test]
-fn a_vm_that_moves_is_followed() {
+fn a_moved_vm_is_followed() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
-    let moved = told(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
+    let moved = neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
     host.set_environment(Arc::new(Environment::of(network(), &moved)));
     let now: Mac = "02:00:00:00:00:09".parse().unwrap();
     assert_eq!(fake.kernel().rules[&1].1.senders[0].selector.destination, Some(now));
-    assert!(fake.kernel().ways.contains_key(&now) && !fake.kernel().ways.contains_key(&DB.parse().unwrap()));
-    let gone = told(&[("acme:web", "h2", WEB), ("acme:db", "h2", DB)]);
+    assert!(
+        fake.kernel().host_paths.contains_key(&now) && !fake.kernel().host_paths.contains_key(&DB.parse().unwrap())
+    );
+    let gone = neighbours(&[("acme:web", "h2", WEB), ("acme:db", "h2", DB)]);
     host.set_environment(Arc::new(Environment::of(network(), &gone)));
     assert!(fake.kernel().endpoints.is_empty(), "a VM of another host has no interface here");
 }
@@ -284,16 +289,16 @@ fn the_host_passes_the_suite_of_drivers() {
 
 /// Receivers of broadcasts by sending interface, as the last bytes of their addresses.
 #[test]
-fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
+fn broadcasts_reach_endpoints_of_the_tenant_and_those_of_hosts_reach_all() {
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
     let vm = |id, host, last| (id, host, last);
-    let told = told(&[
+    let neighbours = neighbours(&[
         vm("acme:web", "h1", "02:00:00:00:00:01"),
         vm("acme:db", "h1", "02:00:00:00:00:02"),
         vm("acme:far", "h2", "02:00:00:00:00:03"),
         vm("other:x", "h2", "02:00:00:00:00:04"),
     ]);
-    let environment = Arc::new(Environment::of(network(), &told));
+    let environment = Arc::new(Environment::of(network(), &neighbours));
     let _driver = driver(&fake, &folder, environment.clone(), &[("acme:web", "tap0"), ("host:h1", "own")]);
     let mac = |name: &str| environment.location(name).unwrap().mac;
     let asked = |index: u32| -> Vec<wayleave_packet_format::Mac> { fake.kernel().groups[&index].clone() };
@@ -313,14 +318,14 @@ fn tenants_ask_their_own_and_hosts_and_hosts_ask_everybody() {
 }
 
 #[test]
-fn what_is_wrong_on_a_node_is_told_with_who_sends_from_another_address() {
+fn problems_of_a_node_are_reported_together_with_spoofing_endpoints() {
     use wayleave_dataplane::host::{SpoofKind, SpoofReport};
     let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
-    let environment = Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", "02:00:00:00:00:01")])));
+    let environment = Arc::new(Environment::of(network(), &neighbours(&[("acme:web", "h1", "02:00:00:00:00:01")])));
     let mut driver = driver(&fake, &folder, environment, &[("acme:web", "tap0")]);
     assert_eq!(driver.problems(Time::from_millis(1_000)), [""; 0]);
     let (mac, source) = (wayleave_packet_format::Mac::new([2, 0, 0, 0, 0, 9]), None);
-    fake.kernel().strangers = vec![SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets: 4 }];
+    fake.kernel().spoofed = vec![SpoofReport { ifindex: 7, why: SpoofKind::Address, mac, source, packets: 4 }];
     let expected = "acme:web sends from 02:00:00:00:00:09, and its own is 02:00:00:00:00:01: dropped (4 packets)";
     assert_eq!(driver.problems(Time::from_millis(2_000)), [expected]);
     // A failed operation is reported, too.

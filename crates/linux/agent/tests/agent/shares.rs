@@ -93,7 +93,7 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
 }
 
 #[test]
-fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
+fn contracts_of_an_endpoint_without_interface_are_not_in_force_with_a_reason() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[]);
@@ -110,7 +110,7 @@ fn contracts_of_an_endpoint_without_interface_are_not_in_force_and_say_why() {
 }
 
 #[test]
-fn rules_of_pairs_are_no_contracts_for_the_controller_and_outlive_the_agent() {
+fn rules_of_pairs_are_not_reported_as_contracts_and_outlive_the_agent() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment.clone(), &[("host:h1", "veth0")]);
@@ -148,14 +148,17 @@ fn rules_of_pairs_are_no_contracts_for_the_controller_and_outlive_the_agent() {
 }
 
 #[test]
-fn a_rule_that_the_kernel_refuses_is_told_and_tried_again() {
+fn a_rule_refused_by_the_kernel_is_reported_and_retried() {
     let (fake, folder) = (up(), Folder::new());
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     fake.kernel().fails.insert("install");
     host.set_shares(NOW, shares(vec![hose(7, Kind::Bandwidth, &["h1", "h2"])]));
-    let told = host.problems(NOW);
-    assert!(told.len() == 1 && told[0].contains("contract default:c7: install: the kernel refuses"), "{told:?}");
+    let neighbours = host.problems(NOW);
+    assert!(
+        neighbours.len() == 1 && neighbours[0].contains("contract default:c7: install: the kernel refuses"),
+        "{neighbours:?}"
+    );
     host.refresh();
     assert_eq!(host.problems(NOW), Vec::<String>::new());
     assert_eq!(fake.kernel().rules.len(), 1);
@@ -178,7 +181,7 @@ fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
     let number = rule_number(7, 1).unwrap();
     let rate = || fake.kernel().rules[&number].1.demand.rate.bits_per_second();
     let before = rate();
-    let says = |limit: u64| LimitsLine {
+    let limits_line = |limit: u64| LimitsLine {
         limits: [(
             "acme".to_owned(),
             ServiceLimit { transmit_bits_per_second: Some(limit), ..ServiceLimit::default() },
@@ -187,12 +190,12 @@ fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
         ..LimitsLine::default()
     };
     // The limit is below the sure rates, and no receiver has answered yet; minima are never reduced.
-    host.limit(NOW, says(1));
+    host.limit(NOW, limits_line(1));
     for round in 1..=10 {
         host.divide(Time::from_millis(round * 100));
     }
     assert_eq!((before, rate()), (4_000_000, 4_000_000));
-    assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), says(1).limits);
+    assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), limits_line(1).limits);
     host.divide(Time::from_millis(5_001));
     assert_eq!(host.moved(NOW).unwrap().limits.unwrap(), Default::default(), "after 5 s nothing is limited");
 }

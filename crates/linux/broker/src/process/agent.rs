@@ -89,7 +89,7 @@ impl AgentSocket {
 
     /// Waits until the agent can be reached; `None` if the broker is stopped before.
     fn connect(&self) -> Option<UnixStream> {
-        let mut is_told = false;
+        let mut is_reported = false;
         while !self.stop.is_stopped() {
             let connected = UnixStream::connect(&self.path).and_then(|stream| Ok((stream.try_clone()?, stream)));
             match connected {
@@ -98,8 +98,8 @@ impl AgentSocket {
                     *self.stream.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
                     return Some(reader);
                 }
-                Err(error) if !is_told => {
-                    is_told = true;
+                Err(error) if !is_reported => {
+                    is_reported = true;
                     tracing::warn!("cannot reach the agent at {}: {error}; retrying", self.path.display());
                 }
                 Err(_) => {}

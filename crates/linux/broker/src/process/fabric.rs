@@ -85,8 +85,8 @@ pub fn run_fabric(
         setup,
     });
     ready(listener.local_addr()?);
-    let seat = shared.setup.broker_specs().seats[number.index()];
-    begin(&shared.setup, seat).into_iter().for_each(|input| shared.handle_input(input));
+    let spec = shared.setup.broker_specs().specs[number.index()];
+    begin(&shared.setup, spec).into_iter().for_each(|input| shared.handle_input(input));
     let mut members: Vec<NodeId> = Vec::new();
     while !stop.is_stopped() {
         match listener.accept() {
@@ -103,8 +103,8 @@ pub fn run_fabric(
         }
     }
     let ignored = lock(&shared.broker).broker.ignored();
-    let IgnoredParam { epoch, serial, stranger } = ignored;
-    tracing::info!(epoch, serial, stranger, "messages ignored");
+    let IgnoredParam { epoch, serial, unknown_sender } = ignored;
+    tracing::info!(epoch, serial, unknown_sender, "messages ignored");
     Ok(DiscardedInputs { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
@@ -117,15 +117,15 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     /// Something happens at the broker; what follows is done before this returns.
     fn handle_input(&self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
-        let mut said = Vec::new();
+        let mut outbox = Vec::new();
         {
             let Working { broker, timers } = &mut *lock(&self.broker);
             broker.on(self.clock.now(), input, &mut |action| match action {
-                BrokerAction::Send { to, message } => said.push((to, message)),
+                BrokerAction::Send { to, message } => outbox.push((to, message)),
                 BrokerAction::Arm { at, timer } => timers.arm(at, timer),
             });
         }
-        for (to, message) in said {
+        for (to, message) in outbox {
             // This broker belongs to no machine, so its messages go to brokers only.
             let Member::Broker(to) = to else { continue };
             let connection = lock(&self.speakers).get(&to).cloned();
@@ -197,10 +197,10 @@ fn serve(shared: &Shared, stream: TcpStream) -> Result<(), String> {
 /// Reads messages from a connection until it ends.
 fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result<(), String> {
     // A connection without a message for this long is closed.
-    let patience = Duration::from_nanos(shared.setup.times().connection.as_nanos());
+    let timeout = Duration::from_nanos(shared.setup.times().connection.as_nanos());
     let mut messages = Messages::new(stream, shared.setup.scheme(), shared.seal.as_ref(), &shared.stop);
     loop {
-        let (sealer, message) = match messages.next(Some(Instant::now() + patience)) {
+        let (sealer, message) = match messages.next(Some(Instant::now() + timeout)) {
             Ok(message) => message,
             Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => return Ok(()),
             Err(ReadError::Wrong(error)) => return Err(error),

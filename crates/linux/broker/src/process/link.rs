@@ -18,28 +18,36 @@ use crate::BrokerConfig;
 /// The longest time to wait for a connection, or for a word over one: after that the next message is more useful on a new one.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Writes outgoing messages and reads incoming ones, until `hear` returns `false`. Nothing is repeated: the next
+/// Writes outgoing messages and reads incoming ones, until `on_message` returns `false`. Nothing is repeated: the next
 /// message replaces a lost one.
 pub(super) fn speak(
     setup: &Arc<BrokerConfig>,
     seal: Option<&Arc<Seal>>,
     address: SocketAddr,
-    said: &Receiver<Vec<u8>>,
-    hear: impl Fn(AnyMessage) -> bool + Clone + Send + 'static,
+    outbox: &Receiver<Vec<u8>>,
+    on_message: impl Fn(AnyMessage) -> bool + Clone + Send + 'static,
     stop: &StopSignal,
 ) {
     let mut link: Option<Link> = None;
-    let is_told = Arc::new(AtomicBool::new(false));
+    let is_reported = Arc::new(AtomicBool::new(false));
     while !stop.is_stopped() {
-        let bytes = match said.recv_timeout(TURN) {
+        let bytes = match outbox.recv_timeout(TURN) {
             Ok(bytes) => bytes,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let old = link.take().filter(Link::is_good);
         let is_old = old.is_some();
-        let open =
-            || Link::open(Arc::clone(setup), seal.cloned(), address, hear.clone(), stop.clone(), Arc::clone(&is_told));
+        let open = || {
+            Link::open(
+                Arc::clone(setup),
+                seal.cloned(),
+                address,
+                on_message.clone(),
+                stop.clone(),
+                Arc::clone(&is_reported),
+            )
+        };
         let mut wrote = old.map_or_else(open, Ok).and_then(|link| link.write(&bytes));
         if wrote.is_err() && is_old {
             // The broker may have begun again since the last message.
@@ -47,14 +55,14 @@ pub(super) fn speak(
         }
         match wrote {
             Ok(open) => link = Some(open),
-            Err(error) => warn(address, &is_told, &error.to_string()),
+            Err(error) => warn(address, &is_reported, &error.to_string()),
         }
     }
 }
 
 /// Logs an error once, until the next message arrives.
-fn warn(address: SocketAddr, is_told: &AtomicBool, error: &str) {
-    if !is_told.swap(true, Ordering::Relaxed) {
+fn warn(address: SocketAddr, is_reported: &AtomicBool, error: &str) {
+    if !is_reported.swap(true, Ordering::Relaxed) {
         tracing::warn!(%address, "cannot query the fabric broker: {error}; the next query retries");
     }
 }
@@ -63,13 +71,13 @@ struct Link {
     stream: TcpStream,
     /// Time of the first write since the last message that arrived.
     asked: Option<Instant>,
-    heard: Arc<Heard>,
+    link_state: Arc<LinkState>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct LinkState {
     /// Something came since the last time that this was asked.
-    word: AtomicBool,
+    received: AtomicBool,
     /// The connection has ended.
     end: AtomicBool,
 }
@@ -79,16 +87,16 @@ impl Link {
         setup: Arc<BrokerConfig>,
         seal: Option<Arc<Seal>>,
         address: SocketAddr,
-        hear: impl Fn(AnyMessage) -> bool + Send + 'static,
+        on_message: impl Fn(AnyMessage) -> bool + Send + 'static,
         stop: StopSignal,
-        is_told: Arc<AtomicBool>,
+        is_reported: Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(TIMEOUT))?;
         stream.set_read_timeout(Some(TURN))?;
-        let heard = Arc::new(Heard::default());
-        let (reads, notes) = (stream.try_clone()?, Arc::clone(&heard));
+        let link_state = Arc::new(LinkState::default());
+        let (reads, notes) = (stream.try_clone()?, Arc::clone(&link_state));
         // It ends with the connection, or within a turn of the broker.
         std::thread::spawn(move || {
             let mut messages = Messages::new(reads, setup.scheme(), seal.as_deref(), &stop);
@@ -98,9 +106,9 @@ impl Link {
                         break Some("the response is not from the fabric broker".to_owned());
                     }
                     Ok((_, message)) => {
-                        notes.word.store(true, Ordering::Relaxed);
-                        is_told.store(false, Ordering::Relaxed);
-                        if !hear(message) {
+                        notes.received.store(true, Ordering::Relaxed);
+                        is_reported.store(false, Ordering::Relaxed);
+                        if !on_message(message) {
                             break None;
                         }
                     }
@@ -110,22 +118,22 @@ impl Link {
             };
             notes.end.store(true, Ordering::Relaxed);
             if let Some(error) = error {
-                warn(address, &is_told, &error);
+                warn(address, &is_reported, &error);
             }
         });
-        Ok(Self { stream, asked: None, heard })
+        Ok(Self { stream, asked: None, link_state })
     }
 
     /// Returns `true` if the connection may be written to: it has not ended, and the broker has answered within the
     /// time-out.
     fn is_good(&self) -> bool {
-        let has_word = self.heard.word.load(Ordering::Relaxed);
+        let has_word = self.link_state.received.load(Ordering::Relaxed);
         let is_silent = !has_word && self.asked.is_some_and(|asked| asked.elapsed() >= TIMEOUT);
-        !is_silent && !self.heard.end.load(Ordering::Relaxed)
+        !is_silent && !self.link_state.end.load(Ordering::Relaxed)
     }
 
     fn write(mut self, bytes: &[u8]) -> io::Result<Self> {
-        if self.heard.word.swap(false, Ordering::Relaxed) {
+        if self.link_state.received.swap(false, Ordering::Relaxed) {
             self.asked = None;
         }
         self.asked.get_or_insert_with(Instant::now);

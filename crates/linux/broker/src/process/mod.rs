@@ -93,12 +93,12 @@ fn first_serial() -> u64 {
 
 /// Returns the first inputs of a broker: that it begins, whether it leads, and the capacity of the links that it
 /// divides.
-fn begin(setup: &BrokerConfig, seat: BrokerSpec) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
+fn begin(setup: &BrokerConfig, spec: BrokerSpec) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
     let mut inputs = vec![BrokerInput::Started];
-    if seat.leadership == Leadership::Leader {
-        inputs.push(BrokerInput::Elected(seat.leadership));
+    if spec.leadership == Leadership::Leader {
+        inputs.push(BrokerInput::Elected(spec.leadership));
     }
-    if let Some(point) = seat.point {
+    if let Some(point) = spec.point {
         let [transmit, receive] = Direction::ALL.map(|direction| point.capacity(setup.network(), direction));
         inputs.push(BrokerInput::Capacity { transmit, receive });
     }

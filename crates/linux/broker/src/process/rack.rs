@@ -76,18 +76,18 @@ pub fn run_rack(
     out: impl Write,
     ready: impl FnOnce(SocketAddr),
 ) -> io::Result<DiscardedInputs> {
-    let (events, heard) = channel();
+    let (events, inbox) = channel();
     warn_without_key(options.listen, options.key.as_ref());
     let socket = UdpSocket::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
     socket.set_read_timeout(Some(TURN))?;
     let mut rack = Rack::new(&options, socket.try_clone()?, out)?;
     if let Some(address) = options.fabric {
-        let (say, said) = sync_channel(16);
-        rack.fabric = Some(say);
+        let (to_fabric, outbox) = sync_channel(16);
+        rack.fabric = Some(to_fabric);
         let (setup, events, stop) = (Arc::clone(&options.setup), events.clone(), stop.clone());
         let seal = rack.seal.clone();
-        let hear = move |message| events.send(Event::FromFabric(message)).is_ok();
-        std::thread::spawn(move || link::speak(&setup, seal.as_ref(), address, &said, hear, &stop));
+        let on_message = move |message| events.send(Event::FromFabric(message)).is_ok();
+        std::thread::spawn(move || link::speak(&setup, seal.as_ref(), address, &outbox, on_message, &stop));
     }
     if let Some((uplinks, every)) = options.uplinks {
         let (events, stop) = (events.clone(), stop.clone());
@@ -98,11 +98,11 @@ pub fn run_rack(
     let listener = std::thread::spawn(move || listen(&socket, &datagrams, &ended));
     // It blocks on a line that may never come, so it is not joined.
     std::thread::spawn(move || read_lines(lines, &events));
-    let done = rack.run(&heard, stop);
+    let done = rack.run(&inbox, stop);
     stop.stop();
     listener.join().ok();
-    let IgnoredParam { epoch, serial, stranger } = rack.broker.ignored();
-    tracing::info!(epoch, serial, stranger, "messages ignored");
+    let IgnoredParam { epoch, serial, unknown_sender } = rack.broker.ignored();
+    tracing::info!(epoch, serial, unknown_sender, "messages ignored");
     done.map(|()| rack.thrown)
 }
 
@@ -161,13 +161,13 @@ impl<W: Write> Rack<W> {
         })
     }
 
-    fn run(&mut self, heard: &Receiver<Event>, stop: &StopSignal) -> io::Result<()> {
-        let seat = self.setup.broker_specs().seats[self.number.index()];
-        for input in begin(&self.setup, seat) {
+    fn run(&mut self, inbox: &Receiver<Event>, stop: &StopSignal) -> io::Result<()> {
+        let spec = self.setup.broker_specs().specs[self.number.index()];
+        for input in begin(&self.setup, spec) {
             self.handle_input(input)?;
         }
         while !stop.is_stopped() {
-            match heard.recv_timeout(self.timers.wait(self.clock.now(), TURN)) {
+            match inbox.recv_timeout(self.timers.wait(self.clock.now(), TURN)) {
                 Ok(Event::NoMoreLines) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(event) => self.on_event(event)?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -249,13 +249,13 @@ impl<W: Write> Rack<W> {
     }
 
     fn handle_input(&mut self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) -> io::Result<()> {
-        let mut said = Vec::new();
+        let mut outbox = Vec::new();
         let Self { broker, timers, clock, .. } = self;
         broker.on(clock.now(), input, &mut |action| match action {
-            BrokerAction::Send { to, message } => said.push((to, message)),
+            BrokerAction::Send { to, message } => outbox.push((to, message)),
             BrokerAction::Arm { at, timer } => timers.arm(at, timer),
         });
-        said.into_iter().try_for_each(|(to, message)| self.carry(to, &message))
+        outbox.into_iter().try_for_each(|(to, message)| self.carry(to, &message))
     }
 
     fn carry(&mut self, to: Member, message: &AnyMessage) -> io::Result<()> {
@@ -318,19 +318,19 @@ fn addresses(
     peers: &[MachineBroker],
 ) -> io::Result<HashMap<BrokerId, SocketAddr>> {
     let name = |node: NodeId| &setup.network().node(node).name;
-    let seats = setup.broker_specs().seats;
-    let point = seats[number.index()].point;
+    let specs = setup.broker_specs().specs;
+    let point = specs[number.index()].point;
     let mut addresses = HashMap::new();
     for peer in peers {
-        let Some(at) = setup.broker_of(peer.machine).filter(|at| seats[at.index()].point == point) else {
-            let (other, own) = (name(peer.machine), seats[number.index()].at.host().map_or("", |host| name(host)));
+        let Some(at) = setup.broker_of(peer.machine).filter(|at| specs[at.index()].point == point) else {
+            let (other, own) = (name(peer.machine), specs[number.index()].at.host().map_or("", |host| name(host)));
             return Err(wrong(format!("{other} is not a peer: it is not in the rack of {own}, or has no broker")));
         };
         addresses.insert(at, peer.address);
     }
-    for (place, seat) in seats.iter().enumerate() {
-        let (at, machine) = (BrokerId(place as u32), seat.at.host().filter(|&host| seat.is_of(host)));
-        if let Some(machine) = machine.filter(|_| seat.point == point && at != number && !addresses.contains_key(&at)) {
+    for (place, spec) in specs.iter().enumerate() {
+        let (at, machine) = (BrokerId(place as u32), spec.at.host().filter(|&host| spec.is_of(host)));
+        if let Some(machine) = machine.filter(|_| spec.point == point && at != number && !addresses.contains_key(&at)) {
             tracing::warn!(machine = name(machine), "it has no address: it counts as silent");
         }
     }
@@ -360,11 +360,11 @@ fn read_lines(lines: impl BufRead, events: &Sender<Event>) {
 
 fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, stop: &StopSignal) {
     let mut before = None;
-    let mut is_told = false;
+    let mut is_reported = false;
     while !stop.is_stopped() {
         match uplinks() {
             Ok(capacity) => {
-                is_told = false;
+                is_reported = false;
                 if before.replace(capacity) != Some(capacity) {
                     let [transmit, receive] = capacity;
                     tracing::info!(%transmit, %receive, "capacity of the uplinks");
@@ -373,8 +373,8 @@ fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, st
                     }
                 }
             }
-            Err(error) if !is_told => {
-                is_told = true;
+            Err(error) if !is_reported => {
+                is_reported = true;
                 tracing::warn!(
                     "cannot read the uplink capacity from the controller, so the last known value stays: {error}"
                 );

@@ -67,23 +67,23 @@ pub enum SealError {
 pub struct Seal {
     key: Key,
     own: BrokerId,
-    said: Mutex<u64>,
+    bytes: Mutex<u64>,
     /// The number of the last message of each sender.
-    heard: Mutex<HashMap<u32, u64>>,
+    last_received: Mutex<HashMap<u32, u64>>,
 }
 
 impl Seal {
     /// Of this broker.
     pub fn new(key: Key, own: BrokerId) -> Self {
-        Self { key, own, said: Mutex::default(), heard: Mutex::default() }
+        Self { key, own, bytes: Mutex::default(), last_received: Mutex::default() }
     }
 
     /// A message to a broker.
     pub fn seal(&self, now: WallTime, to: BrokerId, message: &[u8]) -> Vec<u8> {
         let number = {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            *said = now.as_nanos().max(said.saturating_add(1));
-            *said
+            let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            *bytes = now.as_nanos().max(bytes.saturating_add(1));
+            *bytes
         };
         let mut sealed = Vec::with_capacity(HEAD + message.len() + TAG);
         sealed.extend_from_slice(MAGIC);
@@ -124,8 +124,8 @@ impl Seal {
         if number.abs_diff(now.as_nanos()) > SKEW {
             return Err(SealError::Skewed);
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = heard.entry(from).or_default();
+        let mut last_received = self.last_received.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = last_received.entry(from).or_default();
         if number <= *last {
             return Err(SealError::Old);
         }
@@ -151,7 +151,7 @@ mod tests {
     const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
     #[test]
-    fn a_message_is_heeded_once_by_the_broker_that_it_is_for() {
+    fn a_message_is_accepted_once_by_the_broker_it_is_addressed_to() {
         let (one, two, three) = (seal(SECRET, 1), seal(SECRET, 2), seal(SECRET, 3));
         let first = one.seal(NOW, BrokerId(2), b"10 Gbit/s");
         let second = one.seal(NOW, BrokerId(2), b"11 Gbit/s");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_key_is_not_heeded_whatever_bit_is_changed() {
+    fn messages_without_the_key_are_dropped_whichever_bit_is_changed() {
         let (one, two) = (seal(SECRET, 1), seal(SECRET, 2));
         let sealed = one.seal(NOW, BrokerId(2), b"message");
         for at in 0..8 * sealed.len() {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_began_again_does_not_heed_what_was_recorded_before() {
+    fn a_restarted_broker_drops_messages_recorded_before() {
         let one = seal(SECRET, 1);
         let recorded = one.seal(NOW, BrokerId(2), b"message");
         assert_eq!(seal(SECRET, 2).open(at(61), &recorded), Err(SealError::Skewed));

@@ -5,12 +5,12 @@ use wayleave_schemes::hosts::{AnyBroker, AnyBrokerTimer};
 
 /// All brokers, by number.
 pub(super) struct Brokers {
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     /// Armed, by place; places of those that rang are used again.
     timers: Vec<Option<Timer>>,
 }
 
-struct Seat {
+struct Slot {
     /// The machine that it is the broker of.
     machine: Option<usize>,
     living: Option<(u64, AnyBroker)>,
@@ -26,39 +26,39 @@ struct Timer {
 impl Brokers {
     /// Creates the seats, each with the machine of its broker; no broker runs yet.
     pub(super) fn new(machines: impl Iterator<Item = Option<usize>>) -> Self {
-        let seats = machines.map(|machine| Seat { machine, living: None }).collect();
-        Self { seats, timers: Vec::new() }
+        let slots = machines.map(|machine| Slot { machine, living: None }).collect();
+        Self { slots, timers: Vec::new() }
     }
 
     /// The machine of a broker.
     pub(super) fn machine(&self, broker: BrokerId) -> Option<usize> {
-        self.seats.get(broker.index()).and_then(|seat| seat.machine)
+        self.slots.get(broker.index()).and_then(|slot| slot.machine)
     }
 
     /// Brokers that are at no machine.
     pub(super) fn apart(&self) -> Vec<BrokerId> {
-        let apart = self.seats.iter().enumerate().filter(|(_, seat)| seat.machine.is_none());
+        let apart = self.slots.iter().enumerate().filter(|(_, slot)| slot.machine.is_none());
         apart.map(|(number, _)| BrokerId(number as u32)).collect()
     }
 
     pub(super) fn get(&self, broker: BrokerId) -> Option<&AnyBroker> {
-        self.seats.get(broker.index())?.living.as_ref().map(|(_, broker)| broker)
+        self.slots.get(broker.index())?.living.as_ref().map(|(_, broker)| broker)
     }
 
     pub(super) fn get_mut(&mut self, broker: BrokerId) -> Option<&mut AnyBroker> {
-        self.seats.get_mut(broker.index())?.living.as_mut().map(|(_, broker)| broker)
+        self.slots.get_mut(broker.index())?.living.as_mut().map(|(_, broker)| broker)
     }
 
     /// A broker begins, in place of the one that was there, or ends.
     pub(super) fn set(&mut self, broker: BrokerId, living: Option<(u64, AnyBroker)>) {
-        if let Some(seat) = self.seats.get_mut(broker.index()) {
-            seat.living = living;
+        if let Some(slot) = self.slots.get_mut(broker.index()) {
+            slot.living = living;
         }
     }
 
     /// A broker arms a timer; its place.
     pub(super) fn arm(&mut self, broker: BrokerId, timer: AnyBrokerTimer) -> Option<usize> {
-        let (life, _) = self.seats.get(broker.index())?.living.as_ref()?;
+        let (life, _) = self.slots.get(broker.index())?.living.as_ref()?;
         let armed = Some(Timer { broker, life: *life, timer });
         let place = self.timers.iter().position(Option::is_none).unwrap_or_else(|| {
             self.timers.push(None);
@@ -71,7 +71,7 @@ impl Brokers {
     /// Fires a timer and frees its slot. Returns `None` if the broker that armed it has ended.
     pub(super) fn pop_expired(&mut self, place: usize) -> Option<(BrokerId, AnyBrokerTimer)> {
         let Timer { broker, life, timer } = self.timers.get_mut(place)?.take()?;
-        let living = self.seats.get(broker.index())?.living.as_ref();
+        let living = self.slots.get(broker.index())?.living.as_ref();
         living.is_some_and(|&(now, _)| now == life).then_some((broker, timer))
     }
 }

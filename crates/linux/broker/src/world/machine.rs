@@ -57,7 +57,7 @@ pub(super) struct Machine {
     counted: Vec<[u128; 2]>,
     life: Option<u64>,
     /// Time of the last message of its broker.
-    heard: Option<Time>,
+    last_limits: Option<Time>,
 }
 
 impl Machine {
@@ -71,7 +71,7 @@ impl Machine {
             rates: vec![[Rate::ZERO; 2]; classes],
             counted: vec![[0; 2]; classes],
             life: None,
-            heard: None,
+            last_limits: None,
         }
     }
 
@@ -87,7 +87,7 @@ impl Machine {
         self.life = Some(life);
         self.counted.fill([0; 2]);
         self.limits.fill([None; 2]);
-        self.heard = None;
+        self.last_limits = None;
     }
 
     pub(super) fn leave(&mut self) {
@@ -115,7 +115,7 @@ impl Machine {
 
     /// Sets the limits that its broker sends; services that are not listed have no limit.
     pub(super) fn on_limits(&mut self, shown: Time, limits: &[Limited]) {
-        self.heard = Some(shown);
+        self.last_limits = Some(shown);
         self.limits.fill([None; 2]);
         for limited in limits {
             if let Some(limit) = self.limits.get_mut(limited.class.index()) {
@@ -126,8 +126,8 @@ impl Machine {
 
     /// Lifts all limits if the broker has been silent for `timeout`.
     pub(super) fn fall_back(&mut self, shown: Time, timeout: Time) {
-        if self.heard.is_some_and(|at| shown.saturating_sub(at) >= timeout) {
-            self.heard = None;
+        if self.last_limits.is_some_and(|at| shown.saturating_sub(at) >= timeout) {
+            self.last_limits = None;
             self.limits.fill([None; 2]);
         }
     }

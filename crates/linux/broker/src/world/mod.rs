@@ -115,8 +115,8 @@ impl SimulatedRacks {
         }
         let plane = SimulatedDataplane::new(&setup)?;
         let place = |host| machines.iter().position(|machine| machine.node == host);
-        let seats = setup.broker_specs().seats.iter();
-        let brokers = seats.map(|seat| seat.at.host().filter(|&host| seat.is_of(host)).and_then(place));
+        let slots = setup.broker_specs().specs.iter();
+        let brokers = slots.map(|slot| slot.at.host().filter(|&host| slot.is_of(host)).and_then(place));
         let brokers = Brokers::new(brokers);
         let mut world = Self {
             brokers,
@@ -267,12 +267,12 @@ impl SimulatedRacks {
         let life = self.next_life();
         let living = self.setup.broker(broker, epoch, life, None)?;
         self.brokers.set(broker, Some((life, living)));
-        let seat = self.setup.broker_specs().seats[broker.index()];
+        let slot = self.setup.broker_specs().specs[broker.index()];
         self.handle_input(broker, BrokerInput::Started);
-        if seat.leadership == Leadership::Leader {
-            self.handle_input(broker, BrokerInput::Elected(seat.leadership));
+        if slot.leadership == Leadership::Leader {
+            self.handle_input(broker, BrokerInput::Elected(slot.leadership));
         }
-        if let Some(point) = seat.point {
+        if let Some(point) = slot.point {
             let [transmit, receive] = self.plane.capacity(&self.setup, point);
             self.handle_input(broker, BrokerInput::Capacity { transmit, receive });
         }
@@ -283,8 +283,8 @@ impl SimulatedRacks {
     pub fn set_uplinks(&mut self, rack: NodeId, capacity: [Rate; 2]) {
         self.plane.set_uplinks(rack, capacity);
         let [transmit, receive] = capacity;
-        for number in 0..self.setup.broker_specs().seats.len() {
-            if self.setup.broker_specs().seats[number].point == Some(ContentionPoint::Rack(rack)) {
+        for number in 0..self.setup.broker_specs().specs.len() {
+            if self.setup.broker_specs().specs[number].point == Some(ContentionPoint::Rack(rack)) {
                 self.handle_input(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive });
             }
         }

@@ -10,7 +10,7 @@ use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Rate, Time};
 
 #[test]
-fn a_phase_ends_when_limits_stay_and_a_killed_broker_leaves_none() {
+fn a_phase_ends_when_limits_are_stable_and_a_killed_broker_leaves_none() {
     let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
     let spec = LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 2, parallel: 1, uplink_rate: None, cabling };
     let network = build::leaf_spine(&spec).unwrap();
@@ -21,8 +21,8 @@ fn a_phase_ends_when_limits_stay_and_a_killed_broker_leaves_none() {
         Arc::new(BrokerConfig::new(network, vec![policy], HostSchemeConfig::Parley(Settings::default()), 1).unwrap());
     let wants = (0..2).map(|machine| (machine, "a", Rate::from_gbit(8))).collect();
     let phases = [
-        ScriptPhase { name: "both", wants, deeds: vec![] },
-        ScriptPhase { name: "one", wants: vec![], deeds: vec![ScriptAction::KillRack(0)] },
+        ScriptPhase { name: "both", wants, actions: vec![] },
+        ScriptPhase { name: "one", wants: vec![], actions: vec![ScriptAction::KillRack(0)] },
     ];
     let limits = run(&setup, &phases, Time::from_millis(10_000), Time::from_millis(60_000)).unwrap();
     let of = |phase: usize| [limits[phase][0][1], limits[phase][1][1]];

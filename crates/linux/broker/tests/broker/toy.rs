@@ -44,7 +44,7 @@ fn limits(world: &SimulatedRacks) -> Vec<Option<Rate>> {
 const ROUND: Time = Time::from_millis(300);
 
 #[test]
-fn brokers_of_a_toy_divide_its_rate_among_machines_in_virtual_time() {
+fn toy_brokers_divide_their_rate_among_machines_in_virtual_time() {
     let mut world = SimulatedRacks::new(setup(), 3).unwrap();
     world.run(ROUND);
     assert_eq!(limits(&world), [Some(Rate::from_mbit(200)); 4]);
@@ -64,9 +64,9 @@ fn brokers_of_a_toy_divide_its_rate_among_machines_in_virtual_time() {
 }
 
 #[test]
-fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
+fn a_restarted_broker_receives_no_timers_of_its_earlier_start() {
     // Messages of the fabric's broker in ten intervals: one in each, to each machine.
-    let said = |starts: u32| {
+    let message = |starts: u32| {
         let mut world = SimulatedRacks::on_time(setup(), 3).unwrap();
         world.run(ROUND);
         for _ in 0..starts {
@@ -79,6 +79,6 @@ fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
         world.written().messages - before
     };
     // Each machine reports to its broker, which reports to the fabric's, which sends each of them its part.
-    assert_eq!(said(0), 80);
-    assert_eq!(said(5), 80, "each start that is forgotten armed a timer");
+    assert_eq!(message(0), 80);
+    assert_eq!(message(5), 80, "each start that is forgotten armed a timer");
 }

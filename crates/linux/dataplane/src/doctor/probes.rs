@@ -122,8 +122,8 @@ const TOOLS: &[Tool] = &[
 
 impl Tool {
     fn check(&self) -> Check {
-        let said = Command::new(self.name).arg(self.version).output();
-        let finding = match said {
+        let printed = Command::new(self.name).arg(self.version).output();
+        let finding = match printed {
             Ok(output) => {
                 let text = [output.stdout, output.stderr].concat();
                 let text = String::from_utf8_lossy(&text);
@@ -231,7 +231,7 @@ fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
 /// Returns the output of a tool; the name of the check shows its command.
 fn error_text(error: NetError) -> String {
     match error {
-        NetError::Tool { said, .. } => said,
+        NetError::Tool { output, .. } => output,
         other => other.to_string(),
     }
 }
@@ -427,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_check_says_what_it_is_for_and_what_to_do() {
+    fn every_check_has_its_purpose_and_advice() {
         let checks = examine();
         for check in &checks {
             assert!(
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_useful_does_not_stop_the_data_plane() {
+    fn missing_optional_features_do_not_stop_the_data_plane() {
         let mut checks = examine();
         checks.iter_mut().for_each(|check| check.finding = CheckFinding::Present(String::new()));
         assert!(can_run(&checks));
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_qdisc_that_no_kernel_has_is_missing_and_one_that_works_leaves_nothing() {
+    fn a_qdisc_unknown_to_the_kernel_is_missing_and_a_working_one_leaves_nothing() {
         let Ok(place) = Throwaway::new() else {
             wayleave_repo_checks::left_out("root", "probes of queues need root");
             return;

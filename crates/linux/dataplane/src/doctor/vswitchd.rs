@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn real_time_and_ordinary_programs_are_told_apart() {
+    fn real_time_and_ordinary_programs_are_distinguished() {
         let own = ProcessScheduling::of(std::process::id() as i32);
         let Ok(child) = Command::new("chrt").args(["-f", "10", "cat"]).stdin(std::process::Stdio::piped()).spawn()
         else {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_with_ordinary_priority_is_named_with_what_it_costs() {
+    fn a_daemon_with_ordinary_priority_is_named_with_its_cost() {
         let [ordinary, real] = [ProcessScheduling::Ordinary, ProcessScheduling::RealTime(10)];
         for (daemons, is_present, expected) in [
             (&[][..], true, "not running"),

@@ -115,7 +115,7 @@ pub struct Host {
     endpoints: Table<u32, [u8; ENDPOINT]>,
     local: Table<[u8; layout::MAC], [u8; layout::TARGET]>,
     groups: Table<u32, [u8; layout::GROUP]>,
-    strangers: HashMap<MapData, [u8; layout::STRANGER], u64>,
+    spoofed: HashMap<MapData, [u8; layout::SPOOFED], u64>,
     classes: Table<[u8; layout::CLASS], [u8; CONTRACTS]>,
     classes6: Table<[u8; layout::CLASS6], [u8; CONTRACTS]>,
     rules: Array<MapData, [u8; RULE]>,

@@ -70,16 +70,16 @@ impl Host {
     /// If the kernel refuses.
     pub fn spoof_reports(&self) -> Result<Vec<SpoofReport>, Error> {
         let failed = |error| Error::failed("reading spoofing counters", error);
-        let entries = self.strangers.iter().map(|entry| entry.map_err(failed));
-        let mut strangers =
+        let entries = self.spoofed.iter().map(|entry| entry.map_err(failed));
+        let mut spoofed =
             entries.filter_map(|entry| entry.map(|(key, packets)| spoof_report(&key, packets)).transpose());
-        let mut all = strangers.by_ref().collect::<Result<Vec<_>, _>>()?;
+        let mut all = spoofed.by_ref().collect::<Result<Vec<_>, _>>()?;
         all.sort_unstable();
         Ok(all)
     }
 }
 
-fn spoof_report(key: &[u8; layout::STRANGER], packets: u64) -> Option<SpoofReport> {
+fn spoof_report(key: &[u8; layout::SPOOFED], packets: u64) -> Option<SpoofReport> {
     let (ifindex, mac) = (layout::u32_at(key, 0), Mac::new(std::array::from_fn(|byte| key[4 + byte])));
     let why = match key[10] {
         1 => SpoofKind::Address,

@@ -103,7 +103,7 @@ impl Host {
             endpoints: Table::open(&pins, "endpoints")?,
             local: Table::open(&pins, "local")?,
             groups: Table::open(&pins, "groups")?,
-            strangers: pins.hash("strangers")?,
+            spoofed: pins.hash("strangers")?,
             classes: Table::open(&pins, "classes")?,
             classes6: Table::open(&pins, "classes6")?,
             rules: Array::try_from(array("rules")?).map_err(opening)?,
@@ -162,12 +162,12 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The folder, locked: one process at a time.
 pub(super) fn own(folder: &Path) -> Result<File, Error> {
     let file = File::open(folder).map_err(|error| Error::at("opening", folder, error))?;
-    let mut patience = TIMEOUT;
+    let mut timeout = TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if patience > 0 => {
-                patience -= 1;
+            Err(TryLockError::WouldBlock) if timeout > 0 => {
+                timeout -= 1;
                 thread::sleep(PAUSE);
             }
             Err(TryLockError::WouldBlock) => return Err(Error::Busy(folder.to_owned())),

@@ -76,7 +76,7 @@ impl HostRule {
     fn bucket(&self) -> Result<TokenBucket, Error> {
         let BucketDemand { rate, burst, .. } = self.demand;
         TokenBucket::full(rate, burst, Time::ZERO).ok_or_else(|| {
-            Error::Refused(format!("burst {burst} is larger than the largest bucket, {}", TokenBucket::MAX))
+            Error::Refused(format!("burst {burst:#} is larger than the largest bucket, {:#}", TokenBucket::MAX))
         })
     }
 

@@ -217,7 +217,7 @@ mod tests {
         []"#;
 
     #[test]
-    fn programs_come_in_the_order_in_which_they_were_asked_for() {
+    fn programs_are_listed_in_the_order_of_the_request() {
         assert_eq!(read(PRINTED, 2).unwrap(), [Some(7198), None]);
         assert!(read(PRINTED, 3).is_err(), "an interface has gone meanwhile");
     }

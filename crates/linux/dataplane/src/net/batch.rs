@@ -57,9 +57,9 @@ impl ToolBatch {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let line = failed_line(&said).and_then(|number| self.lines.get(number.checked_sub(1)?));
-        Err(self.failure(line.map_or("-batch -", String::as_str), namespace, &reason(&said)))
+        let output = String::from_utf8_lossy(&output.stderr);
+        let line = failed_line(&output).and_then(|number| self.lines.get(number.checked_sub(1)?));
+        Err(self.failure(line.map_or("-batch -", String::as_str), namespace, &reason(&output)))
     }
 
     /// Carries out every line, whether others fail or not.
@@ -91,8 +91,13 @@ impl ToolBatch {
         child.wait_with_output().map_err(|error| NetError::io(format!("cannot wait for `{} -batch`", self.tool), error))
     }
 
-    fn failure(&self, line: &str, namespace: &Namespace, said: &str) -> NetError {
-        NetError::Tool { tool: self.tool, command: line.to_owned(), place: namespace.place(), said: said.to_owned() }
+    fn failure(&self, line: &str, namespace: &Namespace, output: &str) -> NetError {
+        NetError::Tool {
+            tool: self.tool,
+            command: line.to_owned(),
+            place: namespace.place(),
+            output: output.to_owned(),
+        }
     }
 }
 
@@ -105,8 +110,8 @@ pub fn output(namespace: &Namespace, tool: &'static str, arguments: &[&str]) -> 
     command.args(arguments).stdin(Stdio::null());
     let output = namespace.run(|| command.output())?.map_err(|error| unstarted(tool, error))?;
     if !output.status.success() {
-        let said = reason(&String::from_utf8_lossy(&output.stderr));
-        return Err(NetError::Tool { tool, command: arguments.join(" "), place: namespace.place(), said });
+        let output = reason(&String::from_utf8_lossy(&output.stderr));
+        return Err(NetError::Tool { tool, command: arguments.join(" "), place: namespace.place(), output });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -124,20 +129,20 @@ fn unstarted(tool: &'static str, error: io::Error) -> NetError {
 }
 
 /// The number in "Command failed -:3".
-fn failed_line(said: &str) -> Option<usize> {
-    let line = said.lines().find_map(|line| line.strip_prefix("Command failed "))?;
+fn failed_line(output: &str) -> Option<usize> {
+    let line = output.lines().find_map(|line| line.strip_prefix("Command failed "))?;
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
 /// Extracts the reason of the failure from a tool's output, in one line and without its preludes.
-fn reason(said: &str) -> String {
+fn reason(output: &str) -> String {
     let is_reason = |line: &&str| {
         !line.is_empty()
             && !line.starts_with("Command failed")
             && !line.starts_with("Warning:")
             && !line.starts_with("Usage:")
     };
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(is_reason).collect();
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(is_reason).collect();
     if lines.is_empty() { "no reason given".to_owned() } else { lines.join("; ") }
 }
 
@@ -146,15 +151,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_failed_and_the_reason_are_found() {
-        let said =
+    fn the_failed_line_and_the_reason_are_found() {
+        let output =
             "Warning: sch_htb: quantum of class 20001 is big.\nRTNETLINK answers: File exists\nCommand failed -:12\n";
-        assert_eq!((failed_line(said), reason(said)), (Some(12), "RTNETLINK answers: File exists".to_owned()));
+        assert_eq!((failed_line(output), reason(output)), (Some(12), "RTNETLINK answers: File exists".to_owned()));
         assert_eq!((failed_line("no"), reason("")), (None, "no reason given".to_owned()));
     }
 
     #[test]
-    fn a_line_that_is_two_is_refused_before_anything_runs() {
+    fn a_line_with_a_line_break_is_refused_before_anything_runs() {
         let error = ToolBatch::ip().line("link add a\nlink del b").run(&Namespace::current()).unwrap_err();
         assert!(error.to_string().contains("control characters"), "{error}");
     }

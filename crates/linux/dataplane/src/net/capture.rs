@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_that_the_kernel_has_taken_off_is_told_beside_the_frame() {
+    fn a_tag_removed_by_the_kernel_is_read_from_the_auxiliary_data() {
         let mut beside = [0; AUXILIARY];
         beside[16..18].copy_from_slice(&0x1234_u16.to_ne_bytes());
         beside[18..20].copy_from_slice(&0x88A8_u16.to_ne_bytes());

@@ -81,14 +81,14 @@ mod tests {
         {"kind":"clsact","handle":"ffff:","dev":"p1","parent":"ffff:fff1","options":{},"bytes":0,"packets":0}]"#;
 
     #[test]
-    fn queues_come_in_order_of_priority() {
+    fn queues_are_listed_in_order_of_priority() {
         let high = QueueCounters { bytes: 10, packets: 1, drops: 0, backlog: 0 };
         let low = QueueCounters { bytes: 20, packets: 2, drops: 3, backlog: 5 };
         assert_eq!(parse(PRINTED).unwrap(), [("p1".to_owned(), vec![high, low])]);
     }
 
     #[test]
-    fn an_answer_that_is_no_list_is_an_error() {
+    fn an_answer_that_is_not_a_list_is_an_error() {
         assert!(parse("Object \"qdisc\" is unknown").unwrap_err().to_string().contains("unexpected"));
     }
 }

@@ -25,7 +25,7 @@ pub enum NetError {
         /// Namespace of the command.
         place: String,
         /// Output of the tool.
-        said: String,
+        output: String,
     },
     /// A call of the kernel failed.
     Io {
@@ -81,9 +81,9 @@ impl fmt::Display for NetError {
                     "`{tool}` is not installed: install {package} (`wayleave doctor` lists everything that is missing)"
                 )
             }
-            Self::Tool { tool, command, place, said } => {
-                write!(f, "`{tool} {command}` failed in {place}: {said}")?;
-                if said.contains("Operation not permitted") || said.contains("Permission denied") {
+            Self::Tool { tool, command, place, output } => {
+                write!(f, "`{tool} {command}` failed in {place}: {output}")?;
+                if output.contains("Operation not permitted") || output.contains("Permission denied") {
                     write!(f, "; requires root (`wayleave doctor`)")?;
                 }
                 Ok(())
@@ -105,7 +105,7 @@ impl fmt::Display for NetError {
             Self::Rate { given, most } => {
                 write!(
                     f,
-                    "a port of {given} is too fast for Linux queues, which forward at most {most}: use the queues of its hardware"
+                    "a port of {given:#} is too fast for Linux queues, which forward at most {most:#}: use the queues of its hardware"
                 )
             }
         }

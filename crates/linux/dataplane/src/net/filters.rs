@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_a_program_or_chooses_queues_is_in_the_way() {
+    fn filters_before_a_program_or_that_choose_queues_conflict() {
         let at = |parent, preference, handle| Filter { parent, preference, handle };
         let own = [at(INGRESS, 1, 1), at(INGRESS, 5, 7), at(EGRESS, 1, 1), at(EGRESS, 2, 1)];
         assert_eq!(conflicting_filters("p1", &own), []);

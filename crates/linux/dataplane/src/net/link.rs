@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_made_in_both_namespaces_at_once() {
+    fn a_link_is_created_in_both_namespaces_at_once() {
         let line = create_veth(&end("p1"), &VethEnd { mac: None, ..end("p2") }).unwrap();
         let queues = "numtxqueues 1 numrxqueues 1 netns ns";
         let expected = format!(
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_more_than_one_word_is_refused() {
+    fn a_name_with_more_than_one_word_is_refused() {
         for name in ["", "a b", "p1\nlink", "a/b", "x\"", "-K", "sixteen-letters!", "."] {
             assert!(create_veth(&end("p1"), &end(name)).is_err(), "{name:?}");
         }

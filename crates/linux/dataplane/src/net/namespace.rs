@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_named() {
+    fn a_missing_namespace_is_named() {
         let error = Namespace::open("wl-nobody-made-this").err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains("cannot open network namespace wl-nobody-made-this"), "{error}");
     }

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_found_as_they_were_written_and_broken_ones_are_not() {
+    fn written_attributes_are_found_and_broken_ones_are_not() {
         let row = [attribute(1, b"htb\0"), attribute(2, &[7]), attribute(6, &9_u64.to_ne_bytes())].concat();
         assert_eq!(find(&row, 1), Some(b"htb\0".as_slice()));
         assert_eq!(find(&row, 2), Some([7].as_slice()));

@@ -193,7 +193,7 @@ mod tests {
 
     /// Catches: a bucket smaller than a frame, which lets no such frame through; by hand 9,500 + 100 + 100,000,000 / 8 / 3,000.
     #[test]
-    fn the_bucket_and_the_turn_hold_the_largest_frame() {
+    fn the_bucket_and_the_quantum_hold_the_largest_frame() {
         let port = PortQdisc { rate: Rate::from_mbit(100), mtu: Bytes::new(9_500), weights: vec![2], ..port(2) };
         let lines = port.lines("p1").unwrap();
         assert!(lines[0].contains(" burst 13766 "), "{}", lines[0]);
@@ -202,15 +202,15 @@ mod tests {
 
     /// Catches: a port of 400 Gbit/s that forwards at the 100 of its leaves.
     #[test]
-    fn a_rate_that_leaves_cannot_have_is_refused() {
+    fn a_rate_above_that_of_leaf_classes_is_refused() {
         let at = |gbit| PortQdisc { rate: Rate::from_gbit(gbit), ..port(2) }.lines("p1");
         assert!(at(100).is_ok());
         let error = at(400).unwrap_err().to_string();
-        assert!(error.contains("400Gbit") && error.contains("100Gbit"), "{error}");
+        assert!(error.contains("400 Gbit/s") && error.contains("100 Gbit/s"), "{error}");
     }
 
     #[test]
-    fn a_port_holds_its_rate_for_two_milliseconds_and_orders_its_queues() {
+    fn a_port_bursts_for_two_milliseconds_of_its_rate_and_orders_its_queues() {
         let lines = port(3).lines("p1").unwrap();
         assert_eq!(
             lines[0],

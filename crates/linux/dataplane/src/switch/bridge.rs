@@ -99,10 +99,10 @@ impl OvsBridge {
         self.connect_within(TIMEOUT)
     }
 
-    fn connect_within(&self, patience: Duration) -> Result<Client<UnixStream>, OvsError> {
+    fn connect_within(&self, timeout: Duration) -> Result<Client<UnixStream>, OvsError> {
         let stream = UnixStream::connect(self.socket()).and_then(|stream| {
-            stream.set_read_timeout(Some(patience))?;
-            stream.set_write_timeout(Some(patience))?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
             Ok(stream)
         });
         let stream = stream.map_err(|error| {

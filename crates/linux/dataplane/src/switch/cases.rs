@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_used_entry_is_where_the_case_says_with_the_priority_that_it_says() {
+    fn the_used_entry_has_the_position_and_priority_of_the_case() {
         let flow = flow();
         let place = |used, priorities| {
             let case =

@@ -180,14 +180,14 @@ impl LinuxSwitch {
 
     fn problems_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
         let id = programs::id(&self.program.program(self.hook)?)?;
-        let mut troubles = Vec::new();
+        let mut active_problems = Vec::new();
         for (port, program) in plan.ports.iter().zip(&there.programs) {
             if *program != Some(id) {
-                troubles.push(format!("the program of {} was missing", port.interface));
+                active_problems.push(format!("the program of {} was missing", port.interface));
             }
             let is_other = |egress: &&PortQdisc| !there.has_queues(&port.interface, egress);
             if port.egress.as_ref().is_some_and(|egress| is_other(&egress)) {
-                troubles.push(format!("the queues of {} had been changed", port.interface));
+                active_problems.push(format!("the queues of {} had been changed", port.interface));
             }
         }
         let set: BTreeSet<_> =
@@ -197,15 +197,15 @@ impl LinuxSwitch {
         let wanted: BTreeSet<_> = wanted.collect();
         let missing = wanted.difference(&set).count();
         if missing > 0 {
-            troubles.push(format!("{missing} entries of the table were missing"));
+            active_problems.push(format!("{missing} entries of the table were missing"));
         }
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
         let keys: BTreeSet<_> = wanted.iter().map(|&(at, tci, ..)| (at, tci)).collect();
         let foreign = set.iter().filter(|&&(at, tci, ..)| ports.contains(&at) && !keys.contains(&(at, tci))).count();
         if foreign > 0 {
-            troubles.push(format!("{foreign} entries of the table were foreign"));
+            active_problems.push(format!("{foreign} entries of the table were foreign"));
         }
-        Ok(troubles)
+        Ok(active_problems)
     }
 
     /// Makes the table that of the plan. Existing entries are not touched, so packets are forwarded all the time.
@@ -274,26 +274,26 @@ impl SwitchDriver for LinuxSwitch {
         }
         let changed = self.changed(plan, &there);
         changed.iter().try_for_each(|(_, undo)| self.undo(undo))?;
-        let mut troubles = self.problems_of(plan, &there)?;
-        if !troubles.is_empty() {
+        let mut active_problems = self.problems_of(plan, &there)?;
+        if !active_problems.is_empty() {
             self.configure(plan)?;
         }
         let names = || plan.ports.iter().map(|port| port.interface.as_str());
         let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.conflicting_filters(name)).unzip();
         ToolBatch::tc().extend(lines).run(&self.namespace)?;
-        troubles.extend(told);
+        active_problems.extend(told);
         self.beside = self.namespace.run(|| names().flat_map(|name| there.beside(name)).collect())?;
         if let Some(level) = self.level
             && self.program.level()? != Some(level)
         {
             self.program.sample(Some(level))?;
-            troubles.push("the selection of traced packets had been changed".to_owned());
+            active_problems.push("the selection of traced packets had been changed".to_owned());
         }
-        troubles.extend(changed.into_iter().map(|(what, _)| what));
+        active_problems.extend(changed.into_iter().map(|(what, _)| what));
         if pins > 0 {
-            troubles.push(format!("{pins} pins were missing"));
+            active_problems.push(format!("{pins} pins were missing"));
         }
-        Ok(troubles)
+        Ok(active_problems)
     }
 
     fn problems(&self) -> Vec<String> {

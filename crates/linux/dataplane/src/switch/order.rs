@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_high_packet_that_comes_as_it_was_sent_is_no_order() {
+    fn high_packets_that_arrive_as_sent_do_not_prove_priority() {
         let with = |place: usize| {
             let mut all = vec![1; LOW];
             all.insert(place - 1, 0);

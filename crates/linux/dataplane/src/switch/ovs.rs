@@ -122,7 +122,7 @@ impl SwitchDriver for OvsSwitch {
     }
 
     fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, OvsError> {
-        let mut said = self.ports.repair(plan)?;
+        let mut output = self.ports.repair(plan)?;
         let changes = self.changes(plan)?;
         if !changes.is_empty() {
             self.ask(|client| client.make(&changes))?;
@@ -130,12 +130,12 @@ impl SwitchDriver for OvsSwitch {
         let (missing, foreign) = (changes.additions.len(), changes.removals.len());
         let name = &self.bridge.name;
         if missing > 0 {
-            said.push(format!("rules of bridge {name} were missing or changed: {missing}"));
+            output.push(format!("rules of bridge {name} were missing or changed: {missing}"));
         }
         if foreign > 0 {
-            said.push(format!("foreign rules in bridge {name}: {foreign}"));
+            output.push(format!("foreign rules in bridge {name}: {foreign}"));
         }
-        Ok(said)
+        Ok(output)
     }
 
     fn is_watched(&self) -> bool {

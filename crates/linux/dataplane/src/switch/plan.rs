@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_name_ports_in_order_of_links_whatever_is_behind_them() {
+    fn tags_name_ports_in_order_of_links_for_any_neighbour() {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         for (id, link) in network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch) {
             let plan = plan(&network, &network.node(link.from).name);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_a_queue_below_its_contracts_and_its_switch_port_has_not() {
+    fn a_host_has_a_queue_below_its_contracts_and_its_switch_port_has_none() {
         let network = build::star(2, Cabling::default()).unwrap();
         let host = plan(&network, "h1").ports[0].egress.clone().unwrap();
         assert_eq!((host.queues.len(), host.overhead), (2, 28));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_without_a_way_back_has_a_port_that_leads_nowhere() {
+    fn a_one_way_link_has_a_port_without_a_target() {
         let mut builder = NetworkBuilder::default();
         let [a, b] = ["a", "b"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
         let port = PortSpec::uniform(2, Bytes::new(9000));

@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::programs::{Pins, UFAB};
 use crate::test_run::{TO_STACK, TestPacket, run};
 
-/// Bytes of `struct said` and of `struct told` in bpf/ufab.c.
+/// Bytes of `struct output` and of `struct told` in bpf/ufab.c.
 const SAID: usize = 64;
-const TOLD: usize = 32;
+const ANSWER: usize = 32;
 const HEADER: usize = 14;
 /// The loopback: frames are only given to the program.
 const LOOPBACK: u32 = 1;
@@ -105,18 +105,18 @@ impl Registers {
     ///
     /// # Errors
     /// If the kernel does not run it, or there is no such queue.
-    pub fn probe(&mut self, now: Time, said: &ProbeRequest) -> Result<QueueReply, Error> {
+    pub fn probe(&mut self, now: Time, output: &ProbeRequest) -> Result<QueueReply, Error> {
         let RegisterSettings { dedup_window, pair_expiry, measurement_interval } = self.set;
         let times = [now, dedup_window, pair_expiry, measurement_interval].map(|time| time.as_nanos().to_ne_bytes());
         let mut value = [0; 32];
         value.iter_mut().zip(times.iter().flatten()).for_each(|(to, from)| *to = *from);
         self.settings.set(0, value, 0).map_err(|error| Error::failed("writing the register settings", error))?;
         let mut frame = vec![0; HEADER];
-        frame.extend(said.bytes());
-        frame.resize(HEADER + SAID + TOLD, 0);
+        frame.extend(output.bytes());
+        frame.resize(HEADER + SAID + ANSWER, 0);
         let out = run(&self.program, TestPacket { ifindex: LOOPBACK, frame: &frame, gso_size: 0 }, 1)?;
         if out.verdict != TO_STACK {
-            return Err(Error::Refused(format!("queue {} has no registers", said.queue)));
+            return Err(Error::Refused(format!("queue {} has no registers", output.queue)));
         }
         let number = |at: usize| out.frame.get(HEADER + SAID + 8 * at..HEADER + SAID + 8 * (at + 1));
         let number = |at: usize| number(at).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
@@ -126,7 +126,7 @@ impl Registers {
 }
 
 impl ProbeRequest {
-    /// `struct said` of bpf/ufab.c.
+    /// `struct output` of bpf/ufab.c.
     fn bytes(&self) -> Vec<u8> {
         let Self { queue, pair, kind, wanted, counted, period, change, is_repeated, sent } = *self;
         let numbers = [pair, wanted.0, counted.0, wanted.1.get(), counted.1.get(), sent];

@@ -85,7 +85,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         };
         attach_ingress(&at, &program).iter().for_each(|line| tool("tc", line));
     }
-    let ways = [
+    let host_paths = [
         (UPLINK, 1, SECOND),
         (SECOND, 2, END),
         (UPLINK, 11, SECOND_LONG),
@@ -93,7 +93,7 @@ fn network(world: &World, host: &Host, switch: &mut SwitchProgram) {
         (THIRD_LONG, 13, END),
         (UPLINK, 21, END),
     ];
-    for (from, port, to) in ways {
+    for (from, port, to) in host_paths {
         switch.set(from + 1, tag(port), TaggedPort { ifindex: to, priority: priority(1) }).unwrap();
     }
     tool("ip", &format!("link set tapp address {}", mac(1)));
@@ -141,7 +141,7 @@ fn change(host: &mut Host, switch: &SwitchProgram) {
     }
 }
 
-pub(crate) fn a_rule_that_changes_under_traffic_is_a_whole_rule_and_fills_no_bucket() {
+pub(crate) fn a_rule_changed_under_traffic_is_consistent_and_refills_no_bucket() {
     let world = World::new();
     let mut host = Host::open(&world.pins, &Settings::default()).unwrap();
     let mut switch = SwitchProgram::open(&world.pins.with_file_name("switch")).unwrap();

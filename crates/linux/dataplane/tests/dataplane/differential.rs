@@ -101,7 +101,7 @@ impl Pair {
     }
 }
 
-pub(crate) fn endpoints_do_what_the_models_say() {
+pub(crate) fn programs_of_endpoints_equal_the_models() {
     let mut pair = Pair::new();
     let program = pair.host.program(HostProgram::Endpoint).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
@@ -183,7 +183,7 @@ pub(crate) fn no_malformed_frame_reaches_a_guaranteed_queue() {
     pair.check_counters();
 }
 
-pub(crate) fn uplinks_do_what_the_models_say() {
+pub(crate) fn programs_of_uplinks_equal_the_models() {
     for (window, reset_ms) in [(2, 1000), (8, 1), (100, 50), (1 << 15, 1000)] {
         let mut pair = Pair::new();
         pair.settings.window = window;
@@ -233,7 +233,7 @@ fn deliver(pair: &mut Pair, packets: u64) {
     }
 }
 
-pub(crate) fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
+pub(crate) fn skipped_numbers_of_the_second_round_are_not_mistaken_for_earlier_ones() {
     let mut pair = Pair::new();
     let program = pair.host.program(HostProgram::Uplink).unwrap();
     let frame = crate::world::udp(2, 1, (7, 9), 60);

@@ -103,7 +103,7 @@ fn tagged(rng: &mut ChaCha8Rng) -> Vec<u8> {
     frame
 }
 
-pub(crate) fn a_switch_notes_the_packets_that_hosts_note_whatever_tags_they_have() {
+pub(crate) fn a_switch_samples_the_packets_that_hosts_sample_with_any_tags() {
     let world = World::new();
     world.veth("tap", 1201);
     world.veth("p0", PORTS[0]);

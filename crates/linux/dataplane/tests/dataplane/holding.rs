@@ -32,14 +32,14 @@ const LARGEST: usize = 1514;
 const PORT: u16 = 9;
 
 /// A host between two parties.
-struct Stand {
+struct Testbed {
     host: Host,
     tenant: Party,
     receiver: Party,
     _world: World,
 }
 
-impl Stand {
+impl Testbed {
     fn new() -> Self {
         let world = World::new();
         world.veth("tap", TAP);
@@ -130,14 +130,14 @@ fn excess(arrivals: &[Arrival], rate: Rate, burst: Bytes) -> i128 {
     worst.max(0).div_euclid(8_000_000_000)
 }
 
-pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
-    let mut stand = Stand::new();
+pub(crate) fn packets_above_a_contract_wait_and_all_arrive() {
+    let mut testbed = Testbed::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
-    stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
-    let socket = stand.receiver.run(listen);
-    stand.tenant.run(|| flood(vec![LARGEST; 15]));
+    testbed.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
+    let socket = testbed.receiver.run(listen);
+    testbed.tenant.run(|| flood(vec![LARGEST; 15]));
     let arrived = arrivals(&socket, Duration::from_secs(2));
-    let contract = stand.contract();
+    let contract = testbed.contract();
     assert_eq!((arrived.len(), contract.packets, contract.shaped), (15, 15, 0), "{contract:?}");
     // Two frames had tokens; a machine that pauses may give tokens to more.
     assert!(contract.delayed >= 5 && contract.delayed <= 13, "{contract:?}");
@@ -148,9 +148,9 @@ pub(crate) fn what_exceeds_a_contract_waits_and_all_of_it_arrives() {
 /// Bursts below three frames, and frames of every size. If the machine pauses between the decision and the receiver,
 /// frames arrive closer together. That does not happen in every round, but a shaper that passes a frame too many does
 /// so every time.
-pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
-    let mut stand = Stand::new();
-    let socket = stand.receiver.run(listen);
+pub(crate) fn departures_stay_below_the_admitted_curve() {
+    let mut testbed = Testbed::new();
+    let socket = testbed.receiver.run(listen);
     for (version, (rate, burst, sizes)) in (1..).zip([
         (Rate::from_mbit(2), 1538, vec![LARGEST; 12]),
         (Rate::from_mbit(2), 2 * 1538 + 700, vec![LARGEST; 12]),
@@ -161,13 +161,13 @@ pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
         let burst = Bytes::new(burst);
         let mut seen = Vec::new();
         for _ in 0..10 {
-            stand.host.remove(SERIAL).unwrap();
-            stand.host.install(SERIAL, version, &rule(rate, burst)).unwrap();
+            testbed.host.remove(SERIAL).unwrap();
+            testbed.host.install(SERIAL, version, &rule(rate, burst)).unwrap();
             let sizes = sizes.clone();
             let count = sizes.len();
-            stand.tenant.run(|| flood(sizes));
+            testbed.tenant.run(|| flood(sizes));
             let arrived = arrivals(&socket, Duration::from_millis(600));
-            let contract = stand.contract();
+            let contract = testbed.contract();
             assert_eq!((arrived.len(), contract.shaped), (count, 0), "{contract:?}");
             assert!(contract.delayed > 0, "{contract:?}");
             seen.push(excess(&arrived, rate, burst));
@@ -179,59 +179,59 @@ pub(crate) fn what_leaves_stays_below_the_admitted_curve() {
     }
 }
 
-pub(crate) fn no_more_waits_than_the_queue_holds_and_the_longest_wait_is_told() {
-    let mut stand = Stand::new();
+pub(crate) fn waiting_packets_are_limited_and_the_longest_wait_is_reported() {
+    let mut testbed = Testbed::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
-    stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
+    testbed.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
     let waiting = QueueLimit::of(rate, Bytes::new(1538), Time::from_millis(100));
-    let socket = stand.receiver.run(listen);
-    stand.tenant.run(|| flood(vec![LARGEST; 60]));
+    let socket = testbed.receiver.run(listen);
+    testbed.tenant.run(|| flood(vec![LARGEST; 60]));
     let arrived = arrivals(&socket, Duration::from_secs(2));
-    let contract = stand.contract();
+    let contract = testbed.contract();
     assert_eq!(arrived.len() as u64, contract.packets);
     assert_eq!(contract.packets + contract.shaped, 60);
-    let counters = stand.host.counters().unwrap();
+    let counters = testbed.host.counters().unwrap();
     assert_eq!(counters.of(PacketOutcome::QueueFull), contract.shaped);
     assert!(contract.shaped > 0 && contract.packets >= waiting.limit.get() / 1538, "{contract:?}");
 }
 
 /// The rule is removed while packets wait: these are dropped, and the next contract in this slot begins with an empty
 /// queue.
-pub(crate) fn a_contract_that_is_removed_takes_along_what_waits() {
-    let mut stand = Stand::new();
+pub(crate) fn waiting_packets_are_removed_with_their_contract() {
+    let mut testbed = Testbed::new();
     let slow = rule(Rate::from_bits_per_second(100_000), Bytes::new(1600));
-    stand.host.install(SERIAL, 1, &slow).unwrap();
-    let socket = stand.receiver.run(listen);
-    stand.tenant.run(|| flood(vec![LARGEST; 10]));
-    assert!(stand.contract().waiting > 0);
-    stand.host.remove(SERIAL).unwrap();
-    stand.host.install(SERIAL + 1, 1, &slow).unwrap();
+    testbed.host.install(SERIAL, 1, &slow).unwrap();
+    let socket = testbed.receiver.run(listen);
+    testbed.tenant.run(|| flood(vec![LARGEST; 10]));
+    assert!(testbed.contract().waiting > 0);
+    testbed.host.remove(SERIAL).unwrap();
+    testbed.host.install(SERIAL + 1, 1, &slow).unwrap();
     let arrived = arrivals(&socket, Duration::from_millis(500));
-    let next = stand.host.counters().unwrap().contracts[&(SERIAL + 1)];
+    let next = testbed.host.counters().unwrap().contracts[&(SERIAL + 1)];
     assert_eq!((next.packets, next.waiting), (0, 0), "{next:?}");
     assert!(arrived.len() < 5, "{}", arrived.len());
 }
 
 /// The queues that hold packets back are deleted by hand: packets that waited there are lost, and later packets do
 /// not wait behind them forever.
-pub(crate) fn what_is_lost_with_its_class_is_not_waited_for() {
-    let mut stand = Stand::new();
+pub(crate) fn packets_lost_with_their_class_are_not_waited_for() {
+    let mut testbed = Testbed::new();
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(2 * 1538));
-    stand.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
-    let socket = stand.receiver.run(listen);
-    stand.tenant.run(|| flood(vec![LARGEST; 15]));
+    testbed.host.install(SERIAL, 1, &rule(rate, burst)).unwrap();
+    let socket = testbed.receiver.run(listen);
+    testbed.tenant.run(|| flood(vec![LARGEST; 15]));
     tool("tc", "qdisc del dev wl-shape root");
     drop(arrivals(&socket, Duration::from_millis(1_500)));
-    let lost = stand.contract();
+    let lost = testbed.contract();
     assert!(lost.waiting > 0, "{lost:?}");
-    stand.tenant.run(|| flood(vec![LARGEST]));
+    testbed.tenant.run(|| flood(vec![LARGEST]));
     assert_eq!(arrivals(&socket, Duration::from_secs(1)).len(), 1);
-    assert_eq!(stand.contract().waiting, 0);
+    assert_eq!(testbed.contract().waiting, 0);
 }
 
 /// As a guest sends that knows nothing of tunnels: super-frames of up to 64 kB.
-fn transfer(stand: &Stand, congestion: &'static str, bytes: usize) -> Duration {
-    let received = stand.receiver.begin(move || {
+fn transfer(testbed: &Testbed, congestion: &'static str, bytes: usize) -> Duration {
+    let received = testbed.receiver.begin(move || {
         let listener = TcpListener::bind((Ipv4Addr::new(10, 0, 0, 2), 80)).unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -241,7 +241,7 @@ fn transfer(stand: &Stand, congestion: &'static str, bytes: usize) -> Duration {
         }
         sum
     });
-    let took = stand.tenant.run(move || {
+    let took = testbed.tenant.run(move || {
         let address = (Ipv4Addr::new(10, 0, 0, 2), 80);
         let mut stream = loop {
             match TcpStream::connect(address) {
@@ -274,21 +274,21 @@ fn available(congestion: &str) -> bool {
 }
 
 /// Judged by counters: at 10 Mbit/s a transfer's excess waits. It loses what slow start sends beyond the queue, and no more.
-pub(crate) fn tcp_with_its_super_frames_waits_and_hardly_loses_a_packet() {
-    let mut stand = Stand::new();
+pub(crate) fn tcp_with_super_frames_waits_and_loses_almost_no_packets() {
+    let mut testbed = Testbed::new();
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
-        stand.host.remove(SERIAL).unwrap();
-        stand.host.install(SERIAL, version, &rule(Rate::from_mbit(10), Bytes::new(3 * 1538))).unwrap();
-        let split = stand.host.counters().unwrap().of(PacketOutcome::Split);
+        testbed.host.remove(SERIAL).unwrap();
+        testbed.host.install(SERIAL, version, &rule(Rate::from_mbit(10), Bytes::new(3 * 1538))).unwrap();
+        let split = testbed.host.counters().unwrap().of(PacketOutcome::Split);
         let bytes = 1_000_000;
-        transfer(&stand, congestion, bytes);
-        let contract = stand.contract();
+        transfer(&testbed, congestion, bytes);
+        let contract = testbed.contract();
         // 1448 B per frame; some are smaller, and packets that open and close the connection are added.
         let frames = bytes as u64 / 1448;
         assert!(contract.packets >= frames && contract.packets < frames * 11 / 10, "{congestion}: {contract:?}");
         // The start of bbr sends nearly three times what fits until it has found out.
         assert!(contract.delayed > frames / 4 && contract.shaped < frames / 4, "{congestion}: {contract:?}");
-        assert!(stand.host.counters().unwrap().of(PacketOutcome::Split) > split, "{congestion} sent no super-frame");
+        assert!(testbed.host.counters().unwrap().of(PacketOutcome::Split) > split, "{congestion} sent no super-frame");
     }
 }
 
@@ -297,12 +297,12 @@ pub(crate) fn tcp_reaches_the_rate_of_its_contract() {
     if std::env::var_os("WAYLEAVE_QUIET").is_none() {
         return;
     }
-    let mut stand = Stand::new();
+    let mut testbed = Testbed::new();
     for (version, congestion) in (1..).zip(CONGESTION).filter(|(_, congestion)| available(congestion)) {
-        stand.host.remove(SERIAL).unwrap();
-        stand.host.install(SERIAL, version, &rule(Rate::from_mbit(300), Bytes::new(30_000))).unwrap();
-        let took = transfer(&stand, congestion, 150_000_000);
-        let contract = stand.contract();
+        testbed.host.remove(SERIAL).unwrap();
+        testbed.host.install(SERIAL, version, &rule(Rate::from_mbit(300), Bytes::new(30_000))).unwrap();
+        let took = transfer(&testbed, congestion, 150_000_000);
+        let contract = testbed.contract();
         // Throughput on the wire.
         let reached = contract.bytes.get() as f64 * 8.0 / took.as_secs_f64() / 1e6;
         println!("{congestion}: {reached:.1} of 300 Mbit/s, {contract:?}");
@@ -311,21 +311,21 @@ pub(crate) fn tcp_reaches_the_rate_of_its_contract() {
 }
 
 pub(crate) fn a_thousand_contracts_have_a_class_each() {
-    let mut stand = Stand::new();
+    let mut testbed = Testbed::new();
     for serial in 1..=1_000 {
         let mut rule = rule(Rate::from_mbit(1), Bytes::new(3_000));
         rule.senders[0].selector.protocol = Some(17);
         rule.senders[0].selector.destination_port = Some(1_000 + serial as u16);
-        stand.host.install(serial, 1, &rule).unwrap();
+        testbed.host.install(serial, 1, &rule).unwrap();
     }
-    let socket = stand.receiver.run(|| {
+    let socket = testbed.receiver.run(|| {
         let sockets = [1_001, 1_500, 2_000].map(|port| UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 2), port)).unwrap());
         sockets.map(|socket| {
             socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
             socket
         })
     });
-    stand.tenant.run(|| {
+    testbed.tenant.run(|| {
         let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 1), 0)).unwrap();
         for _ in 0..6 {
             for port in [1_001, 1_500, 2_000] {
@@ -338,13 +338,13 @@ pub(crate) fn a_thousand_contracts_have_a_class_each() {
             socket.recv(&mut [0; 1_500]).unwrap();
         }
     }
-    let contracts: BTreeMap<u64, ContractPackets> = stand.host.counters().unwrap().contracts;
+    let contracts: BTreeMap<u64, ContractPackets> = testbed.host.counters().unwrap().contracts;
     for serial in [1, 500, 1_000] {
         assert_eq!((contracts[&serial].packets, contracts[&serial].shaped), (6, 0), "{:?}", contracts[&serial]);
         assert!(contracts[&serial].delayed > 1, "{:?}", contracts[&serial]);
     }
     assert!(index("wl-shape").is_some());
-    stand.host.release_hold().unwrap();
+    testbed.host.release_hold().unwrap();
     assert!(index("wl-shape").is_none() && index("wl-hold").is_none());
 }
 
@@ -355,8 +355,8 @@ fn shown(minor: u32) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_last_is_shaped_as_the_first() {
-    let mut stand = Stand::new();
+pub(crate) fn a_thousand_contracts_have_classes_like_those_of_tc_and_equal_shaping() {
+    let mut testbed = Testbed::new();
     let of = |port: u16, rate: Rate, burst: u64| {
         let mut rule = rule(rate, Bytes::new(burst));
         rule.senders[0].selector.protocol = Some(17);
@@ -365,7 +365,7 @@ pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_la
     };
     for serial in 1..=1_000 {
         let rate = Rate::from_bits_per_second(100_000 * serial);
-        stand.host.install(serial, 1, &of(20_000 + serial as u16, rate, 3_076)).unwrap();
+        testbed.host.install(serial, 1, &of(20_000 + serial as u16, rate, 3_076)).unwrap();
     }
     // Every contract has a class with two leaves; the class of packets without one is added.
     let classes = Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
@@ -388,24 +388,24 @@ pub(crate) fn a_thousand_contracts_have_classes_as_tc_would_make_them_and_the_la
     assert!(ours.contains("rate 1999Kbit") || ours.contains("rate 1999800bit"), "{ours}");
 
     let port = 20_000 + 20;
-    let socket = stand.receiver.run(move || {
+    let socket = testbed.receiver.run(move || {
         let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 2), port)).unwrap();
         sockopt::ReceiveTimestampns.set(&socket, &true).unwrap();
         socket
     });
-    stand.tenant.run(move || {
+    testbed.tenant.run(move || {
         let socket = UdpSocket::bind((Ipv4Addr::new(10, 0, 0, 1), 0)).unwrap();
         for _ in 0..15 {
             socket.send_to(&[0; LARGEST - 42], (Ipv4Addr::new(10, 0, 0, 2), port)).unwrap();
         }
     });
     assert_eq!(arrivals(&socket, Duration::from_secs(2)).len(), 15);
-    let contract = stand.host.counters().unwrap().contracts[&20];
+    let contract = testbed.host.counters().unwrap().contracts[&20];
     assert!(contract.packets == 15 && contract.delayed >= 5, "{contract:?}");
 
-    stand.host.remove(20).unwrap();
+    testbed.host.remove(20).unwrap();
     assert_eq!([20, 0x8014, 0x4014].map(shown), ["", "", ""]);
-    stand.host.install(20, 2, &of(port, Rate::from_gbit(100), 3_076)).unwrap();
+    testbed.host.install(20, 2, &of(port, Rate::from_gbit(100), 3_076)).unwrap();
     assert!(shown(20).contains("rate 99990Mbit"), "more than 32 bits of bytes a second: {}", shown(20));
 }
 
@@ -434,9 +434,9 @@ fn left(capture: &mut Capture) -> Vec<u32> {
 }
 
 /// Inversions: neighbours of which the later frame left first. Classes as they are, and classes that let every frame go too early, several times each.
-pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
-    let mut stand = Stand::new();
-    let _socket = stand.receiver.run(listen);
+pub(crate) fn waiting_packets_leave_in_order_of_arrival() {
+    let mut testbed = Testbed::new();
+    let _socket = testbed.receiver.run(listen);
     let mut capture = Capture::open(&Namespace::current()).unwrap();
     for (version, (rate, sizes, speed)) in (1..).zip([
         (Rate::from_mbit(2), [LARGEST, 60, 900], 1),
@@ -446,8 +446,8 @@ pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
         (Rate::from_mbit(20), [LARGEST; 3], 10),
         (Rate::from_mbit(100), [LARGEST, 60, 60], 10),
     ]) {
-        stand.host.remove(SERIAL).unwrap();
-        stand.host.install(SERIAL, version, &rule(rate, Bytes::new(2 * 1538))).unwrap();
+        testbed.host.remove(SERIAL).unwrap();
+        testbed.host.install(SERIAL, version, &rule(rate, Bytes::new(2 * 1538))).unwrap();
         if speed > 1 {
             let fast = rate.bits_per_second() * speed;
             tool("tc", &format!("class change dev wl-shape parent 1: classid 1:1 htb rate {fast} burst 30k"));
@@ -456,42 +456,42 @@ pub(crate) fn what_waits_leaves_in_the_order_in_which_it_came() {
         let bytes: usize = sizes.iter().map(|size| size + 24).sum();
         let may = (rate.bits_per_second() as usize / 80).max(16 * 1538);
         let count = (3 * may / bytes / 2) as u32;
-        stand.tenant.run(move || numbered(count, &sizes));
+        testbed.tenant.run(move || numbered(count, &sizes));
         let left = left(&mut capture);
         let inversions = left.windows(2).filter(|pair| pair[0] > pair[1]).count();
-        let contract = stand.contract();
+        let contract = testbed.contract();
         assert_eq!((left.len(), contract.shaped, inversions), (count as usize, 0, 0), "{rate}, {speed}: {left:?}");
         assert!(contract.delayed > u64::from(count) / 4, "{rate}, {speed}: {contract:?}");
     }
 }
 
-pub(crate) fn a_contract_without_one_of_its_classes_is_found() {
-    let mut stand = Stand::new();
+pub(crate) fn a_contract_with_a_missing_class_is_found() {
+    let mut testbed = Testbed::new();
     for class in ["1:1", "1:8001", "1:4001"] {
-        stand.host.remove(SERIAL).unwrap();
-        stand.host.install(SERIAL, 1, &rule(Rate::from_mbit(2), Bytes::new(2 * 1538))).unwrap();
+        testbed.host.remove(SERIAL).unwrap();
+        testbed.host.install(SERIAL, 1, &rule(Rate::from_mbit(2), Bytes::new(2 * 1538))).unwrap();
         let there = || Attached::of(&Namespace::current(), &[], &[]).unwrap();
-        assert_eq!(stand.host.lost_classes(&there()), Vec::<u64>::new());
+        assert_eq!(testbed.host.lost_classes(&there()), Vec::<u64>::new());
         if class == "1:1" {
             tool("tc", "class change dev wl-shape parent 1: classid 1:1 htb rate 1mbit");
         } else {
             tool("tc", &format!("class del dev wl-shape classid {class}"));
         }
-        assert_eq!(stand.host.lost_classes(&there()), [SERIAL], "{class}");
+        assert_eq!(testbed.host.lost_classes(&there()), [SERIAL], "{class}");
     }
 }
 
 /// containerlab's links take 9,500 B.
 pub(crate) fn super_frames_are_cut_into_the_frames_of_a_large_mtu() {
-    let mut stand = Stand::new();
+    let mut testbed = Testbed::new();
     ["tap", "net"].iter().for_each(|one| tool("ip", &format!("link set {one} mtu 9500")));
-    [&stand.tenant, &stand.receiver].iter().for_each(|party| party.run(|| tool("ip", "link set eth0 mtu 9500")));
+    [&testbed.tenant, &testbed.receiver].iter().for_each(|party| party.run(|| tool("ip", "link set eth0 mtu 9500")));
     let mut rule = rule(Rate::from_mbit(50), Bytes::new(3 * 9538));
     rule.paths[0].mtu = Bytes::new(9500);
-    stand.host.install(SERIAL, 1, &rule).unwrap();
-    transfer(&stand, "reno", 1_000_000);
-    let contract = stand.contract();
-    assert!(stand.host.counters().unwrap().of(PacketOutcome::Split) > 0, "{contract:?}");
+    testbed.host.install(SERIAL, 1, &rule).unwrap();
+    transfer(&testbed, "reno", 1_000_000);
+    let contract = testbed.contract();
+    assert!(testbed.host.counters().unwrap().of(PacketOutcome::Split) > 0, "{contract:?}");
     let shown = Command::new("tc").args(["-s", "qdisc", "show", "dev", "wl-split"]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("(dropped 0,"), "{shown}");

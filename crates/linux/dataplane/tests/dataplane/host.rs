@@ -61,7 +61,7 @@ pub(crate) fn a_packet_of_a_contract_is_tagged_charged_and_sent_to_its_uplink() 
     assert_eq!(contract.tokens, (1000 - 136) * 8_000_000_000);
 }
 
-pub(crate) fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
+pub(crate) fn installed_rules_are_found_again_and_buckets_keep_their_level() {
     let world = World::new();
     let mut host = opened(&world);
     host.install(5, 3, &rule(8_000, 1000)).unwrap();
@@ -84,7 +84,7 @@ pub(crate) fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() 
 }
 
 /// Each host loads its own: what the verifier does, 16 hosts of a lab wait for. Kernels differ, so the limit is generous.
-pub(crate) fn the_verifier_is_done_with_the_programs_after_few_steps() {
+pub(crate) fn the_verifier_accepts_the_programs_within_few_steps() {
     let world = World::new();
     let host = opened(&world);
     for program in [HostProgram::Endpoint, HostProgram::Uplink] {
@@ -94,7 +94,7 @@ pub(crate) fn the_verifier_is_done_with_the_programs_after_few_steps() {
     }
 }
 
-pub(crate) fn a_second_owner_is_refused_until_the_first_is_gone() {
+pub(crate) fn a_second_owner_is_refused_until_the_first_has_left() {
     let world = World::new();
     let host = opened(&world);
     assert_eq!(Host::open(&world.pins, &at(1)).err(), Some(Error::Busy(world.pins.clone())));
@@ -102,7 +102,7 @@ pub(crate) fn a_second_owner_is_refused_until_the_first_is_gone() {
     assert!(Host::open(&world.pins, &at(1)).is_ok());
 }
 
-pub(crate) fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle() {
+pub(crate) fn tear_down_leaves_nothing_and_incomplete_pins_are_no_obstacle() {
     let world = World::new();
     // A process that died while it was loading.
     std::fs::create_dir_all(world.pins.join("unfinished")).unwrap();
@@ -112,7 +112,7 @@ pub(crate) fn nothing_is_left_after_tear_down_and_half_made_pins_are_no_obstacle
     assert!(!world.pins.exists());
 }
 
-pub(crate) fn pins_of_another_version_are_left_alone_until_they_are_removed() {
+pub(crate) fn pins_of_another_version_are_not_used_until_they_are_removed() {
     let world = World::new();
     let old = world.pins.join("v-000000000000");
     std::fs::create_dir_all(&old).unwrap();
@@ -122,7 +122,7 @@ pub(crate) fn pins_of_another_version_are_left_alone_until_they_are_removed() {
     assert!(!old.exists() && host.older().is_empty());
 }
 
-pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
+pub(crate) fn impossible_changes_are_refused_without_effect() {
     let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
@@ -151,7 +151,7 @@ pub(crate) fn what_cannot_be_done_is_refused_and_changes_nothing() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).out, UPLINK);
 }
 
-pub(crate) fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_follows() {
+pub(crate) fn of_contracts_for_equal_packets_the_oldest_applies_and_the_next_succeeds_it() {
     let world = World::new();
     let mut host = opened(&world);
     for serial in [9, 4, 7, 8] {
@@ -168,7 +168,7 @@ pub(crate) fn of_contracts_for_the_same_packets_the_oldest_counts_and_the_next_f
     assert_eq!(host.counters().unwrap().of(PacketOutcome::NoRoute), 1);
 }
 
-pub(crate) fn an_endpoint_that_goes_takes_its_address_along() {
+pub(crate) fn a_removed_endpoint_releases_its_address() {
     let world = World::new();
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
@@ -181,7 +181,7 @@ pub(crate) fn an_endpoint_that_goes_takes_its_address_along() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 100)).verdict, DROPPED);
 }
 
-pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
+pub(crate) fn delays_are_measured_if_both_ends_share_a_kernel() {
     let world = World::new();
     world.veth("tap", ENDPOINT);
     world.veth("net", UPLINK);
@@ -207,7 +207,7 @@ pub(crate) fn delays_are_measured_where_both_ends_share_a_kernel() {
     assert_eq!(sender.measured().unwrap(), []);
 }
 
-pub(crate) fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way() {
+pub(crate) fn both_ends_sample_equal_packets_despite_changes_on_the_route() {
     let world = World::new();
     world.veth("tap", ENDPOINT);
     world.veth("net", UPLINK);
@@ -244,7 +244,7 @@ pub(crate) fn both_ends_choose_the_same_packets_whatever_is_changed_on_the_way()
     assert_eq!(sender.samples(), []);
 }
 
-pub(crate) fn what_nobody_reads_is_not_sampled_and_counted() {
+pub(crate) fn unread_samples_are_dropped_and_counted() {
     let world = World::new();
     let mut host = opened(&world);
     host.sample(Some(0)).unwrap();

@@ -21,7 +21,7 @@ const ENDPOINT: u32 = 1201;
 const UPLINKS: [u32; 2] = [1211, 1221];
 
 /// A host with its program attached, a socket that sends as the tenant does, and one that sees everything on all interfaces.
-struct Stand {
+struct Testbed {
     host: Host,
     sends: OwnedFd,
     /// Another one: the kernel does not show a socket what it has sent itself.
@@ -30,7 +30,7 @@ struct Stand {
     _world: World,
 }
 
-impl Stand {
+impl Testbed {
     fn new() -> Self {
         let world = World::new();
         world.veth("tap", ENDPOINT);
@@ -78,8 +78,8 @@ impl Stand {
 /// The outermost tag of every route here: port 5, queue 2.
 const FIRST: u16 = 5 << 13 | 6;
 
-pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
-    let (mut stand, mut model) = (Stand::new(), Model::new());
+pub(crate) fn every_copy_takes_its_own_route_with_one_sequence_number() {
+    let (mut testbed, mut model) = (Testbed::new(), Model::new());
     model.endpoints.insert(ENDPOINT, mac(1));
     let path = |uplink, depth| {
         let below = (0..depth).map(|port| Tag::new(port, 3).unwrap());
@@ -96,38 +96,38 @@ pub(crate) fn every_copy_takes_its_own_route_and_all_have_one_number() {
         paths: vec![path(UPLINKS[0], 4), path(UPLINKS[1], 1), path(UPLINKS[0], 4), path(UPLINKS[1], 2)],
         bound: Time::from_millis(10),
     };
-    stand.host.install(5, 1, &rule).unwrap();
+    testbed.host.install(5, 1, &rule).unwrap();
     model.install(5, 1, &rule);
     for length in [60, 100, 1000, 1514] {
         let frame = udp(1, 2, (7, 9), length);
         let expected = model.sent(Time::from_nanos(1), ENDPOINT, &frame, 0);
-        stand.send(&frame);
+        testbed.send(&frame);
         let mut copies = expected.copies;
         copies.push(expected.leaves.unwrap().0);
         assert_eq!(copies.len(), 4);
         for copy in copies {
-            assert_eq!(stand.leaves(), copy);
+            assert_eq!(testbed.leaves(), copy);
         }
     }
-    assert_eq!(stand.host.counters().unwrap().contracts, model.contracts());
+    assert_eq!(testbed.host.counters().unwrap().contracts, model.contracts());
 }
 
-pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
-    let stand = Stand::new();
+pub(crate) fn ip_packets_with_a_truncated_header_are_malformed() {
+    let testbed = Testbed::new();
     let [v4, mut v6] = [udp(1, 2, (7, 9), 60), udp(1, 2, (7, 9), 60)];
     v6[12..15].copy_from_slice(&[0x86, 0xDD, 0x60]);
     let mut sent = 0;
     for (frame, shortest) in [(v4, 34), (v6, 54)] {
         for length in 14..shortest {
-            stand.send(&frame[..length]);
+            testbed.send(&frame[..length]);
             sent += 1;
         }
     }
     // A last one that is seen to be dropped behind all others.
     let mut last = udp(1, 2, (7, 9), 60);
     last[0] |= 1;
-    stand.send(&last);
-    let counted = |reason| stand.host.counters().unwrap().of(reason);
+    testbed.send(&last);
+    let counted = |reason| testbed.host.counters().unwrap().of(reason);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while counted(PacketOutcome::Multicast) == 0 && std::time::Instant::now() < deadline {
         std::thread::yield_now();
@@ -135,7 +135,7 @@ pub(crate) fn ip_packets_without_a_whole_header_are_malformed() {
     assert_eq!((counted(PacketOutcome::Multicast), counted(PacketOutcome::Malformed)), (1, sent));
 }
 
-pub(crate) fn a_port_has_the_queues_that_it_was_given_whatever_they_are() {
+pub(crate) fn a_port_has_its_configured_queues_for_any_configuration() {
     let world = World::new();
     world.veth("own", 200);
     let queues = |rate: u64, buffers: &[u64], weights: &[u16], is_tagged| PortQdisc {

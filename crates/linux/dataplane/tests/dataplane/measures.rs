@@ -15,7 +15,7 @@ pub(crate) fn packets_cross_every_host() {
 }
 
 /// The kernel takes the program that is repeated, which no other test loads.
-pub(crate) fn packets_are_tagged_again_and_again() {
+pub(crate) fn packets_are_tagged_repeatedly() {
     require_root();
     for tags in [2, 6] {
         let what = Tagging { tags, packet: 776, flows: 1, batch: 1 };

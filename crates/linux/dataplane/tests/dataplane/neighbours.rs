@@ -67,7 +67,7 @@ fn arrives(tenant: &Party, receiver: &Party, bound: SocketAddr, to: SocketAddr) 
     false
 }
 
-pub(crate) fn hosts_find_each_other_and_their_servers_and_nothing_else_goes_to_all() {
+pub(crate) fn hosts_find_each_other_and_their_servers_and_other_broadcasts_are_dropped() {
     let world = World::new();
     let mut host = host(&world, Settings::default());
     attach(&host);
@@ -108,7 +108,7 @@ fn arp() -> Vec<u8> {
     frame
 }
 
-pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
+pub(crate) fn broadcasts_are_limited_and_need_best_effort() {
     let world = World::new();
     let at = |nanos| Settings { now: Some(Time::from_nanos(nanos)), ..Settings::default() };
     let mut host = host(&world, at(1));
@@ -133,7 +133,7 @@ pub(crate) fn what_asks_all_is_limited_and_needs_best_effort() {
     assert_eq!(counted(&host), [43, 43]);
 }
 
-pub(crate) fn copies_go_to_those_on_the_host_and_over_routes_of_any_length() {
+pub(crate) fn copies_reach_local_endpoints_and_routes_of_any_length() {
     let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
@@ -205,7 +205,7 @@ fn tagged(vlan: u16, frame: &[u8]) -> Vec<u8> {
     with
 }
 
-pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_sees_it() {
+pub(crate) fn the_vlan_tag_of_a_guest_never_enters_the_network() {
     let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);
@@ -235,7 +235,7 @@ pub(crate) fn a_guest_with_a_vlan_sends_and_gets_its_tag_and_the_network_never_s
     assert!(host.add_tagged_endpoint(TAP, mac(1), 4095).unwrap_err().to_string().contains("not a VLAN ID"));
 }
 
-pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {
+pub(crate) fn packets_with_undeclared_addresses_are_reported() {
     let world = World::new();
     let mut host = host(&world, Settings { now: Some(Time::from_nanos(1)), ..Settings::default() });
     let selector =
@@ -267,10 +267,10 @@ pub(crate) fn packets_with_addresses_that_nobody_has_declared_are_named() {
         [1, 2, 1],
         "a packet from another source address is not the contract's"
     );
-    let stranger =
+    let unknown =
         |why, mac: Mac, source, packets| SpoofReport { ifindex: TAP, why, mac, source: Some(source), packets };
     assert_eq!(
         host.spoof_reports().unwrap(),
-        [stranger(SpoofKind::Address, mac(3), ipv4(3), 2), stranger(SpoofKind::Source, mac(1), ipv4(3), 1)]
+        [unknown(SpoofKind::Address, mac(3), ipv4(3), 2), unknown(SpoofKind::Source, mac(1), ipv4(3), 1)]
     );
 }

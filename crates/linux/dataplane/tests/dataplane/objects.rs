@@ -39,12 +39,15 @@ pub(crate) fn the_sources_compile_to_the_shipped_objects() {
     let compiled = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("objects-{}", std::process::id()));
     fs::create_dir_all(&compiled).unwrap();
     let output = Command::new(folder().join("compile")).arg(&compiled).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(MISSING) {
         fs::remove_dir_all(&compiled).unwrap();
-        wayleave_repo_checks::leave_out("clang", format_args!("it compiles the eBPF programs again: {}", said.trim()));
+        wayleave_repo_checks::leave_out(
+            "clang",
+            format_args!("it compiles the eBPF programs again: {}", printed.trim()),
+        );
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{printed}");
 
     let tools = |folder: &Path| fs::read_to_string(folder.join("tools")).unwrap().trim().replace('\n', ", ");
     let (then, now) = (tools(&shipped), tools(&compiled));
@@ -100,7 +103,7 @@ pub(crate) fn the_hash_of_the_sources_is_that_of_the_shipped_objects() {
     assert_eq!(then.trim(), now, "the eBPF programs have changed since they were compiled: run `make bpf`");
 }
 
-pub(crate) fn every_source_and_every_object_is_among_them() {
+pub(crate) fn every_source_and_every_object_is_listed() {
     let listed = |folder: PathBuf, endings: &[&str]| {
         let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = files.filter(|name| endings.iter().any(|ending| name.ends_with(ending))).collect();

@@ -196,7 +196,7 @@ fn behind(tags: &[(u16, u8)], body: &[u8]) -> Vec<u8> {
     tags.chain([0x88, 0xB5]).chain(body.iter().copied()).chain(vec![0; 60]).collect()
 }
 
-pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
+pub(crate) fn packets_follow_their_outer_tag_for_any_number_of_tags() {
     let site = Site::new();
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
@@ -227,13 +227,13 @@ pub(crate) fn packets_go_where_their_outer_tag_says_however_many_they_have() {
     // Until then no packet leaves by a port that its tag does not name.
     let flooded = site.send(0, &[frame(&[(2, 0)], &[1]), frame(&[(1, 0)], &[2])], 1);
     assert!(flooded.iter().all(|(port, frame)| (*port, frame[2]) == (1, 2) || *port == 2), "{flooded:?}");
-    let said = switch.repair(&plan()).unwrap().join("; ");
+    let printed = switch.repair(&plan()).unwrap().join("; ");
     for part in [
         "the program of p2 was missing",
         "rules of bridge br0 were missing or changed: 1",
         "foreign rules in bridge br0: 1",
     ] {
-        assert!(said.contains(part), "{said}");
+        assert!(printed.contains(part), "{printed}");
     }
     assert_eq!(site.send(0, &[frame(&[(1, 0)], &[9])], 1), [(1, behind(&[], &[9]))]);
 }
@@ -257,7 +257,7 @@ pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
 
 /// Packets that wait at one port use the buffer of the socket by which Open vSwitch sends to all ports, unless they
 /// are detached from it.
-pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
+pub(crate) fn packets_waiting_at_one_port_do_not_delay_another() {
     let site = Site::new();
     let mut plan = plan();
     // The packets exceed the memory of a socket, and the rate is so low that all of them still wait.
@@ -286,7 +286,7 @@ pub(crate) fn packets_that_wait_at_one_port_keep_none_from_another() {
     assert_eq!((arrived, before > 100_000), (others.len(), true), "{before} B wait at the other port");
 }
 
-pub(crate) fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says_so() {
+pub(crate) fn a_restarted_bridge_is_configured_again_and_a_missing_one_reported() {
     let mut site = Site::new();
     let mut switch = site.switch();
     switch.configure(&plan()).unwrap();
@@ -305,7 +305,7 @@ pub(crate) fn a_bridge_that_starts_again_is_told_again_and_one_that_is_gone_says
     assert_eq!(site.send(2, &[frame(&[(0, 1), (4, 4)], &[5])], 1), [(0, behind(&[(4, 4)], &[5]))]);
 }
 
-pub(crate) fn a_table_without_room_and_an_interface_that_is_no_port_are_refused() {
+pub(crate) fn a_full_table_and_an_interface_that_is_no_port_are_refused() {
     let site = Site::new();
     site.vsctl(&[
         "--",

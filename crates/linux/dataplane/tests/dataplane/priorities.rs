@@ -176,7 +176,7 @@ impl Drop for Bottleneck {
     }
 }
 
-pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
+pub(crate) fn the_highest_queue_is_fast_and_lossless_while_the_lowest_overflows() {
     require_ethtool();
     let port = Bottleneck::new(&[90_000, 90_000, LOW_BUFFER]);
     let seen = port.measure(&[1, 2]);
@@ -196,7 +196,7 @@ pub(crate) fn the_highest_queue_is_fast_and_whole_while_the_lowest_overflows() {
     }
 }
 
-pub(crate) fn without_priorities_the_same_port_delays_everything() {
+pub(crate) fn without_priorities_the_port_delays_everything() {
     require_ethtool();
     // Some are lost, too.
     let seen = Bottleneck::new(&[LOW_BUFFER]).measure(&[0]);
@@ -209,7 +209,7 @@ pub(crate) fn without_priorities_the_same_port_delays_everything() {
 
 /// Frames of the largest size in every queue but the first, always more than the link carries. Judged by the counters of the queues: what each has
 /// sent while all of them were full.
-pub(crate) fn queues_below_the_strict_ones_share_what_is_left_by_their_weights() {
+pub(crate) fn queues_below_strict_ones_share_the_remaining_rate_by_weight() {
     require_ethtool();
     let port = Bottleneck::sharing(&[90_000; 4], &[6, 3, 1]);
     let target = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 7000);

@@ -24,7 +24,7 @@ struct Known {
     change: u16,
 }
 
-pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
+pub(crate) fn the_registers_in_the_kernel_equal_those_of_the_model() {
     let world = World::new();
     // Short, so that filters turn and periods end many times.
     let (dedup_window, pair_expiry) = (Time::from_micros(900), Time::from_micros(7_000));
@@ -49,7 +49,7 @@ pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
         let is_repeated = random.random_range(0..4) == 0;
         knows.change = if is_repeated { knows.change } else { knows.change.wrapping_add(1) };
         let wanted = (random.random_range(0..1 << 16), random.random_range(0..1 << 24));
-        let said = ProbeRequest {
+        let output = ProbeRequest {
             queue,
             pair,
             kind,
@@ -61,7 +61,7 @@ pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
             sent: sent[queue as usize],
         };
         let time = Time::from_nanos(now);
-        let told = kernel.probe(time, &said).unwrap();
+        let reported = kernel.probe(time, &output).unwrap();
 
         let probe = Probe {
             counted: knows.counted.0,
@@ -69,23 +69,23 @@ pub(crate) fn the_registers_in_the_kernel_are_those_of_the_model() {
             is_repeated,
             ..Probe::new(pair, kind_of(kind), wanted.0)
         };
-        let said =
+        let output =
             HopWindow { window: Bytes::new(wanted.1), counted: Bytes::new(knows.counted.1), period: knows.period };
         let mut hop = IntHop { sent: Bytes::new(sent[queue as usize]), ..IntHop::default() };
-        models[queue as usize].on_telemetry(time, Some(&ProbeAt { probe, said }), &mut hop);
+        models[queue as usize].on_telemetry(time, Some(&ProbeAt { probe, window: output }), &mut hop);
         assert_eq!(
-            (told.tokens, told.windows, told.rate, told.period),
+            (reported.tokens, reported.windows, reported.rate, reported.period),
             (hop.tokens, hop.windows, hop.tx, hop.period),
-            "probe {at} of seed 19, at {now}: {said:?} {probe:?}"
+            "probe {at} of seed 19, at {now}: {output:?} {probe:?}"
         );
-        turns += usize::from(knows.period.is_some_and(|period| period != told.period));
+        turns += usize::from(knows.period.is_some_and(|period| period != reported.period));
         repeats += usize::from(is_repeated);
         seen_twice += usize::from(is_repeated && kind == ProbeFor::Active);
         // Most answers come back.
         if kind != ProbeFor::Candidate && random.random_range(0..5) > 0 {
             let is_active = kind == ProbeFor::Active;
             knows.counted = if is_active { wanted } else { (0, 0) };
-            knows.period = is_active.then_some(told.period);
+            knows.period = is_active.then_some(reported.period);
         }
     }
     assert!(turns > 100 && repeats > 1_000 && seen_twice > 100, "{turns} {repeats} {seen_twice}");

@@ -79,7 +79,7 @@ fn plan(network: &Network) -> SwitchPlan {
 
 /// A packet larger than an interface's MTU would be lost there, in spite of its contract: the switch is refused, and
 /// no part is set up.
-pub(crate) fn a_port_that_takes_no_packet_of_its_link_is_refused() {
+pub(crate) fn a_port_that_cannot_carry_packets_of_its_link_is_refused() {
     require_namespaces();
     let place = Site::new();
     ToolBatch::ip().line("link set dev p1 mtu 1499").run(&place.namespace()).unwrap();
@@ -90,7 +90,7 @@ pub(crate) fn a_port_that_takes_no_packet_of_its_link_is_refused() {
     place.switch().configure(&plan(&star(Rate::from_mbit(10)))).unwrap();
 }
 
-pub(crate) fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
+pub(crate) fn a_reconfigured_switch_keeps_its_queues_and_adds_new_ones() {
     require_namespaces();
     let place = Site::new();
     let mut slow = plan(&star(Rate::from_mbit(10)));

@@ -75,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_that_of_packets_that_leave_one_behind_another() {
+    fn a_rate_is_measured_from_back_to_back_packets() {
         assert_eq!(rate(&[MILLI, 2 * MILLI, 3 * MILLI], PACKET), Some(Rate::from_bits_per_second(10_000_000)));
         assert_eq!(rate(&[MILLI, 2 * MILLI], PACKET), None);
         assert_eq!(rate(&[MILLI; 3], PACKET), None);
     }
 
     #[test]
-    fn what_goes_fast_at_first_does_not_last() {
+    fn an_initial_burst_does_not_count_as_the_sustained_rate() {
         let first: Vec<u64> = (0..10).map(|number| number * MILLI / 2).collect();
         let then = (1..=10).map(|number| 9 * MILLI / 2 + number * MILLI);
         let seen: Vec<u64> = first.iter().copied().chain(then).collect();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_curve_lies_below_what_was_seen_and_touches_it() {
+    fn a_service_curve_is_below_all_observations_and_touches_one() {
         let rate = Rate::from_bits_per_second(10_000_000);
         let seen = paused();
         let lag = lag(0, &seen, PACKET, rate);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_left_before_the_last_packet_came_is_not_held() {
+    fn packets_that_left_before_the_last_arrival_are_not_held() {
         // Four packets take 0.4 ms on a line of 100 Mbit/s.
         let line = Rate::from_bits_per_second(100_000_000);
         let seen = burst(&[(0, MILLI / 10), (1, MILLI), (2, 2 * MILLI), (3, 3 * MILLI)]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_of_several_ports_are_in_order_and_lost_packets_none() {
+    fn arrivals_of_several_ports_are_in_order_and_exclude_lost_packets() {
         let mut one = burst(&[(0, 5), (1, 9)]);
         one.push(ProbeResult { sent: 2, received: None });
         assert_eq!(arrivals(&[one.clone(), burst(&[(0, 7)])]), [5, 7, 9]);

@@ -307,7 +307,7 @@ impl Bench<'_> {
 
     fn too_fast(&self) -> LabError {
         LabError::Calibrate(format!(
-            "the switch forwards at the rate of its ports, {}: there is no shared service to measure. Use faster ports (`lab up --scale-rate`), or give the switch a service (`lab up --service`)",
+            "the switch forwards at the rate of its ports, {}: it has no shared service to measure. Use faster ports (`lab up --scale-rate`), or give the switch a service (`lab up --service`)",
             self.line
         ))
     }

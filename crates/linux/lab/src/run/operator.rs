@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contracts_of_agents_that_may_still_speak_are_not_settled() {
+    fn contracts_are_not_settled_while_agents_may_still_report() {
         let contract = |state: &str, reason: Option<&str>| ReportedContract {
             id: "default:a".to_owned(),
             serial: 1,

@@ -28,7 +28,7 @@ pub enum NetworkAction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionResult {
     /// Kind of the action.
-    pub deed: NetworkAction,
+    pub kind: NetworkAction,
     /// The contract, or one of the links of the cable.
     pub what: String,
     /// Contracts that got other routes, with their bounds there.
@@ -53,7 +53,7 @@ impl ActionResult {
 
     /// Returns `true` if a contract had no promise for some time.
     fn interrupts(&self, contract: &str) -> bool {
-        let is_cut = self.deed == NetworkAction::Cut && self.promised(contract).is_some();
+        let is_cut = self.kind == NetworkAction::Cut && self.promised(contract).is_some();
         is_cut || self.stopped.contains(contract)
     }
 
@@ -69,7 +69,7 @@ impl ActionResult {
 
     pub(super) fn failed(why: String) -> Self {
         Self {
-            deed: NetworkAction::Nothing,
+            kind: NetworkAction::Nothing,
             what: String::new(),
             ended: 0,
             moved: Vec::new(),

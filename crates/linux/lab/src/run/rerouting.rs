@@ -49,15 +49,15 @@ fn shortest(network: &Network, from: NodeId, to: NodeId, avoided: &BTreeSet<Link
             }
         }
     }
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     let mut node = to;
     while node != from {
         let &link = entered.get(&node)?;
-        way.push(link);
+        path.push(link);
         node = network.link(link).from;
     }
-    way.reverse();
-    Some(way)
+    path.reverse();
+    Some(path)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_one_way_there_is_no_other() {
+    fn a_single_path_has_no_alternative() {
         let network = build::star(2, Cabling::default()).unwrap();
         assert_eq!(other(&network, &route(&["h1->s1", "s1->h2"])), None);
         let tree = build::fat_tree(&FatTree::default()).unwrap();

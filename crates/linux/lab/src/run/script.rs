@@ -65,7 +65,7 @@ impl Script {
         self.next = self.steps.next();
         let before = operator.contracts()?;
         let start = Instant::now();
-        let (deed, what) = match step {
+        let (kind, what) = match step {
             Step::Reroute => (NetworkAction::Reroute, self.reroute(lab.network(), operator, &before)?),
             Step::Free => self.unpin(operator).map(|()| (NetworkAction::Free, String::new()))?,
             Step::Cut(cut) => (NetworkAction::Cut, self.cut(lab, operator, &before, &cut)?),
@@ -74,7 +74,7 @@ impl Script {
         let after = settling(operator, &mut stopped, lab.stop()).map_err(|error| error.to_string())?;
         let degraded = after.iter().filter(|contract| contract.state == "degraded").count();
         let moved = moved(&before, &after);
-        Ok(ActionResult { deed, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
+        Ok(ActionResult { kind, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
     }
 
     /// Gives the contract that was moved least another route.

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minimum_is_short_by_what_arrived_while_the_machine_ran() {
+    fn a_minimum_is_judged_by_arrivals_while_the_machine_was_running() {
         let pair = |arrived| PairReport { from: "a".to_owned(), to: "b".to_owned(), arrived: Bytes::new(arrived) };
         let promise = SharedPromise {
             id: "acme:db".to_owned(),

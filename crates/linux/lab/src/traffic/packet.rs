@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_and_nothing_else_is() {
+    fn written_packets_are_read_back_and_others_refused() {
         let header = Header { flow: 7, number: 1 << 40, sent: u64::MAX - 1 };
         let mut packet = [0xff; 30];
         header.write(&mut packet);

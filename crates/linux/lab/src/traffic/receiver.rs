@@ -35,7 +35,7 @@ pub(super) struct Inbox {
     highest: Option<u64>,
     reordered: u64,
     duplicates: u64,
-    strangers: u64,
+    foreign: u64,
     /// In nanoseconds.
     delays: Vec<u64>,
     arrivals: Vec<Arrival>,
@@ -55,9 +55,9 @@ impl Inbox {
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|error| failed(error.into()))?;
         setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).map_err(|error| failed(error.into()))?;
         let (seen, delays, arrivals, answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (highest, reordered, duplicates, strangers) = (None, 0, 0, 0);
+        let (highest, reordered, duplicates, foreign) = (None, 0, 0, 0);
         let keeps = spec.bound.is_some() || spec.load.is_exchange();
-        Ok(Self { index, socket, seen, highest, reordered, duplicates, strangers, delays, arrivals, keeps, answers })
+        Ok(Self { index, socket, seen, highest, reordered, duplicates, foreign, delays, arrivals, keeps, answers })
     }
 
     /// From now on every packet is answered.
@@ -95,7 +95,7 @@ impl Inbox {
             sent,
             reordered: self.reordered,
             duplicates: self.duplicates,
-            strangers: self.strangers,
+            foreign: self.foreign,
             bounds: spec.bound.map(Bounds::of),
             delays: self.delays,
             arrivals: self.arrivals,
@@ -132,7 +132,7 @@ pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBo
                         }
                     }
                     Some(_) => {}
-                    None => inbox.strangers += 1,
+                    None => inbox.foreign += 1,
                 }
             }
         }

@@ -68,7 +68,7 @@ pub struct FlowReport {
     /// Packets that came once more.
     pub duplicates: u64,
     /// Packets at its port that are not its own.
-    pub strangers: u64,
+    pub foreign: u64,
     /// Promised bounds, if there are any.
     pub bounds: Option<Bounds>,
     /// Every delay in nanoseconds, shortest first.
@@ -127,12 +127,12 @@ mod tests {
     fn report(delays: Vec<u64>, arrivals: Vec<Arrival>) -> FlowReport {
         let bounds = Some(Bounds::of(Time::from_nanos(100)));
         let name = "f".to_owned();
-        let (reordered, duplicates, strangers) = (0, 0, 0);
-        FlowReport { name, sent: 10, reordered, duplicates, strangers, bounds, delays, arrivals }
+        let (reordered, duplicates, foreign) = (0, 0, 0);
+        FlowReport { name, sent: 10, reordered, duplicates, foreign, bounds, delays, arrivals }
     }
 
     #[test]
-    fn a_packet_is_held_against_what_was_promised_when_it_was_sent() {
+    fn a_packet_is_judged_by_the_bound_at_its_send_time() {
         let nanos = Time::from_nanos;
         let mut bounds = Bounds::of(nanos(100));
         bounds.change(1000, 1050, nanos(300));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_delays_that_were_seen() {
+    fn percentiles_are_observed_delays() {
         let report = report(vec![1, 2, 3, 4], Vec::new());
         let nanos = |share| report.per_mille(share).map(Time::as_nanos);
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_excuses_as_much_as_it_lasted() {
+    fn a_stall_excuses_a_delay_of_its_duration() {
         let late = |number, sent, received| Arrival { number, sent, received };
         // Late by 30, by 31 while 30 were lost to stalls, and by 30 long after.
         let all = vec![late(1, 1000, 1130), late(2, 1000, 1131), late(3, 5000, 5130)];

@@ -170,14 +170,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_burst_comes_at_each_instant_then_the_rate_then_silence_until_the_bucket_is_full() {
+    fn bursts_are_followed_by_the_rate_and_silence_until_the_bucket_is_full() {
         let times = times(bursts(3000, 80), 160 * MS, 0);
         let expected = [0, 0, 0, 8, 16, 24, 32, 40, 48, 56, 80, 80, 80, 88, 96, 104, 112, 120, 128, 136];
         assert_eq!(times, expected.map(|ms| ms * MS));
     }
 
     #[test]
-    fn whatever_the_kernel_takes_the_shaper_never_has_too_little() {
+    fn the_shaper_never_lacks_tokens_for_any_kernel_delay() {
         for busy in [0, 7_000, 900_000, 20 * MS] {
             let times = times(bursts(5000, 100), 2_000 * MS, busy);
             // Packets arrive at the shaper at the end of their calls at the latest, at the start at the earliest.
@@ -197,12 +197,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_the_bucket_never_goes() {
+    fn a_packet_larger_than_the_bucket_is_never_sent() {
         assert_eq!(times(bursts(999, 80), u64::MAX, 0), [0; 0]);
     }
 
     #[test]
-    fn a_train_goes_at_once_and_the_next_one_when_its_bucket_is_full() {
+    fn a_train_is_sent_at_once_and_the_next_when_its_bucket_is_full() {
         let load = LabLoad::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(3999) };
         // Three packets of 1000 B; a bucket of 3999 B fills in 32 ms, less 8 us.
         let fill = 31_992_000;
@@ -214,7 +214,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_request_that_was_missed_is_not_made_up_for_and_answers_wait() {
+    fn a_missed_request_is_not_made_up_for_and_answers_wait() {
         let load = LabLoad::Requests { every: Time::from_millis(47) };
         assert_eq!(times(load, 100 * MS, 0), [0, 47 * MS, 94 * MS]);
         let mut source = Source::new(&spec(load), 0);
@@ -224,7 +224,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_constant_rate_makes_up_for_what_it_missed() {
+    fn a_constant_rate_makes_up_for_missed_packets() {
         let load = LabLoad::Constant { rate: Rate::from_mbit(1) };
         assert_eq!(times(load, 24 * MS, 0), [0, 8 * MS, 16 * MS]);
         let mut source = Source::new(&spec(load), 0);

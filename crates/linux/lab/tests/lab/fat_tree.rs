@@ -11,7 +11,7 @@ use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
+pub(crate) fn contracts_across_a_fat_tree_keep_bounds_and_order_during_floods() {
     let _alone = alone();
     let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();
@@ -71,7 +71,7 @@ pub(crate) fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_flo
         let wrong = contracts.zip(before.iter().zip(after)).flat_map(|(report, (before, after))| {
             let (name, shaped) = (&report.name, after - before);
             let (_, broken) = report.late_by_stalls(&stalls);
-            assert_eq!((report.duplicates, report.strangers), (0, 0), "{name}");
+            assert_eq!((report.duplicates, report.foreign), (0, 0), "{name}");
             assert!(report.lost() >= shaped, "{name}: {shaped} were shaped, and {} are missing", report.lost());
             [
                 unless(broken.is_empty(), || format!("{name} was late: {broken:?}")),

@@ -54,7 +54,7 @@ fn traces(name: &LabName) -> BTreeSet<String> {
     links.filter(is_ours).filter(|name| name != "eth0").chain(mounts).collect()
 }
 
-pub(crate) fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
+pub(crate) fn a_lab_starts_reports_its_state_and_leaves_nothing() {
     let _others = among_others();
     let name = name();
     let before = traces(&name);
@@ -75,7 +75,7 @@ pub(crate) fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
     assert!(error.starts_with(&format!("no lab {name}")), "{error}");
 }
 
-pub(crate) fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_the_others() {
+pub(crate) fn concurrent_removals_of_a_lab_succeed_once() {
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
@@ -87,7 +87,7 @@ pub(crate) fn a_lab_that_several_take_away_is_taken_away_by_one_and_unknown_to_t
     assert_eq!((removed, unknown), (1, 3), "{ended:?}");
 }
 
-pub(crate) fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
+pub(crate) fn a_second_lab_with_an_existing_name_is_refused() {
     let _others = among_others();
     let (one, two) = (name(), name());
     let _down = [Down(one.clone()), Down(two.clone())];
@@ -103,7 +103,7 @@ pub(crate) fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_i
     assert_eq!((namespaces(&one).len(), namespaces(&two).len()), (0, 6));
 }
 
-pub(crate) fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
+pub(crate) fn endpoints_reach_each_other_and_have_the_planned_mtu() {
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
@@ -168,7 +168,7 @@ fn is_made(name: &LabName, step: usize) -> bool {
     }
 }
 
-pub(crate) fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
+pub(crate) fn a_lab_killed_during_its_creation_can_be_removed_completely() {
     let _others = among_others();
     let mut half_made = 0;
     for round in 0..12 {
@@ -207,7 +207,7 @@ pub(crate) fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
     assert!(half_made >= 3, "only {half_made} of 12 were killed in the middle");
 }
 
-pub(crate) fn what_the_kernel_refuses_is_said_and_nothing_stays() {
+pub(crate) fn a_refusal_of_the_kernel_is_reported_and_leaves_nothing() {
     let _others = among_others();
     let name = name();
     let _down = Down(name.clone());

@@ -64,7 +64,7 @@ fn run(specs: Vec<LabFlow>, packets: u64) -> Vec<FlowReport> {
     traffic.stop()
 }
 
-pub(crate) fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
+pub(crate) fn a_contract_keeps_its_bound_during_a_flood_and_needs_its_queue() {
     let _alone = alone();
     let (lab, _down) = star(3);
     assert_keeps_its_bound(&lab);
@@ -104,7 +104,7 @@ spec:
     assert!(report.sent >= 20 && report.lost() == 0, "{} of {} were lost", report.lost(), report.sent);
 }
 
-pub(crate) fn a_contract_keeps_its_bound_where_open_vswitch_forwards() {
+pub(crate) fn a_contract_keeps_its_bound_with_open_vswitch() {
     if wayleave_dataplane::net::output(&Namespace::current(), "ovs-vsctl", &["--version"]).is_err() {
         leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
     }
@@ -139,7 +139,7 @@ fn assert_keeps_its_bound(lab: &Lab) {
         let (packets, shaped) = (after.packets - before.packets, after.shaped - before.shaped);
         let with = &reports[0];
         assert_eq!(packets + shaped, with.sent, "every packet passes its shaper or is dropped there");
-        assert_eq!((with.duplicates, with.strangers), (0, 0));
+        assert_eq!((with.duplicates, with.foreign), (0, 0));
         assert!(with.lost() >= shaped, "{shaped} were shaped, and {} are missing", with.lost());
         let (_, broken) = with.late_by_stalls(&stalls);
         let wrong = [

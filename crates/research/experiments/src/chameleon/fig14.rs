@@ -201,17 +201,17 @@ fn panel(scene: &Scene) -> Panel {
     Panel {
         name: scene.name.to_owned(),
         title: scene.title.to_owned(),
-        x: Axis::categories("flow; * got another route while it sent"),
-        y: Axis::logarithmic("delay of packets", "ms"),
+        x: Axis::categories("flow; * rerouted while sending"),
+        y: Axis::logarithmic("packet delay", "ms"),
         form: Form::Deciles,
         centre: Centre::Median,
         is_timing: true,
         bands: Vec::new(),
         series: vec![
-            series("delay: median, whiskers from 10 % to 90 %", &delays),
-            series("the longest delay", &|one, x| at(x, one.flow.worst().unwrap_or_default())),
-            series("the bound that was promised", &|one, x| at(x, one.bound())),
-            series("the deadline that was asked for", &|one, x| at(x, deadline(one))),
+            series("delay: median, whiskers p10 to p90", &delays),
+            series("maximum delay", &|one, x| at(x, one.flow.worst().unwrap_or_default())),
+            series("guaranteed bound", &|one, x| at(x, one.bound())),
+            series("requested deadline", &|one, x| at(x, deadline(one))),
         ],
     }
 }
@@ -222,7 +222,7 @@ fn table(scenes: &[Scene]) -> Table {
         "requests",
         "admitted",
         "packets",
-        "longest / bound",
+        "maximum / bound",
         "late",
         "late in stalls",
         "late while stopped",
@@ -267,9 +267,9 @@ fn shares(scenes: &[Scene]) -> Panel {
     };
     Panel {
         name: "used".to_owned(),
-        title: "Longest delay of every flow, as a share of its bound".to_owned(),
-        x: Axis::logarithmic("longest delay against the bound", "%"),
-        y: Axis::linear("flows with no more", "%"),
+        title: "Maximum delay of every flow, relative to its bound".to_owned(),
+        x: Axis::logarithmic("maximum delay / bound", "%"),
+        y: Axis::linear("flows (cumulative)", "%"),
         form: Form::Steps,
         centre: Centre::Median,
         is_timing: true,
@@ -296,8 +296,8 @@ fn bounds(scenes: &[Scene]) -> Table {
     });
     Table {
         name: "bounds".to_owned(),
-        title: "Longest delay, as a share of the bound".to_owned(),
-        columns: ["scenario", "flow", "longest / bound"].map(str::to_owned).to_vec(),
+        title: "Maximum delay relative to the bound".to_owned(),
+        columns: ["scenario", "flow", "maximum / bound"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }
 }
@@ -324,7 +324,7 @@ struct Counts {
 
 impl Counts {
     fn of(scene: &Scene) -> Self {
-        let reroutings = scene.seen.actions.iter().filter(|action| action.deed == NetworkAction::Reroute);
+        let reroutings = scene.seen.actions.iter().filter(|action| action.kind == NetworkAction::Reroute);
         Self {
             title: scene.title,
             papers: scene.papers,

@@ -70,7 +70,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         name: "utilisation".to_owned(),
         title: "Links between switches, all scenarios".to_owned(),
         x: Axis::linear("reserved share of a link's rate", "%"),
-        y: Axis::linear("links with no more", "%"),
+        y: Axis::linear("links (cumulative)", "%"),
         form: Form::Steps,
         centre: Centre::Mean,
         is_timing: false,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use wayleave_contracts::{Category, RequestMix};
+use wayleave_contracts::{Category, JavaMix, LatencyContract, RequestMix};
 use wayleave_scheme_api::Admission;
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
@@ -111,7 +111,21 @@ fn network(case: &Case) -> Result<Network, Failed> {
 
 fn fill(case: &Case) -> Result<FillResult, Failed> {
     let network = Arc::new(network(case)?);
-    let mut scheme = case.system.scheme(&network)?;
+    fill_with(case, &network, RequestMix::new(&network, case.scenario, case.seed))
+}
+
+/// Fills the network of a case with the requests of the Java program that ran the published controller.
+pub(super) fn fill_as_published(case: &Case) -> Result<FillResult, Failed> {
+    let network = Arc::new(network(case)?);
+    fill_with(case, &network, JavaMix::new(&network, case.scenario, case.seed))
+}
+
+fn fill_with(
+    case: &Case,
+    network: &Arc<Network>,
+    requests: impl Iterator<Item = LatencyContract>,
+) -> Result<FillResult, Failed> {
+    let mut scheme = case.system.scheme(network)?;
     let model = case.system.model();
     let mut filling = FillResult {
         accepted: 0,
@@ -123,14 +137,14 @@ fn fill(case: &Case) -> Result<FillResult, Failed> {
     };
     let mut moves: HashMap<FlowId, u32> = HashMap::new();
     let mut flows = Vec::new();
-    for contract in RequestMix::new(&network, case.scenario, case.seed).take(MAX_REQUESTS) {
+    for contract in requests.take(MAX_REQUESTS) {
         let request = wayleave_schemes::request(&contract, &model);
         let start = Instant::now();
         let decision = scheme.admit(&request);
         filling.times_ns.push(u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX));
         let Ok(decision) = decision else {
             filling.is_hopeless =
-                matches!(case.system, System::Silo(_)) && !case.system.scheme(&network)?.would_admit(&request);
+                matches!(case.system, System::Silo(_)) && !case.system.scheme(network)?.would_admit(&request);
             break;
         };
         filling.accepted += 1;
@@ -150,7 +164,7 @@ fn fill(case: &Case) -> Result<FillResult, Failed> {
             ..fate
         };
         filling.fates = flows.into_iter().map(moved).collect();
-        filling.utilisation = utilisation(&scheme, &network);
+        filling.utilisation = utilisation(&scheme, network);
     }
     Ok(filling)
 }

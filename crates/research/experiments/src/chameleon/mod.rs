@@ -34,6 +34,7 @@ pub(crate) mod fig8b;
 pub(crate) mod fig9a;
 pub(crate) mod fig9b;
 mod filling;
+mod published_runs;
 pub(crate) mod scaling;
 pub(crate) mod sec2;
 mod system;

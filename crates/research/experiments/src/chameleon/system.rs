@@ -77,6 +77,8 @@ pub(crate) enum Counts {
     Lines,
     /// Neither: d = b / R, to the letter of section 3.1.1.
     Bursts,
+    /// The two frames alone, with the burst that a flow has at its source: the example of Silo in the README of the published library.
+    SourceBursts,
 }
 
 impl Silo {
@@ -91,25 +93,52 @@ impl Silo {
     pub(crate) const FRAMELESS: Self = Self { counts: Counts::Lines, ..Self::TEXT };
     /// d = b / R.
     pub(crate) const BURSTS: Self = Self { counts: Counts::Bursts, ..Self::TEXT };
+    /// As the README of the published library describes its Silo mode: without input lines, around full links.
+    pub(crate) const PUBLISHED: Self = Self { counts: Counts::Frames, ..Self::AROUND };
+    /// As the example in that README: bursts do not grow either.
+    pub(crate) const EXAMPLE: Self = Self { counts: Counts::SourceBursts, ..Self::AROUND };
+    /// All readings with the delay of 5.1.1, the default one first.
+    pub(crate) const READINGS: [Self; 7] =
+        [Self::TEXT, Self::PUBLISHED, Self::EXAMPLE, Self::AROUND, Self::FRAMELESS, Self::UNSHAPED, Self::BURSTS];
 
     fn model(self) -> Model {
         // A frame of nothing blocks nothing, and is complete at once.
         let frameless = Model { max_frame: Some(Bytes::ZERO), ..Model::PUBLISHED };
         match self.counts {
             Counts::LinesAndFrames => Model::PUBLISHED,
-            Counts::Frames => Model { shaping: Shaping::Off, ..Model::PUBLISHED },
+            Counts::Frames => silo::PUBLISHED_MODEL,
             Counts::Lines => frameless,
             Counts::Bursts => Model { shaping: Shaping::Off, ..frameless },
+            Counts::SourceBursts => silo::README_EXAMPLE_MODEL,
         }
     }
 
     fn name(self) -> &'static str {
         match (self.route, self.counts) {
+            (RouteChoice::Around, Counts::Frames) => "Silo as published",
+            (RouteChoice::Around, Counts::SourceBursts) => "Silo as in the library's example",
             (RouteChoice::Around, _) => "Silo around full links",
             (RouteChoice::Shortest, Counts::LinesAndFrames) => "Silo",
             (RouteChoice::Shortest, Counts::Frames) => "Silo without input lines",
             (RouteChoice::Shortest, Counts::Lines) => "Silo without frames",
             (RouteChoice::Shortest, Counts::Bursts) => "Silo, d = b / R",
+            (RouteChoice::Shortest, Counts::SourceBursts) => "Silo, bursts as at the source",
+        }
+    }
+
+    /// Returns the reading in words.
+    pub(crate) fn reading(self) -> &'static str {
+        match (self.route, self.counts) {
+            (RouteChoice::Around, Counts::Frames) => "the published library's Silo: no input lines, around full links",
+            (RouteChoice::Around, Counts::SourceBursts) => {
+                "the example of the published library: as published, bursts do not grow"
+            }
+            (RouteChoice::Around, _) => "input lines, around full links",
+            (RouteChoice::Shortest, Counts::LinesAndFrames) => "input lines, one shortest path",
+            (RouteChoice::Shortest, Counts::Frames) => "no input lines, one shortest path",
+            (RouteChoice::Shortest, Counts::Lines) => "input lines, no frames, one shortest path",
+            (RouteChoice::Shortest, Counts::Bursts) => "d = b / R: no input lines, no frames, one shortest path",
+            (RouteChoice::Shortest, Counts::SourceBursts) => "bursts as at the source, one shortest path",
         }
     }
 }
@@ -147,6 +176,15 @@ impl Qjump {
         Self { fast: FastFlowRule::Refused, ..Self::FLAT },
         Self { fast: FastFlowRule::Charged, ..Self::FLAT },
     ];
+
+    /// Returns the reading in words.
+    pub(crate) fn reading(self) -> &'static str {
+        match self.fast {
+            FastFlowRule::Flat => "fast flows take one of the n places",
+            FastFlowRule::Refused => "fast flows are refused",
+            FastFlowRule::Charged => "fast flows take as many places as they need",
+        }
+    }
 
     fn params(self) -> qjump::Params {
         qjump::Params {

@@ -159,7 +159,7 @@ fn panel(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Panel {
     Panel::new(
         format!("arrives-k{}", size.0),
         format!("What arrives in one fabric, k = {}; a core switch dies at {dies}", size.0),
-        (Axis::linear("time", "ms"), Axis::linear("arrives", "Gbit/s")),
+        (Axis::linear("time", "ms"), Axis::linear("goodput", "Gbit/s")),
         Form::Joined,
         names.into_iter().enumerate().map(series).collect(),
     )
@@ -198,11 +198,11 @@ fn table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     let columns = [
         "system",
         "latency contracts admitted",
-        "broken, at most; the slowest packet",
-        "hoses short for longer than Theta, at most; the longest lag",
-        "objectives: distance from weights; from what is due on their paths",
+        "violations (maximum); slowest packet",
+        "hoses below their minimum for longer than Theta (maximum); longest lag",
+        "objectives: deviation from weights; from fair shares on their paths",
         "busiest links",
-        "best effort: goodput; 99 % of messages",
+        "best effort: goodput; p99 message time",
     ];
     Table {
         name: format!("k{}", size.0),
@@ -237,16 +237,16 @@ fn failed_table(size: Size, rows: &[(Case, Vec<TenantReadings>)]) -> Table {
     };
     let columns = [
         "system",
-        "latency contracts: cut off; others broken",
-        "hoses short, at most",
+        "latency contracts: disconnected; other violations",
+        "hoses below their minimum (maximum)",
         "longest lag",
-        "hoses have left",
+        "rate left to hoses",
         "objectives",
         "best effort",
     ];
     Table {
         name: format!("k{}-failed", size.0),
-        title: format!("A core switch of k = {} dies, and nobody is told", size.0),
+        title: format!("Unannounced failure of a core switch, k = {}", size.0),
         columns: columns.map(str::to_owned).to_vec(),
         rows: System::ALL.map(row).to_vec(),
     }
@@ -401,7 +401,7 @@ pub(crate) mod tests {
     /// A failing core switch affects all tenants: contracts whose only route crosses it send in vain, hoses search
     /// other paths.
     #[test]
-    fn a_core_switch_that_dies_is_felt() {
+    fn a_failed_core_switch_affects_all_tenants() {
         let case = Case::one_fabric(Size(4), Time::from_millis(16));
         let dead = Case { fails: true, ..case };
         let (whole, failed) = (seen(case, 7).unwrap(), seen(dead, 7).unwrap());
@@ -421,7 +421,7 @@ pub(crate) mod tests {
 
     /// A short version of the experiment's first run: all tenants are present, and no promise is broken.
     #[test]
-    fn one_fabric_keeps_its_promises_for_a_while() {
+    fn one_fabric_keeps_its_promises_in_a_short_run() {
         let case = Case::one_fabric(Size(4), Time::from_millis(6));
         let seen = seen(case, 7).unwrap();
         assert!(seen.admitted > 250.0 && seen.hoses == 48.0 && seen.busiest > 0.85, "{seen:?}");

@@ -106,7 +106,7 @@ mod tests {
 
     /// Two tunnels with weights of 3 and 1 share the line to a receiver; a third with weight 1 shares the line of the second's sender.
     #[test]
-    fn a_tunnel_has_its_part_of_its_fullest_link_and_others_what_it_leaves() {
+    fn a_tunnel_gets_its_part_of_its_bottleneck_and_others_the_remainder() {
         let network = build::star(4, Cabling { rate: Rate::from_mbit(8), ..Cabling::default() }).unwrap();
         let hosts: Vec<NodeId> = network.hosts().collect();
         let up = |host: usize| network.links_from(hosts[host])[0];

@@ -153,7 +153,7 @@ pub(super) fn set(case: Case, seed: u64) -> Result<Set, Failed> {
     contract_of.resize(scenario.traffic.len(), None);
     ports(case.system, &mut scenario);
     if case.system == System::OneFabric {
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, silence: Some(SILENCE) });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, path_timeout: Some(SILENCE) });
     }
     share(case.system, &stage, hose, &residuals, &mut scenario)?;
     // A core switch dies, without a notification.
@@ -312,8 +312,8 @@ fn share(
             let params = scc::Params::below_classes(Time::from_micros(100));
             let mut sharing = Sharing::new(HostSchemeConfig::Scc(params), machine(Objectives::Divisions, None)?);
             let settings = ufab::Settings::beside_other_classes();
-            sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services: named(&HOSES) });
-            sharing.also.push(SchemeOf { scheme: unlimited(), services: named(&[LATENCY, BEST_EFFORT]) });
+            sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services: named(&HOSES) });
+            sharing.other_schemes.push(SchemeOf { scheme: unlimited(), services: named(&[LATENCY, BEST_EFFORT]) });
             sharing
         }
         System::Ufab => {

@@ -86,8 +86,8 @@ fn kind(kind: Kind) -> ContractKind {
     }
 }
 
-fn words(trouble: RequestError) -> String {
-    Error::from(trouble).to_string()
+fn words(error: RequestError) -> String {
+    Error::from(error).to_string()
 }
 
 impl Operator for LabController {

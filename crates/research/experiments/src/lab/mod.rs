@@ -23,8 +23,8 @@ pub enum ControlError {
 }
 
 impl From<RequestError> for ControlError {
-    fn from(trouble: RequestError) -> Self {
-        Self::Client(trouble.into())
+    fn from(error: RequestError) -> Self {
+        Self::Client(error.into())
     }
 }
 

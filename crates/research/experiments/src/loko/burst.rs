@@ -25,12 +25,12 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         Series { name: name.to_owned(), points: multipliers.map(point).collect() }
     };
     let counts = vec![series("lost", &|counted| counted.lost as f64), series("late", &|counted| counted.late as f64)];
-    let longest = vec![series("longest delay", &|counted| counted.longest_share as f64 / 10.0)];
+    let longest = vec![series("maximum delay", &|counted| counted.longest_share as f64 / 10.0)];
     let multiplier = || Axis::linear("burst multiplier", "");
     let mut delays = panel(
         "delay",
         "Longest delay, of its guarantee",
-        (multiplier(), Axis::linear("longest delay", "%")),
+        (multiplier(), Axis::linear("maximum delay", "%")),
         Form::Joined,
         longest,
     );

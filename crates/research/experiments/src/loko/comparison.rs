@@ -32,7 +32,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let axes = (Axis::categories("scheme"), Axis::linear("packets", "%"));
     let figure = Figure {
         statements: statements(&runs),
-        panels: vec![panel("packets", "What becomes of packets on a shared service", axes, Form::Apart, series)],
+        panels: vec![panel("packets", "Packet outcomes on a shared service", axes, Form::Apart, series)],
         tables: vec![table(&seeds, &runs)],
         seeds,
         notes: vec![
@@ -92,7 +92,7 @@ fn table(seeds: &[u64], runs: &[Vec<SchemeResult>]) -> Table {
     Table {
         name: "packets".to_owned(),
         title: "Packets by scheme and seed".to_owned(),
-        columns: ["seed", "scheme", "flows", "in time", "late", "lost", "longest delay", "of its bound"]
+        columns: ["seed", "scheme", "flows", "in time", "late", "lost", "maximum delay", "of its bound"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),

@@ -49,7 +49,7 @@ const PARTS: [Part; 2] = [
     },
     Part {
         name: "increased-buffer",
-        title: "Artificially increased buffer, a hundred times",
+        title: "Buffer increased 100 times",
         buffer: 100,
         rate: [97.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0],
         burst: [15.0, 25.0, 34.0, 44.0, 53.0, 64.0, 76.0],
@@ -159,7 +159,7 @@ fn panels(data: &Data, bursts: &[Bytes; 7]) -> Vec<Panel> {
     };
     let used = |name: String, title: String, x: Axis, at: &[f64; 7], columns: &Columns| {
         let both = vec![series("rate", at, &columns.rate), series("burst", at, &columns.burst)];
-        panel(&name, &title, (x, Axis::linear("in use at the fullest switch", "%")), Form::Joined, both)
+        panel(&name, &title, (x, Axis::linear("usage of the fullest switch", "%")), Form::Joined, both)
     };
     let length = || Axis::linear("switches in the line", "");
     let mut panels = Vec::new();
@@ -212,7 +212,7 @@ fn statements(data: &Data) -> Vec<Statement> {
     PARTS.iter().zip(&data.parts).flat_map(|(part, measured)| judge(part, measured, data.allocated)).collect()
 }
 
-fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statement; 2] {
+fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statement; 3] {
     let Measured { by_length, by_burst } = measured;
     // The printed columns in whole flows of 1 Mbit/s, and the resulting size of their bursts.
     let flows: Vec<f64> = part.rate.iter().map(|percent| (percent / 100.0 * rate).round().max(1.0)).collect();
@@ -224,18 +224,14 @@ fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statem
         row(&flows),
         row(&bytes)
     );
-    let [lengths, bursts] = [
-        format!("the columns as lengths of a line: {}", by_length.text()),
-        format!("the columns as evenly spaced bursts of flows of 1 Mbit/s: {}", by_burst.text()),
+    let numbers = |columns: &Columns, reading: &str| {
+        let says = format!("{}: max. rate {} %, max. burst {} %", part.title, row(&part.rate), row(&part.burst));
+        Statement::claim(SLIDE, says, columns.fits(part), columns.text()).reading(reading).remark(derived.clone())
+    };
+    let numbers = [
+        numbers(by_length, "the columns are lengths of a line"),
+        numbers(by_burst, "the columns are evenly spaced bursts of flows of 1 Mbit/s"),
     ];
-    let numbers = Statement::claim(
-        SLIDE,
-        format!("{}: max. rate {} %, max. burst {} %", part.title, row(&part.rate), row(&part.burst)),
-        by_length.fits(part) || by_burst.fits(part),
-        by_length.text(),
-    )
-    .remark(derived)
-    .ruled_out([lengths.as_str(), bursts.as_str()]);
     let bursts_first = part.buffer == 1;
     let says = if bursts_first {
         "with medium-sized flows bursts are used up before rates"
@@ -244,7 +240,15 @@ fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statem
     };
     let pairs = by_length.rate.iter().flatten().zip(by_length.burst.iter().flatten());
     let is_so = pairs.into_iter().all(|(rate, burst)| if bursts_first { burst > rate } else { rate > burst });
-    [numbers, Statement::claim(SLIDE, says, is_so, format!("by lengths of a line, in every run: {}", by_length.text()))]
+    let spread = |columns: &[Vec<f64>]| {
+        let all = || columns.iter().flatten().copied();
+        format!("{:.1} to {:.1} %", all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max))
+    };
+    let measured =
+        format!("in use, all lengths and runs: bursts {}, rates {}", spread(&by_length.burst), spread(&by_length.rate));
+    let order = Statement::claim(SLIDE, says, is_so, measured);
+    let [lengths, bursts] = numbers;
+    [lengths, bursts, order]
 }
 
 #[cfg(test)]
@@ -263,6 +267,10 @@ pub(crate) mod tests {
         Columns { rate: all(part.rate), burst: all(part.burst), flows: Vec::new() }
     }
 
+    fn of_parts(data: &mut Data, set: impl Fn(&mut Measured, Columns)) {
+        data.parts.iter_mut().zip(&PARTS).for_each(|(part, as_printed)| set(part, printed(as_printed)));
+    }
+
     #[test]
     pub(crate) fn every_verdict_can_change() {
         let parts = [(20.0, 99.0), (99.0, 20.0)]
@@ -272,8 +280,8 @@ pub(crate) mod tests {
             &data,
             statements,
             &[
-                ("the first part as printed, by bursts", &|data| data.parts[0].by_burst = printed(&PARTS[0])),
-                ("the second as printed, by lengths", &|data| data.parts[1].by_length = printed(&PARTS[1])),
+                ("as printed, by bursts", &|data| of_parts(data, |part, printed| part.by_burst = printed)),
+                ("as printed, by lengths", &|data| of_parts(data, |part, printed| part.by_length = printed)),
                 ("rates first", &|data| data.parts[0].by_length.rate[3][1] = 100.0),
                 ("bursts first", &|data| data.parts[1].by_length.burst[6][2] = 100.0),
             ],

@@ -227,7 +227,7 @@ fn allocations(Data { model, full, fifth, .. }: &Data) -> Table {
     };
     Table {
         name: "allocations".to_owned(),
-        title: format!("Allocations with R = {}, T = {}, buffer {}", model.rate, model.processing, model.buffer),
+        title: format!("Allocations with R = {:#}, T = {:#}, buffer {}", model.rate, model.processing, model.buffer),
         columns: ["allocation", "max. rate", "max. burst", "max. delay"].map(str::to_owned).to_vec(),
         rows: [("full rate", full), ("fifth rate", fifth)].into_iter().map(row).collect(),
     }
@@ -280,7 +280,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_built_in_can_only_be_contradicted() {
+    fn a_built_in_result_can_only_be_contradicted() {
         let verdicts = |data: &Data| statements(data)[3..5].iter().map(|one| one.verdict).collect::<Vec<_>>();
         assert_eq!(verdicts(&data()), [Verdict::NotCompared; 2]);
         let mut other = data();

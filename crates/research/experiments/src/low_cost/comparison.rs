@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_above_the_contract_break_what_holds_within_it() {
+    fn bursts_above_the_contract_break_guarantees_that_hold_within_it() {
         let all = burst(4, 1, 20_000).unwrap();
         all.iter().for_each(|(multiplier, counted)| println!("{multiplier}: {counted}, {}", counted.longest_share));
         assert_eq!((all[0].1.late, all[0].1.lost), (0, 0));

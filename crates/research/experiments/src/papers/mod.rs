@@ -1,4 +1,4 @@
-//! Pages of papers: the headline claims of each, with what the text says, what was measured, the verdict, and what would make the claim hold.
+//! Pages of papers: the headline claims of each, with the statement of the text, the measurement, the verdict, and the conditions under which the claim would hold.
 //! `docs/papers` has these pages; they are made from `docs/papers/results.json`, which has the statements of headline claims as they were measured.
 
 mod headlines;

@@ -1,6 +1,6 @@
 //! The page of a paper, and the overview of all papers, in Markdown.
 
-use super::results::{Record, Results};
+use super::results::Results;
 use super::{HEADLINES, Headline};
 use crate::digits::{mark, number};
 use crate::entry::Paper;
@@ -12,6 +12,8 @@ use crate::statement::{Check, Claim, Effect, Statement, Verdict, claims};
 const OVERVIEW: &str = include_str!("overview.md.in");
 /// First line of each page.
 const MARK: &str = "<!-- Made by `make reproduction` from results.json. Do not edit. -->\n";
+/// Unit of a reduction in per cent.
+const LESS: &str = "% less";
 /// Number of characters of an explanation in a cell.
 const MAX_EXPLANATION: usize = 150;
 /// Number of characters of a measurement in words in a cell.
@@ -19,35 +21,45 @@ const MAX_MEASURED: usize = 80;
 
 /// Returns the page of a paper.
 pub(super) fn of(paper: &Paper, results: &Results) -> String {
-    let heads = ["claim", "paper", "here", "verdict", "what would make it hold", "figure"].map(str::to_owned);
+    let heads =
+        ["claim", "paper", "here", "verdict", "what would make it hold", "`wayleave reproduce`"].map(str::to_owned);
     let rows: Vec<Vec<String>> =
         HEADLINES.iter().filter(|headline| headline.paper == paper).map(|headline| cells(headline, results)).collect();
     let mut figures: Vec<&str> =
         HEADLINES.iter().filter(|headline| headline.paper == paper).map(|headline| headline.figure).collect();
     figures.dedup();
-    let measured: Vec<String> =
-        figures.iter().filter_map(|id| results.figure(id).map(|record| origin(id, record))).collect();
+    let measured = origins(&figures, results);
     format!(
         "{MARK}# {}\n\n{}\n{}\n{}\n{}",
         paper.name,
         paragraph(&format!("{}.", escaped(paper.citation))),
         table(&heads, &rows, Align::Left),
         paragraph(&format!(
-            "`wayleave reproduce FIGURE` measures a figure again, and `wayleave reproduce claims {}` prints this page. [Method](README.md): ranges, intervals, verdicts.",
+            "The last column names the figure: `wayleave reproduce FIGURE` measures it again. `wayleave reproduce claims {}` prints this page. [Method](README.md): ranges, intervals, verdicts.",
             paper.slug
         )),
-        paragraph(&if measured.is_empty() { String::new() } else { format!("Measured: {}.", measured.join("; ")) })
+        paragraph(&if measured.is_empty() { String::new() } else { format!("Measured {}.", measured.join("; ")) })
     )
 }
 
-/// Returns the version, the commit and the number of runs of a measurement.
-fn origin(figure: &str, record: &Record) -> String {
-    let MeasuredBy { version, commit, date } = &record.origin;
-    let commit = commit.as_ref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
-    let date = date.as_ref().map_or_else(String::new, |date| format!(" on {date}"));
-    let runs = record.statements.iter().find_map(|statement| statement.runs);
-    let runs = runs.map_or_else(String::new, |runs| format!(", {} of {} seeds", runs.made, runs.needed));
-    format!("{figure} by {version}{commit}{date}{runs}")
+/// Returns the versions, commits and dates of measurements, each with its figures and the number of their runs.
+fn origins(figures: &[&str], results: &Results) -> Vec<String> {
+    let mut all: Vec<(&MeasuredBy, Vec<String>)> = Vec::new();
+    for (figure, record) in figures.iter().filter_map(|figure| Some((figure, results.figure(figure)?))) {
+        let runs = record.statements.iter().find_map(|statement| statement.runs);
+        let runs = runs.map_or_else(String::new, |runs| format!(" ({} of {} seeds)", runs.made, runs.needed));
+        let text = format!("{figure}{runs}");
+        match all.iter_mut().find(|(origin, _)| **origin == record.origin) {
+            Some((_, figures)) => figures.push(text),
+            None => all.push((&record.origin, vec![text])),
+        }
+    }
+    let text = |(origin, figures): (&MeasuredBy, Vec<String>)| {
+        let commit = origin.commit.as_ref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
+        let date = origin.date.as_ref().map_or_else(String::new, |date| format!(" on {date}"));
+        format!("by {}{commit}{date}: {}", origin.version, figures.join(", "))
+    };
+    all.into_iter().map(text).collect()
 }
 
 fn cells(headline: &Headline, results: &Results) -> Vec<String> {
@@ -58,7 +70,7 @@ fn cells(headline: &Headline, results: &Results) -> Vec<String> {
         Some(claim) => (here(claim, headline), claim.verdict().name(), closes(claim, headline)),
     };
     let text = format!("{} ({})", headline.claim, headline.section);
-    [&text, headline.paper_says, &here, verdict, &closes, headline.figure].map(escaped).to_vec()
+    [&text, headline.paper_value, &here, verdict, &closes, headline.figure].map(escaped).to_vec()
 }
 
 /// Returns the reason why a claim has no measurement.
@@ -69,29 +81,39 @@ fn missing(headline: &Headline, results: &Results) -> &'static str {
     }
 }
 
-/// Returns the measurement of the default reading, and that of the reading under which the claim holds.
+/// Returns the measurement of the default reading, and that of the reading under which the claim holds. Readings are named where there
+/// are several.
 fn here(claim: &Claim<'_>, headline: &Headline) -> String {
-    let [first, ..] = claim.readings[..] else { return String::new() };
-    let mut text = shown(first, headline.unit);
+    let [first, others @ ..] = &claim.readings[..] else { return String::new() };
+    let named = |of: &Statement| named(of, headline.unit);
     let decisive = claim.decisive();
-    if claim.verdict() == Verdict::HoldsUnderReading && decisive.reading != first.reading {
-        text += &format!("; {}: {}", decisive.reading, shown(decisive, headline.unit));
+    match others {
+        [] => shown(first, headline.unit),
+        _ if decisive.reading != first.reading => format!("{}; {}", named(first), named(decisive)),
+        _ => named(first),
     }
-    text
 }
 
 /// Returns the mean with its interval, or the least and the largest number where a claim is about all of them; words where only a truth
 /// was measured.
-fn shown(statement: &Statement, unit: &str) -> String {
+pub(super) fn shown(statement: &Statement, unit: &str) -> String {
     let with_unit = |text: String| match unit {
         "" => text,
         "x" => format!("{text}x"),
+        LESS => format!("{text} %"),
         _ => format!("{text} {unit}"),
     };
-    let text = |value: f64| if value.is_finite() { mark(value) } else { "never".to_owned() };
+    let text = |value: f64| match unit {
+        _ if !value.is_finite() => "never".to_owned(),
+        // A reduction is shown as the text prints it: -40 % is 40 % less.
+        LESS if value < 0.0 => format!("+{}", mark(-value)),
+        LESS => mark(-value),
+        _ => mark(value),
+    };
     let numbers = statement.estimate;
     let middle = with_unit(text(numbers.value));
-    match numbers.interval.map(|ends| ends.map(text)) {
+    let interval = numbers.interval.map(|[low, high]| if unit == LESS { [high, low] } else { [low, high] });
+    match interval.map(|ends| ends.map(text)) {
         _ if unit == "words" => short(&statement.measured, MAX_MEASURED),
         Some([low, high]) if low != high && statement.check == Check::Mean => format!("{middle} ({low} to {high})"),
         Some([low, high]) if high == "never" => format!("{} to {high}", with_unit(low)),
@@ -100,20 +122,47 @@ fn shown(statement: &Statement, unit: &str) -> String {
     }
 }
 
+/// Returns the number of readings that hold, and the first one that does not.
+fn by_reading(claim: &Claim<'_>, headline: &Headline) -> String {
+    let (hold, others): (Vec<&Statement>, Vec<&Statement>) = claim.readings.iter().partition(|of| of.is_held());
+    if others.is_empty() {
+        return format!("it holds in all {} readings", claim.readings.len());
+    }
+    let more = if others.len() > 1 { format!(", and {} more", others.len() - 1) } else { String::new() };
+    let first = named(others[0], headline.unit);
+    format!("it holds in {} of {} readings; not: {first}{more}", hold.len(), claim.readings.len())
+}
+
+/// Returns the measurement with its reading.
+fn named(of: &Statement, unit: &str) -> String {
+    let reading = if of.reading.is_empty() { "default" } else { &of.reading };
+    format!("{reading}: {}", shown(of, unit))
+}
+
 /// Returns the reading, the experiment or the runs that the verdict depends on.
 fn closes(claim: &Claim<'_>, headline: &Headline) -> String {
     let statement = claim.decisive();
     match claim.verdict() {
+        Verdict::Holds if claim.readings.len() > 1 => by_reading(claim, headline),
         Verdict::Holds | Verdict::NotCompared => String::new(),
-        Verdict::HoldsUnderReading => {
-            claim.named_reading().map_or_else(String::new, |name| short(name, MAX_EXPLANATION))
-        }
+        Verdict::HoldsUnderReading => match (statement.is_held(), claim.named_reading()) {
+            (true, _) => {
+                let hold = claim.readings.iter().filter(|of| of.is_held()).count();
+                format!("the second reading; {hold} of {} hold", claim.readings.len())
+            }
+            (_, name) => format!("experiment: {}", short(name.unwrap_or_default(), MAX_EXPLANATION)),
+        },
         Verdict::Undecided => statement.undecided_because().unwrap_or_default(),
         Verdict::PartlyExplained => match statement.explanation() {
             Some((experiment, Effect::Moves { by, of })) => {
-                let part = format!("moves it by {} of {}", number(by), number(of));
+                let part = match 100.0 * by / of {
+                    percent if percent.is_finite() => {
+                        format!("moves it by {} of {} ({percent:.0} %)", number(by), number(of))
+                    }
+                    _ => "ends, where it does not end without".to_owned(),
+                };
                 let open = Some(headline.open).filter(|open| !open.is_empty()).map(|open| format!("; {open}"));
-                format!("{}: {part}{}", short(&experiment.name, MAX_EXPLANATION), open.unwrap_or_default())
+                format!("{}; {part}{}", short(&experiment.name, MAX_EXPLANATION), open.unwrap_or_default())
             }
             _ => String::new(),
         },

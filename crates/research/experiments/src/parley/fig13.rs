@@ -143,15 +143,15 @@ fn statements(data: &Data) -> Vec<Statement> {
         for (pattern, least) in [(Pattern::OnOff, 5.0 / 7.0), (Pattern::Steady, 1.0)] {
             let (begin, used, name) = (phase as u64 * PHASE, data.settled(pattern, phase), pattern.name());
             let says = if phase == 0 {
-                format!(
-                    "it converges within a few iterations, at t = 30 s, and limits the tenant to {limit} Mbit/s, despite its bursts"
-                )
+                let settled = begin as f64 + SETTLED;
+                format!("from {settled} s on the tenant is limited to its {limit} Mbit/s, despite its bursts ({name})")
             } else {
-                format!("the tenant is limited to its {limit} Mbit/s from {begin} s on")
+                format!("the tenant is limited to its {limit} Mbit/s from {begin} s on ({name})")
             };
             let range = limit as f64 * least - DIGIT..=limit as f64 + DIGIT;
             let measured = format!("{} from {} s on", text(&used, "Mbit/s"), begin as f64 + SETTLED);
-            all.push(Statement::mean_within("6.2, Fig. 13", says, range, &used, measured).reading(name));
+            // A range of its own makes it another claim: traffic that pauses cannot use all of its limit.
+            all.push(Statement::mean_within("6.2, Fig. 13", says, range, &used, measured));
         }
     }
     all
@@ -174,7 +174,7 @@ fn panel(data: &Data) -> Panel {
     series.push(Series { name: "limit".to_owned(), points: limits.collect() });
     Panel {
         name: "usage".to_owned(),
-        title: format!("What a tenant of {} racks sends together", data.racks),
+        title: format!("Total sending rate of a tenant of {} racks", data.racks),
         x: Axis::linear("time", "s"),
         y: Axis::logarithmic("sent", "Mbit/s"),
         form: Form::Joined,

@@ -325,7 +325,7 @@ fn floors(terms: MinMax, active: [bool; 2]) -> [f64; 2] {
 }
 
 fn table(shares: &[Reading]) -> Table {
-    let columns = ["the policy is read as", "A alone", "A and B", "B alone"];
+    let columns = ["reading of the policy", "A alone", "A and B", "B alone"];
     let rows = shares.iter().map(|reading| {
         let [a, b] = reading.both;
         vec![
@@ -337,7 +337,7 @@ fn table(shares: &[Reading]) -> Table {
     });
     Table {
         name: "policy".to_owned(),
-        title: "What each reading of the policy gives, computed, in Gbit/s; the text has 30, 30 and 30, 60".to_owned(),
+        title: "Computed shares for each reading of the policy, Gbit/s; the paper has 30, 30 and 30, 60".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

@@ -44,9 +44,9 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     });
     let panel = Panel {
         name: "queue".to_owned(),
-        title: "What a packet finds at the receiver's port".to_owned(),
+        title: "Queue length at packet arrivals, receiver's port".to_owned(),
         x: Axis::linear("queue", "packets"),
-        y: Axis::linear("part of packets", ""),
+        y: Axis::linear("fraction of packets", ""),
         form: Form::Steps,
         centre: Centre::Mean,
         is_timing: false,
@@ -104,7 +104,7 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     scenario.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() };
     scenario.switches.buffering = Buffering::Unlimited;
     let pair = Rate::from_bits_per_second(LINE.bits_per_second() * load / 100 / SENDERS);
-    let limits = StaticLimits { pair: Some(pair), burst: BURST };
+    let limits = StaticLimits { pair_rate: Some(pair), burst: BURST };
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut flows: Vec<FlowSpec> = senders

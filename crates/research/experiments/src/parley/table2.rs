@@ -1,5 +1,6 @@
 //! Table 2: computation time of the shares of N services, and messages between brokers (6.2).
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, RateSubject, ServiceRates};
@@ -78,10 +79,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     };
     let update = |case: ShareCase| mean(&of(case).iter().map(|times| micros(&times.update)).collect::<Vec<_>>());
     let rows = SHARE_CASES.iter().map(|&case| row(case, &point(case).summary, update(case))).collect();
-    let columns = ["services", "levels", "median", "99%", "after one change", "Table 2"];
+    let columns = ["services", "levels", "median", "p99", "after one change", "Table 2"];
     let table = Table {
         name: "times".to_owned(),
-        title: "Time of all shares, and of one share after one demand has changed".to_owned(),
+        title: "Time to compute all shares, and to recompute one share after a change of demand".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     };
@@ -159,18 +160,18 @@ fn statements(data: &Data) -> Vec<Statement> {
         &iterations,
         format!("{} services", shown.join(", ")),
     ));
-    let overhead = |says: &str, most: f64, rate: f64| {
-        Statement::within("6.2", says, f64::MIN_POSITIVE..=most, &[rate], format!("{rate:.2} Mbit/s, on the wire"))
+    let overhead = |says: &str, range: RangeInclusive<f64>, rate: f64| {
+        Statement::within("6.2", says, range, &[rate], format!("{rate:.2} Mbit/s, on the wire"))
     };
     all.push(overhead(
         "40 machines that tell each other of 1000 services once a second send less than 3 Mbit/s each",
-        3.0,
+        0.0..=3.0,
         data.rack,
     ));
-    all.push(overhead("10 times a second it is 30 Mbit/s", 30.0, data.rack * 10.0));
+    all.push(overhead("10 times a second it is 30 Mbit/s", 15.0..=60.0, data.rack * 10.0));
     all.push(overhead(
         "10,000 racks that tell the fabric broker of 1000 services every 10 s are 80 Mbit/s there (5.3)",
-        80.0,
+        40.0..=160.0,
         data.fabric / 10.0,
     ));
     all
@@ -215,7 +216,7 @@ pub(crate) mod tests {
                 ("it does not grow", &|data: &mut Data| data.flat[3].median = 100.0),
                 ("it takes more iterations", &|data: &mut Data| data.flat[0].iterations = 90_000),
                 ("it takes none", &|data: &mut Data| data.flat[0].iterations = 0),
-                ("messages are larger", &|data: &mut Data| (data.rack, data.fabric) = (4.0, 1_000.0)),
+                ("messages are larger", &|data: &mut Data| (data.rack, data.fabric) = (7.0, 2_000.0)),
                 ("there are none", &|data: &mut Data| (data.rack, data.fabric) = (0.0, 0.0)),
             ],
         );

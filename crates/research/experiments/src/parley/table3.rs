@@ -117,7 +117,7 @@ fn table(data: &Data) -> Table {
     }
     Table {
         name: "tails".to_owned(),
-        title: "99 % percentile of completion times, by load at the receiving rack, the mean of the seeds".to_owned(),
+        title: "p99 completion time, by load at the receiving rack (mean of the seeds)".to_owned(),
         columns: ["system", "service", "15 %", "50 %", "70 %", "> 100 %"].map(str::to_owned).to_vec(),
         rows,
     }
@@ -139,7 +139,7 @@ fn effects(data: &Data) -> Table {
         });
     Table {
         name: "received".to_owned(),
-        title: "What the rack receives while requests begin, and the part of packets that arrives marked".to_owned(),
+        title: "Throughput of the rack while requests start, and fraction of marked packets".to_owned(),
         columns: ["system", "15 %", "50 %", "70 %", "> 100 %"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

@@ -9,6 +9,8 @@ use crate::stats::mean;
 const BOUNDS: [[f64; 4]; 2] = [[9.01, 15.32, 25.53, 38.30], [9.77, 16.60, 27.67, 0.0]];
 /// B's 9.34 ms under Parley beside 7.89 ms without, at 15 %: the largest difference of Table 3 that the text does not call significant.
 const INSIGNIFICANT: f64 = 9.34 / 7.89;
+/// Mean of 16.07 and 15.54 ms, the runs beyond 100 % load without crashes; "84.62 ms" with crashes is five times as much.
+const TAIL_MS: f64 = (16.07 + 15.54) / 2.0;
 /// "The standard deviation was less than 0.3 ms."
 const DEVIATION_MS: f64 = 0.3;
 
@@ -17,6 +19,7 @@ pub(super) fn statements(data: &Data) -> Vec<Statement> {
     let mut all = vec![unprotected(data)];
     for system in READINGS {
         all.push(protected(data, system));
+        all.push(tail(data, system));
         all.push(limited(data, system));
         all.extend([0, 1].map(|service| unaffected(data, system, service)));
         all.push(growing(data, system));
@@ -54,8 +57,20 @@ fn protected(data: &Data, system: System) -> Statement {
     let tails = beyond(data, system);
     Statement::mean_within(
         "6.3",
-        "beyond 100 % load Parley protects A's tail: it is below the bound of equation 2, 38.30 ms (16.07 and 15.54 ms in the runs without crashes)",
+        "beyond 100 % load Parley keeps A's tail below the bound of equation 2, 38.30 ms",
         0.0..=data.bounds[0][3],
+        &tails,
+        list(&tails),
+    )
+    .reading(system.name())
+}
+
+fn tail(data: &Data, system: System) -> Statement {
+    let tails = beyond(data, system);
+    Statement::mean_within(
+        "6.3, remark",
+        "beyond 100 % load A's tail is 16.07 and 15.54 ms with Parley, in the runs without crashes",
+        TAIL_MS / 2.0..=TAIL_MS * 2.0,
         &tails,
         list(&tails),
     )
@@ -151,8 +166,8 @@ fn crashed(data: &Data, system: System) -> Statement {
     let tails: Vec<f64> = with.iter().map(|run| run.tails[0]).collect();
     Statement::mean_within(
         "6.3, remark",
-        "with two crashed rack brokers the others underestimate what comes in, and A's tail is higher (84.62 ms, five times as long)",
-        1.0..=f64::INFINITY,
+        "with two crashed rack brokers A's tail is five times as long (84.62 ms)",
+        2.5..=10.0,
         &ratios,
         format!("{}, {:.1} times as long as without a crash", list(&tails), mean(&ratios)),
     )
@@ -254,6 +269,16 @@ pub(crate) mod tests {
                 ("Parley is fast", &low(0.48)),
                 ("the load does not matter", &|data: &mut Data| {
                     change(data, |case| case.load == 50, |run| run.tails[0] = 1.0);
+                }),
+                ("Parley has a short tail", &|data: &mut Data| {
+                    change(
+                        data,
+                        |case| is_parley(case) && case.load == BEYOND && case.crashed == 0,
+                        |run| run.tails[0] = 7.0,
+                    );
+                }),
+                ("crashes do more harm", &|data: &mut Data| {
+                    change(data, |case| case.crashed > 0, |run| run.tails[0] = 200.0)
                 }),
                 ("crashes do no harm", &|data: &mut Data| {
                     change(data, |case| case.crashed > 0, |run| run.tails[0] = 1.0)

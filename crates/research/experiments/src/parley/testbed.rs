@@ -277,7 +277,7 @@ pub(super) fn settings(figure: Figure) -> Figure {
 /// The same in networks of [`cabling`].
 pub(super) fn testbed(figure: Figure) -> Figure {
     settings(figure).with(
-        "round trip",
+        "round-trip time",
         "200 us between idle hosts; the paper does not say, but that T is of the order of round trips",
     )
 }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_found_again_and_nothing_else() {
+    fn a_saved_result_is_found_again_and_no_other() {
         let folder = folder("found");
         folder.save("fig, seed 1", "0.1 NaN").unwrap();
         assert_eq!(folder.load("fig, seed 1"), Ok(Some("0.1 NaN".to_owned())));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_and_foreign_files_are_errors_that_say_so() {
+    fn damaged_and_foreign_files_are_errors_with_a_reason() {
         let folder = folder("refused");
         let path = folder.file("fig, seed 1");
         folder.save("fig, seed 1", "0.125").unwrap();

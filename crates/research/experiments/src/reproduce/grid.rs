@@ -154,7 +154,7 @@ mod tests {
         let table = Table {
             name: "t".to_owned(),
             title: "t".to_owned(),
-            columns: ["system", "latency contracts admitted", "broken; the slowest packet"].map(str::to_owned).to_vec(),
+            columns: ["system", "latency contracts admitted", "violations; slowest packet"].map(str::to_owned).to_vec(),
             rows: vec![row("one fabric"), row("ECMP+DCTCP")],
         };
         // Ten capitals of DejaVu Sans at 12 px take 92 px.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_columns_stay_and_wide_ones_share_what_is_left() {
+    fn narrow_columns_stay_and_wide_ones_share_the_remaining_width() {
         let cell = |length: usize| "x".repeat(length);
         let table = Table {
             name: "t".to_owned(),

@@ -7,7 +7,7 @@
 //! | `terminal` | tables for people |
 //! | `document`, `csv` | JSON and CSV |
 //! | `picture`, `grid`, `png` | the panels and tables of a figure in one picture |
-//! | `page` | `index.html`: all figures, with what the texts say |
+//! | `page` | `index.html`: all figures, with the statements of the texts |
 //! | `totals` | how many statements hold, differ or were not compared |
 //! | `markdown` | a page for each figure of a folder |
 

@@ -1,6 +1,6 @@
 //! `index.html`: every figure of a run, with the texts' statements beside the measured values.
 
-use crate::{Statement, Verdict};
+use crate::{Claim, Statement, Verdict, claims};
 
 use super::measured::{Measured, MeasuredBy, Reproduced};
 use super::png;
@@ -93,10 +93,11 @@ fn section(measured: &Measured) -> MarkupElement {
 
 fn statements(statements: &[Statement]) -> MarkupElement {
     let heads = [("section", Text), ("the text says", Text), ("measured", Text), ("verdict", Text), ("remark", Text)];
-    let row = |of: &Statement| {
-        let verdict = of.verdict.name().to_owned();
-        vec![of.section.clone(), of.in_full(), of.measured.clone(), verdict, of.remarks().join(" ")]
+    let row = |claim: Claim<'_>| {
+        let (first, verdict) = (claim.readings[0], claim.verdict().name().to_owned());
+        let measured = claim.measured().join("; ");
+        vec![first.section.clone(), first.says.clone(), measured, verdict, claim.remarks().join(" ")]
     };
     let caption = "What the text says, and what was seen";
-    boxed(caption, table(caption, &[], &heads, statements.iter().map(row)).class("statements"))
+    boxed(caption, table(caption, &[], &heads, claims(statements).into_iter().map(row)).class("statements"))
 }

@@ -244,7 +244,7 @@ mod tests {
 
     /// Tenants in one panel and systems in another begin at the same style; a series in both panels keeps its style.
     #[test]
-    fn series_of_a_panel_differ_and_look_the_same_in_others() {
+    fn series_of_a_panel_differ_and_have_equal_styles_in_other_panels() {
         let panels = vec![panel(&["vf1", "vf2", "vf3"]), panel(&["uFAB", "PWC"]), panel(&["PWC", "vf1", "ES"])];
         let figure = Figure { panels, ..Figure::default() };
         let styles = styles(&figure);

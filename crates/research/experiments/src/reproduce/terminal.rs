@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::{Form, Panel, Table};
+use crate::{Form, Panel, Table, claims};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
 use wayleave_explain::table::{TableLayout, fit, plain_table, write_table};
 
@@ -67,9 +67,10 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: TableLayo
     if let Some(says) = table.column_mut(2) {
         says.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(36)));
     }
-    for statement in &measured.figure.statements {
-        let seen = [vec![statement.measured.clone()], statement.remarks()].concat().join("\n");
-        table.add_row([statement.verdict.name(), &statement.section, &statement.in_full(), &seen]);
+    for claim in claims(&measured.figure.statements) {
+        let first = claim.readings[0];
+        let seen = [claim.measured(), claim.remarks()].concat().join("\n");
+        table.add_row([claim.verdict().name(), &first.section, &first.says, &seen]);
     }
     Ok(write_table(out, &mut table)?)
 }

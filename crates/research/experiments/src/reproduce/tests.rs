@@ -33,7 +33,7 @@ fn reproduced(measured: Measured) -> Reproduced {
 }
 
 #[test]
-fn the_files_of_a_figure_are_the_same_whatever_the_number_of_threads() {
+fn the_files_of_a_figure_do_not_depend_on_the_number_of_threads() {
     let of = |threads| {
         let measured = measured("chameleon-fig9a", threads);
         (
@@ -97,7 +97,7 @@ fn the_page_and_the_terminal_show_every_statement_with_its_verdict() {
 }
 
 #[test]
-fn a_run_ends_with_how_many_statements_came_to_what() {
+fn a_run_ends_with_the_number_of_statements_per_verdict() {
     let reproduced = reproduced(measured("sec2-examples", 1));
     let statements = reproduced.figures[0].figure.statements.len();
     let mut printed = Vec::new();
@@ -118,7 +118,7 @@ fn a_run_ends_with_how_many_statements_came_to_what() {
 }
 
 #[test]
-fn what_is_written_can_be_read_again() {
+fn written_results_are_read_back() {
     for id in ["sec2-examples", "chameleon-fig9a"] {
         let before = measured(id, 2);
         let after = document::read(&document::of(&before).unwrap()).unwrap();
@@ -144,7 +144,7 @@ fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
 }
 
 #[test]
-fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
+fn an_interrupted_figure_resumes_to_the_same_bytes() {
     let folder = std::env::temp_dir().join(format!("wayleave-resume-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     let bytes = |reproduced: &Reproduced| {
@@ -179,7 +179,7 @@ fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_number_of_servers_is_for_figures_that_have_such_a_network() {
+fn a_number_of_servers_is_accepted_only_by_figures_with_such_a_network() {
     let refused = |figure: &str, servers| {
         let options = ReproduceOptions::default().with_servers(servers);
         let chosen = figures(&[figure.to_owned()]).unwrap();

@@ -1,5 +1,7 @@
 //! Numbers of claims by verdict: of each figure, and of all.
 
+use std::iter::Sum;
+
 use crate::{Entry, Statement, Verdict, claims};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,18 @@ impl Tally {
         tally
     }
 
+    /// Returns the sum of two tallies.
+    fn plus(self, other: Self) -> Self {
+        Self {
+            holds: self.holds + other.holds,
+            holds_under_reading: self.holds_under_reading + other.holds_under_reading,
+            partly_explained: self.partly_explained + other.partly_explained,
+            unexplained: self.unexplained + other.unexplained,
+            undecided: self.undecided + other.undecided,
+            not_compared: self.not_compared + other.not_compared,
+        }
+    }
+
     /// Returns the numbers in the order of [`Verdict::ALL`].
     pub(crate) const fn numbers(&self) -> [usize; 6] {
         [
@@ -56,6 +70,12 @@ impl Tally {
     /// Returns the numbers in the order of [`HEADS`]; an empty cell for 0, so that the others are seen.
     pub(crate) fn cells(&self) -> [String; 6] {
         self.numbers().map(|number| if number == 0 { String::new() } else { number.to_string() })
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Self::plus)
     }
 }
 
@@ -80,7 +100,7 @@ pub struct Totals {
     pub left_out: Vec<Missing>,
     /// Figures whose measurement failed.
     pub failed: Vec<Missing>,
-    /// All statements.
+    /// All claims.
     pub total: Tally,
 }
 
@@ -89,7 +109,7 @@ pub struct Totals {
 pub struct Row {
     /// Its name.
     pub figure: &'static str,
-    /// Its statements.
+    /// Its claims.
     #[serde(flatten)]
     pub tally: Tally,
 }
@@ -128,7 +148,8 @@ impl Totals {
             figures: figures.iter().map(row).collect(),
             left_out: Vec::new(),
             failed: Vec::new(),
-            total: Tally::of(figures.iter().flat_map(|measured| &measured.figure.statements)),
+            // Claims of different figures are different claims, also where they read alike.
+            total: figures.iter().map(|measured| Tally::of(&measured.figure.statements)).sum(),
         }
     }
 

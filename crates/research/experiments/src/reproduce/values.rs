@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_left_out_for_what_it_says_and_not_for_its_size() {
+    fn a_table_is_omitted_for_its_content_and_not_for_its_size() {
         let statements = [Statement::claim("1", "one", true, "1"), Statement::claim("1", "two", true, "2")];
         let table = |cells: [&str; 2]| Table {
             name: "t".to_owned(),

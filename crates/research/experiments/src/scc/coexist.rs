@@ -159,7 +159,7 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
     let demand = case.place.demand().bits_per_second();
     let mut run = scenario("coexistence", network, duration);
     run.switches.buffering = Buffering::EachQueue(SWITCH_BUFFER);
-    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), silence: None });
+    run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024), path_timeout: None });
     let share = Rate::from_bits_per_second(demand * hosts.len() as u64);
     let ends = ends(case.place, &hosts);
     let mbit = demand as f64 / 1e6 * hosts.len() as f64;

@@ -340,14 +340,14 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         panel(
             "round-trips",
             "Round trips of LS packets, by the load of DS",
-            Axis::linear("round trip", "us"),
+            Axis::linear("round-trip time", "us"),
             vec![Band { low: base, high: CLOSE_US, label: "very close to 300 us".to_owned() }],
             vec![
                 series("alone, mean", &|_| Case::LATENCY, round_trip),
-                series("alone, 99 %", &|_| Case::LATENCY, tail),
+                series("alone, p99", &|_| Case::LATENCY, tail),
                 series("alone in even steps, mean", &|_| Case::EVEN, round_trip),
                 series("beside DS, mean", &Case::beside_latency, round_trip),
-                series("beside DS, 99 %", &Case::beside_latency, tail),
+                series("beside DS, p99", &Case::beside_latency, tail),
             ],
         ),
         panel(

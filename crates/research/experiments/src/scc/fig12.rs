@@ -121,8 +121,8 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         panel(
             "round-trips",
             "Round trips of LS packets",
-            Axis::logarithmic("round trip", "us"),
-            &[("mean", |run| run.round_trip[0]), ("99 %", |run| run.round_trip[1])],
+            Axis::logarithmic("round-trip time", "us"),
+            &[("mean", |run| run.round_trip[0]), ("p99", |run| run.round_trip[1])],
         ),
         panel("misses", "Deadlines that DS misses", Axis::linear("missed", "%"), &[("DS", |run| run.missed)]),
         panel(

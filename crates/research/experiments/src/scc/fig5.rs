@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "in-tunnel scheduling",
     paper: &SCC,
     place: "Fig. 5",
-    title: "Tunnels with and without a schedule of their own",
+    title: "Tunnels with and without their own schedule",
     full_runs: 10,
     full_seconds: 240,
     quick_seconds: 8,

@@ -16,7 +16,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "coexistence",
     paper: &SCC,
     place: "Fig. 7",
-    title: "Who suffers from whom, with data-mining flows",
+    title: "Interference between objectives, with data-mining flows",
     full_runs: 2,
     full_seconds: 3_800,
     quick_seconds: 6,
@@ -164,7 +164,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         Panel {
             name: name.to_owned(),
             title: title.to_owned(),
-            x: Axis::categories("who sends"),
+            x: Axis::categories("sender"),
             y,
             form: Form::Apart,
             centre: Centre::Mean,

@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "two tenants",
     paper: &SCC,
     place: "Fig. 8b",
-    title: "Two tenants with deadlines, of whom one goes before the other",
+    title: "Two tenants with deadlines, one of them with priority",
     full_runs: 10,
     full_seconds: 80,
     quick_seconds: 4,
@@ -172,7 +172,7 @@ fn panel(rows: &[Row]) -> Panel {
     };
     Panel {
         name: "misses".to_owned(),
-        title: "Deadlines that are missed".to_owned(),
+        title: "Missed deadlines".to_owned(),
         x: Axis::categories("tenant"),
         y: Axis::linear("missed", "%"),
         form: Form::Apart,

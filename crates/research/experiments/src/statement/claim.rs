@@ -9,7 +9,7 @@ pub struct Claim<'a> {
     pub readings: Vec<&'a Statement>,
 }
 
-/// Groups statements by what they say, in the order of their first occurrence.
+/// Groups statements by their text, in the order of their first occurrence.
 pub fn claims<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Vec<Claim<'a>> {
     let mut all: Vec<Claim<'a>> = Vec::new();
     for statement in statements {
@@ -36,12 +36,31 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// Returns the statement that decides the verdict.
+    /// Returns the statement that decides the verdict. A reading that holds goes before one that holds in an experiment.
     pub fn decisive(&self) -> &'a Statement {
         let verdict = self.verdict();
         let is = |wanted: Verdict| self.readings.iter().find(|reading| reading.verdict == wanted).copied();
-        let other = (verdict == Verdict::HoldsUnderReading).then(|| is(Verdict::Holds)).flatten();
-        is(verdict).or(other).unwrap_or(self.readings[0])
+        is(Verdict::Holds).or_else(|| is(verdict)).unwrap_or(self.readings[0])
+    }
+
+    /// Returns the measurement, with the verdict of each reading if there are several; one text for each reading.
+    pub(crate) fn measured(&self) -> Vec<String> {
+        match &self.readings[..] {
+            [only] if only.reading.is_empty() => vec![only.measured.clone()],
+            [only] => vec![format!("{}: {}", only.reading, only.measured)],
+            all => all.iter().map(|of| format!("{}: {} ({})", of.reading, of.measured, of.verdict.name())).collect(),
+        }
+    }
+
+    /// Returns everything that belongs to the verdicts of its readings, each remark once.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for remark in self.readings.iter().flat_map(|reading| reading.remarks()) {
+            if !all.contains(&remark) {
+                all.push(remark);
+            }
+        }
+        all
     }
 
     /// Returns the reading or the experiment under which the claim holds; none if it holds as it is, or under none.
@@ -73,7 +92,30 @@ mod tests {
     }
 
     #[test]
-    fn the_default_reading_decides_where_it_holds() {
+    fn readings_are_listed_with_their_verdicts_and_a_common_remark_once() {
+        let with = |reading: &str, is_so: bool| {
+            Statement::claim("1", "fast", is_so, "3 us").reading(reading).remark("On one machine.")
+        };
+        let all = [with("TCP", false), with("UDP", true)];
+        let claims = claims(&all);
+        assert_eq!(claims[0].measured(), ["TCP: 3 us (unexplained)", "UDP: 3 us (holds)"]);
+        assert_eq!(claims[0].remarks(), ["On one machine."]);
+    }
+
+    #[test]
+    fn a_reading_that_holds_decides_before_an_experiment() {
+        let tested = statement("fast", "TCP", false).tested("sunshine", &[1.0]);
+        let all = [tested.clone(), statement("fast", "UDP", true)];
+        assert_eq!(
+            (claims(&all)[0].named_reading(), claims(&all)[0].decisive().reading.as_str()),
+            (Some("UDP"), "UDP")
+        );
+        let alone = [tested];
+        assert_eq!(claims(&alone)[0].named_reading(), Some("sunshine"));
+    }
+
+    #[test]
+    fn the_default_reading_decides_if_it_holds() {
         let all = [statement("fast", "TCP", true), statement("fast", "UDP", false)];
         assert_eq!(claims(&all)[0].verdict(), Verdict::Holds);
     }

@@ -2,6 +2,8 @@
 
 mod claim;
 #[cfg(test)]
+mod ranges;
+#[cfg(test)]
 mod testing;
 mod verdict;
 
@@ -14,7 +16,10 @@ use crate::numbers;
 
 pub use claim::{Claim, claims};
 #[cfg(test)]
+pub(crate) use ranges::too_wide;
+#[cfg(test)]
 pub(crate) use testing::{assert_all_can_fail, assert_each_can_change, recorded};
+use verdict::MIN_RUNS_OF_MEAN;
 pub use verdict::{Check, Effect, Estimate, Experiment, Outcome, Verdict};
 
 /// Runs of a measurement, and runs that a verdict needs.
@@ -145,8 +150,8 @@ impl Statement {
         self
     }
 
-    /// Adds an experiment with its numbers, which are compared with the range of the statement like those of the measurement: one for
-    /// each seed, or a single one. Truth values are 1 and 0.
+    /// Adds an experiment with its numbers, which are compared with the range of the statement like those of the measurement. A mean needs
+    /// a number for each run: with fewer runs than the figure an experiment explains nothing. Truth values are 1 and 0.
     #[must_use]
     pub fn tested(mut self, name: impl Into<String>, values: &[f64]) -> Self {
         self.experiments.push(Experiment { name: name.into(), estimate: self.check.estimate(values) });
@@ -205,25 +210,35 @@ impl Statement {
         self.range.map_or(Outcome::NotCompared, |range| self.check.outcome(range, self.estimate))
     }
 
-    /// Returns `true` if there are fewer runs than a verdict needs. A mean needs two.
+    /// Returns `true` if there are fewer runs than a verdict needs. A mean needs two, and an interval.
     fn lacks_runs(&self) -> bool {
-        let is_single = self.check == Check::Mean && self.estimate.count < 2;
-        is_single || self.runs.is_some_and(|runs| runs.made < runs.needed)
+        let has_no_interval = self.check == Check::Mean && !self.estimate.has_interval_of(MIN_RUNS_OF_MEAN);
+        has_no_interval || self.runs.is_some_and(|runs| runs.made < runs.needed)
     }
 
+    /// Returns the class of a difference, by the best experiment.
     fn explained(&self) -> Verdict {
         let class = |experiment: &Experiment| match self.effect(experiment) {
-            Effect::Closes => Verdict::HoldsUnderReading,
-            Effect::Moves { .. } => Verdict::PartlyExplained,
-            Effect::Nothing => Verdict::Unexplained,
+            Effect::Closes => (0, Verdict::HoldsUnderReading),
+            Effect::Moves { .. } => (1, Verdict::PartlyExplained),
+            Effect::TooFewRuns => (2, Verdict::Undecided),
+            Effect::Nothing => (3, Verdict::Unexplained),
         };
-        self.experiments.iter().map(class).min().unwrap_or(Verdict::Unexplained)
+        self.experiments.iter().map(class).min().map_or(Verdict::Unexplained, |(_, verdict)| verdict)
     }
 
     /// Returns the effect of an experiment on the difference.
     pub fn effect(&self, experiment: &Experiment) -> Effect {
         let range = self.range.unwrap_or([f64::NAN; 2]);
-        Effect::of(self.check, range, self.estimate, experiment.estimate)
+        Effect::of(self.check, range, self.estimate, experiment.estimate, self.runs_of_experiment())
+    }
+
+    /// Returns the number of runs that an experiment needs: that of the figure, or of the numbers of the measurement.
+    fn runs_of_experiment(&self) -> usize {
+        match self.check {
+            Check::Mean => self.runs.map_or(0, |runs| runs.needed).max(MIN_RUNS_OF_MEAN),
+            _ => self.estimate.count,
+        }
     }
 
     /// Returns the experiment that explains most, with its effect; none where nothing differs or no experiment moves the measurement.
@@ -232,10 +247,11 @@ impl Statement {
         let part = |effect: Effect| match effect {
             Effect::Closes => f64::INFINITY,
             Effect::Moves { by, .. } => by,
-            Effect::Nothing => f64::NEG_INFINITY,
+            Effect::TooFewRuns | Effect::Nothing => f64::NEG_INFINITY,
         };
         let found = all().max_by(|one, other| part(one.1).total_cmp(&part(other.1)));
-        found.filter(|(_, effect)| *effect != Effect::Nothing && self.outcome() == Outcome::Outside)
+        let explains = |effect: Effect| matches!(effect, Effect::Closes | Effect::Moves { .. });
+        found.filter(|(_, effect)| explains(*effect) && self.outcome() == Outcome::Outside)
     }
 
     /// Returns the claim with its reading.
@@ -251,8 +267,12 @@ impl Statement {
             all.extend(self.experiments.iter().map(|experiment| {
                 let effect = match self.effect(experiment) {
                     Effect::Closes => "brings it into the range".to_owned(),
+                    Effect::Moves { of, .. } if of.is_infinite() => "ends, where it does not end without".to_owned(),
                     Effect::Moves { by, of } => {
                         format!("moves it by {} of {}", number(by), number(of))
+                    }
+                    Effect::TooFewRuns => {
+                        format!("{} of {} runs", experiment.estimate.count, self.runs_of_experiment())
                     }
                     Effect::Nothing => "does not explain it".to_owned(),
                 };
@@ -272,14 +292,22 @@ impl Statement {
     /// Returns the reason why the statement is undecided.
     pub fn undecided_because(&self) -> Option<String> {
         let runs = self.runs.filter(|runs| runs.made < runs.needed);
-        match (self.verdict, runs) {
-            (Verdict::Undecided, Some(Runs { made, needed })) => Some(format!("{made} of {needed} runs.")),
-            (Verdict::Undecided, None) if self.estimate.count < 2 => Some("A single run has no interval.".to_owned()),
-            (Verdict::Undecided, None) => {
-                Some(format!("The interval of {} runs crosses an end of the range.", self.estimate.count))
-            }
-            _ => None,
+        if self.verdict != Verdict::Undecided {
+            return None;
         }
+        let is_short = |experiment: &&Experiment| self.effect(experiment) == Effect::TooFewRuns;
+        let short = self.experiments.iter().find(is_short).filter(|_| self.outcome() == Outcome::Outside);
+        Some(match (runs, short) {
+            (Some(Runs { made, needed }), _) => format!("{made} of {needed} runs."),
+            _ if self.estimate.count < MIN_RUNS_OF_MEAN => "A single run has no interval.".to_owned(),
+            _ if self.check == Check::Mean && self.estimate.interval.is_none() => {
+                "The interval of the runs was not recorded.".to_owned()
+            }
+            (_, Some(Experiment { name, estimate })) => {
+                format!("{} of {} runs of the experiment: {name}", estimate.count, self.runs_of_experiment())
+            }
+            _ => format!("The interval of {} runs crosses an end of the range.", self.estimate.count),
+        })
     }
 
     /// Returns `true` if the measurement is in the range of the text and there are enough runs.
@@ -325,27 +353,57 @@ mod tests {
 
     /// By hand: 1.1 is 0.9 below 2.
     #[test]
-    fn numbers_of_experiments_decide_what_explains_a_difference() {
+    fn numbers_of_experiments_decide_if_they_explain_a_difference() {
         let with = |values: &[f64]| mean_of(&[1.1, 1.1]).tested("a larger buffer", values);
         assert_eq!(with(&[2.5, 2.5]).verdict, Verdict::HoldsUnderReading);
-        assert_eq!(with(&[2.5]).verdict, Verdict::HoldsUnderReading, "a single number has no interval");
-        let partly = with(&[1.55]);
+        let partly = with(&[1.55, 1.55]);
         let Some((_, Effect::Moves { by, of })) = partly.explanation() else { panic!("{partly:?}") };
         assert!((by - 0.45).abs() < 1e-9 && (of - 0.9).abs() < 1e-9, "{by} of {of}");
         assert_eq!(partly.verdict, Verdict::PartlyExplained);
         // 0.05 of 0.9 is less than a tenth, and 0.6 is farther away.
         for nothing in [1.15, 0.6, f64::NAN] {
-            assert_eq!(with(&[nothing]).verdict, Verdict::Unexplained, "{nothing}");
+            assert_eq!(with(&[nothing; 2]).verdict, Verdict::Unexplained, "{nothing}");
         }
         // The best of several counts.
-        assert_eq!(with(&[1.5]).tested("a smaller one", &[3.0]).verdict, Verdict::HoldsUnderReading);
+        assert_eq!(with(&[1.5; 2]).tested("a smaller one", &[3.0; 2]).verdict, Verdict::HoldsUnderReading);
         // From 20 to 12 is most of the way down to 10.
-        let above = mean_of(&[20.0, 20.0]).tested("", &[12.0]);
+        let above = mean_of(&[20.0, 20.0]).tested("", &[12.0; 2]);
         assert_eq!(above.explanation().map(|(_, effect)| effect), Some(Effect::Moves { by: 8.0, of: 10.0 }));
     }
 
+    /// Catches: an experiment with one seed, or with an interval over an end of the range, that turns a difference into a reading.
     #[test]
-    fn words_explain_nothing() {
+    fn experiments_need_as_many_runs_as_the_figure() {
+        let runs = |needed| Some(Runs { made: 3, needed });
+        let with = |values: &[f64]| mean_of(&[1.1; 3]).with_runs(runs(3)).tested("a larger buffer", values);
+        let short = with(&[2.5, 2.5]);
+        assert_eq!([with(&[2.5]).verdict, short.verdict, with(&[1.55]).verdict], [Verdict::Undecided; 3]);
+        assert_eq!(short.explanation(), None);
+        assert_eq!(short.undecided_because().as_deref(), Some("2 of 3 runs of the experiment: a larger buffer"));
+        assert_eq!(with(&[2.5; 3]).verdict, Verdict::HoldsUnderReading);
+        // The mean is 2.5, and the interval reaches below 2: it moves the measurement, and does not bring it into the range.
+        assert_eq!(with(&[1.9, 2.5, 3.1]).verdict, Verdict::PartlyExplained);
+        // An experiment in the wrong direction explains nothing with any number of runs, and another one may still do.
+        assert_eq!(with(&[0.5]).verdict, Verdict::Unexplained);
+        assert_eq!(short.tested("a smaller one", &[1.5; 3]).verdict, Verdict::PartlyExplained);
+        // The order in which runs and experiments are given does not matter.
+        assert_eq!(mean_of(&[1.1; 3]).tested("", &[2.5; 2]).with_runs(runs(3)).verdict, Verdict::Undecided);
+    }
+
+    /// Catches: a record of older versions, which has the mean alone.
+    #[test]
+    fn a_mean_without_its_interval_is_undecided() {
+        let recorded = |value: f64| {
+            let mut statement = mean_of(&[value; 10]);
+            statement.estimate.interval = None;
+            statement.judged()
+        };
+        assert_eq!([recorded(4.0).verdict, recorded(1.1).verdict], [Verdict::Undecided; 2]);
+        assert_eq!(recorded(4.0).undecided_because().as_deref(), Some("The interval of the runs was not recorded."));
+    }
+
+    #[test]
+    fn a_hypothesis_without_numbers_explains_nothing() {
         let claim = Statement::claim("1", "says", false, "").supposed("the weather").ruled_out(["the time of day"]);
         assert_eq!(claim.verdict, Verdict::Unexplained);
         assert_eq!(claim.remarks(), ["Hypothesis, without numbers: the weather", "Not the cause: the time of day."]);
@@ -353,20 +411,24 @@ mod tests {
     }
 
     #[test]
-    fn experiments_are_not_mentioned_where_nothing_differs() {
+    fn experiments_are_not_mentioned_if_nothing_differs() {
         let held = Statement::claim("1", "says", true, "").tested("sunshine", &[1.0]).supposed("the weather");
         assert_eq!((held.verdict, held.remarks(), held.explanation()), (Verdict::Holds, vec![], None));
     }
 
     #[test]
-    fn a_time_that_never_comes_is_infinitely_far_away() {
+    fn a_missing_time_is_infinite() {
         let never = Statement::within("1", "at most 1 ms", 0.0..=1.0, &[0.5, f64::NAN], "");
         assert_eq!(never.verdict, Verdict::Unexplained);
-        assert_eq!(never.tested("all paths", &[0.5, 3.0]).verdict, Verdict::PartlyExplained);
+        let tested = never.clone().tested("all paths", &[0.5, 3.0]);
+        assert_eq!(tested.verdict, Verdict::PartlyExplained);
+        assert_eq!(tested.remarks(), ["Experiment, ends, where it does not end without: all paths"]);
+        // One good run of two explains nothing.
+        assert_eq!(never.tested("all paths", &[0.5]).verdict, Verdict::Undecided);
     }
 
     #[test]
-    fn a_range_contains_its_ends_and_never_nothing() {
+    fn a_range_contains_its_ends_and_never_nan() {
         let verdict = |numbers: &[f64]| Statement::within("1", "2x to 10x", 2.0..=10.0, numbers, "").verdict;
         assert_eq!(verdict(&[2.0, 5.0, 10.0]), Verdict::Holds);
         assert_eq!(verdict(&[1.99, 5.0]), Verdict::Unexplained);
@@ -381,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_shown_only_where_something_differs() {
+    fn a_reason_is_shown_only_if_something_differs() {
         let claim = |is_so| Statement::claim("1", "says", is_so, "measured").because("of that").remark;
         assert_eq!((claim(true).as_str(), claim(false).as_str()), ("", "of that"));
     }

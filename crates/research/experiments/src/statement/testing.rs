@@ -79,11 +79,14 @@ fn assert_can_fail(statement: &Statement) {
     assert_eq!(planted(inside), Outcome::Inside, "{inside}: {statement:#?}");
 }
 
-/// Asserts that a reading of a claim occurs once.
+/// Asserts that a reading of a claim occurs once, and that all readings are compared with one range.
 fn assert_names_differ(statements: &[Statement]) {
     for (at, one) in statements.iter().enumerate() {
-        let is_other = |other: &Statement| (&other.says, &other.reading) != (&one.says, &one.reading);
-        assert!(statements[..at].iter().all(is_other), "twice: {one:#?}");
+        for other in statements[..at].iter().filter(|other| other.says == one.says) {
+            assert!(other.reading != one.reading, "twice: {one:#?}");
+            // Otherwise a claim would hold by its easiest range.
+            assert!((other.check, other.range) == (one.check, one.range), "a range of its own: {one:#?} {other:#?}");
+        }
     }
 }
 
@@ -95,8 +98,15 @@ fn a_range_with_two_ends_needs_two_changes() {
 }
 
 #[test]
+#[should_panic(expected = "a range of its own")]
+fn a_reading_with_an_easier_range_is_noticed() {
+    let statement = |most: f64| Statement::within("1", "says", 1.0..=most, &[1.0], "");
+    assert_names_differ(&[statement(2.0), statement(20.0).reading("another")]);
+}
+
+#[test]
 #[should_panic(expected = "its range has no end")]
-fn a_statement_that_cannot_fail_is_noticed() {
+fn a_statement_that_cannot_fail_is_detected() {
     let statement = Statement::within("1", "says", 1.0..=2.0, &[1.0], "");
     assert_can_fail(&Statement { range: Some([f64::NEG_INFINITY, f64::INFINITY]), ..statement });
 }

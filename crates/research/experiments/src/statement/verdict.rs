@@ -17,7 +17,8 @@ pub enum Verdict {
     PartlyExplained,
     /// No experiment with numbers explains the difference.
     Unexplained,
-    /// There are fewer runs than the figure needs, or the confidence interval crosses an end of the range.
+    /// There are fewer runs than the figure needs, also of the experiment that would explain a difference, or the confidence interval
+    /// crosses an end of the range.
     Undecided,
     /// No measurement here can be compared with it, such as a time of another program on another machine.
     NotCompared,
@@ -78,6 +79,9 @@ pub enum Outcome {
 /// Smallest part of the distance to the range by which an experiment has to move the measurement to explain a part of the difference.
 const LEAST_PART: f64 = 0.1;
 
+/// Minimum number of runs of a mean with an interval.
+pub(super) const MIN_RUNS_OF_MEAN: usize = 2;
+
 impl Check {
     /// Compares numbers with a range.
     pub(super) fn outcome(self, [low, high]: [f64; 2], numbers: Estimate) -> Outcome {
@@ -124,6 +128,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Returns `true` if there is an interval of at least `runs` numbers.
+    pub(super) fn has_interval_of(self, runs: usize) -> bool {
+        self.count >= runs.max(MIN_RUNS_OF_MEAN) && self.interval.is_some()
+    }
+
     fn ends(self) -> [f64; 2] {
         self.interval.unwrap_or([self.value; 2])
     }
@@ -150,19 +159,29 @@ pub enum Effect {
         /// Distance without the experiment.
         of: f64,
     },
+    /// It would move the measurement, but has fewer runs than a verdict needs.
+    TooFewRuns,
     /// It does not move the measurement by a tenth of the distance towards the range.
     Nothing,
 }
 
 impl Effect {
-    /// Compares the numbers of an experiment with those of the statement.
-    pub(super) fn of(check: Check, range: [f64; 2], without: Estimate, with: Estimate) -> Self {
-        // Several numbers have an interval; a single one is compared by its value.
-        if check.outcome(range, with) == Outcome::Inside {
-            return Self::Closes;
-        }
+    /// Compares the numbers of an experiment with those of the statement. A mean needs `runs` numbers and their interval; where all numbers
+    /// count, an experiment needs as many.
+    pub(super) fn of(check: Check, range: [f64; 2], without: Estimate, with: Estimate, runs: usize) -> Self {
         let [before, after] = [without, with].map(|numbers| check.distance(range, numbers));
         let by = before - after;
-        if after.is_finite() && by >= LEAST_PART * before { Self::Moves { by, of: before } } else { Self::Nothing }
+        let moves = after.is_finite() && by >= LEAST_PART * before;
+        let lacks_runs = match check {
+            Check::Mean => !with.has_interval_of(runs),
+            Check::Every => with.count < without.count,
+            Check::Truth | Check::Nothing => false,
+        };
+        match check.outcome(range, with) {
+            Outcome::Inside if !lacks_runs => Self::Closes,
+            _ if !moves => Self::Nothing,
+            _ if lacks_runs => Self::TooFewRuns,
+            _ => Self::Moves { by, of: before },
+        }
     }
 }

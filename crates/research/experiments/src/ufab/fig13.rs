@@ -47,6 +47,20 @@ const FACTOR: f64 = 2.0;
 /// "similar to the ideal case": as near as links are filled (5.1: 95 %), since the text prints no number.
 const SIMILAR: f64 = 0.05;
 
+/// uFAB, and the alternatives over the transports that the text names and over CUBIC, which virtual machines have.
+const SERVED: [System; 6] =
+    [System::Ufab, System::Pwc, System::PwcCubic, System::Elastic, System::ElasticCubic, System::Unbounded];
+/// Changes of uFAB.
+const EXPERIMENTS: [System; 4] = [System::Probed, System::Hasty, System::Sparse, System::Printed];
+
+/// Configurations of the other workload: "with different workloads" (5.3).
+const AT_OTHER_LOADS: [Beside; 4] = [
+    Beside::NothingOverTcp,
+    Beside::Mongo(System::Ufab),
+    Beside::Mongo(System::PwcCubic),
+    Beside::Mongo(System::ElasticCubic),
+];
+
 /// Configuration of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
@@ -68,9 +82,8 @@ impl Beside {
     }
 
     fn all() -> Vec<Self> {
-        let experiments = [System::Hasty, System::Patient, System::Printed];
-        let under = System::COMPARED.into_iter().chain(experiments).map(Self::Mongo);
-        std::iter::once(Self::Nothing).chain(under).chain([Self::NothingOverTcp]).collect()
+        let under = SERVED.into_iter().chain(EXPERIMENTS).map(Self::Mongo);
+        [Self::Nothing, Self::NothingOverTcp].into_iter().chain(under).collect()
     }
 }
 
@@ -106,13 +119,16 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(100, 20));
     let loads = run.choose(&LOADS[..], &LOADS[..1]);
-    let everything =
-        loads.iter().flat_map(|&load| Beside::all().into_iter().map(move |beside| (beside, MINIMA[0], load)));
-    // Other minima under all systems in a full run, and under uFAB in a short one.
-    let others = run.choose(1 + System::COMPARED.len(), 2);
-    let other_minima = MINIMA[1..]
-        .iter()
-        .flat_map(|&minima| Beside::all().into_iter().take(others).map(move |beside| (beside, minima, LOADS[0])));
+    let at = |load: u32| move |beside: Beside| (beside, MINIMA[0], load);
+    let everything = Beside::all()
+        .into_iter()
+        .map(at(LOADS[0]))
+        .chain(loads[1..].iter().flat_map(|&load| AT_OTHER_LOADS.into_iter().map(at(load))));
+    // Other minima under uFAB and the alternatives over CUBIC in a full run, and under uFAB in a short one. Plain TCP has no minima.
+    let others = [System::Ufab, System::PwcCubic, System::ElasticCubic].into_iter();
+    let others = others.take(run.choose(3, 1)).map(Beside::Mongo);
+    let other_minima =
+        MINIMA[1..].iter().flat_map(|&minima| others.clone().map(move |beside| (beside, minima, LOADS[0])));
     let cases: Vec<_> = everything.chain(other_minima).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
     let found = run.gather(&figure, (&cases, &seeds), |&how, seed| case(how, duration, seed))?;
@@ -207,94 +223,92 @@ fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
-    let with = |minima: [u64; 2], beside: Beside, value: fn(&Case) -> f64| -> Vec<f64> {
-        let of = rows.iter().find(|row| row.beside == beside && row.minima == minima && row.load == LOADS[0]);
+    let find = |minima: [u64; 2], beside: Beside, load: u32, value: fn(&Case) -> f64| -> Vec<f64> {
+        let of = rows.iter().find(|row| row.beside == beside && row.minima == minima && row.load == load);
         of.map(|row| row.each(value)).unwrap_or_default()
     };
+    let with = |minima, beside, value| find(minima, beside, LOADS[0], value);
+    let busy = |beside, value| find(MINIMA[0], beside, LOADS[1], value);
+    let is_busy = rows.iter().any(|row| row.load == LOADS[1]);
     let of = |beside: Beside, value: fn(&Case) -> f64| with(MINIMA[0], beside, value);
     let queries: fn(&Case) -> f64 = |case| case.kqps;
     let tail: fn(&Case) -> f64 = |case| case.times[1];
     let ufab = Beside::Mongo(System::Ufab);
-    let ideal = ratio_of_means(&of(ufab, queries), &of(Beside::Nothing, queries));
-    let ideal_tail = ratio_of_means(&of(ufab, tail), &of(Beside::Nothing, tail));
-    // A query begins with what its pair's part of the minimum carries in a round trip; the text gives neither the minima nor the time after
-    // which a pair without data returns its part.
+    // The text gives neither the minima nor the time after which a pair without data returns its part.
     let experiments = |statement: Statement, compare: &dyn Fn([u64; 2], System) -> Vec<f64>| {
-        let variants = [System::Hasty, System::Patient, System::Printed];
-        let by_system = variants.map(|system| (system.name().to_owned(), compare(MINIMA[0], system)));
+        let by_system = EXPERIMENTS.map(|system| (system.name().to_owned(), compare(MINIMA[0], system)));
         let name = |minima: [u64; 2]| format!("minima of {} and {} Gbit/s", minima[0], minima[1]);
         let by_minimum = MINIMA[1..].iter().map(|&minima| (name(minima), compare(minima, System::Ufab)));
-        by_system.into_iter().chain(by_minimum).fold(statement, |statement, (name, values)| {
+        let all = by_system.into_iter().chain(by_minimum).filter(|(_, values)| !values.is_empty());
+        all.fold(statement, |statement, (name, values)| {
             statement.tested(format!("{name}: {:.2}", mean(&values)), &values)
         })
     };
-    let part = |value: fn(&Case) -> f64| {
-        move |minima, system| {
-            ratio_of_means(&with(minima, Beside::Mongo(system), value), &with(minima, Beside::Nothing, value))
+    let mut statements = Vec::new();
+    for (says, value) in SAME.into_iter().zip([queries, tail]) {
+        let over = |minima, beside, ideal| ratio_of_means(&with(minima, beside, value), &of(ideal, value));
+        let statement = |reading: &str, ratios: &[f64]| {
+            let measured = format!("{:.2} times", mean(ratios));
+            Statement::mean_within("5.3, Fig. 13", says, 1.0 - SIMILAR..=1.0 + SIMILAR, ratios, measured)
+                .reading(reading)
+        };
+        let first = statement(IDEALS[0], &over(MINIMA[0], ufab, Beside::NothingOverTcp));
+        let compare = |minima, system| over(minima, Beside::Mongo(system), Beside::NothingOverTcp);
+        statements.push(experiments(first, &compare));
+        statements.push(statement(IDEALS[1], &over(MINIMA[0], ufab, Beside::Nothing)));
+        if is_busy {
+            let ratios = ratio_of_means(&busy(ufab, value), &busy(Beside::NothingOverTcp, value));
+            statements.push(statement(&format!("{}, {BUSY}", IDEALS[0]), &ratios));
         }
-    };
-    let mut statements = vec![
-        experiments(
-            Statement::mean_within(
-                "5.3, Fig. 13",
-                "with uFAB Memcached has as many queries a second as without MongoDB",
-                1.0 - SIMILAR..=1.0 + SIMILAR,
-                &ideal,
-                format!("{:.2} of them", mean(&ideal)),
-            ),
-            &part(queries),
-        )
-        .reading(IDEALS[0]),
-        over_tcp(
-            "with uFAB Memcached has as many queries a second as without MongoDB",
-            &ratio_of_means(&of(ufab, queries), &of(Beside::NothingOverTcp, queries)),
-        ),
-        experiments(
-            Statement::mean_within(
-                "5.3, Fig. 13",
-                "and similar completion times at the tail",
-                1.0 - SIMILAR..=1.0 + SIMILAR,
-                &ideal_tail,
-                format!("{:.2} times as long", mean(&ideal_tail)),
-            ),
-            &part(tail),
-        )
-        .reading(IDEALS[0]),
-        over_tcp(
-            "and similar completion times at the tail",
-            &ratio_of_means(&of(ufab, tail), &of(Beside::NothingOverTcp, tail)),
-        ),
-    ];
-    for system in [System::Pwc, System::Elastic] {
-        let fewer = ratio_of_means(&of(ufab, queries), &of(Beside::Mongo(system), queries));
-        let longer = ratio_of_means(&of(Beside::Mongo(system), tail), &of(ufab, tail));
-        let what = [
-            "queries a second are 2.5 times fewer than with uFAB",
-            "completion times are 20 times longer at the tail than with uFAB",
-        ];
-        statements.push(experiments(ratio(system, what[0], 2.5, &fewer), &|minima, ufab| {
+    }
+    for (system, over) in ALTERNATIVES {
+        let name = if matches!(system, System::Pwc | System::PwcCubic) { System::Pwc } else { System::Elastic }.name();
+        let fewer = |minima, ufab| {
             ratio_of_means(&with(minima, Beside::Mongo(ufab), queries), &with(minima, Beside::Mongo(system), queries))
-        }));
-        statements.push(experiments(ratio(system, what[1], 20.0, &longer), &|minima, ufab| {
+        };
+        let longer = |minima, ufab| {
             ratio_of_means(&with(minima, Beside::Mongo(system), tail), &with(minima, Beside::Mongo(ufab), tail))
-        }));
+        };
+        let says = format!("with {name} {FEWER}");
+        statements.push(experiments(ratio(says, over, 2.5, &fewer(MINIMA[0], System::Ufab)), &fewer));
+        let says = format!("with {name} {LONGER}");
+        statements.push(experiments(ratio(says, over, 20.0, &longer(MINIMA[0], System::Ufab)), &longer));
+        let is_measured = is_busy && AT_OTHER_LOADS.contains(&Beside::Mongo(system));
+        for (what, times, value) in [(FEWER, 2.5, queries), (LONGER, 20.0, tail)].into_iter().filter(|_| is_measured) {
+            let [theirs, ours] = [Beside::Mongo(system), ufab].map(|beside| busy(beside, value));
+            let ratios = if what == FEWER { ratio_of_means(&ours, &theirs) } else { ratio_of_means(&theirs, &ours) };
+            statements.push(ratio(format!("with {name} {what}"), &format!("{over}, {BUSY}"), times, &ratios));
+        }
     }
     statements
 }
 
+/// Claims that Memcached is served as without MongoDB.
+const SAME: [&str; 2] =
+    ["with uFAB Memcached has as many queries a second as without MongoDB", "and similar completion times at the tail"];
+
+/// Claims about the alternatives.
+const FEWER: &str = "queries a second are 2.5 times fewer than with uFAB";
+const LONGER: &str = "completion times are 20 times longer at the tail than with uFAB";
+
+/// The reading of the other workload.
+const BUSY: &str = "four queries of a client at once";
+
+/// The alternatives, by their transport.
+const ALTERNATIVES: [(System, &str); 4] = [
+    (System::Pwc, "over Swift (2.2)"),
+    (System::PwcCubic, "over CUBIC, the transport of virtual machines"),
+    (System::Elastic, "over DCTCP"),
+    (System::ElasticCubic, "over CUBIC, the transport of virtual machines"),
+];
+
 /// Readings of "the ideal case, without MongoDB".
-const IDEALS: [&str; 2] = ["the ideal case is uFAB without MongoDB", "the ideal case is plain TCP without MongoDB"];
+const IDEALS: [&str; 2] = ["the ideal case is plain TCP without MongoDB", "the ideal case is uFAB without MongoDB"];
 
-/// The statements in the second reading.
-fn over_tcp(says: &str, ratios: &[f64]) -> Statement {
-    let range = 1.0 - SIMILAR..=1.0 + SIMILAR;
-    Statement::mean_within("5.3, Fig. 13", says, range, ratios, format!("{:.2} times", mean(ratios))).reading(IDEALS[1])
-}
-
-fn ratio(system: System, what: &str, times: f64, ratios: &[f64]) -> Statement {
-    let says = format!("with {} {what}", system.name());
+fn ratio(says: String, reading: &str, times: f64, ratios: &[f64]) -> Statement {
     let range = times / FACTOR..=times * FACTOR;
-    Statement::mean_within("5.3, Fig. 13", says, range, ratios, format!("{:.1} times", mean(ratios)))
+    let measured = format!("{:.2} times", mean(ratios));
+    Statement::mean_within("5.3, Fig. 13", says, range, ratios, measured).reading(reading)
 }
 
 fn panel(rows: &[Row]) -> Panel {
@@ -304,7 +318,7 @@ fn panel(rows: &[Row]) -> Panel {
         points: rows().map(|row| Point::of(row.beside.name(), row.each(of))).collect(),
     };
     let axes = (Axis::categories("beside MongoDB under"), Axis::logarithmic("completion time", "us"));
-    let series = vec![series("mean", |case| case.times[0]), series("99 %", |case| case.times[1])];
+    let series = vec![series("mean", |case| case.times[0]), series("p99", |case| case.times[1])];
     Panel::new("times", "Completion times of Memcached's queries", axes, Form::Apart, series)
 }
 
@@ -323,15 +337,15 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "queries".to_owned(),
-        title: "Memcached's queries, the mean of the seeds".to_owned(),
+        title: "Memcached queries (mean of the seeds)".to_owned(),
         columns: [
             "minima",
-            "queries of a client at once",
+            "concurrent queries per client",
             "beside MongoDB under",
             "1,000 queries a second",
             "mean",
-            "99 %",
-            "MongoDB gets",
+            "p99",
+            "MongoDB throughput",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -359,19 +373,18 @@ pub(crate) mod tests {
     #[test]
     pub(crate) fn every_verdict_can_change() {
         let of = |beside: Beside| match beside {
-            Beside::Mongo(System::Pwc | System::Elastic) => [40.0, 1_000.0],
+            Beside::Mongo(System::Pwc | System::PwcCubic | System::Elastic | System::ElasticCubic) => [40.0, 1_000.0],
             _ => [100.0, 50.0],
         };
-        let row = |beside: Beside| {
-            let [kqps, tail] = of(beside);
-            Row {
-                beside,
-                minima: MINIMA[0],
-                load: LOADS[0],
-                cases: vec![Case { kqps, times: [20.0, tail], mongo: 1.0 }; 3],
+        let row = |load: u32| {
+            move |beside: Beside| {
+                let [kqps, tail] = of(beside);
+                let cases = vec![Case { kqps, times: [20.0, tail], mongo: 1.0 }; 3];
+                Row { beside, minima: MINIMA[0], load, cases }
             }
         };
-        let rows: Vec<Row> = Beside::all().into_iter().map(row).collect();
+        let all = Beside::all().into_iter().map(row(LOADS[0]));
+        let rows: Vec<Row> = all.chain(AT_OTHER_LOADS.map(row(LOADS[1]))).collect();
         let changed = |beside: Beside, by: f64| {
             move |rows: &mut Vec<Row>| {
                 for case in rows.iter_mut().filter(|row| row.beside == beside).flat_map(|row| &mut row.cases) {
@@ -389,8 +402,12 @@ pub(crate) mod tests {
                 ("plain TCP is slower", &changed(Beside::NothingOverTcp, 2.0)),
                 ("PWC is faster", &changed(Beside::Mongo(System::Pwc), 0.3)),
                 ("PWC is slower", &changed(Beside::Mongo(System::Pwc), 3.0)),
+                ("PWC over CUBIC is faster", &changed(Beside::Mongo(System::PwcCubic), 0.3)),
+                ("PWC over CUBIC is slower", &changed(Beside::Mongo(System::PwcCubic), 3.0)),
                 ("ElasticSwitch is faster", &changed(Beside::Mongo(System::Elastic), 0.3)),
                 ("ElasticSwitch is slower", &changed(Beside::Mongo(System::Elastic), 3.0)),
+                ("ElasticSwitch over CUBIC is faster", &changed(Beside::Mongo(System::ElasticCubic), 0.3)),
+                ("ElasticSwitch over CUBIC is slower", &changed(Beside::Mongo(System::ElasticCubic), 3.0)),
             ],
         );
     }

@@ -23,7 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "three paths",
     paper: &UFAB,
     place: "Fig. 5",
-    title: "A flow comes to three paths that are used and subscribed differently",
+    title: "A new flow on three paths with different load and subscription",
     full_runs: 10,
     full_seconds: 60,
     quick_seconds: 4,
@@ -124,10 +124,10 @@ fn case(system: System, seed: u64) -> Result<Case, Failed> {
     let mut run: Scenario = scenario("three paths", &network, system, &tenants, (DURATION, BIN))?;
     for flow in 0..4 {
         // Demand is payload; the text's shares are of the line.
-        let offer = FLOWS[flow]
+        let send_schedule = FLOWS[flow]
             .1
             .map(|gbit| SendSchedule::Rate(Rate::from_bits_per_second(gbit * 1_000_000_000 / 1_538 * 1_460)));
-        let reliable = Reliable { offer, ..Reliable::new(FlowArrivals::Once, None) };
+        let reliable = Reliable { send_schedule, ..Reliable::new(FlowArrivals::Once, None) };
         let mut traffic = flows(&name(flow), FlowEndpoints::Pairs(vec![ends(flow)]), reliable);
         traffic.start = Time::from_millis(STARTS_MS[flow]);
         run.traffic.push(traffic);
@@ -213,7 +213,7 @@ fn table(rows: &[Row]) -> Table {
     });
     Table {
         name: "late".to_owned(),
-        title: "From 150 ms to 200 ms: what flows get, and in how many runs they have their minimum".to_owned(),
+        title: "From 150 ms to 200 ms: throughput of flows, and runs in which they reach their minimum".to_owned(),
         columns: ["system", "F1", "F2", "F3", "F4"].map(str::to_owned).to_vec(),
         rows: cells.collect(),
     }

@@ -8,6 +8,7 @@ use wayleave_scenarios::{
 use wayleave_schemes::host::picnic;
 use wayleave_schemes::host::ufab;
 use wayleave_schemes::path::clove;
+use wayleave_schemes::switch::ufab_core::RegisterRule;
 use wayleave_units::{Bytes, Rate, Time};
 
 /// System that keeps the minima of tenants. The first of each kind has the parameters that serve it best
@@ -18,13 +19,15 @@ pub(super) enum System {
     Ufab,
     /// uFAB whose pairs inspect all their paths before they take one, where the text has "a few" (3.5).
     AllPaths,
-    /// uFAB whose pairs keep their paths, and their part of the hose, for 24 ms without data; the text (3.6) gives no
-    /// number.
-    Patient,
-    /// uFAB whose pairs keep them for two round trips.
+    /// uFAB whose pairs leave their paths after two round trips without data; the text (3.6) gives no number.
     Hasty,
-    /// uFAB whose windows ramp up as printed, by parts of the line (3.4).
+    /// uFAB whose pairs send when their candidates have answered (3.5), and not on an initial path at once (4.1).
+    Probed,
+    /// uFAB as printed: the ramp by parts of the line (3.4), the queue as a probe finds it and the sum of windows in bytes (equation 3),
+    /// and registers that ignore known pairs (3.6).
     Printed,
+    /// uFAB with a probe for each 4 kB (5.4).
+    Sparse,
     /// uFAB without the bound of latency (5.2).
     Unbounded,
     /// PicNIC'+WCC+Clove.
@@ -44,17 +47,15 @@ pub(super) enum System {
 }
 
 impl System {
-    /// Systems that most figures compare.
-    pub(super) const COMPARED: [Self; 4] = [Self::Ufab, Self::Unbounded, Self::Pwc, Self::Elastic];
-
     /// In legends and statements.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Ufab => "uFAB",
             Self::AllPaths => "uFAB, all paths looked at",
-            Self::Patient => "uFAB, idle for 24 ms",
             Self::Hasty => "uFAB, idle for 48 us",
-            Self::Printed => "uFAB, ramp as printed",
+            Self::Probed => "uFAB, candidates first",
+            Self::Printed => "uFAB as printed",
+            Self::Sparse => "uFAB, a probe for 4 kB",
             Self::Unbounded => "uFAB'",
             Self::Pwc => "PicNIC'+WCC+Clove",
             Self::PwcRecommended => "PicNIC'+WCC+Clove, gap 200 us",
@@ -71,9 +72,10 @@ impl System {
         match self {
             Self::Ufab => "ufab",
             Self::AllPaths => "ufab-all-paths",
-            Self::Patient => "ufab-patient",
             Self::Hasty => "ufab-hasty",
+            Self::Probed => "ufab-probed",
             Self::Printed => "ufab-printed",
+            Self::Sparse => "ufab-sparse",
             Self::Unbounded => "ufab-unbounded",
             Self::Pwc => "pwc",
             Self::PwcRecommended => "pwc-200us",
@@ -104,19 +106,21 @@ impl System {
 
     /// Lets the tenants of a scenario share by it: hosts, switches, paths and transport.
     pub(super) fn share(self, run: &mut Scenario, tenants: Policy) {
-        let usual = ufab::Settings::default;
+        let usual = || ufab::Settings { probe_every: MTU, ..ufab::Settings::default() };
         match self {
             Self::Ufab => share_by_ufab(run, usual(), tenants),
             Self::AllPaths => share_by_ufab(run, ufab::Settings { candidate_paths: 256, ..usual() }, tenants),
-            Self::Patient => share_by_ufab(run, ufab::Settings { idle_rtts: 1_000, ..usual() }, tenants),
             Self::Hasty => share_by_ufab(run, ufab::Settings { idle_rtts: 2, ..usual() }, tenants),
-            Self::Printed => {
-                share_by_ufab(run, ufab::Settings { startup: ufab::WindowGrowth::AsPrinted, ..usual() }, tenants)
+            Self::Probed => {
+                let initial_path = ufab::InitialPath::Probed;
+                share_by_ufab(run, ufab::Settings { initial_path, ..usual() }, tenants);
             }
+            Self::Printed => share_by_ufab(run, as_printed(usual()), tenants),
+            Self::Sparse => share_by_ufab(run, ufab::Settings::default(), tenants),
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
             Self::PwcRecommended => {
-                share_by_picnic(run, (Congestion::swift(), clove::Params::default().gap), tenants);
+                share_by_picnic(run, (Congestion::swift(), clove::Params::default().flowlet_gap), tenants);
             }
             Self::PwcTight => share_by_picnic(run, (Congestion::swift(), TIGHT_GAP), tenants),
             Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
@@ -129,6 +133,24 @@ impl System {
                 run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() }
             }
         }
+    }
+}
+
+/// Readings of the text: with the deviations of docs/theory/ufab.md, and without.
+pub(super) const AS_HERE: &str = "with the deviations of docs/theory/ufab.md";
+pub(super) const AS_PRINTED: &str = "as printed: ramp, queue, sum of windows, registers";
+
+/// Bytes of a pair between two probes: "e.g., one MTU" (4.1). Section 5.4 alone has 4 kB.
+pub(super) const MTU: Bytes = Bytes::new(1_500);
+
+/// Replaces what differs here from the text by what it prints.
+pub(super) fn as_printed(settings: ufab::Settings) -> ufab::Settings {
+    ufab::Settings {
+        startup: ufab::WindowGrowth::AsPrinted,
+        queue_estimate: ufab::QueueEstimate::AsPrinted,
+        window_unit: ufab::WindowUnit::AsPrinted,
+        registers: RegisterRule::AsPrinted,
+        ..settings
     }
 }
 
@@ -148,16 +170,19 @@ fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) 
 
 fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
     run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: gap, ..clove::Params::default() });
     run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
 }
 
 fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
     run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { gap: SHORT_GAP, ..clove::Params::default() });
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: SHORT_GAP, ..clove::Params::default() });
     // Its paper's 15 ms are slow here.
-    let settings =
-        ElasticSwitch { period: Time::from_micros(500), hold: Time::from_millis(2), ..ElasticSwitch::default() };
+    let settings = ElasticSwitch {
+        partition_period: Time::from_micros(500),
+        min_hold: Time::from_millis(2),
+        ..ElasticSwitch::default()
+    };
     run.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(settings), tenants));
 }
 

@@ -7,7 +7,7 @@ use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Pr
 use wayleave_scenarios::{Buffering, Endpoint, FlowArrivals, FlowEndpoints, Reliable, Scenario, Traffic, Workload};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::testbeds;
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::{Link, LinkSpec, Network, NetworkBuilder, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::systems::System;
@@ -24,6 +24,22 @@ pub(super) const ROUND_TRIP: Time = Time::from_micros(24);
 /// The testbed with links of this rate: 10 Gbit/s, and 100 Gbit/s in section 5.4.
 pub(super) fn network(rate: Rate) -> Result<Arc<Network>, Failed> {
     testbeds::ufab(rate).map(Arc::new).map_err(Failed::broken)
+}
+
+/// Returns the network with another rate of the links to these hosts: a host that drains more slowly than its line holds packets back,
+/// which then wait at the last switch.
+pub(super) fn drained(network: &Network, hosts: &[NodeId], rate: Rate) -> Result<Arc<Network>, Failed> {
+    let mut builder = NetworkBuilder::default();
+    for (_, node) in network.nodes() {
+        builder.add(node.clone()).map_err(Failed::broken)?;
+    }
+    for (id, link) in network.links() {
+        let &Link { from, to, propagation, mtu, .. } = link;
+        let rate = if hosts.contains(&to) { rate } else { link.rate };
+        let port = PortSpec { queues: network.queues(id).to_vec() };
+        builder.add_link(LinkSpec { from, to, rate, propagation, mtu, port }).map_err(Failed::broken)?;
+    }
+    Ok(Arc::new(builder.build()))
 }
 
 /// S1 to S8: the first four are in the first pod.
@@ -98,7 +114,7 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed
 pub(super) fn settings(figure: Figure) -> Figure {
     figure
         .with("network", "the testbed of Fig. 10 at 10 Gbit/s, base round trip 24 us between pods, 22 MB of buffer a switch")
-        .with("uFAB", "95 % of a line shared out, probes every 4 kB, tokens every 32 us (5.1, 5.4); the other parameters as they are by default")
+        .with("uFAB", "95 % of a line shared out, a probe for each MTU, tokens every 32 us (4.1, 5.1); the other parameters as they are by default")
         .with("PicNIC'+WCC+Clove", "Swift with weights; flowlet gap 36 us, by utilisation; the other parameters as they are by default")
         .with("ElasticSwitch+Clove", "DCTCP, marks above 80 kB, periods of 500 us, hold 2 ms; flowlet gap 36 us")
         .with("transport", "uFAB's windows alone under uFAB, otherwise as each system says")

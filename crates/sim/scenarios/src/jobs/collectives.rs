@@ -33,9 +33,9 @@ pub struct CollectiveExchange {
     pub collective: Collective,
     /// Data that each rank has in the end, or sends in an all-to-all, including the part that stays local.
     pub data: Bytes,
-    /// Number of equal pieces into which the data is split: the hops of a tree or ring then work concurrently. At
+    /// Number of equal chunks into which the data is split: the hops of a tree or ring then work concurrently. At
     /// least 1.
-    pub pieces: u32,
+    pub chunks: u32,
     /// Time for which each rank computes before it sends.
     pub compute: Time,
 }
@@ -44,17 +44,17 @@ pub struct CollectiveExchange {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveError {
     /// There are no partners.
-    #[error("a collective operation of {0} ranks: at least 2 are expected")]
+    #[error("a collective operation of {0} ranks: expected at least 2")]
     TooFewRanks(u32),
     /// The number of ranks must be a power of two, because partners differ in one bit.
-    #[error("halving and doubling among {0} ranks: a power of two is expected (ring-all-reduce works with any number)")]
+    #[error("halving and doubling among {0} ranks: expected a power of two (ring-all-reduce works with any number)")]
     NoPowerOfTwo(u32),
     /// No data.
-    #[error("the data is 0B: a size above zero is expected")]
+    #[error("the data is 0B: expected a size above zero")]
     NoData,
-    /// No pieces.
-    #[error("0 pieces: at least 1 is expected")]
-    NoPieces,
+    /// No chunks.
+    #[error("0 chunks: expected at least 1")]
+    NoChunks,
     /// The graph cannot be.
     #[error("{0}")]
     Graph(GraphError),
@@ -71,7 +71,7 @@ impl Collective {
         ("all-to-all", Self::AllToAll),
     ];
 
-    /// Returns the number of messages for one piece.
+    /// Returns the number of messages for one chunk.
     fn messages(self, ranks: u32) -> u64 {
         let ranks = u64::from(ranks);
         match self {
@@ -91,14 +91,14 @@ impl CollectiveExchange {
     /// use wayleave_scenarios::{Collective, CollectiveExchange};
     /// use wayleave_units::{Bytes, Time};
     ///
-    /// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data: Bytes::new(4000), pieces: 1, compute: Time::ZERO };
+    /// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data: Bytes::new(4000), chunks: 1, compute: Time::ZERO };
     /// // Four ranks, each of which sends six parts of 1000 B.
     /// assert_eq!(ring.graph(4)?.payload(), 24_000);
     /// # Ok::<(), wayleave_scenarios::CollectiveError>(())
     /// ```
     ///
     /// # Errors
-    /// Fewer than two ranks, no data or pieces, a number of ranks that the algorithm does not support, more than
+    /// Fewer than two ranks, no data or chunks, a number of ranks that the algorithm does not support, more than
     /// [`MAX_OPERATIONS`].
     pub fn graph(&self, ranks: u32) -> Result<JobGraph, CollectiveError> {
         if ranks < 2 {
@@ -110,11 +110,11 @@ impl CollectiveExchange {
         if self.data == Bytes::ZERO {
             return Err(CollectiveError::NoData);
         }
-        if self.pieces == 0 {
-            return Err(CollectiveError::NoPieces);
+        if self.chunks == 0 {
+            return Err(CollectiveError::NoChunks);
         }
         let operations =
-            self.collective.messages(ranks).saturating_mul(2 * u64::from(self.pieces)).saturating_add(u64::from(ranks));
+            self.collective.messages(ranks).saturating_mul(2 * u64::from(self.chunks)).saturating_add(u64::from(ranks));
         if operations > MAX_OPERATIONS as u64 {
             let operations = usize::try_from(operations).unwrap_or(usize::MAX);
             return Err(CollectiveError::Graph(GraphError::TooLarge { operations }));
@@ -125,14 +125,14 @@ impl CollectiveExchange {
                 messages.add(rank, OperationAction::Compute(self.compute));
             }
         }
-        for piece in 0..self.pieces {
-            let data = part(self.data.get(), u64::from(self.pieces), u64::from(piece));
+        for chunk in 0..self.chunks {
+            let data = part(self.data.get(), u64::from(self.chunks), u64::from(chunk));
             match self.collective {
-                Collective::RingAllReduce => messages.ring(piece, data, 2 * (ranks - 1)),
-                Collective::RingReduceScatter | Collective::RingAllGather => messages.ring(piece, data, ranks - 1),
-                Collective::TreeAllReduce => messages.tree(piece, data),
-                Collective::HalvingDoublingAllReduce => messages.halving_doubling(piece, data),
-                Collective::AllToAll => messages.all_to_all(piece, data),
+                Collective::RingAllReduce => messages.ring(chunk, data, 2 * (ranks - 1)),
+                Collective::RingReduceScatter | Collective::RingAllGather => messages.ring(chunk, data, ranks - 1),
+                Collective::TreeAllReduce => messages.tree(chunk, data),
+                Collective::HalvingDoublingAllReduce => messages.halving_doubling(chunk, data),
+                Collective::AllToAll => messages.all_to_all(chunk, data),
             }
         }
         JobGraph::new(ranks, messages.operations, &messages.dependencies).map_err(CollectiveError::Graph)
@@ -171,7 +171,7 @@ impl Messages {
     }
 
     /// In each step every rank passes a part on: in the first its own, then the one that arrived.
-    fn ring(&mut self, piece: u32, data: u64, steps: u32) {
+    fn ring(&mut self, chunk: u32, data: u64, steps: u32) {
         let ranks = self.ranks;
         let mut came: Vec<Option<u32>> = vec![None; ranks as usize];
         for step in 0..steps {
@@ -182,18 +182,18 @@ impl Messages {
                 let size = part(data, u64::from(ranks), u64::from(number));
                 let to = (rank + 1) % ranks;
                 let after: Vec<u32> = before[rank as usize].into_iter().collect();
-                came[to as usize] = Some(self.message((rank, to), size, piece * steps + step, &after));
+                came[to as usize] = Some(self.message((rank, to), size, chunk * steps + step, &after));
             }
         }
     }
 
     /// Up and down a binary tree in which the parent of rank r is (r - 1) / 2.
-    fn tree(&mut self, piece: u32, data: u64) {
+    fn tree(&mut self, chunk: u32, data: u64) {
         let mut from_children: Vec<Vec<u32>> = vec![Vec::new(); self.ranks as usize];
         for rank in (1..self.ranks).rev() {
             let parent = (rank - 1) / 2;
             let after = std::mem::take(&mut from_children[rank as usize]);
-            let received = self.message((rank, parent), data, 2 * piece, &after);
+            let received = self.message((rank, parent), data, 2 * chunk, &after);
             from_children[parent as usize].push(received);
         }
         let mut known = vec![Vec::new(); self.ranks as usize];
@@ -201,13 +201,13 @@ impl Messages {
         for rank in 1..self.ranks {
             let parent = (rank - 1) / 2;
             let after = known[parent as usize].clone();
-            known[rank as usize] = vec![self.message((parent, rank), data, 2 * piece + 1, &after)];
+            known[rank as usize] = vec![self.message((parent, rank), data, 2 * chunk + 1, &after)];
         }
     }
 
     /// Adds messages of half of the data to the partner that differs in the highest bit, a quarter to the next, and
     /// all in the reverse order.
-    fn halving_doubling(&mut self, piece: u32, data: u64) {
+    fn halving_doubling(&mut self, chunk: u32, data: u64) {
         let bits = self.ranks.ilog2();
         let mut came: Vec<Option<u32>> = vec![None; self.ranks as usize];
         // Of the data that each rank is still to add up: where it begins and ends.
@@ -230,18 +230,18 @@ impl Messages {
                     high - low
                 };
                 let after: Vec<u32> = before[rank as usize].into_iter().collect();
-                let received = self.message((rank, partner), size, piece * 2 * bits + step, &after);
+                let received = self.message((rank, partner), size, chunk * 2 * bits + step, &after);
                 came[partner as usize] = Some(received);
             }
         }
     }
 
-    fn all_to_all(&mut self, piece: u32, data: u64) {
+    fn all_to_all(&mut self, chunk: u32, data: u64) {
         for distance in 1..self.ranks {
             for rank in 0..self.ranks {
                 let to = (rank + distance) % self.ranks;
                 let size = part(data, u64::from(self.ranks), u64::from(to));
-                self.message((rank, to), size, piece, &[]);
+                self.message((rank, to), size, chunk, &[]);
             }
         }
     }

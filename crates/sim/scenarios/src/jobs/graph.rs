@@ -92,7 +92,7 @@ pub struct JobGraph {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphError {
     /// Nothing to do.
-    #[error("there is nothing to do: at least one operation is expected")]
+    #[error("the job is empty: expected at least one operation")]
     Empty,
     /// Too many.
     #[error("{operations} operations: up to {MAX_OPERATIONS} are simulated")]
@@ -107,7 +107,7 @@ pub enum GraphError {
         ranks: u32,
     },
     /// A rank that is not there.
-    #[error("there is no rank {rank}: the ranks are 0 to {}", ranks - 1)]
+    #[error("no rank {rank}: ranks are 0 to {}", ranks - 1)]
     UnknownRank {
         /// Operation that names it.
         operation: u32,
@@ -133,7 +133,7 @@ pub enum GraphError {
         operation: u32,
     },
     /// It never begins, or is never over.
-    #[error("this operation never ends: ranks wait for one another, or no rank sends what it receives")]
+    #[error("this operation never ends: ranks wait for each other, or it receives a message that no rank sends")]
     Stuck {
         /// The first one.
         operation: u32,

@@ -26,7 +26,7 @@ use crate::{Endpoint, TransportConfig};
 /// use wayleave_units::{Bytes, Time};
 ///
 /// let data = Bytes::new(4_000_000);
-/// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, pieces: 1, compute: Time::ZERO };
+/// let ring = CollectiveExchange { collective: Collective::RingAllReduce, data, chunks: 1, compute: Time::ZERO };
 /// let graph = Arc::new(ring.graph(4)?);
 /// let three: Vec<Endpoint> = (0..3).map(|host| NodeId(host).into()).collect();
 /// assert_eq!(Job::new(three, graph, 1), Err(JobError::Ranks { endpoints: 3, ranks: 4 }));
@@ -45,7 +45,7 @@ pub struct Job {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobError {
     /// Not one endpoint for each rank.
-    #[error("{endpoints} endpoints for {ranks} ranks: one for each is expected")]
+    #[error("{endpoints} endpoints for {ranks} ranks: expected one for each")]
     Ranks {
         /// Number of endpoints.
         endpoints: usize,
@@ -53,7 +53,7 @@ pub enum JobError {
         ranks: u32,
     },
     /// It does nothing.
-    #[error("0 iterations: at least 1 is expected")]
+    #[error("0 iterations: expected at least 1")]
     NoIterations,
 }
 

@@ -165,7 +165,7 @@ pub enum SizesError {
     #[error("a distribution of flow sizes needs at least one point")]
     Empty,
     /// Flows of 0 B.
-    #[error("flows of 0B carry nothing: a size of at least 1B is expected")]
+    #[error("flows of 0B: expected a size of at least 1B")]
     Zero,
     /// A lower bound above the upper one.
     #[error("flow sizes from {low} to {high}: the first is the larger one")]
@@ -182,7 +182,7 @@ pub enum SizesError {
         point: usize,
     },
     /// A size is negative or above [`Bytes::MAX`].
-    #[error("point {} has a size of {size} bytes: from 0 to {} is accepted", .point + 1, Bytes::MAX)]
+    #[error("point {} has a size of {size} bytes: expected 0 to {}", .point + 1, Bytes::MAX)]
     BadSize {
         /// Index of the point.
         point: usize,
@@ -190,7 +190,7 @@ pub enum SizesError {
         size: f64,
     },
     /// A share is not within [0, 1].
-    #[error("point {} has a share of {share}: from 0 to 1 is accepted", .point + 1)]
+    #[error("point {} has a share of {share}: expected 0 to 1", .point + 1)]
     BadShare {
         /// Index of the point.
         point: usize,
@@ -296,17 +296,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused_with_its_point() {
+    fn an_invalid_distribution_is_refused_with_its_point() {
         for (points, expected) in [
             (vec![], "a distribution of flow sizes needs at least one point"),
             (vec![(1.0, f64::NAN)], "point 1 of the distribution is not a number"),
-            (vec![(-1.0, 0.5)], "point 1 has a size of -1 bytes: from 0 to 100GB is accepted"),
-            (vec![(1.0, 0.0), (2e11, 1.0)], "point 2 has a size of 200000000000 bytes: from 0 to 100GB is accepted"),
-            (vec![(1.0, 97.0)], "point 1 has a share of 97: from 0 to 1 is accepted"),
+            (vec![(-1.0, 0.5)], "point 1 has a size of -1 bytes: expected 0 to 100GB"),
+            (vec![(1.0, 0.0), (2e11, 1.0)], "point 2 has a size of 200000000000 bytes: expected 0 to 100GB"),
+            (vec![(1.0, 97.0)], "point 1 has a share of 97: expected 0 to 1"),
             (vec![(5.0, 0.1), (4.0, 1.0)], "the sizes do not rise: point 2 has 4 bytes after 5"),
             (vec![(5.0, 0.1), (6.0, 0.05)], "the shares do not rise: point 2 has 0.05 after 0.1"),
             (vec![(5.0, 0.1), (6.0, 0.99)], "the last share is 0.99, and 1 is expected"),
-            (vec![(0.0, 1.0)], "flows of 0B carry nothing: a size of at least 1B is expected"),
+            (vec![(0.0, 1.0)], "flows of 0B: expected a size of at least 1B"),
         ] {
             assert_eq!(FlowSizes::from_points(points).unwrap_err().to_string(), expected);
         }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_sizing_of_a_published_distribution_just_keeps_the_time() {
+    fn simulated_sizing_of_a_published_distribution_just_meets_the_time() {
         let sizes = FlowSizes::published("web-search").unwrap();
         let simulated = Simulated { sizes: &sizes, percentile: "99".parse().unwrap(), seed: 1 };
         let (ten, within) = (Rate::from_gbit(10), Time::from_millis(30));

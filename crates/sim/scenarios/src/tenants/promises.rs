@@ -136,9 +136,9 @@ impl Tenants {
                     let link = self.network.link(id);
                     let frame = self.links.get(id.index()).map_or(Bytes::ZERO, |(shared, _)| shared.frame);
                     let frame = Amount::from(frame).time_at(link.rate).unwrap_or(Time::ZERO);
-                    let both_ways = link.propagation.as_nanos().saturating_mul(2).saturating_add(frame.as_nanos());
-                    let layer = least.entry(distances.from(link.from).unwrap_or(0)).or_insert(both_ways);
-                    *layer = both_ways.min(*layer);
+                    let round_trip = link.propagation.as_nanos().saturating_mul(2).saturating_add(frame.as_nanos());
+                    let layer = least.entry(distances.from(link.from).unwrap_or(0)).or_insert(round_trip);
+                    *layer = round_trip.min(*layer);
                 }
                 Time::from_nanos(least.values().fold(0, |sum, &time| sum.saturating_add(time)))
             };

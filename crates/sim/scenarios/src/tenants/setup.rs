@@ -46,7 +46,7 @@ impl Tenants {
             .zip(&self.links)
             .map(|((_, link), (_, residual))| link.rate.saturating_sub(residual.rate))
             .collect();
-        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, silence: Some(SILENCE) });
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: CELL, path_timeout: Some(SILENCE) });
         scenario.sharing = Some(self.share()?);
         Ok(())
     }
@@ -85,10 +85,10 @@ impl Tenants {
         // The first scheme handles traffic of no service, and may have brokers.
         let mut sharing = Sharing::new(if objectives.is_empty() { unlimited() } else { scc() }, policy);
         if !minima.is_empty() {
-            sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(self.ufab()), services: minima });
+            sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(self.ufab()), services: minima });
         }
         if !objectives.is_empty() {
-            sharing.also.push(SchemeOf { scheme: unlimited(), services: others });
+            sharing.other_schemes.push(SchemeOf { scheme: unlimited(), services: others });
         }
         Ok(sharing)
     }

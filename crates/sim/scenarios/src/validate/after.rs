@@ -21,16 +21,16 @@ pub(super) fn check(traffic: &Traffic, after: &DependentFlows, scenario: &Scenar
         _ => return Err(TrafficError::FollowsNoEnd { traffic: after.traffic.clone() }),
     }
     let FlowEndpoints::Random(from, to) = &traffic.ends else { return Err(TrafficError::FollowsPairs) };
-    let stranger = |all: &[Endpoint], of: &[Endpoint]| all.iter().find(|end| !of.contains(end)).copied();
+    let unrelated = |all: &[Endpoint], of: &[Endpoint]| all.iter().find(|end| !of.contains(end)).copied();
     let unknown = |key, end: Endpoint| {
         let endpoint = scenario.name_of(end).to_owned();
-        Err(TrafficError::FollowsStranger { key, endpoint, traffic: after.traffic.clone() })
+        Err(TrafficError::FollowsUnrelated { key, endpoint, traffic: after.traffic.clone() })
     };
-    if let Some(end) = stranger(&receivers(&before.ends), from) {
+    if let Some(end) = unrelated(&receivers(&before.ends), from) {
         return unknown("from", end);
     }
     match after.to {
-        Onward::Sender => stranger(&senders(&before.ends), to).map_or(Ok(()), |end| unknown("to", end)),
+        Onward::Sender => unrelated(&senders(&before.ends), to).map_or(Ok(()), |end| unknown("to", end)),
         Onward::Drawn(0) => Err(TrafficError::Zero { key: "after", what: "the number of flows that follow" }),
         Onward::Drawn(wanted) => {
             let others = |end: &Endpoint| to.iter().filter(|other| other.host != end.host).count();

@@ -12,7 +12,7 @@ use crate::{DeadlineError, ScheduleError, SharingError, SizesError, VmError};
 #[derive(thiserror::Error, Clone, Debug, PartialEq)]
 pub enum ScenarioError {
     /// It lasts no time.
-    #[error("a run of 0ns shows nothing: a duration above zero is expected")]
+    #[error("the duration is 0ns: expected a duration above zero")]
     NoDuration,
     /// The statistics would begin when the run is over.
     #[error("the warm-up of {warmup} does not end before the run of {duration}")]
@@ -221,7 +221,7 @@ pub enum TrafficError {
         to: String,
     },
     /// No path leads back: a sender would never receive acknowledgements.
-    NoWayBack {
+    NoReturnPath {
         /// The sender.
         from: String,
         /// The receiver.
@@ -338,7 +338,7 @@ pub enum TrafficError {
     /// Flows that follow others between ends that are fixed.
     FollowsPairs,
     /// An endpoint would have to send or receive that is not among the ends.
-    FollowsStranger {
+    FollowsUnrelated {
         /// `from` or `to`.
         key: &'static str,
         /// The endpoint.
@@ -356,7 +356,7 @@ pub enum TrafficError {
         wanted: u32,
     },
     /// Requests whose data comes bit by bit.
-    OfferOfRequests,
+    SendScheduleOfRequests,
     /// Flows without end that begin again and again.
     Endless,
     /// Pairs that are drawn again, where every pair has its own arrivals.
@@ -409,7 +409,7 @@ impl ScenarioError {
             Self::Vm { index, error } => format!("vms.{index}.{}", error.key()),
             Self::NoTraffic => "traffic".to_owned(),
             Self::Traffic { index, error, .. } => match &**error {
-                TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
+                TrafficError::Flow { flow, error } => format!("traffic.{index}.flows.{flow}.{}", error.key()),
                 TrafficError::Active(error) if error.index().is_some() => {
                     format!("traffic.{index}.active.{}", error.index().unwrap_or(0))
                 }
@@ -442,7 +442,7 @@ impl TrafficError {
             Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
             Self::NoMessage => "job",
-            Self::Unreachable { .. } | Self::NoWayBack { .. } => "to",
+            Self::Unreachable { .. } | Self::NoReturnPath { .. } => "to",
             Self::NoQueue { .. } => "queue",
             Self::StartsLate { key, .. } => key,
             Self::StopsEarly { .. } => "stop",
@@ -453,11 +453,11 @@ impl TrafficError {
             Self::KeptServer | Self::ServersOfPairs | Self::TooFewServers { .. } => "rpc",
             Self::FollowsNothing { .. } | Self::FollowsNoEnd { .. } | Self::TooFewReceivers { .. } => "after",
             Self::FollowsPairs => "pairs",
-            Self::FollowsStranger { key, .. } => key,
-            Self::OfferOfRequests => "offer",
+            Self::FollowsUnrelated { key, .. } => key,
+            Self::SendScheduleOfRequests => "sendSchedule",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
-            Self::NoFlows => "listed",
+            Self::NoFlows => "flows",
             Self::FlowOrder { .. } => "at",
             Self::Mtu(_) => "mtu",
             Self::Windows { .. } => "initialWindow",
@@ -473,16 +473,16 @@ impl fmt::Display for PortError {
                     0 => write!(f, "{weights} weight{}", plural(*weights))?,
                     _ => write!(f, "{strict} strict queue{}, {weights} weighted", plural(*strict))?,
                 }
-                let each = if *strict == 0 { "one for each is expected" } else { "together as many are expected" };
+                let each = if *strict == 0 { "expected one for each" } else { "expected as many in total" };
                 write!(f, ", and the port of {link} has {queues} queue{}: {each}", plural(*queues))
             }
             Self::Marks { link, queues, marks } => {
                 let (entries, of) = (if *marks == 1 { "entry" } else { "entries" }, plural(*queues));
-                write!(f, "{marks} {entries}, and the port of {link} has {queues} queue{of}: one for each is expected")
+                write!(f, "{marks} {entries}, and the port of {link} has {queues} queue{of}: expected one for each")
             }
-            Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: at least 1 is expected"),
+            Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: expected at least 1"),
             Self::NoBuffer => write!(f, "a buffer of 0B holds no packet"),
-            Self::Alpha(alpha) => write!(f, "an alpha of {alpha}: a number above 0 is expected, such as 1"),
+            Self::Alpha(alpha) => write!(f, "an alpha of {alpha}: expected a number above 0, such as 1"),
             Self::EcnConflict(conflict) => f.write_str(conflict),
             Self::Ecn { key, value, range } => write!(f, "a {key} of {value}: {range} is accepted"),
         }
@@ -498,13 +498,13 @@ impl fmt::Display for TrafficError {
             Self::Flow { error, .. } => write!(f, "{error}"),
             Self::ToItself { host, .. } => write!(f, "{host} would send to itself"),
             Self::WithinAHost { from, to, .. } => {
-                write!(f, "{from} and {to} are at one host, and what is sent within a host is not simulated")
+                write!(f, "{from} and {to} are on the same host: traffic within a host is not simulated")
             }
             Self::Twice(host) => write!(f, "{host} is given twice"),
-            Self::NoMessage => write!(f, "no message of this job goes from one host to another: its ranks are expected at several hosts"),
-            Self::NoPair => write!(f, "there is no pair of two hosts here"),
+            Self::NoMessage => write!(f, "no message of this job crosses the network: expected ranks on several hosts"),
+            Self::NoPair => write!(f, "no pair has two different hosts"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
-            Self::NoWayBack { from, to } => {
+            Self::NoReturnPath { from, to } => {
                 write!(f, "no path leads from {to} back to {from}, and acknowledgements take one")
             }
             Self::Service { service, known: None, .. } => {
@@ -543,36 +543,47 @@ impl fmt::Display for TrafficError {
                 write!(f, "one server answers one request: with chain or fanOut above 1, `servers: drawn` is expected")
             }
             Self::ServersOfPairs => {
-                write!(f, "a server is drawn from the hosts in to: all-to-all or random pairs are expected")
+                write!(f, "a server is drawn from the hosts in to: expected all-to-all or random pairs")
             }
             Self::TooFewServers { client, servers, wanted } => {
                 write!(f, "a fanOut of {wanted}, and {client} has {servers} other hosts to send to")
             }
             Self::FollowsNothing { traffic, known } if known.is_empty() => {
-                write!(f, "there is no traffic {traffic} above this one")
+                write!(f, "no traffic source {traffic} above this one")
             }
             Self::FollowsNothing { traffic, known } => {
-                write!(f, "there is no traffic {traffic} above this one: {} is expected", known.join(" or "))
+                write!(f, "no traffic source {traffic} above this one: expected {}", known.join(" or "))
             }
             Self::FollowsNoEnd { traffic } => {
-                write!(f, "traffic {traffic} has no flows of known length to follow: packets, endless flows, lists and rpc have none")
+                write!(
+                    f,
+                    "traffic {traffic} has no flows of known length to follow: packets, endless flows, lists and rpc have none"
+                )
             }
             Self::FollowsPairs => {
                 write!(f, "the senders follow from the traffic before: leave out pairs, and give from and to")
             }
-            Self::FollowsStranger { key: "from", endpoint, traffic } => {
-                write!(f, "{endpoint} receives flows of {traffic} and sends what follows: it is expected here")
+            Self::FollowsUnrelated { key: "from", endpoint, traffic } => {
+                write!(
+                    f,
+                    "{endpoint} receives flows of {traffic} and sends the follow-up flows: expected it in this list"
+                )
             }
-            Self::FollowsStranger { endpoint, traffic, .. } => {
-                write!(f, "{endpoint} sends flows of {traffic} and receives what follows: it is expected here")
+            Self::FollowsUnrelated { endpoint, traffic, .. } => {
+                write!(
+                    f,
+                    "{endpoint} sends flows of {traffic} and receives the follow-up flows: expected it in this list"
+                )
             }
             Self::TooFewReceivers { sender, receivers, wanted } => {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
-            Self::OfferOfRequests => write!(f, "requests and answers are written at once: leave out the offer"),
-            Self::RandomPairs => {
-                f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")
+            Self::SendScheduleOfRequests => {
+                write!(f, "requests and answers are written in one piece: remove sendSchedule")
             }
+            Self::RandomPairs => f.write_str(
+                "gaps belong to a fixed pair, but random pairs change: expected all-to-all, a permutation or a list",
+            ),
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
                 let what = if *key == "load" { "a load" } else { "flows per second" };
@@ -582,7 +593,7 @@ impl fmt::Display for TrafficError {
             Self::FlowOrder { at, before, .. } => {
                 write!(f, "{at} is before {before}, the start of the flow above: flows must be in order of time")
             }
-            Self::Mtu(mtu) => write!(f, "an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)"),
+            Self::Mtu(mtu) => write!(f, "an MTU of {mtu}: expected 64B to 65535B (1500B is usual)"),
             Self::Windows { initial, most } => {
                 write!(f, "the first window of {initial} packets is larger than the largest of {most}")
             }

@@ -109,7 +109,7 @@ impl Scenario {
                 return Err(error("is not a switch: only a switch shares a service"));
             }
             if !seen.insert(service.switch) {
-                return Err(error("has two shared services: one is expected"));
+                return Err(error("has two shared services: expected one"));
             }
             if service.rate.bits_per_second() == 0 {
                 return Err(error("serves packets at a rate of zero"));

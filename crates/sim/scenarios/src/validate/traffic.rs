@@ -220,7 +220,7 @@ fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reachabilit
     }
     if reach.is_answered && !reach.joins(to, from) {
         let (from, to) = names();
-        return Err(TrafficError::NoWayBack { from, to });
+        return Err(TrafficError::NoReturnPath { from, to });
     }
     Ok(())
 }
@@ -324,11 +324,15 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
     if let Some(deadline) = &reliable.deadline {
         deadline.validate().map_err(TrafficError::Deadline)?;
     }
-    match reliable.offer {
-        Some(_) if matches!(reliable.arrivals, FlowArrivals::Rpc(_)) => return Err(TrafficError::OfferOfRequests),
-        Some(SendSchedule::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
-        Some(SendSchedule::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
-        Some(SendSchedule::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
+    match reliable.send_schedule {
+        Some(_) if matches!(reliable.arrivals, FlowArrivals::Rpc(_)) => {
+            return Err(TrafficError::SendScheduleOfRequests);
+        }
+        Some(SendSchedule::Rate(Rate::ZERO)) => return zero("sendSchedule", "the rate"),
+        Some(SendSchedule::Writes { bytes: Bytes::ZERO, .. }) => return zero("sendSchedule", "a write"),
+        Some(SendSchedule::Writes { every: Time::ZERO, .. }) => {
+            return zero("sendSchedule", "the time between two writes");
+        }
         Some(_) | None => {}
     }
     let within = |key, value: f64, most: f64| {

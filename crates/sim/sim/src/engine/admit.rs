@@ -259,7 +259,7 @@ impl Engine {
             // Telemetry and the window's count belong to the first copy.
             copy.extra.set_telemetry(0);
             if copy.kind == Kind::Data {
-                self.flows[copy.flow].on_the_way += 1;
+                self.flows[copy.flow].in_transit += 1;
             }
             let copy = self.fabric.insert(copy);
             let own = self.hosts.take_path(slot, copy, path, &self.flows, &mut self.fabric);

@@ -162,7 +162,7 @@ impl Engine {
     fn on_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let packet = self.fabric.packet(id);
         let flow = &mut self.flows[slot];
-        flow.on_the_way -= 1;
+        flow.in_transit -= 1;
         self.stats.acknowledged(flow.purpose.traffic, packet.sent, now);
         if flow.pair != NO_PAIR {
             self.on_pair_acknowledgement(id, slot, now);
@@ -250,7 +250,7 @@ impl Engine {
             Kind::Data | Kind::Ack => {
                 let flow = &mut self.flows[packet.flow];
                 // If another part sends for the flow, its packets are not counted here.
-                flow.on_the_way = flow.on_the_way.wrapping_sub(1);
+                flow.in_transit = flow.in_transit.wrapping_sub(1);
                 self.stats.dropped(flow.stat, &packet);
                 self.leave_if_over(packet.flow);
             }

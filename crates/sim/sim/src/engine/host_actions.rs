@@ -130,11 +130,11 @@ impl Engine {
                 }
             }
             HostTimer::Message(message) => {
-                let (dropped, is_heard) = self.hosts.send_held(message, &mut self.fabric, now);
+                let (dropped, is_sent) = self.hosts.send_held(message, &mut self.fabric, now);
                 if let Some(dropped) = dropped {
                     self.dropped(dropped);
                 }
-                if is_heard {
+                if is_sent {
                     self.apply_actions(now);
                 }
             }

@@ -5,7 +5,7 @@ use wayleave_scheme_api::Path;
 
 use super::Engine;
 use crate::clock::{self, Instant};
-use crate::copies::CopyWay;
+use crate::copies::CopyPath;
 use crate::fabric::Health;
 use crate::flows::{FlowSlot, FlowState, Purpose, RpcStep, Start};
 use crate::hosts::NO_PAIR;
@@ -81,7 +81,7 @@ impl Engine {
     fn duplicate(&mut self, set: u32, packet: Packet, now: Instant) {
         self.stats.sent(self.copies.whole(set), &packet);
         for at in 0..self.copies.paths(set).len() {
-            let CopyWay { first, route, flow } = self.copies.paths(set)[at];
+            let CopyPath { first, route, flow } = self.copies.paths(set)[at];
             let copy = Packet { flow, route, ..packet };
             self.stats.sent(flow, &copy);
             let id = self.fabric.insert(copy);

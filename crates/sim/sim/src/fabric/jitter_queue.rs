@@ -29,7 +29,7 @@ impl NetworkState {
         }
     }
 
-    /// The event of a link without packets: it stands for a stage, the first of whose packets enters its queue.
+    /// The event of a link without packets: it belongs to a stage, the first of whose packets enters its queue.
     #[cold]
     pub(crate) fn release(&mut self, actor: Actor, now: Instant) -> Option<Dropped> {
         let released = self.jitter.as_mut().and_then(|jitter| jitter.release(actor));

@@ -172,7 +172,7 @@ pub(crate) enum LinkArrival {
     AtHost(PacketId),
     /// A packet at a switch that takes a time for it ([`Fabric::pass_on_later`]).
     Delayed(Target, PacketId),
-    /// No packet: the event stands for one that is released ([`Fabric::release`]), or is out of date.
+    /// No packet: the event represents one that is released ([`Fabric::release`]), or is out of date.
     Nothing,
 }
 

@@ -99,7 +99,7 @@ impl NetworkState {
     pub(crate) fn path_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
         let network = self.network.clone();
         let downs = network.links_from_switches(to).iter();
-        let ways: Vec<(u32, u32, Step)> = downs
+        let paths: Vec<(u32, u32, Step)> = downs
             .filter_map(|&down| {
                 if !self.router.is_up(down) {
                     return None;
@@ -109,7 +109,7 @@ impl NetworkState {
                 Some((self.hops_of(route), route, Step::new(down.0, queue)))
             })
             .collect();
-        let &(_, route, last_hop) = ways.iter().min_by_key(|&&(hops, ..)| hops)?;
+        let &(_, route, last_hop) = paths.iter().min_by_key(|&&(hops, ..)| hops)?;
         let first = match self.routes[route as usize] {
             Step::END => last_hop,
             step => step,

@@ -103,7 +103,7 @@ impl NetworkState {
             queue: Bytes::new(behind),
             sent: Bytes::new(sent),
             at,
-            windows: probe.map_or(Bytes::ZERO, |at| at.said.window),
+            windows: probe.map_or(Bytes::ZERO, |at| at.window.window),
             class,
             ..IntHop::default()
         };

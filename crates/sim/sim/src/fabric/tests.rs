@@ -81,7 +81,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
 /// Catches counters of the port instead of the queue, and counters that the end of the warm-up resets. The role's own
 /// entries reach the packet, and its marks do not reach transports that understand none.
 #[test]
-fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
+fn records_cover_the_queue_of_the_packet_since_the_start_of_the_run() {
     let scenario = two_queues(Discipline::StrictPriority);
     let to = scenario.network.find_link("s1->h2").unwrap();
     let counters = Arc::new(Mutex::new(<[Counter; 2]>::default()));
@@ -106,7 +106,7 @@ fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
 /// A first-come-first-served port with a role from outside holds its packets, and sends all of them in the same order at
 /// the same time as without.
 #[test]
-fn a_role_from_outside_changes_no_time_of_a_fifo_port() {
+fn an_external_role_changes_no_time_of_a_fifo_port() {
     let mut scenario = two_queues(Discipline::Fifo);
     scenario.switches.telemetry = false;
     let counters = Arc::new(Mutex::new(<[Counter; 2]>::default()));
@@ -125,7 +125,7 @@ fn a_role_from_outside_changes_no_time_of_a_fifo_port() {
 
 /// Looking ahead, and another event queue, change no result: flows and sources, ports of every order, a failure.
 #[test]
-fn a_large_network_does_the_same_as_a_small_one() {
+fn a_large_network_behaves_like_a_small_one() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority, Discipline::SmallestRemainingFirst] {
         let port = PortSpec::uniform(2, Bytes::new(60_000));
         let cabling = Cabling { switch_port: port.clone(), host_port: port, ..Cabling::default() };

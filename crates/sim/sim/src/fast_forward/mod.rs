@@ -75,7 +75,7 @@ impl Forward {
         let asked = scenario.fast_forward?;
         let refusal = scope::refusal(scenario, custom);
         Some(Box::new(Self {
-            error: asked.error,
+            error: asked.max_error,
             warmup: clock::from_time(scenario.warmup),
             end: clock::from_time(scenario.duration),
             known: Vec::new(),

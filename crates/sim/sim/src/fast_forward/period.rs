@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_period_is_whole_or_none() {
+    fn a_period_is_complete_or_none() {
         let from = ProgressSample { at: 100, acknowledged: u32::MAX };
         let after = |time: Instant, segments: u32| ProgressSample {
             at: 100 + time,

@@ -54,7 +54,7 @@ fn refusal_of_ports(ports: &PortBehaviour) -> Option<&'static str> {
 fn refusal_of_workload(workload: &Workload, usual: &TransportConfig) -> Option<&'static str> {
     let transport = match workload {
         Workload::Packets { .. } => return Some("sources send packets without acknowledgements"),
-        Workload::Flows(reliable) if reliable.offer.is_some() => return Some("applications write bit by bit"),
+        Workload::Flows(reliable) if reliable.send_schedule.is_some() => return Some("applications write bit by bit"),
         Workload::Flows(reliable) if reliable.deadline.is_some() => return Some("flows have deadlines"),
         Workload::Flows(reliable) => reliable.transport.as_ref(),
         Workload::Listed { transport, .. } => transport.as_ref(),

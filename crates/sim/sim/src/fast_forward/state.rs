@@ -64,15 +64,15 @@ impl State {
         if flow.pair != NO_PAIR || flow.is_tunnelled || flow.supply.is_some() || flow.reorder.is_some() {
             return Err("something beside congestion control limits a flow");
         }
-        let standing = flow.sender.state();
-        let ahead = flow.receiver.in_order().and_then(|expected| expected.checked_sub(standing.acknowledged));
+        let sender = flow.sender.state();
+        let ahead = flow.receiver.in_order().and_then(|expected| expected.checked_sub(sender.acknowledged));
         let Some(ahead) = ahead else { return Err("losses are being repaired") };
         let state = match flow.state {
             FlowState::Waiting => 0,
             FlowState::Ready => 1,
-            FlowState::Blocked | FlowState::Acked | FlowState::Free => return Err("a flow stands still"),
+            FlowState::Blocked | FlowState::Acked | FlowState::Free => return Err("a flow makes no progress"),
         };
-        self.words.extend([state, u64::from(ahead), u64::from(flow.granted), u64::from(flow.on_the_way)]);
+        self.words.extend([state, u64::from(ahead), u64::from(flow.granted), u64::from(flow.in_transit)]);
         let control = flow.sender.add_state(flow.local(now), &mut self.words);
         self.controls.push(control?);
         Ok(())
@@ -95,7 +95,7 @@ impl State {
             let first = parts.flows[packet.flow].sender.state().acknowledged;
             packets.push(words_of(packet, place, first, now)?);
         }
-        let are_all = counts.iter().zip(members).all(|(&count, member)| count == parts.flows[member.slot].on_the_way);
+        let are_all = counts.iter().zip(members).all(|(&count, member)| count == parts.flows[member.slot].in_transit);
         if !are_all {
             return Err("packets are not on links");
         }

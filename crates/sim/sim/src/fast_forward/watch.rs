@@ -158,7 +158,7 @@ impl FlowGroupMonitor {
             return Err(None);
         }
         if stands_still {
-            return Err(Some("a flow stands still"));
+            return Err(Some("a flow makes no progress"));
         }
         let are_same = self.periods.iter().all(Option::is_some) && self.periods == periods_before;
         if !are_same {
@@ -291,9 +291,9 @@ impl Parked {
         let mut credits: BTreeMap<u32, Credit> = BTreeMap::new();
         for (member, &each) in self.watch.members.iter().zip(&self.cycle.segments) {
             let flow = &mut parts.flows[member.slot];
-            let stood_at = flow.local(self.since);
+            let idle_since = flow.local(self.since);
             flow.delay(by);
-            debug_assert_eq!(flow.local(now), stood_at, "the clock of a sender stands still as long as its group");
+            debug_assert_eq!(flow.local(now), idle_since, "the clock of a sender stops for as long as its group");
             let segments = u64::from(each) * cycles;
             flow.skipped_segments = flow.number_of(segments as u32);
             flow.sender.skip(segments, by);

@@ -43,7 +43,7 @@ pub(crate) struct Flow {
     /// Interface that sends for it, with its class.
     pub(crate) interface: u32,
     /// Number of its packets in flight.
-    pub(crate) on_the_way: u32,
+    pub(crate) in_transit: u32,
     pub(crate) class: u8,
     pub(crate) state: FlowState,
     pub(crate) is_ecn_capable: bool,
@@ -289,7 +289,7 @@ impl Flow {
         self.planned_path = OWN_PATH;
     }
 
-    /// Returns the packet that carries a segment; `count` is the number of paths, `way` gives the start and the last
+    /// Returns the packet that carries a segment; `count` is the number of paths, `next_hop` gives the start and the last
     /// step of one.
     #[inline]
     pub(crate) fn packet(
@@ -298,7 +298,7 @@ impl Flow {
         segment: Segment,
         now: Instant,
         count: u32,
-        way: impl FnOnce(u32) -> (u32, Step),
+        next_hop: impl FnOnce(u32) -> (u32, Step),
     ) -> Packet {
         let planned = std::mem::replace(&mut self.planned_path, OWN_PATH);
         let path = match std::mem::replace(&mut self.granted_path, OWN_PATH) {
@@ -306,7 +306,7 @@ impl Flow {
             OWN_PATH => self.choose_path(segment.bytes, count, now),
             granted => u32::from(granted),
         };
-        let (route, last_hop) = way(path);
+        let (route, last_hop) = next_hop(path);
         let mut flags = Flags::default();
         if self.is_ecn_capable {
             flags = flags.with(Flags::ECN_CAPABLE);

@@ -113,7 +113,7 @@ impl Flows {
             skipped_segments: 0,
             slow_at: NEVER,
             quick_at: NEVER,
-            on_the_way: 0,
+            in_transit: 0,
             stat: start.stat,
             is_ecn_capable: start.is_ecn_capable || pair != NO_PAIR || self.routing.reads_marks(),
             wants_telemetry: self.telemetry,
@@ -144,7 +144,7 @@ impl Flows {
     /// if it did.
     pub(crate) fn leave_if_over(&mut self, slot: FlowSlot) -> bool {
         let flow = &mut self.all[slot as usize];
-        if flow.state != FlowState::Acked || flow.on_the_way != 0 {
+        if flow.state != FlowState::Acked || flow.in_transit != 0 {
             return false;
         }
         flow.state = FlowState::Free;
@@ -212,7 +212,7 @@ impl Flows {
             packet.extra.set_telemetry(fabric.telemetry_mut().open());
             packet.flags = packet.flags.with(Flags::TELEMETRY);
         }
-        flow.on_the_way += 1;
+        flow.in_transit += 1;
         stats.sent(flow.stat, &packet);
         Some(fabric.insert(packet))
     }

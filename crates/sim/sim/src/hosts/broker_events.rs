@@ -29,7 +29,7 @@ impl Hosts {
         let setup = BrokerSetup {
             around: self.around(network),
             all: self.brokers.of(state.scheme.into()),
-            seat: *self.brokers.seats.get(number)?,
+            spec: *self.brokers.specs.get(number)?,
             epoch: EPOCH,
             serial: state.starts << 40,
         };
@@ -40,7 +40,7 @@ impl Hosts {
 impl Hosts {
     /// All brokers begin to work.
     pub(super) fn start_brokers(&mut self, fabric: &NetworkState) {
-        for number in 0..self.brokers.seats.len() {
+        for number in 0..self.brokers.specs.len() {
             self.start_broker(number, fabric, 0);
         }
     }
@@ -50,7 +50,7 @@ impl Hosts {
         state.starts += 1;
         let broker = self.broker(fabric.network(), number);
         self.brokers.states[number].broker = broker;
-        let leadership = self.brokers.seats[number].leadership;
+        let leadership = self.brokers.specs[number].leadership;
         self.notify_broker(BrokerId(number as u32), BrokerInput::Started, now);
         // A broker begins as a follower.
         if leadership == Leadership::Leader {
@@ -94,13 +94,13 @@ impl Hosts {
     /// Notifies brokers of changed link capacities at contention points: brokers ask the network for them (Parley,
     /// 3.2.2).
     pub(crate) fn capacities_changed(&mut self, fabric: &NetworkState, now: Instant) {
-        for number in 0..self.brokers.seats.len() {
+        for number in 0..self.brokers.specs.len() {
             self.notify_capacity(number, fabric, now);
         }
     }
 
     fn notify_capacity(&mut self, number: usize, fabric: &NetworkState, now: Instant) {
-        let Some(point) = self.brokers.seats.get(number).and_then(|seat| seat.point) else { return };
+        let Some(point) = self.brokers.specs.get(number).and_then(|spec| spec.point) else { return };
         let capacity =
             |direction| roles::capacity(fabric.network(), point, direction, &self.left, |link| fabric.is_up(link));
         let (transmit, receive) = (capacity(Direction::Transmit), capacity(Direction::Receive));
@@ -162,7 +162,7 @@ impl Hosts {
         let brokers = self.brokers.of(0);
         let number = match at {
             BrokerAt::Machine(host) => brokers.of(host),
-            BrokerAt::Fabric => brokers.find(|seat| seat.point == Some(ContentionPoint::Fabric)),
+            BrokerAt::Fabric => brokers.find(|spec| spec.point == Some(ContentionPoint::Fabric)),
         };
         number.map(BrokerId::index)
     }

@@ -10,7 +10,7 @@ use super::timers::Timers;
 /// All brokers, scheme by scheme, in the order in which each scheme lists its own.
 #[derive(Debug, Default)]
 pub(super) struct Brokers {
-    pub(super) seats: Vec<BrokerSpec>,
+    pub(super) specs: Vec<BrokerSpec>,
     /// State of each seat.
     pub(super) states: Vec<State>,
     /// The number of each scheme's first broker.
@@ -33,10 +33,10 @@ impl Brokers {
     pub(super) fn new(schemes: &[Scheme], around: &BrokerNetwork<'_>) -> Self {
         let mut brokers = Self::default();
         for (number, scheme) in schemes.iter().enumerate() {
-            brokers.first.push(brokers.seats.len() as u32);
-            brokers.seats.extend(scheme.brokers(around));
+            brokers.first.push(brokers.specs.len() as u32);
+            brokers.specs.extend(scheme.brokers(around));
             let state = || State { scheme: number as u8, broker: None, starts: 0 };
-            brokers.states.resize_with(brokers.seats.len(), state);
+            brokers.states.resize_with(brokers.specs.len(), state);
         }
         brokers
     }
@@ -44,8 +44,8 @@ impl Brokers {
     /// Returns the seats of a scheme.
     pub(super) fn of(&self, scheme: usize) -> BrokerSpecs<'_> {
         let first = self.first.get(scheme).copied().unwrap_or(0);
-        let end = self.first.get(scheme + 1).map_or(self.seats.len(), |&end| end as usize);
-        BrokerSpecs { first: BrokerId(first), seats: self.seats.get(first as usize..end).unwrap_or_default() }
+        let end = self.first.get(scheme + 1).map_or(self.specs.len(), |&end| end as usize);
+        BrokerSpecs { first: BrokerId(first), specs: self.specs.get(first as usize..end).unwrap_or_default() }
     }
 
     /// The scheme of a broker.
@@ -55,7 +55,7 @@ impl Brokers {
 
     /// Returns the location of a broker; `None` if there is no such broker.
     pub(super) fn location(&self, broker: BrokerId) -> Option<BrokerLocation> {
-        self.seats.get(broker.index()).map(|seat| seat.at)
+        self.specs.get(broker.index()).map(|spec| spec.at)
     }
 
     fn starts(&self, broker: BrokerId) -> u64 {

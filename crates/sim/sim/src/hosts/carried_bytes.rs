@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_does_not_count() {
+    fn bytes_before_the_warm_up_do_not_count() {
         let mut carried = CarriedTotals::after(10);
         let (pair, ends) = ((0, 0), (NodeId(3), NodeId(4), 1));
         carried.weighed(pair, 900, 0);

@@ -30,8 +30,8 @@ impl Hosts {
             if !promises.is_guaranteed(pair.to_place) {
                 return;
             }
-            let way = (slot, pair.epoch, path);
-            promises.sent(way, sent, || fabric.links_along(&pair.forward, u32::from(path)));
+            let pair_path = (slot, pair.epoch, path);
+            promises.sent(pair_path, sent, || fabric.links_along(&pair.forward, u32::from(path)));
         }
     }
 
@@ -51,8 +51,8 @@ impl Hosts {
     fn waiting(&self, flows: &Flows) -> Vec<[u64; 2]> {
         let mut waiting = vec![[0_u64; 2]; self.is_here.len()];
         let mut add = |pair: &Pair, bytes: u64| {
-            for (place, way) in [(pair.from_place, 0), (pair.to_place, 1)] {
-                let sum = &mut waiting[place as usize][way];
+            for (place, pair_path) in [(pair.from_place, 0), (pair.to_place, 1)] {
+                let sum = &mut waiting[place as usize][pair_path];
                 *sum = sum.saturating_add(bytes);
             }
         };

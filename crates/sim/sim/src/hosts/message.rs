@@ -19,7 +19,7 @@ pub(super) struct Messages {
 /// One message.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
-    pub(super) way: Transit,
+    pub(super) transit: Transit,
     pub(super) to: Recipient,
     pub(super) body: AnyMessage,
 }
@@ -50,7 +50,7 @@ impl Message {
     /// Returns `true` if it stays within a machine: between the machine and its own broker.
     pub(super) fn is_local(&self) -> bool {
         let is_of_broker = matches!(self.to, Recipient::Machine(..) | Recipient::Broker(..));
-        is_of_broker && matches!(self.way, Transit::Network(from, to) if from == to)
+        is_of_broker && matches!(self.transit, Transit::Network(from, to) if from == to)
     }
 
     /// Returns `true` if the scenario's faults apply: it comes from a broker or goes to one on another machine.

@@ -25,9 +25,9 @@ impl Hosts {
             Peer::Broker(broker) => return self.to_broker(Member::Host(host.node), broker, body),
         };
         let pair = &self.pairs[slot as usize];
-        let way = Transit::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
+        let transit = Transit::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
         let to = if is_back { Recipient::Sender(slot, pair.epoch) } else { Recipient::Receiver(slot, pair.epoch) };
-        Some(Message { way, to, body })
+        Some(Message { transit, to, body })
     }
 
     /// Returns a broker's message to a member; `None` if there is no such member.
@@ -38,8 +38,8 @@ impl Hosts {
         };
         let host = self.of_node.get(node.index()).copied().filter(|&host| host != NO_HOST)?;
         let (sender, scheme) = (self.brokers.location(from)?, self.brokers.scheme(from)?);
-        let way = transit(sender, BrokerLocation::Host(self.hosts[host as usize].node));
-        Some(Message { way, to: Recipient::Machine(host, scheme, from), body })
+        let transit = transit(sender, BrokerLocation::Host(self.hosts[host as usize].node));
+        Some(Message { transit, to: Recipient::Machine(host, scheme, from), body })
     }
 
     fn to_broker(&self, from: Member, to: BrokerId, body: AnyMessage) -> Option<Message> {
@@ -47,8 +47,8 @@ impl Hosts {
             Member::Host(host) => BrokerLocation::Host(host),
             Member::Broker(broker) => self.brokers.location(broker)?,
         };
-        let way = transit(sender, self.brokers.location(to)?);
-        Some(Message { way, to: Recipient::Broker(to, from), body })
+        let transit = transit(sender, self.brokers.location(to)?);
+        Some(Message { transit, to: Recipient::Broker(to, from), body })
     }
 
     /// Returns the number of times that a message is sent: broker messages have the faults of the scenario.
@@ -72,13 +72,13 @@ impl Hosts {
         let faults = self.sharing.faults;
         let is_lost = random::unit(&mut self.rng) < faults.loss;
         let mut delay = (random::unit(&mut self.rng) * clock::from_time(faults.delay) as f64) as Instant;
-        if let Transit::Outside(time) = message.way {
+        if let Transit::Outside(time) = message.transit {
             delay += clock::from_time(time);
         }
         if is_lost {
             self.account.message(message.body.wire_bytes());
             self.account.message_lost();
-        } else if let (Transit::Network(..), 0) = (message.way, delay) {
+        } else if let (Transit::Network(..), 0) = (message.transit, delay) {
             return self.post(message, fabric, now);
         } else {
             let number = self.messages.keep(message);
@@ -95,7 +95,7 @@ impl Hosts {
         now: Instant,
     ) -> (Option<Dropped>, bool) {
         let Some(message) = self.messages.take(number) else { return (None, false) };
-        match message.way {
+        match message.transit {
             Transit::Network(..) => (self.post(message, fabric, now), false),
             Transit::Outside(_) => {
                 self.account.message(message.body.wire_bytes());
@@ -107,7 +107,7 @@ impl Hosts {
 
     /// Sends a message from its host as a packet. Returns a packet dropped for it.
     pub(super) fn post(&mut self, message: Message, fabric: &mut NetworkState, now: Instant) -> Option<Dropped> {
-        let Transit::Network(from, to) = message.way else { return None };
+        let Transit::Network(from, to) = message.transit else { return None };
         let direction = fabric.direction(from, to, self.queue)?;
         let bytes = message.body.wire_bytes();
         self.account.message(bytes);

@@ -144,7 +144,7 @@ impl Hosts {
         if let Some(promises) = &mut self.promises {
             promises.wants(receiver * self.classes + to_class, true, now);
         }
-        let idle = clock::from_time(self.sharing.idle);
+        let idle = clock::from_time(self.sharing.idle_timeout);
         self.timer_queue.arm(now.saturating_add(idle), HostTimer::Idle(slot, epoch), fabric, now);
         if is_probed {
             self.timer_queue.arm(now, HostTimer::PathProbe(slot, epoch), fabric, now);
@@ -292,7 +292,7 @@ impl Hosts {
         let pair = self.pairs.get_mut(slot as usize).filter(|pair| pair.epoch == epoch)?;
         let is_used = pair.users > 0 || !self.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
         let since = if is_used { now } else { pair.used_at };
-        let until = since.saturating_add(clock::from_time(self.sharing.idle));
+        let until = since.saturating_add(clock::from_time(self.sharing.idle_timeout));
         if until > now {
             self.timer_queue.arm(until, HostTimer::Idle(slot, epoch), fabric, now);
             return None;

@@ -83,8 +83,8 @@ impl PromiseMonitor {
     }
 
     /// Records a packet that leaves; `sent` is the count of its pair along the path, with the packet.
-    pub(super) fn sent(&mut self, way: PairOnPath, sent: u64, links: impl FnOnce() -> Vec<u32>) {
-        let flight = self.flights.entry(way).or_insert_with(|| Flight { links: links(), ..Flight::default() });
+    pub(super) fn sent(&mut self, pair_path: PairOnPath, sent: u64, links: impl FnOnce() -> Vec<u32>) {
+        let flight = self.flights.entry(pair_path).or_insert_with(|| Flight { links: links(), ..Flight::default() });
         // Windows that begin anew, because all paths are others, count from zero.
         if sent < flight.sent {
             land(&mut self.links, flight, flight.sent);
@@ -100,16 +100,16 @@ impl PromiseMonitor {
     }
 
     /// Records the count `sent` as having left the path.
-    pub(super) fn answered(&mut self, way: PairOnPath, sent: u64) {
-        if let Some(flight) = self.flights.get_mut(&way) {
+    pub(super) fn answered(&mut self, pair_path: PairOnPath, sent: u64) {
+        if let Some(flight) = self.flights.get_mut(&pair_path) {
             land(&mut self.links, flight, sent);
         }
     }
 
     /// Nothing that a pair has in flight will be answered.
     pub(super) fn forget(&mut self, slot: PairSlot, epoch: u32) {
-        let of_pair = |way: &PairOnPath| (way.0, way.1) == (slot, epoch);
-        for (_, flight) in self.flights.iter_mut().filter(|(way, _)| of_pair(way)) {
+        let of_pair = |pair_path: &PairOnPath| (pair_path.0, pair_path.1) == (slot, epoch);
+        for (_, flight) in self.flights.iter_mut().filter(|(pair_path, _)| of_pair(pair_path)) {
             land(&mut self.links, flight, u64::MAX);
         }
     }

@@ -135,7 +135,7 @@ fn found(scenario: &Scenario, seed: u64, threads: usize) -> String {
 }
 
 #[test]
-fn the_outcome_is_the_same_on_any_number_of_threads() {
+fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let (mut hops, mut drops, mut completed) = (0, 0, 0);
     for case in 0..40 {
         let mut maker = Maker { rng: ChaCha8Rng::seed_from_u64(case) };
@@ -159,7 +159,7 @@ fn the_outcome_is_the_same_on_any_number_of_threads() {
 
 /// A network of 1,500 links, whose events are in calendars.
 #[test]
-fn a_large_network_has_the_same_outcome_on_any_number_of_threads() {
+fn the_outcome_of_a_large_network_does_not_depend_on_the_number_of_threads() {
     let mut scenario = fat_tree(10);
     scenario.duration = Time::from_micros(100);
     let one = found(&scenario, 5, 1);
@@ -183,7 +183,7 @@ fn fat_tree(k: u64) -> Scenario {
 }
 
 #[test]
-fn a_run_that_cannot_be_divided_says_why_and_uses_one_thread() {
+fn a_run_that_cannot_be_divided_uses_one_thread_and_gives_a_reason() {
     let why = |change: &dyn Fn(&mut Scenario)| {
         let mut scenario = plain();
         change(&mut scenario);
@@ -210,7 +210,7 @@ fn a_run_that_cannot_be_divided_says_why_and_uses_one_thread() {
 }
 
 #[test]
-fn a_run_on_several_threads_ends_when_it_is_stopped() {
+fn a_run_on_several_threads_can_be_stopped() {
     let scenario = plain();
     let outcome = run_on(NonZeroUsize::new(3).unwrap(), &scenario, 1, |_| false).unwrap();
     assert_eq!(outcome.ending, RunEnd::Stopped);

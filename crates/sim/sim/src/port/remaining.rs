@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_next_and_what_makes_room_are_as_stated() {
+    fn the_next_packet_and_the_evicted_one_follow_the_rules() {
         let mut state = 7_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -126,7 +126,7 @@ impl Processes {
     pub(crate) fn think(&mut self, answer: &Purpose, fabric: &mut NetworkState, now: Instant) {
         let spec = &mut self.traffic[answer.traffic as usize];
         let stop = spec.stop;
-        let mean = spec.calls.as_ref().map_or(0, |calls| calls.think);
+        let mean = spec.calls.as_ref().map_or(0, |calls| calls.think_time);
         let at = now.saturating_add(random::exponential(&mut spec.rng, mean as f64));
         let is_its =
             |process: &Process| matches!(process, Process::Loops { traffic, .. } if *traffic == answer.traffic);

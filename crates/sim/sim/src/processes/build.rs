@@ -19,7 +19,7 @@ use super::table::{Process, Processes};
 use super::traffic::{FlowAccounting, TrafficSpec};
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
-use crate::copies::{Copies, CopyWay};
+use crate::copies::{Copies, CopyPath};
 use crate::endpoints::Pairs;
 use crate::fabric::{NetworkState, Step};
 use crate::flow_chain::Chains;
@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
             },
             stop,
             schedule: traffic.active.as_ref().map(|active| Arc::new(Schedule::new(active))),
-            offer: None,
+            send_schedule: None,
             sizes: None,
             deadline: None,
             deadline_rng: random::generator(self.seed, DEADLINES + u64::from(index)),
@@ -176,26 +176,26 @@ impl<'a> Builder<'a> {
         (start, stop): (Instant, Instant),
         rng: &mut ChaCha8Rng,
     ) {
-        let mut ways: Vec<(SourceDestination, NodeId)> = Vec::new();
+        let mut destinations: Vec<(SourceDestination, NodeId)> = Vec::new();
         for &(from, to) in pairs {
-            if let Some(way) = self.destination(index, spec, from, to, rng) {
-                ways.push((way, to.host));
+            if let Some(destination) = self.destination(index, spec, from, to, rng) {
+                destinations.push((destination, to.host));
             }
         }
-        let phases = self.phases(&ways, kind, frame, start, rng);
-        for ((way, _), phase) in ways.into_iter().zip(phases) {
+        let phases = self.phases(&destinations, kind, frame, start, rng);
+        for ((destination, _), phase) in destinations.into_iter().zip(phases) {
             let start = spec.active(phase);
-            let source = Source::new(way, kind, frame, start, stop, rng).switched(spec.schedule.clone());
-            let source = source.spread(self.spreading(&way));
+            let source = Source::new(destination, kind, frame, start, stop, rng).switched(spec.schedule.clone());
+            let source = source.spread(self.spreading(&destination));
             self.processes.all.push(Process::Source { traffic: index, source, start });
         }
     }
 
     /// Returns the choice of paths for a source's packets; `None` if all take one, and where hosts share: their stacks choose.
-    fn spreading(&self, way: &SourceDestination) -> Option<AnyPath> {
+    fn spreading(&self, destination: &SourceDestination) -> Option<AnyPath> {
         let routing = &self.scenario.routing;
-        let is_one = matches!(routing, Routing::PerFlow(_)) || way.paths.is_none() || self.hosts.is_shared();
-        (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(way.flow))))
+        let is_one = matches!(routing, Routing::PerFlow(_)) || destination.paths.is_none() || self.hosts.is_shared();
+        (!is_one).then(|| routing.path(self.seed.rotate_left(32) ^ (SOURCES | u64::from(destination.flow))))
     }
 
     /// Returns the route of a source.
@@ -220,24 +220,24 @@ impl<'a> Builder<'a> {
         };
         let whole = self.open_packets(index, spec, (from, to));
         let is_tagged = spec.fixed.is_some();
-        let way = SourceDestination { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
+        let destination = SourceDestination { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
             let classes = spec.classes_between(from, to, &self.processes.vm_classes);
             if self.hosts.is_shared() {
                 self.hosts.add_source(whole, (from, to), classes, spec.queue);
             }
-            return Some(way);
+            return Some(destination);
         };
         let own = self.open_packets(index, spec, (from, to));
         self.stats.is_copy(own, 0);
-        let mut ways = Vec::new();
+        let mut destinations = Vec::new();
         for (number, &(first, route)) in (1..).zip(routes) {
             let flow = self.open_packets(index, spec, (from, to));
             self.stats.is_copy(flow, number);
-            ways.push(CopyWay { first, route, flow });
+            destinations.push(CopyPath { first, route, flow });
         }
-        let set = self.copies.add(whole, own, ways, filter.clone());
-        Some(SourceDestination { flow: own, copies: Some(set), ..way })
+        let set = self.copies.add(whole, own, destinations, filter.clone());
+        Some(SourceDestination { flow: own, copies: Some(set), ..destination })
     }
 
     /// Opens statistics of packets that are not acknowledged.
@@ -250,27 +250,29 @@ impl<'a> Builder<'a> {
     /// Returns the start time of each source of a token bucket.
     fn phases(
         &self,
-        ways: &[(SourceDestination, NodeId)],
+        destinations: &[(SourceDestination, NodeId)],
         kind: PacketKind,
         frame: Bytes,
         start: Instant,
         rng: &mut ChaCha8Rng,
     ) -> Vec<Instant> {
-        let PacketKind::TokenBucket { rate, burst, phase } = kind else { return vec![start; ways.len()] };
+        let PacketKind::TokenBucket { rate, burst, phase } = kind else { return vec![start; destinations.len()] };
         match phase {
-            StartPhase::Together => vec![start; ways.len()],
+            StartPhase::Together => vec![start; destinations.len()],
             StartPhase::Random => {
                 let period = clock::transmission(burst.get(), rate);
-                ways.iter().map(|_| start + (random::unit(rng) * period as f64) as Instant).collect()
+                destinations.iter().map(|_| start + (random::unit(rng) * period as f64) as Instant).collect()
             }
             StartPhase::Colliding => {
                 let size = u32::try_from(frame.get()).unwrap_or(u32::MAX);
-                let transit = |way: &SourceDestination| self.fabric.transit(way.first, way.route, way.last_hop, size);
-                let times: Vec<Instant> = ways.iter().map(|(way, _)| transit(way)).collect();
-                let latest = |to: NodeId| {
-                    ways.iter().zip(&times).filter(|((_, other), _)| *other == to).map(|(_, &time)| time).max()
+                let transit = |destination: &SourceDestination| {
+                    self.fabric.transit(destination.first, destination.route, destination.last_hop, size)
                 };
-                ways.iter().zip(&times).map(|((_, to), time)| start + latest(*to).unwrap_or(0) - time).collect()
+                let times: Vec<Instant> = destinations.iter().map(|(destination, _)| transit(destination)).collect();
+                let latest = |to: NodeId| {
+                    destinations.iter().zip(&times).filter(|((_, other), _)| *other == to).map(|(_, &time)| time).max()
+                };
+                destinations.iter().zip(&times).map(|((_, to), time)| start + latest(*to).unwrap_or(0) - time).collect()
             }
         }
     }
@@ -287,7 +289,7 @@ impl<'a> Builder<'a> {
         // Requests of closed loops are due in real time.
         let begins = start;
         let start = spec.active(start);
-        spec.offer = reliable.offer;
+        spec.send_schedule = reliable.send_schedule;
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());

@@ -287,32 +287,32 @@ impl Processes {
     pub(crate) fn emit(&mut self, number: usize, fabric: &NetworkState, now: Instant) -> Option<Emission> {
         let Process::Source { traffic, source, .. } = &mut self.all[number] else { return None };
         let emission = source.emit(&mut self.traffic[*traffic as usize].rng);
-        if let (Some(spreading), Some((set, _))) = (&mut source.spreading, source.way.paths) {
+        if let (Some(spreading), Some((set, _))) = (&mut source.spreading, source.destination.paths) {
             let paths = fabric.path_count(set).max(1);
             let path = spreading.choose(clock::to_time(now), Departure { bytes: emission.bytes, paths });
-            source.way.take(set, path, fabric);
+            source.destination.take(set, path, fabric);
         }
         let packet = Packet {
             sent: now,
             due: now,
             next: NO_PACKET,
-            flow: source.way.flow,
+            flow: source.destination.flow,
             size: emission.bytes,
             sequence: emission.sequence,
-            route: source.way.route,
-            last_hop: source.way.last_hop.bits(),
+            route: source.destination.route,
+            last_hop: source.destination.last_hop.bits(),
             hop: u8::MAX,
             kind: Kind::Datagram,
-            flags: if source.way.is_tagged { Flags::TAGGED } else { Flags::default() },
+            flags: if source.destination.is_tagged { Flags::TAGGED } else { Flags::default() },
             ..Packet::default()
         };
-        Some(Emission { packet, first: source.way.first, copies: source.way.copies })
+        Some(Emission { packet, first: source.destination.first, copies: source.destination.copies })
     }
 
     /// The link on which a process sends, if it is a source.
     pub(crate) fn source_link(&self, number: usize) -> Option<u32> {
         match &self.all[number] {
-            Process::Source { source, .. } => Some(source.way.first.link()),
+            Process::Source { source, .. } => Some(source.destination.first.link()),
             _ => None,
         }
     }
@@ -321,9 +321,9 @@ impl Processes {
     pub(crate) fn reroute(&mut self, fabric: &NetworkState) {
         for process in &mut self.all {
             if let Process::Source { source, .. } = process
-                && let Some((set, path)) = source.way.paths
+                && let Some((set, path)) = source.destination.paths
             {
-                source.way.take(set, path, fabric);
+                source.destination.take(set, path, fabric);
             }
         }
     }

@@ -46,7 +46,7 @@ pub(super) struct TrafficSpec {
     /// Times at which it is active, if not always. Arrivals of flows count the active time.
     pub(super) schedule: Option<Arc<Schedule>>,
     /// Data that applications of flows write, if not all at once.
-    pub(super) offer: Option<SendSchedule>,
+    pub(super) send_schedule: Option<SendSchedule>,
     pub(super) sizes: Option<FlowSizes>,
     pub(super) deadline: Option<Deadline>,
     /// For deadlines that are drawn: they change nothing else.
@@ -89,7 +89,7 @@ impl TrafficSpec {
     /// Requests and answers are available at once, and flows with an end do not pause.
     pub(super) fn supply(&self, purpose: &Purpose, now: Instant) -> Option<Supply> {
         let pauses = self.schedule.is_some() && purpose.bytes == u64::MAX;
-        (self.offer.is_some() || pauses).then(|| Supply::new(self.offer, self.schedule.clone(), now))
+        (self.send_schedule.is_some() || pauses).then(|| Supply::new(self.send_schedule, self.schedule.clone(), now))
     }
 
     /// Returns the task of the sender of a flow that begins now.

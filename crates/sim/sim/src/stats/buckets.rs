@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_follow_one_another_without_gaps_up_to_the_last_value() {
+    fn buckets_are_contiguous_up_to_the_last_value() {
         let mut next = 0;
         for bucket in 0..=bucket_of(u64::MAX) {
             let (low, high) = range_of(bucket);

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slowdown_beyond_all_numbers_is_the_largest() {
+    fn a_slowdown_beyond_the_range_is_the_largest_value() {
         assert_eq!(slowdown(u64::MAX, 1), u64::MAX);
     }
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "needs some time even when it is alone")]
-    fn an_ideal_of_zero_is_a_mistake() {
+    fn an_ideal_of_zero_panics() {
         Completions::new().record(7, 1, 0, None);
     }
 

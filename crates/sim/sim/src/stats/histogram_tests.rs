@@ -17,7 +17,7 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 }
 
 #[test]
-fn a_histogram_is_one_cache_line_and_owns_nothing_until_a_value_above_zero_comes() {
+fn a_histogram_is_one_cache_line_and_allocates_at_the_first_value_above_zero() {
     let mut histogram = of(&[0, 0]);
     assert_eq!(histogram.memory(), 64);
     histogram.record(1_000);
@@ -31,7 +31,7 @@ fn a_histogram_is_one_cache_line_and_owns_nothing_until_a_value_above_zero_comes
 }
 
 #[test]
-fn memory_is_bounded_whatever_comes() {
+fn memory_is_bounded_for_any_values() {
     let all: Vec<u64> = (0..64).map(|shift| u64::MAX >> shift).collect();
     assert_eq!(of(&all).memory(), 64 + 976 * 8);
 }
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_values_does_not_show(mut list in values()) {
+    fn the_order_of_the_values_does_not_matter(mut list in values()) {
         let histogram = of(&list);
         list.reverse();
         prop_assert_eq!(&histogram, &of(&list));
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cdf_rises_to_one_and_never_promises_too_much(list in values(), most in 1..50usize) {
+    fn a_cdf_rises_to_one_and_never_overestimates(list in values(), most in 1..50usize) {
         prop_assume!(!list.is_empty());
         let points = of(&list).cdf(most);
         prop_assert!(points.len() <= most);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_worst_of_all_windows() {
+    fn the_lag_is_the_maximum_of_all_windows() {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         for _ in 0..200 {
             let (mut now, mut arrivals) = (0, Vec::new());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_owed_without_demand() {
+    fn without_demand_there_is_no_lag() {
         let mut lag = Lag::new(8_000_000_000);
         lag.arrive(1_000_000_000, 100);
         lag.begin(1_000_000_000);

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 #[test]
-fn an_interval_doubles_when_time_goes_beyond_the_last_bin_and_nothing_is_lost() {
+fn an_interval_doubles_when_time_exceeds_the_last_bin_and_nothing_is_lost() {
     let mut series = Series::new(10);
     (0..1_024).for_each(|index| series.add(index * 10, index));
     assert_eq!((series.interval_ps(), series.bins(10_240).count()), (10, 1_024));
@@ -45,7 +45,7 @@ fn a_report_long_after_the_last_amount_has_no_more_bins() {
 }
 
 #[test]
-fn no_time_has_no_bins() {
+fn a_run_of_no_time_has_no_bins() {
     assert_eq!(Series::new(5).bins(0).count(), 0);
     assert_eq!(Levels::new(5).bins(0).count(), 0);
 }
@@ -60,7 +60,7 @@ fn a_level_that_ends_where_an_interval_starts_does_not_count_there() {
 }
 
 #[test]
-fn a_level_that_lasts_for_no_time_counts_for_the_maximum() {
+fn a_level_without_duration_counts_for_the_maximum() {
     let mut levels = Levels::new(100);
     levels.set(50, 9);
     levels.set(50, 0);
@@ -86,7 +86,7 @@ fn timeline(changes: &[(u64, u64)], end_ps: u64) -> Vec<u64> {
 
 proptest! {
     #[test]
-    fn every_amount_stands_in_its_interval(
+    fn every_amount_is_in_its_interval(
         interval in 1..50u64,
         amounts in vec((0..20_000u64, 0..1_000u64), 0..100),
         end in 1..25_000u64,

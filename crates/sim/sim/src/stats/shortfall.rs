@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_that_begins_again_in_an_interval_loses_nothing() {
+    fn a_counter_reset_within_an_interval_loses_nothing() {
         let mut shortfall = Shortfall::new(1_000_000);
         shortfall.close((0, 1_000_000), 8_000_000_000, 700, 5_000);
         // 300 B come, the count begins again, and 200 B come.

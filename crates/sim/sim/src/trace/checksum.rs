@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn published_hashes_come_out() {
+    fn published_hashes_are_reproduced() {
         // draft-eastlake-fnv, appendix C.
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);

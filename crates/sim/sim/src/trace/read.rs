@@ -52,15 +52,15 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotATrace => write!(f, "this is no trace"),
+            Self::NotATrace => write!(f, "not a trace"),
             Self::Version { found } => write!(f, "this trace has format {found}, and only {VERSION} is known"),
             Self::Truncated { bytes } => write!(f, "this trace is truncated: it ends after {bytes} bytes"),
             Self::Damaged { stored, computed } => {
                 write!(f, "this trace is damaged: its checksum is {computed:016x}, not {stored:016x}")
             }
             Self::NoEnd => write!(f, "this trace is damaged: its end mark is wrong"),
-            Self::TooLong => write!(f, "this trace is damaged: it goes on behind its end"),
-            Self::NotText => write!(f, "this trace is damaged: a name in it is no text"),
+            Self::TooLong => write!(f, "damaged trace: data after its end"),
+            Self::NotText => write!(f, "damaged trace: a name is not valid text"),
             Self::UnknownEvent { record, code } => write!(f, "record {record} has event {code}, which is not known"),
             Self::Io(error) => write!(f, "{error}"),
         }

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_what_it_was_made_of() {
+    fn a_set_contains_exactly_its_members() {
         let all = [Flags::SEGMENT, Flags::ACK, Flags::ECN_CAPABLE, Flags::MARKED, Flags::AGAIN, Flags::TELEMETRY];
         for one in all {
             assert!(all.iter().all(|&other| one.has(other) == (one == other)));

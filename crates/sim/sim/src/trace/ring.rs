@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_records_stay_in_their_order_whatever_the_bound() {
+    fn the_last_records_stay_in_order_for_any_bound() {
         for most in 1..20 {
             let mut ring = Ring::new(most);
             for time_ps in 0..50 {

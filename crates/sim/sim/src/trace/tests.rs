@@ -73,7 +73,7 @@ fn sample() -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(
+    fn written_traces_are_read_back(
         header in any_header(),
         records in vec(any_record(), 0..50),
         most in 1..60usize,
@@ -86,14 +86,14 @@ proptest! {
     }
 
     #[test]
-    fn noise_behind_the_magic_never_passes_nor_panics(noise in vec(any::<u8>(), 0..200)) {
+    fn noise_after_the_magic_number_is_refused_without_a_panic(noise in vec(any::<u8>(), 0..200)) {
         let file = [&sample()[..12], &noise[..]].concat();
         prop_assert!(read(&file).is_err());
     }
 }
 
 #[test]
-fn every_truncation_is_named_as_one() {
+fn every_truncation_is_reported_as_one() {
     let whole = sample();
     assert!(read(&whole).is_ok());
     for length in 0..whole.len() {
@@ -117,7 +117,7 @@ fn every_changed_bit_is_found() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_the_reason() {
+fn a_file_that_is_no_trace_is_refused_with_the_reason() {
     let whole = sample();
     assert!(matches!(read(b"hello, world"), Err(ReadError::NotATrace)));
     assert!(matches!(read(&[&whole[..], b"x"].concat()), Err(ReadError::TooLong)));
@@ -175,7 +175,7 @@ fn a_trace_replaces_a_file_when_it_is_complete() {
 }
 
 #[test]
-fn a_file_that_is_not_finished_leaves_everything_as_it_was() {
+fn an_unfinished_file_leaves_everything_unchanged() {
     let directory = Directory::new("unfinished");
     let path = directory.0.join("run.trace");
     fs::write(&path, "old").unwrap();
@@ -190,7 +190,7 @@ fn a_file_that_is_not_finished_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_temporary_file_that_was_left_over_is_not_touched() {
+fn an_old_temporary_file_is_not_touched() {
     let directory = Directory::new("leftover");
     let leftover = format!("run.trace.{}-0.partial", std::process::id());
     fs::write(directory.0.join(&leftover), "other").unwrap();
@@ -200,7 +200,7 @@ fn a_temporary_file_that_was_left_over_is_not_touched() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn an_unwritable_path_is_named() {
     let directory = Directory::new("unwritable");
     for path in [directory.0.join("missing/run.trace"), directory.0.clone()] {
         let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
@@ -212,7 +212,7 @@ fn what_cannot_be_written_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_symbolic_link_stays_and_leads_to_the_trace() {
+fn a_symbolic_link_is_kept_and_its_target_replaced() {
     let directory = Directory::new("link");
     let (target, link) = (directory.0.join("target"), directory.0.join("link"));
     fs::write(&target, "old").unwrap();
@@ -224,10 +224,10 @@ fn a_symbolic_link_stays_and_leads_to_the_trace() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_regular_file_is_not_replaced() {
+fn a_file_that_is_not_regular_is_not_replaced() {
     let directory = Directory::new("socket");
     let path = directory.0.join("s");
-    // A socket of its own stands for devices. Never a real device: if this test failed as root, the machine would lose
+    // A socket of its own represents devices. Never a real device: if this test failed as root, the machine would lose
     // it.
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();

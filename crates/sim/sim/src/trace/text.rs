@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_says_what_it_answers_and_what_it_expects() {
+    fn an_acknowledgement_shows_its_segment_and_the_next_expected_one() {
         let record = TraceRecord {
             time_ps: 5,
             sequence: 8,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nowhere_has_no_queue_and_no_name() {
+    fn a_record_without_a_link_has_no_queue_and_no_name() {
         let record = TraceRecord { link: NONE, flow: NONE, queue: 5, ..TraceRecord::default() };
         let line = Header::default().line(&record).to_string();
         assert_eq!(line, "     0.000000000000  sent                   -  -  datagram 0  0 B");

@@ -188,7 +188,7 @@ mod tests {
 
     /// Checks, for each kind of congestion control, the allowed and the forbidden differences a period later.
     #[test]
-    fn windows_that_change_are_no_repetition() {
+    fn changing_windows_are_no_repetition() {
         for kind in 0..controls().len() {
             let state = |acks: u64, marked: u64, limit| {
                 let mut flow = controls().into_iter().nth(kind).unwrap();
@@ -209,7 +209,7 @@ mod tests {
 
     /// Its clock is stopped, and timers with a time of their own expire earlier by that clock.
     #[test]
-    fn what_expires_moves_by_what_was_skipped() {
+    fn timers_move_by_the_skipped_time() {
         let setup = super::super::Setup {
             size: Some(1_000_000),
             segment: 1_000,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_just_shrunk_is_no_state_to_repeat() {
+    fn a_window_that_has_just_shrunk_cannot_be_repeated() {
         let mut flows = controls();
         let loss = Loss::Fast { in_flight: 10_000 };
         for (at, flow) in flows.iter_mut().enumerate() {

@@ -163,7 +163,7 @@ fn number(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-fn results_are_those_of_the_full_simulation() {
+fn results_equal_those_of_the_full_simulation() {
     let (first, count) = (number("WAYLEAVE_FORWARD_FIRST", 0), number("WAYLEAVE_FORWARD", 40));
     let found = compare_all(first..first + count, number("WAYLEAVE_FORWARD_SCALE", 30));
     print(&found);

@@ -40,7 +40,7 @@ fn add(scenario: &mut Scenario, pairs: &[(&str, &str)], size: u64, start: Time) 
 /// Completion times were off by up to 5.9 %, where 0.003 % was estimated: a flow alone on its ports was skipped for 801 segments, and
 /// alpha and its window of observation were those of before when another flow came.
 #[test]
-fn a_flow_that_was_skipped_gives_way_as_in_the_full_simulation() {
+fn a_skipped_flow_yields_as_in_the_full_simulation() {
     let mut scenario = scenario(Congestion::Dctcp(Default::default()), Time::from_millis(400));
     scenario.switches.ecn = Ecn::above(Bytes::new(97_000)).into();
     add(&mut scenario, &[("h13", "h1"), ("h4", "h14"), ("h7", "h10")], 5_000_000, Time::from_millis(3));
@@ -58,7 +58,7 @@ fn a_flow_that_was_skipped_gives_way_as_in_the_full_simulation() {
 
 /// All that can be fast-forwarded, alone and when another flow comes later.
 #[test]
-fn each_congestion_control_is_skipped_and_gives_way_as_in_the_full_simulation() {
+fn every_skipped_congestion_control_yields_as_in_the_full_simulation() {
     let controls = [
         Congestion::NewReno(Default::default()),
         Congestion::Cubic(Default::default()),
@@ -82,7 +82,7 @@ fn each_congestion_control_is_skipped_and_gives_way_as_in_the_full_simulation() 
 
 /// A flow begins at a host at the very instant at which a segment of another one comes there, whose acknowledgement leaves first.
 #[test]
-fn what_happens_at_one_instant_keeps_its_order() {
+fn simultaneous_events_keep_their_order() {
     let mut scenario = scenario(Congestion::NewReno(Default::default()), Time::from_millis(100));
     add(&mut scenario, &[("h1", "h16")], 30_000 * SEGMENT, Time::ZERO);
     let alone = both(&scenario, 1).0;

@@ -227,7 +227,7 @@ fn bulk(
 
 fn exchange(dice: &mut Dice, collective: Collective, size: u64) -> CollectiveExchange {
     let compute = Time::from_micros(dice.of(&[0, 200]));
-    CollectiveExchange { collective, data: Bytes::new(size), pieces: dice.of(&[1, 1, 2]), compute }
+    CollectiveExchange { collective, data: Bytes::new(size), chunks: dice.of(&[1, 1, 2]), compute }
 }
 
 fn add_job(scenario: &mut Scenario, ranks: &[NodeId], exchange: CollectiveExchange) {

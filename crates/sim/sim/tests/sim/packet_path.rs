@@ -21,7 +21,7 @@ fn defines(source: &str, function: &str) -> bool {
 }
 
 #[test]
-fn every_function_of_the_packet_path_exists_where_the_page_says() {
+fn every_function_of_the_packet_path_exists_where_documented() {
     let docs = Path::new(DOCS);
     let page = std::fs::read_to_string(docs.join("packet-path.md")).unwrap();
     let mut files = BTreeSet::new();

@@ -131,7 +131,7 @@ impl Maker {
             FlowArrivals::Load(0.3),
             FlowArrivals::PerSecond(5_000.0),
             FlowArrivals::Every(Time::from_micros(700)),
-            FlowArrivals::Rpc(Rpc { outstanding: 2, think: time, ..Rpc::new(answer) }),
+            FlowArrivals::Rpc(Rpc { outstanding: 2, think_time: time, ..Rpc::new(answer) }),
             FlowArrivals::Uniform { mean: time, connections: self.of(&[None, Some(2)]) },
         ];
         if self.rng.random_bool(0.4) {
@@ -170,15 +170,15 @@ impl Maker {
         let parley = Parley { shaper: eyeq.clone(), rack_interval: time, fabric_broker: place, ..Parley::default() };
         let pair = Rate::from_mbit(self.rng.random_range(1..900));
         let schemes = [
-            HostSchemeConfig::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: bytes }),
+            HostSchemeConfig::StaticLimits(StaticLimits { pair_rate: self.of(&[None, Some(pair)]), burst: bytes }),
             HostSchemeConfig::Eyeq(eyeq),
-            HostSchemeConfig::ElasticSwitch(ElasticSwitch { period: time, ..ElasticSwitch::default() }),
+            HostSchemeConfig::ElasticSwitch(ElasticSwitch { partition_period: time, ..ElasticSwitch::default() }),
             HostSchemeConfig::Parley(parley),
         ];
         let scheme = self.of(&schemes);
         let mut sharing = Sharing::new(scheme, self.policy(network, PolicyLevel::Machine));
         sharing.queue = Some(0);
-        sharing.idle = Time::from_micros(self.of(&[50, 400, 100_000]));
+        sharing.idle_timeout = Time::from_micros(self.of(&[50, 400, 100_000]));
         sharing.packet_queue = Bytes::new(self.of(&[0, 3_000, 1_000_000]));
         if sharing.scheme.has_brokers() {
             let rack = self.policy(network, PolicyLevel::Rack);
@@ -233,7 +233,7 @@ impl Maker {
         scenario.routing = self.of(&[
             Routing::ecmp(),
             Routing::Flowlet(flowlet::Params { gap: Time::from_micros(50) }),
-            Routing::Flowcells(presto::Spreading { size, silence: None }),
+            Routing::Flowcells(presto::Spreading { size, path_timeout: None }),
             Routing::spraying(),
         ]);
         if self.rng.random_bool(0.2) {
@@ -319,7 +319,7 @@ impl Maker {
             rpc.server = RpcServer::Drawn;
             (rpc.chain, rpc.fan_out) = (self.rng.random_range(1..4), self.rng.random_range(1..3));
         } else {
-            reliable.offer = self.of(&[None, Some(SendSchedule::Rate(Rate::from_mbit(300))), Some(writes)]);
+            reliable.send_schedule = self.of(&[None, Some(SendSchedule::Rate(Rate::from_mbit(300))), Some(writes)]);
         }
         if reliable.arrivals == FlowArrivals::Once && self.rng.random_bool(0.5) {
             reliable.sizes = None;
@@ -334,7 +334,7 @@ fn found(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn whatever_is_put_together_runs_and_counts_every_packet() {
+fn every_combination_runs_and_counts_every_packet() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let cases = match number("SIM_CASE") {
         Some(case) => case..case + 1,

@@ -100,7 +100,7 @@ fn the_pairs_of_a_class_take_turns_at_its_rate() {
 }
 
 #[test]
-fn who_comes_later_does_not_overtake_who_waits() {
+fn a_later_flow_does_not_overtake_a_waiting_one() {
     let mut host = host(1, 1);
     host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
     let flows = &mut Left(vec![1]);
@@ -116,7 +116,7 @@ fn who_comes_later_does_not_overtake_who_waits() {
 }
 
 #[test]
-fn a_flow_that_cannot_send_any_more_leaves_the_line() {
+fn a_flow_that_can_no_longer_send_leaves_the_queue() {
     let mut host = host(1, 1);
     host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
     let flows = &mut Left(vec![1, 1]);
@@ -132,7 +132,7 @@ fn a_flow_that_cannot_send_any_more_leaves_the_line() {
 }
 
 #[test]
-fn a_limiter_that_drops_holds_nothing_back_neither_of_a_pair_nor_of_a_class() {
+fn a_dropping_limiter_blocks_neither_pairs_nor_classes() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
     host.limit_pair(0, bucket(LINE, ExcessAction::Drops), FRAME, 0);
@@ -146,7 +146,7 @@ fn a_limiter_that_drops_holds_nothing_back_neither_of_a_pair_nor_of_a_class() {
 }
 
 #[test]
-fn what_waits_when_its_limiter_begins_to_drop_is_dropped() {
+fn packets_waiting_when_a_limiter_begins_to_drop_are_dropped() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
     host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
@@ -159,7 +159,7 @@ fn what_waits_when_its_limiter_begins_to_drop_is_dropped() {
 }
 
 #[test]
-fn a_window_counts_what_was_let_go_and_opens_with_answers() {
+fn a_window_counts_sent_bytes_and_opens_with_answers() {
     let mut host = host(1, 2);
     let flows = &mut Left(vec![9]);
     host.set_window(0, PathIndex(1), Some(2 * u64::from(FRAME)));
@@ -181,7 +181,7 @@ fn a_window_counts_what_was_let_go_and_opens_with_answers() {
 }
 
 #[test]
-fn a_pair_without_a_path_holds_back_until_it_has_one() {
+fn a_pair_without_a_path_blocks_until_it_has_one() {
     let mut host = host(1, 2);
     let flows = &mut Left(vec![9]);
     for path in [0, 1] {
@@ -201,7 +201,7 @@ fn a_pair_without_a_path_holds_back_until_it_has_one() {
 }
 
 #[test]
-fn what_was_granted_and_not_used_goes_back_to_both_buckets() {
+fn unused_grants_are_returned_to_both_buckets() {
     let mut host = host(1, 1);
     let flows = &mut Left::default();
     host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);
@@ -213,7 +213,7 @@ fn what_was_granted_and_not_used_goes_back_to_both_buckets() {
 }
 
 #[test]
-fn a_pair_that_is_not_there_holds_nothing_back_and_nothing_panics() {
+fn an_unknown_pair_blocks_nothing_and_nothing_panics() {
     let mut host = host(0, 1);
     let flows = &mut Left::default();
     assert_eq!(host.admit(5, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
@@ -234,7 +234,7 @@ impl Tunnel for Two {
 }
 
 #[test]
-fn a_tunnel_empties_at_the_rate_of_its_pair_and_calls_those_that_it_held_back() {
+fn a_tunnel_drains_at_the_rate_of_its_pair_and_wakes_blocked_flows() {
     let mut host: Host = HostStack::new(1);
     host.open(0, opening(0, 1, Some(Box::new(Two))));
     host.limit_pair(0, bucket(LINE, ExcessAction::Waits), FRAME, 0);

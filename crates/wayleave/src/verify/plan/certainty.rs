@@ -22,7 +22,7 @@ pub(super) struct Certainties {
     /// `None` where queues are not divided among classes.
     ledger: Option<Ledger>,
     /// By name, the share and the word of its decision.
-    standing: BTreeMap<String, (ShareId, Certainty)>,
+    present: BTreeMap<String, (ShareId, Certainty)>,
     /// Shares that have ended and are held until a time, ns.
     due: BTreeSet<(u64, ShareId)>,
 }
@@ -33,42 +33,42 @@ impl Certainties {
         let none = vec![Vec::new(); network.links().len()];
         let ledger = Ledger::new(network.clone(), *model, none).ok();
         let ledger = ledger.map(|ledger| ledger.with_shares(Time::ZERO, charge)).filter(Ledger::has_shares);
-        Self { ledger, standing: BTreeMap::new(), due: BTreeSet::new() }
+        Self { ledger, present: BTreeMap::new(), due: BTreeSet::new() }
     }
 
     /// Adds an admitted contract, and compares its stated certainty.
     pub(super) fn decided(&mut self, entry: &Entry, promised: Option<&PromisedShare>, found: &mut Vec<Discrepancy>) {
         self.free(entry.at_ns);
-        let said = entry.share.certainty.as_deref().unwrap_or("none");
+        let given = entry.share.certainty.as_deref().unwrap_or("none");
         let derived = self.take(&entry.name, promised);
         let name = |certainty: Option<Certainty>| certainty.map_or("none", Certainty::name);
-        if said != name(derived) {
-            found.push(stated(&entry.name, "its certainty", said, name(derived)));
+        if given != name(derived) {
+            found.push(stated(&entry.name, "its certainty", given, name(derived)));
         }
-        let said = entry.share.there_within_certainty.as_deref().unwrap_or("none");
+        let given = entry.share.there_within_certainty.as_deref().unwrap_or("none");
         let is_timed = entry.share.there_within_ns.is_some();
         let derived = name(derived.filter(|_| is_timed).map(|_| Certainty::OF_TIMES));
-        if said != derived {
-            found.push(stated(&entry.name, "the certainty of its time", said, derived));
+        if given != derived {
+            found.push(stated(&entry.name, "the certainty of its time", given, derived));
         }
     }
 
     fn take(&mut self, name: &str, promised: Option<&PromisedShare>) -> Option<Certainty> {
-        let before = self.standing.remove(name);
+        let before = self.present.remove(name);
         let ledger = self.ledger.as_mut()?;
         before.into_iter().for_each(|(id, _)| _ = ledger.release_share(id));
         // A route that is none has no place in a ledger; the recheck names it.
         let promised = promised.filter(|promised| is_possible(ledger.network(), promised))?;
         let id = ledger.reserve_share(share(promised))?;
         let certainty = certainty(ledger, id)?;
-        self.standing.insert(name.to_owned(), (id, certainty));
+        self.present.insert(name.to_owned(), (id, certainty));
         Some(certainty)
     }
 
     /// Takes the end of a contract.
     pub(super) fn released(&mut self, entry: &Entry) {
         self.free(entry.at_ns);
-        if let Some((id, _)) = self.standing.remove(&entry.name) {
+        if let Some((id, _)) = self.present.remove(&entry.name) {
             self.due.insert((entry.held_until_ns.unwrap_or(entry.at_ns), id));
         }
     }
@@ -81,17 +81,17 @@ impl Certainties {
     }
 
     /// Compares the certainties that have changed until the end.
-    pub(super) fn end(&mut self, now: u64, said: &[ChangedCertainty], found: &mut Vec<Discrepancy>) {
+    pub(super) fn end(&mut self, now: u64, given: &[ChangedCertainty], found: &mut Vec<Discrepancy>) {
         self.free(now);
         let words = |one: &ChangedCertainty| format!("{}: from {} to {}", one.name, one.from, one.to);
-        let said: Vec<String> = said.iter().map(words).collect();
-        let changed = self.standing.iter().filter_map(|(name, &(id, before))| {
+        let given: Vec<String> = given.iter().map(words).collect();
+        let changed = self.present.iter().filter_map(|(name, &(id, before))| {
             let now = certainty(self.ledger.as_ref()?, id).filter(|&now| now != before)?;
             Some(format!("{name}: from {} to {}", before.name(), now.name()))
         });
         let changed: Vec<String> = changed.collect();
-        if said != changed {
-            found.push(stated("changed_certainty", "its entries", said.join(", "), changed.join(", ")));
+        if given != changed {
+            found.push(stated("changed_certainty", "its entries", given.join(", "), changed.join(", ")));
         }
     }
 }

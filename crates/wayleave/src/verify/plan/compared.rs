@@ -2,6 +2,8 @@
 //! settings of the scheme with the resulting queue budgets, the figures of every queue, the counts of the summary,
 //! and the texts that repeat a decision.
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -64,29 +66,29 @@ fn parsed(value: &impl serde::Serialize) -> Result<Value, serde_json::Error> {
 }
 
 /// Creates a discrepancy of a named part.
-pub(super) fn stated(name: &str, what: &str, stated: impl ToString, derived: impl ToString) -> Discrepancy {
-    let [stated, derived] = [stated.to_string(), derived.to_string()];
+pub(super) fn stated(name: &str, what: &str, stated: impl fmt::Display, derived: impl fmt::Display) -> Discrepancy {
+    let [stated, derived] = [format!("{stated:#}"), format!("{derived:#}")];
     Discrepancy::Stated { name: name.to_owned(), what: what.to_owned(), stated, derived }
 }
 
 /// Adds every member that two values do not have in common.
-fn differences(name: &str, said: &Value, here: &Value, found: &mut Vec<Discrepancy>) {
-    differences_at(name, "", said, here, found);
+fn differences(name: &str, given: &Value, here: &Value, found: &mut Vec<Discrepancy>) {
+    differences_at(name, "", given, here, found);
 }
 
-fn differences_at(name: &str, path: &str, said: &Value, here: &Value, found: &mut Vec<Discrepancy>) {
+fn differences_at(name: &str, path: &str, given: &Value, here: &Value, found: &mut Vec<Discrepancy>) {
     let none = Value::Null;
-    match (said, here) {
+    match (given, here) {
         (Value::Object(one), Value::Object(other)) => {
             let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
             for key in keys {
                 let at = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                let [said, here] = [one, other].map(|map| map.get(key).unwrap_or(&none));
-                differences_at(name, &at, said, here, found);
+                let [given, here] = [one, other].map(|map| map.get(key).unwrap_or(&none));
+                differences_at(name, &at, given, here, found);
             }
         }
-        _ if said == here => {}
-        _ => found.push(stated(name, path, said, here)),
+        _ if given == here => {}
+        _ => found.push(stated(name, path, given.to_string(), here.to_string())),
     }
 }
 
@@ -108,11 +110,11 @@ fn compare_summary(plan: &Plan, summary: &Value, found: &mut Vec<Discrepancy>) {
     if summary.get("released").is_some() || plan.requests.iter().any(|entry| entry.decision == "released") {
         here.insert("released".to_owned(), count("released").into());
     }
-    let mut said = summary.clone();
-    if let Some(said) = said.as_object_mut() {
-        said.remove("decision_us");
+    let mut given = summary.clone();
+    if let Some(given) = given.as_object_mut() {
+        given.remove("decision_us");
     }
-    differences("summary", &said, &here.into(), found);
+    differences("summary", &given, &here.into(), found);
 }
 
 /// Returns the budgets that the settings of the scheme give the queues of every link; `None` for schemes that are not in the
@@ -201,7 +203,7 @@ fn compare_queues(
     reader: &Reader<'_>,
     statement: &Statement,
     budgets: Option<Vec<Vec<Time>>>,
-    said: &[&RawValue],
+    given: &[&RawValue],
     found: &mut Vec<Discrepancy>,
 ) -> Result<(), serde_json::Error> {
     let network = reader.network;
@@ -226,7 +228,7 @@ fn compare_queues(
         if is_full || !is_route(reader, &one.route) {
             found.push(stated(
                 "queues",
-                "what is reserved",
+                "the reservations",
                 "derived from the routes",
                 "more than the queues of a link can hold",
             ));
@@ -235,15 +237,15 @@ fn compare_queues(
         ledger.reserve(demand, one.route);
     }
     let reports: Vec<_> = network.links().flat_map(|(link, _)| ledger.report(link)).collect();
-    if said.len() != reports.len() {
-        found.push(stated("queues", "their number", said.len(), reports.len()));
+    if given.len() != reports.len() {
+        found.push(stated("queues", "their number", given.len(), reports.len()));
     }
-    for (said, report) in said.iter().zip(&reports) {
-        let (said, here) = (serde_json::from_str(said.get())?, parsed(&shapes::queue(network, report))?);
+    for (given, report) in given.iter().zip(&reports) {
+        let (given, here) = (serde_json::from_str(given.get())?, parsed(&shapes::queue(network, report))?);
         let name = format!("queue {} of {}", report.queue, network.link(report.link).name);
-        // One figure stands for all of a queue: they follow from the same arrivals.
+        // One figure represents all of a queue: they follow from the same arrivals.
         let mut of_queue = Vec::new();
-        differences(&name, &said, &here, &mut of_queue);
+        differences(&name, &given, &here, &mut of_queue);
         found.extend(of_queue.into_iter().next());
     }
     Ok(())
@@ -259,14 +261,14 @@ fn is_route(reader: &Reader<'_>, route: &Route) -> bool {
 
 impl Reader<'_> {
     /// Converts a buffer that is stated as too small; the buffer size itself is the network's.
-    pub(super) fn buffer(&self, said: &StatedBuffer, found: &mut Vec<Discrepancy>) -> Result<ShortBuffer, String> {
-        let link = self.link(&said.link)?;
+    pub(super) fn buffer(&self, given: &StatedBuffer, found: &mut Vec<Discrepancy>) -> Result<ShortBuffer, String> {
+        let link = self.link(&given.link)?;
         let queue = self.network.classes().map_or(0, |classes| usize::from(classes.queue_of(Class::Guaranteed)));
         let buffer = self.network.queues(link).get(queue).map_or(Bytes::MAX, |queue| queue.buffer);
-        if Bytes::new(said.buffer_bytes) != buffer {
-            found.push(stated(&said.link, "its buffer for minima", Bytes::new(said.buffer_bytes), buffer));
+        if Bytes::new(given.buffer_bytes) != buffer {
+            found.push(stated(&given.link, "its buffer for minima", Bytes::new(given.buffer_bytes), buffer));
         }
-        Ok(ShortBuffer { link, buffer, needed: Bytes::new(said.needed_bytes) })
+        Ok(ShortBuffer { link, buffer, needed: Bytes::new(given.needed_bytes) })
     }
 
     /// Checks the words of an entry that repeat its decision, and the names that the contract gives.
@@ -311,7 +313,7 @@ impl Reader<'_> {
                 Some("objective") => "objective",
                 _ => "best effort",
             };
-            if entry.share.class.as_deref().is_some_and(|said| said != class) {
+            if entry.share.class.as_deref().is_some_and(|given| given != class) {
                 found.push(stated(name, "its class", entry.share.class.as_deref().unwrap_or_default(), class));
             }
         } else {
@@ -343,8 +345,8 @@ impl Reader<'_> {
                     frame(request.max_frame.map(|frame| frame.get())),
                 ),
             ];
-            for (what, said, here) in fields.iter().filter(|(_, said, here)| said != here) {
-                found.push(stated(name, what, said, here));
+            for (what, given, here) in fields.iter().filter(|(_, given, here)| given != here) {
+                found.push(stated(name, what, given, here));
             }
         }
         let shared: Vec<&str> = match &routes[..] {
@@ -355,8 +357,8 @@ impl Reader<'_> {
             }
             _ => Vec::new(),
         };
-        if let Some(said) = entry.shared.as_ref().filter(|said| **said != shared) {
-            found.push(stated(name, "what its routes share", said.join(", "), shared.join(", ")));
+        if let Some(given) = entry.shared.as_ref().filter(|given| **given != shared) {
+            found.push(stated(name, "the shared elements of its routes", given.join(", "), shared.join(", ")));
         }
         self.wait(entry, &routes, found);
         Ok(())
@@ -364,7 +366,7 @@ impl Reader<'_> {
 
     /// Compares the longest wait for tokens at the sending host.
     fn wait(&self, entry: &Entry, routes: &[Route], found: &mut Vec<Discrepancy>) {
-        let (Some(said), Some(reserved)) = (entry.longest_wait_ns, entry.reserved) else { return };
+        let (Some(given), Some(reserved)) = (entry.longest_wait_ns, entry.reserved) else { return };
         let here = wayleave_explain::wait_for_tokens(
             self.network,
             routes,
@@ -374,8 +376,8 @@ impl Reader<'_> {
                 max_frame: reserved.max_frame_bytes.map(wayleave_units::Bytes::new),
             },
         );
-        if said != here.as_nanos() {
-            found.push(stated(&entry.name, "its longest wait for tokens", Time::from_nanos(said), here));
+        if given != here.as_nanos() {
+            found.push(stated(&entry.name, "its longest wait for tokens", Time::from_nanos(given), here));
         }
     }
 }

@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
 pub(super) fn time(nanos: u64, of: &str) -> Result<Time, String> {
     Some(Time::from_nanos(nanos))
         .filter(|&time| time <= LONGEST)
-        .ok_or_else(|| format!("{of} has a time of {nanos} ns: up to {LONGEST} is accepted"))
+        .ok_or_else(|| format!("{of} has a time of {nanos} ns: expected at most {LONGEST:#}"))
 }
 
 /// Sums of a few of these are still times.
@@ -276,11 +276,11 @@ pub(super) const LONGEST: Time = Time::from_millis(1_000_000_000);
 pub(super) fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
     Some(Bytes::new(bytes))
         .filter(|&bytes| bytes <= Bytes::MAX)
-        .ok_or_else(|| format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX))
+        .ok_or_else(|| format!("{of} has a size of {bytes} B: expected at most {:#}", Bytes::MAX))
 }
 
 pub(super) fn bucket(rate: u64, burst: u64, of: &str) -> Result<AttackBucket, String> {
     let rate = Some(Rate::from_bits_per_second(rate)).filter(|&rate| rate <= Rate::MAX);
-    let rate = rate.ok_or_else(|| format!("{of} has a rate above {}", Rate::MAX))?;
+    let rate = rate.ok_or_else(|| format!("{of} has a rate above {:#}", Rate::MAX))?;
     Ok(AttackBucket { rate, burst: bytes(burst, of)? })
 }

@@ -74,7 +74,7 @@ impl PlannedClasses {
     pub fn tenants(&self, statement: &Statement, claim: &AdmittedClaim, model: &Model) -> Result<Tenants, Error> {
         let network = &statement.network;
         let mut budgets = vec![Vec::new(); network.links().len()];
-        statement.queues.iter().for_each(|said| budgets[said.link.index()].push(said.budget));
+        statement.queues.iter().for_each(|given| budgets[given.link.index()].push(given.budget));
         let usage = |error: &dyn ToString| Error::Usage(error.to_string());
         let ledger = Ledger::new(network.clone(), *model, budgets).map_err(|error| usage(&error))?;
         let mut ledger =
@@ -166,8 +166,8 @@ impl Reader<'_> {
         if let Contract::Bandwidth(BandwidthContract { name, within: Some(asked), .. }) = &contract
             && within.is_none_or(|within| within > *asked)
         {
-            let said = within.map_or_else(|| "no time".to_owned(), |within| within.to_string());
-            findings.push(asked_for(name, "a minimum reached within", said, asked.to_string()));
+            let given = within.map_or_else(|| "no time".to_owned(), |within| format!("{within:#}"));
+            findings.push(asked_for(name, "a minimum reached within", given, format!("{asked:#}")));
         }
         let share = self.held(entry, &contract)?.map(|share| PromisedShare { there_within: within, ..share });
         // A forged route is named by the recheck; packets cannot take it.
@@ -186,7 +186,7 @@ impl Reader<'_> {
         let members: Vec<NodeId> = terms.members.iter().map(|name| self.node(name)).collect::<Result<_, _>>()?;
         let rate = |bits: u64| {
             let rate = Some(Rate::from_bits_per_second(bits)).filter(|&rate| rate <= Rate::MAX);
-            rate.ok_or_else(|| format!("\"{}\" has a rate above {}", entry.name, Rate::MAX))
+            rate.ok_or_else(|| format!("\"{}\" has a rate above {:#}", entry.name, Rate::MAX))
         };
         let min = || rate(terms.min_bps.ok_or_else(|| missing("minimum"))?);
         let contract = match terms.kind.as_deref().unwrap_or_default() {
@@ -253,9 +253,9 @@ impl Reader<'_> {
 
     /// Returns the differences between a stated request and the contract.
     fn differences(&self, stated: &Contract, asked: &Contract) -> Vec<Discrepancy> {
-        let (said, here) = (words(self.network, stated), words(self.network, asked));
-        let differ = said.into_iter().zip(here).filter(|((_, said), (_, here))| said != here);
-        differ.map(|((what, said), (_, here))| asked_for(stated.name(), what, said, here)).collect()
+        let (given, here) = (words(self.network, stated), words(self.network, asked));
+        let differ = given.into_iter().zip(here).filter(|((_, given), (_, here))| given != here);
+        differ.map(|((what, given), (_, here))| asked_for(stated.name(), what, given, here)).collect()
     }
 }
 
@@ -280,13 +280,13 @@ fn words(network: &Network, contract: &Contract) -> [(&'static str, String); 6] 
     };
     let hosts = contract.hosts();
     let names: Vec<&str> = hosts.iter().map(|&host| network.node(host).name.as_str()).collect();
-    let rate = |rate: Option<Rate>| rate.map_or_else(none, |rate| rate.to_string());
+    let rate = |rate: Option<Rate>| rate.map_or_else(none, |rate| format!("{rate:#}"));
     [
         ("the kind", kind.to_owned()),
         ("hosts:", names.join(", ")),
         ("a minimum of", rate(min)),
         ("at most", rate(max)),
         ("a weight of", weight.map_or_else(none, |weight| weight.to_string())),
-        ("a time of", within.map_or_else(none, |within: Time| within.to_string())),
+        ("a time of", within.map_or_else(none, |within: Time| format!("{within:#}"))),
     ]
 }

@@ -68,32 +68,32 @@ impl Ledger {
         open: Option<&PathTable>,
     ) -> MemberSetEffect {
         let links: Vec<LinkId> = route.hops.iter().map(|hop| hop.link).collect();
-        let forth = shares.all.figures_along(links.iter().copied());
+        let forward = shares.all.figures_along(links.iter().copied());
         let (mut answers, mut slowest, mut unjoined) = (Vec::new(), 0, None);
         for paths in std::iter::once(&*shares.all).chain(open) {
-            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&back| paths.is_open(back));
-            let back: Vec<LinkId> = links.iter().rev().filter_map(reverse).collect();
-            answers.extend(back.iter().copied());
+            let reverse = |&link: &LinkId| self.network.reverse(link).filter(|&backward| paths.is_open(backward));
+            let backward: Vec<LinkId> = links.iter().rev().filter_map(reverse).collect();
+            answers.extend(backward.iter().copied());
             let figures = match ends {
-                Some((from, to)) if back.len() < links.len() => {
+                Some((from, to)) if backward.len() < links.len() => {
                     answers.extend(paths.links_between(to, from));
                     unjoined = unjoined.or(Some((to, from)).filter(|_| paths.figures_between(to, from).is_none()));
                     paths.figures_between(to, from)
                 }
-                _ => Some(paths.figures_along(back.into_iter())),
+                _ => Some(paths.figures_along(backward.into_iter())),
             };
             slowest = slowest.max(figures.map_or(0, |figures| figures.transit));
         }
         answers.sort_unstable();
         answers.dedup();
         let round_trip = match ends {
-            Some(_) => forth.transit + slowest,
+            Some(_) => forward.transit + slowest,
             None => self.longest_round_trip(shares),
         };
         let places = links.into_iter().map(|link| (Place::Link(link), ONE));
-        let back = answers.into_iter().map(|link| (Place::Return(link), Footprint::default()));
-        let places = places.chain(back).collect();
-        MemberSetEffect { effect: Effect { places, round_trip, budget: forth.budget, hops: forth.hops }, unjoined }
+        let backward = answers.into_iter().map(|link| (Place::Return(link), Footprint::default()));
+        let places = places.chain(backward).collect();
+        MemberSetEffect { effect: Effect { places, round_trip, budget: forward.budget, hops: forward.hops }, unjoined }
     }
 
     /// Longest round trip of the network, for minima whose pairs are not known.

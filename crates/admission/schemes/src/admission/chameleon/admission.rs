@@ -80,7 +80,7 @@ stands_on_its_placement!(
     fn unfit_for_a_controller(&self) -> Option<String> {
         let keeps = self.params.rerouting.is_some_and(|rerouting| rerouting.moves == Moves::Kept);
         keeps.then(|| {
-            "--reroute-moves kept also moves contracts for refused requests, and a controller must know every move: leave it out"
+            "--reroute-moves kept also moves contracts for refused requests, which a controller cannot record: omit it"
                 .to_owned()
         })
     }

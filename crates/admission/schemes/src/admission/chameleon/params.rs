@@ -59,7 +59,7 @@ pub struct Rerouting {
     pub penalised: Penalised,
     /// Search for a moved flow's new route.
     pub search: Search,
-    /// Treatment of moves for a request that is refused in the end.
+    /// Treatment of moves if the request is refused in the end.
     pub moves: Moves,
     /// Number of flows into the receiver that are put back into faster queues if rerouting fails; zero in the paper.
     pub tighten: usize,
@@ -123,7 +123,7 @@ pub enum Penalised {
     MovedFlow,
 }
 
-/// Treatment of moves for a request that is refused in the end.
+/// Treatment of moves if the request is refused in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
     /// Undone: a refusal leaves everything as it was.

@@ -12,18 +12,19 @@ params! {
     /// Settings of Chameleon.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
-        /// Route search of Chameleon.
+        /// Route search.
         pub routing: Option<RoutingName> = None, "routing", ValueKind::Word(RoutingName::WORDS),
             "measured (docs/theory/admission.md, section 13); least-delay: section 4.1.3", {
                 option: "routing", value_name: "HOW", default: "scarcity, or least-delay with --model published",
             };
-        /// The cost of scarce resources: how steeply prices rise, the weight (0 to 1) of bursts that input lines hide,
-        /// and the share of a host's line from which on a flow takes the fastest queues.
+        /// Cost of scarce resources: steepness of prices, weight (0 to 1) of bursts that input links hide, and share
+        /// of a
+        /// host's line rate from which on a flow takes the fastest queues.
         pub scarcity: Option<Scarcity> = None, "scarcity", ValueKind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
             "measured on the mixes of Table 2 (docs/operate/performance.md)",
             { option: "scarcity", value_name: "STEEPNESS,DORMANT,LARGE", default: "24,0.3,0.06" };
         /// Chameleon's delay budgets of switch queues, highest priority first; queues without one stay unused. Budgets
-        /// that the topology gives its queues go first.
+        /// in the topology take precedence.
         pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "section 4.1.2, by the number of queues",
             { option: "budgets" };
         /// Chameleon's delay budgets of host queues.
@@ -31,26 +32,26 @@ params! {
             "section 4.1.2", { option: "host-budget" };
         /// Move admitted flows to make room for a request that does not fit.
         pub reroute: bool = false, "reroute", ValueKind::Flag, "ours; Fig. 6 moves flows", { option: "reroute" };
-        /// Maximum number of flows that are tried for one request.
+        /// Maximum number of admitted flows that are tried for one request.
         pub limit: usize = 20, "limit", ValueKind::Count { least: 0, most: u64::MAX }, "section 4.1.3",
             { option: "reroute-limit", value_name: "COUNT", group: "reroute" };
-        /// Order in which flows are tried.
+        /// Order in which admitted flows are tried.
         pub sort: Sort = Sort::SharedLinks, "sort", ValueKind::Word(Sort::WORDS), "section 4.1.3",
             { option: "reroute-sort", value_name: "ORDER", group: "reroute" };
-        /// Factor on the cost of queues to be avoided.
+        /// Cost factor of queues to be avoided.
         pub factor: u64 = 30_000, "factor", ValueKind::Count { least: 1, most: 1_000_000 }, "section 4.1.3",
             { option: "reroute-factor", value_name: "FACTOR", group: "reroute" };
-        /// Shortest paths that a moved flow avoids.
+        /// Flow whose shortest paths a moved flow avoids.
         pub avoid: Penalised = Penalised::NewFlow, "avoid", ValueKind::Word(Penalised::WORDS), "Fig. 6, line 6",
             { option: "reroute-avoid", value_name: "WHOSE", group: "reroute" };
-        /// Search for a moved flow's new route.
+        /// Search for the new route of a moved flow.
         pub search: Search = Search::OneLabel, "search", ValueKind::Word(Search::WORDS),
             "the published implementation; the paper: LARAC (section 4.1.3)",
             { option: "reroute-search", value_name: "HOW", group: "reroute" };
-        /// Treatment of moves for a request that is refused in the end.
+        /// Treatment of moves if the request is refused in the end.
         pub moves: Moves = Moves::RolledBack, "moves", ValueKind::Word(Moves::WORDS), "ours; Fig. 6 keeps them",
             { option: "reroute-moves", value_name: "WHAT", group: "reroute" };
-        /// Number of flows into the receiver that are put back into faster queues if moving flows fails.
+        /// Maximum number of flows to the receiver that are returned to faster queues if moving flows does not help.
         pub tighten: Option<usize> = None, "tighten", ValueKind::Count { least: 0, most: u64::MAX },
             "measured (docs/operate/performance.md); none in the paper", {
                 option: "reroute-tighten", value_name: "COUNT", group: "reroute",
@@ -74,7 +75,7 @@ pub enum RoutingName {
 
 words! {
     RoutingName {
-        Scarcity = "scarcity", "The route of least cost in scarce resources: fast queues are kept for those who need them";
+        Scarcity = "scarcity", "The route of least cost in scarce resources: fast queues are kept for flows that need them";
         LeastDelay = "least-delay", "The route of least delay, as in the paper";
         LaracDelay = "larac-delay", "LARAC with the delay as cost";
         LaracHops = "larac-hops", "LARAC with the number of links as cost";
@@ -83,34 +84,34 @@ words! {
 
 words! {
     Sort {
-        SharedLinks = "shared-links", "Those that share most links with the shortest paths of the new flow";
-        SharedLinksNewest = "shared-links-newest", "The same, newest first among equals";
-        Rate = "rate", "The fastest";
-        Burst = "burst", "Those with the largest burst";
-        Deadline = "deadline", "Those with the latest deadline";
-        Placement = "placement", "The oldest";
+        SharedLinks = "shared-links", "Flows that share the most links with the shortest paths of the new flow";
+        SharedLinksNewest = "shared-links-newest", "As shared-links, newest first among equals";
+        Rate = "rate", "Highest rate first";
+        Burst = "burst", "Largest burst first";
+        Deadline = "deadline", "Latest deadline first";
+        Placement = "placement", "Oldest flow first";
     }
 }
 
 words! {
     Penalised {
-        NewFlow = "new-flow", "Those of the flow that room is made for";
-        MovedFlow = "moved-flow", "Its own";
+        NewFlow = "new-flow", "The new flow";
+        MovedFlow = "moved-flow", "The moved flow";
     }
 }
 
 words! {
     Search {
-        OneLabel = "one-label", "The cheapest in time that is found with one label a node, which is fast";
-        LabelSetting = "label-setting", "The cheapest in time, exactly";
-        Larac = "larac", "LARAC, as in the paper: may miss it";
+        OneLabel = "one-label", "The cheapest route within the deadline that is found with one label per node (fast)";
+        LabelSetting = "label-setting", "The cheapest route within the deadline, exactly";
+        Larac = "larac", "LARAC, as in the paper: may miss the cheapest route";
     }
 }
 
 words! {
     Moves {
-        RolledBack = "rolled-back", "They are undone";
-        Kept = "kept", "They stay, as in the paper";
+        RolledBack = "rolled-back", "Moves are undone";
+        Kept = "kept", "Moves remain in effect, as in the paper";
     }
 }
 

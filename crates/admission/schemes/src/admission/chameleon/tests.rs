@@ -88,7 +88,7 @@ mod resource_allocation {
     }
 
     #[test]
-    fn a_host_has_one_queue_of_half_a_millisecond_however_many_its_port_has() {
+    fn a_host_has_one_queue_of_half_a_millisecond_for_any_number_of_port_queues() {
         for best_effort in [BestEffort::Dropped, BestEffort::LowestQueue] {
             for queues in 1..=8 {
                 assert_eq!(table(queues, best_effort, &Allocation::default()).1, [500]);
@@ -97,7 +97,7 @@ mod resource_allocation {
     }
 
     #[test]
-    fn given_budgets_replace_the_table_and_stop_where_they_end() {
+    fn configured_budgets_replace_the_table_and_limit_the_number_of_queues() {
         let given = |us: &[u64]| us.iter().map(|&us| Time::from_micros(us)).collect();
         let allocation = Allocation { switch: Some(given(&[200, 700])), host: given(&[50, 80]) };
         assert_eq!(table(4, BestEffort::Dropped, &allocation), (vec![200, 700], vec![50, 80]));
@@ -106,7 +106,7 @@ mod resource_allocation {
     }
 
     #[test]
-    fn a_budget_that_the_topology_fixes_goes_before_the_table() {
+    fn a_budget_fixed_by_the_topology_takes_precedence_over_the_table() {
         let queue =
             |budget: Option<u64>| PortQueue { buffer: Bytes::new(97_000), budget: budget.map(Time::from_micros) };
         let switch_port = PortSpec { queues: vec![queue(None), queue(Some(800)), queue(None), queue(None)] };
@@ -173,7 +173,7 @@ mod silo_of_section_2_1_2 {
     }
 
     #[test]
-    fn a_latency_of_30_us_is_refused_and_10_ms_gain_nothing() {
+    fn a_latency_of_30_us_is_refused_and_10_ms_gains_nothing() {
         let network = network();
         let mut scheme = scheme(&network);
         let deadline = Time::from_micros(30);
@@ -248,7 +248,7 @@ mod fig_1 {
     }
 
     #[test]
-    fn the_red_flow_cannot_be_embedded_as_things_are() {
+    fn the_red_flow_cannot_be_embedded_in_the_initial_state() {
         let network = network();
         let (mut scheme, _) = embedded(&network, None);
         let refusal = scheme.admit(&flow(&network, "h5", "h9")).unwrap_err();
@@ -274,7 +274,7 @@ mod fig_1 {
     }
 
     #[test]
-    fn a_flow_that_fills_its_hosts_link_is_not_moved() {
+    fn a_flow_that_fills_its_host_link_is_not_moved() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let (mut scheme, _) = embedded(&network, Some(Rerouting::default()));
         assert!(scheme.admit(&flow(&network, "h5", "h9")).is_err());
@@ -301,7 +301,7 @@ mod promises {
     }
 
     #[test]
-    fn a_lower_queues_promise_can_refuse_a_request() {
+    fn a_promise_of_a_lower_queue_can_refuse_a_request() {
         let network = star(&[250, 250]);
         let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
         for from in ["h1", "h2"] {
@@ -352,7 +352,7 @@ mod promises {
     }
 
     #[test]
-    fn a_burst_grows_by_the_budgets_of_the_queues_before() {
+    fn a_burst_grows_by_the_budgets_of_the_previous_queues() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
         let decision = scheme.admit(&request(&network, "h1", "h16", Time::from_millis(1))).unwrap();
@@ -367,7 +367,7 @@ mod promises {
     }
 
     #[test]
-    fn whatever_is_admitted_later_the_bound_of_a_flow_stays() {
+    fn later_admissions_do_not_change_the_bound_of_a_flow() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let model = Model::default();
         let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
@@ -398,7 +398,7 @@ mod promises {
     }
 
     #[test]
-    fn a_decision_meets_its_deadline_and_moved_flows_keep_theirs() {
+    fn a_decision_meets_its_deadline_and_so_do_moved_flows() {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let model = Model::default();
         let mut moved = 0;

@@ -45,7 +45,7 @@ enum Preference {
 /// ```
 pub struct Fabric {
     chameleon: Chameleon,
-    ways: PathCache,
+    path_cache: PathCache,
     spread: PathSpread,
     token_period: Time,
     /// The largest frame of any link.
@@ -75,8 +75,8 @@ impl Fabric {
         };
         let links = || ledger.network().links().map(|(link, _)| link);
         let largest_frame = links().map(|link| ledger.largest_frame(link)).max().unwrap_or(Bytes::ZERO);
-        let (ways, token_period) = (PathCache::default(), settings.token_period);
-        Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame })
+        let (path_cache, token_period) = (PathCache::default(), settings.token_period);
+        Ok(Self { chameleon: Chameleon::on(ledger, params), path_cache, spread, token_period, largest_frame })
     }
 
     /// Returns the reservations and their routes.
@@ -94,16 +94,16 @@ impl Fabric {
     }
 
     /// Returns the share that a request would hold and its delay bound, or the reason for a refusal.
-    fn share(&self, ways: &mut PathCache, request: &ShareRequest) -> Result<(ReservedShare, Option<Time>), Refusal> {
+    fn share(&self, path_cache: &mut PathCache, request: &ShareRequest) -> Result<(ReservedShare, Option<Time>), Refusal> {
         if !self.ledger().has_shares() {
             return Err(Refusal::NoClasses);
         }
         let (min, is_timed) = (request.min, request.within.is_some());
         let share = match &request.among {
             ShareMembers::Pair(from, to) => {
-                let widest = self.pair(ways, (*from, *to), request, Preference::Room)?;
+                let widest = self.pair(path_cache, (*from, *to), request, Preference::Room)?;
                 let is_late = request.within.zip(self.bound(&widest)).is_some_and(|(within, bound)| bound > within);
-                let mut fastest = || self.pair(ways, (*from, *to), request, Preference::Delay).ok();
+                let mut fastest = || self.pair(path_cache, (*from, *to), request, Preference::Delay).ok();
                 if is_late { fastest().unwrap_or(widest) } else { widest }
             }
             ShareMembers::Hose(members) => ReservedShare::Hose { min, members: members.clone(), spread: self.spread, is_timed },
@@ -137,7 +137,7 @@ impl Fabric {
     /// A pair on one of the open paths with the fewest links.
     fn pair(
         &self,
-        ways: &mut PathCache,
+        path_cache: &mut PathCache,
         (from, to): (NodeId, NodeId),
         request: &ShareRequest,
         preference: Preference,
@@ -159,8 +159,8 @@ impl Fabric {
             }
         };
         let is_open = |link| !ledger.is_closed(link);
-        ways.follow(ledger.link_turns());
-        let Some(CandidatePath { links, .. }) = ways.widest(network, (from, to), is_open, room) else {
+        path_cache.follow(ledger.link_turns());
+        let Some(CandidatePath { links, .. }) = path_cache.widest(network, (from, to), is_open, room) else {
             let any = PathCache::default().widest(network, (from, to), |_| true, |_| 0).ok_or(Refusal::Disconnected)?;
             let down = any.links.into_iter().find(|&link| ledger.is_closed(link));
             return Err(down.map_or(Refusal::Disconnected, |link| Refusal::LinkDown { link }));
@@ -213,9 +213,9 @@ impl Admission for Fabric {
     }
 
     fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, Refusal> {
-        let mut ways = std::mem::take(&mut self.ways);
-        let found = self.share(&mut ways, request);
-        self.ways = ways;
+        let mut path_cache = std::mem::take(&mut self.path_cache);
+        let found = self.share(&mut path_cache, request);
+        self.path_cache = path_cache;
         let (share, within) = found?;
         let route = if let ReservedShare::Pair { route, .. } = &share { Some(route.clone()) } else { None };
         let ledger = self.chameleon.placement_mut().ledger_mut();

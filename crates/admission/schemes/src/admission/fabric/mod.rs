@@ -34,9 +34,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "fabric",
     title: "One fabric",
     roles: &[Role::Admission],
-    summary: "Latency, bandwidth and objectives admitted together, around Chameleon's placement",
+    summary: "Latency, bandwidth and objective contracts admitted together, on top of Chameleon's placement",
     citation: "ours, around Chameleon (CoNEXT 2020) with the minima of uFAB (SIGCOMM 2022) and the weights of SCC",
-    guarantee: "every packet of a latency contract arrives before its deadline; minima and objectives fit on every link, by proof or, for hoses with one path for each pair, by measurement",
+    guarantee: "every packet of a latency contract arrives before its deadline; minimum rates and weights fit on every link, by proof or, for hoses with one path for each pair, by measurement",
     parameters: Settings::LIST,
 };
 
@@ -44,27 +44,28 @@ params! {
     /// Settings of this scheme.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
-        /// Delay budgets of the latency queues of switches, highest priority first. Budgets that the topology gives its queues go first.
+        /// Delay budgets of the latency queues of switches, highest priority first. Budgets in the topology take
+        /// precedence.
         pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "Chameleon, section 4.1.2, by the number of queues";
         /// Delay budgets of host queues.
         pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", ValueKind::List(&BUDGET),
             "Chameleon, section 4.1.2";
-        /// Maximum queueing delay of packets of the guaranteed class at a link that carries minima with a time.
+        /// Maximum queueing delay of the guaranteed class on links that carry minima with a time.
         pub guaranteed_budget: Time = Time::from_micros(260), "guaranteed_budget", BUDGET,
-            "computed for 10 Gbit/s, 20 us, 0.4 of the line and 97 kB reserved by latency contracts: 239 us";
-        /// Path selection for packets of a hose.
+            "computed for 10 Gbit/s, a round trip of 20 us, and latency contracts with 0.4 of the line rate and 97 kB: 239 us";
+        /// Path selection of hoses.
         pub paths: Paths = Paths::One, "paths", ValueKind::Word(Paths::WORDS), "uFAB: a pair has one path at a time";
         /// Charge for hoses whose hosts choose a path for each pair.
         pub hose_charge: Charge = Charge::Split, "hose_charge", ValueKind::Word(Charge::WORDS),
             "ours; every path is Duffield and others, SIGCOMM 1999";
-        /// Period at which tokens are reassigned; hosts of minima with a time wait for it.
+        /// Interval at which tokens are reassigned; minima with a time include it.
         pub token_period: Time = Time::from_micros(32), "token_period", BUDGET, "uFAB, section 5.1";
         /// Move admitted flows to make room for a latency contract that does not fit.
         pub reroute: bool = false, "reroute", ValueKind::Flag, "Chameleon, Fig. 6";
     }
 }
 
-/// Path selection for packets of a hose.
+/// Path selection of hoses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paths {
     /// Hosts choose a path for each pair, and change it.
@@ -75,8 +76,8 @@ pub enum Paths {
 
 words! {
     Paths {
-        One = "one", "Hosts choose one path for each pair, and change it";
-        All = "all", "Every switch splits evenly what it forwards over all shortest paths (packet by packet, in turn)";
+        One = "one", "Hosts choose one path for each pair, and may change it";
+        All = "all", "Every switch splits traffic evenly over all shortest paths, packet by packet";
     }
 }
 
@@ -91,8 +92,8 @@ pub enum Charge {
 
 words! {
     Charge {
-        Split = "split", "An even split over all paths and the largest minimum: hoses are proven only where no choice of paths needs more";
-        EveryPath = "every-path", "The most that any choice of paths can put on a link: hoses are always proven, and fewer fit";
+        Split = "split", "An even split over all paths, and the largest minimum: hoses are proven only where no choice of paths needs more";
+        EveryPath = "every-path", "The maximum load of a link for any choice of paths: hoses are always proven, but fewer fit";
     }
 }
 

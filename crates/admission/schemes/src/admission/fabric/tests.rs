@@ -39,7 +39,7 @@ fn hose(members: &[usize], mbit: u64) -> ShareRequest {
 
 /// Two pairs of 3 Gbit/s leave one rack for one pod: 5.1 Gbit/s can be promised on a link, so they take two paths.
 #[test]
-fn pairs_take_the_shortest_way_with_most_room() {
+fn pairs_take_the_shortest_path_with_the_most_free_capacity() {
     let mut fabric = fabric(Paths::One);
     let route = |fabric: &mut Fabric, from, to| fabric.admit_share(&pair(from, to, 3_000)).unwrap().route.unwrap();
     let (first, second) = (route(&mut fabric, 1, 16), route(&mut fabric, 2, 15));
@@ -65,7 +65,7 @@ fn two_hosts_at_one_switch_have_two_links() {
 
 /// One hose alone may put all of its minimum on any link, and that is charged. Of four hoses half is charged on the four links of a pod.
 #[test]
-fn hoses_are_proven_where_what_is_charged_covers_every_choice_of_paths() {
+fn hoses_are_proven_if_the_charge_covers_every_choice_of_paths() {
     let request = hose(&[1, 5, 9], 1_000);
     let mut one = fabric(Paths::One);
     let first = one.admit_share(&request).unwrap();
@@ -89,7 +89,7 @@ fn hoses_are_proven_where_what_is_charged_covers_every_choice_of_paths() {
 }
 
 #[test]
-fn even_splits_are_proven_whatever_is_down() {
+fn even_splits_stay_proven_when_switches_are_down() {
     let mut all = fabric(Paths::All);
     assert_eq!(all.admit_share(&hose(&[1, 5, 9], 1_000)).unwrap().certainty, Certainty::Proven);
     let aggregation = network().links_to_switches(network().link(network().links_from(hosts(&[2])[0])[0]).to)[0];
@@ -107,7 +107,7 @@ fn even_splits_are_proven_whatever_is_down() {
 
 /// 5.1 Gbit/s on a host's link: the refusal names exactly the rate that would fit.
 #[test]
-fn a_hose_that_is_too_large_hears_what_would_fit() {
+fn a_refused_hose_reports_what_would_fit() {
     let mut fabric = fabric(Paths::All);
     let refusal = fabric.admit_share(&hose(&[1, 5, 9], 6_000)).unwrap_err();
     assert!(matches!(refusal, Refusal::ClassRate { fits, .. } if fits == Rate::from_mbit(5_100)), "{refusal:?}");
@@ -119,7 +119,7 @@ fn a_hose_that_is_too_large_hears_what_would_fit() {
 }
 
 #[test]
-fn a_refused_or_released_share_leaves_everything_as_it_was() {
+fn a_refused_or_released_share_leaves_the_ledger_unchanged() {
     let mut fabric = fabric(Paths::One);
     let share = fabric.admit_share(&pair(1, 16, 3_000)).unwrap().share;
     let before = fabric.placement().ledger().clone();
@@ -133,7 +133,7 @@ fn a_refused_or_released_share_leaves_everything_as_it_was() {
 
 /// Six links of 260 us, two round trips, 32 us of tokens, and 124,960 ns for a frame at 100 Mbit/s.
 #[test]
-fn a_time_is_the_budgets_of_the_way_and_the_reaction_of_hosts() {
+fn a_delay_bound_is_the_path_budgets_plus_the_reaction_of_hosts() {
     let mut fabric = fabric(Paths::One);
     let within = |micros| ShareRequest { within: Some(Time::from_micros(micros)), ..pair(1, 16, 100) };
     let expected = 6 * 260_000
@@ -152,7 +152,7 @@ fn a_time_is_the_budgets_of_the_way_and_the_reaction_of_hosts() {
 
 /// Lists of latency contracts on a network without classes: every decision is Chameleon's.
 #[test]
-fn without_classes_every_decision_is_chameleon_s() {
+fn without_classes_every_decision_equals_that_of_chameleon() {
     let network = Arc::new(plain());
     let model = Model::default();
     let mut chameleon = Chameleon::new(network.clone(), model, chameleon::Params::default()).unwrap();
@@ -168,7 +168,7 @@ fn without_classes_every_decision_is_chameleon_s() {
 
 /// Minima take lines that latency contracts then cannot have, and both keep what they have been promised.
 #[test]
-fn kinds_are_admitted_beside_one_another() {
+fn latency_contracts_and_minima_are_admitted_beside_each_other() {
     let mut fabric = fabric(Paths::One);
     let model = Model::default();
     for (first, last) in [(1, 5), (2, 6), (3, 7), (9, 13)] {

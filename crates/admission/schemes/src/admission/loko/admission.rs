@@ -31,7 +31,7 @@ pub enum Services {
     PerPort,
 }
 
-/// Quantities that are added up at a switch.
+/// Method of adding up reservations at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SwitchAccounting {
     /// Bursts as they have grown along the route, and lines beside services.
@@ -50,7 +50,7 @@ pub struct Params {
     pub share: AcceptedRate,
     /// Step 0.
     pub services: Services,
-    /// Quantities that are added up at a switch.
+    /// Method of adding up reservations at a switch.
     pub counting: SwitchAccounting,
 }
 
@@ -62,7 +62,7 @@ pub enum LokoError {
     Allocation(AllocationError),
     /// A line would be the bottleneck, and not the service that was measured.
     #[error(
-        "{link} has {rate}, and the service of a switch {service}: Loko expects lines that are no slower than the service"
+        "{link} has {rate:#}, but a switch serves {service:#}: Loko requires links that are at least as fast as a switch"
     )]
     SlowLine {
         /// The link.

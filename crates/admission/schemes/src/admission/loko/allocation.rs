@@ -63,7 +63,7 @@ pub struct Allocation {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationError {
     /// Above R, or zero.
-    #[error("a switch cannot be given {asked}: more than zero and at most {most} is expected, what was measured")]
+    #[error("a switch cannot be allocated {asked:#}: expected more than zero and at most {most:#}, the measured throughput")]
     Rate {
         /// Requested rate.
         asked: Rate,
@@ -72,7 +72,7 @@ pub enum AllocationError {
     },
     /// The traffic that arrives at this rate during the service's latency fills the buffer.
     #[error(
-        "at {asked} nothing is left for bursts: {comes} come while the first packet is processed, and the buffer holds {buffer}"
+        "at {asked:#} no burst is possible: {comes:#} arrive while the first packet is processed, and the buffer holds {buffer:#}"
     )]
     Buffer {
         /// Requested rate.

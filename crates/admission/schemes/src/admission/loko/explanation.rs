@@ -40,7 +40,7 @@ fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
 pub(super) fn term(network: &Network, term: Term) -> Option<String> {
     match term {
         Term::OwnOfNode(SERVICE, node, _) => {
-            Some(format!("service of {}, with all that it accepts", network.node(node).name))
+            Some(format!("service of {} at full allocation", network.node(node).name))
         }
         Term::OwnOfLink(LINE, link, _) => Some(format!("line {}", network.link(link).name)),
         _ => None,
@@ -60,13 +60,13 @@ pub(super) fn refused(loko: &Loko, refusal: &Refusal) -> Option<Section> {
 fn services(loko: &Loko, hops: &[Hop]) -> Section {
     let (model, allocation) = (&loko.params().model, loko.allocation());
     let (rate, time) = (model.rate.down(), model.processing.up());
-    let title = format!("Services on its route: R = {rate}, T = {time}, a buffer of {}", model.buffer);
-    let (rate, burst, delay) = (allocation.rate.down(), allocation.burst, allocation.delay.up());
-    let accepts = format!("each accepts {rate} and bursts of {burst} in sum, and keeps no packet longer than {delay}");
+    let title = format!("Services on the route: R = {rate}, T = {time}, a buffer of {:#}", model.buffer);
+    let (rate, burst, delay) = (allocation.rate.down(), allocation.burst.down(), allocation.delay.up());
+    let accepts = format!("each accepts a total of {rate} with bursts of {burst}, and delays packets by at most {delay}");
     let row = |&hop: &Hop| {
         let used = loko.in_use(hop);
         let switch = loko.network().node(loko.network().link(hop.link).from).name.clone();
-        vec![switch, Rate::from_bits_per_second(used.rate).up(), used.burst.to_string(), used.flows.to_string()]
+        vec![switch, Rate::from_bits_per_second(used.rate).up(), format!("{:#}", used.burst), used.flows.to_string()]
     };
     let rows = hops.iter().skip(1).map(row).collect();
     let head = vec!["switch", "rate in use", "burst in use", "flows"];

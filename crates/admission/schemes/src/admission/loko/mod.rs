@@ -62,11 +62,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "loko",
     title: "Loko",
     roles: &[Role::Admission],
-    summary: "Switches as one measured service each, given away by rate and burst (CoNEXT 2019)",
+    summary: "Each switch is one measured service with a rate and a burst budget (CoNEXT 2019)",
     citation: "A. Van Bemten, N. Đerić, A. Varasteh, A. Blenk, S. Schmid, W. Kellerer, \"Loko: Predictable Latency in Small \
                Networks\", CoNEXT 2019, from its slides",
-    guarantee: "every packet of a contract arrives before its deadline and none is lost, on switches whose ports share one \
-                service, as long as the network does what the measured scenario contains",
+    guarantee: "every packet of a contract arrives before its deadline and none is lost, on switches whose ports share one service, within the measured scenario",
     parameters: Settings::LIST,
 };
 

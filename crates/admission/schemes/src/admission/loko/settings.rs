@@ -12,7 +12,7 @@ params! {
     /// Settings of Loko.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Settings {
-        /// A benchmark table of the switches.
+        /// Benchmark table of the switches.
         pub table: Option<String> = None, "table", ValueKind::Text { check: |_| Ok(()) }, "ours", {
             option: "loko-table", value_name: "FILE",
             default: "a simulated Zodiac FX is measured, as `wayleave characterize-switch` does",
@@ -22,14 +22,14 @@ params! {
         pub scenario: DeviceScenario = DeviceScenario::default(), "scenario",
             ValueKind::Text { check: |text| text.parse::<DeviceScenario>().map(|_| ()) }, "slides, proof of concept",
             { option: "loko-scenario", value_name: "SCENARIO" };
-        /// The rate that every switch accepts: full, fifth, or a rate.
+        /// Rate that every switch accepts: full, fifth, or a rate.
         pub allocation: AcceptedRate = AcceptedRate::FullRate, "allocation",
             ValueKind::Text { check: |text| text.parse::<AcceptedRate>().map(|_| ()) }, "slides, step 3",
             { option: "loko-allocation", value_name: "full|fifth|RATE" };
-        /// Quantities that are added up at a switch.
+        /// Method of adding up reservations at a switch.
         pub counting: SwitchAccounting = SwitchAccounting::Sound, "counting", ValueKind::Word(SwitchAccounting::WORDS), "ours",
             { option: "loko-counting", value_name: "HOW" };
-        /// Unit that has a service of its own.
+        /// Unit with its own service.
         pub services: Services = Services::PerSwitch, "services", ValueKind::Word(Services::WORDS), "slides, step 0",
             { option: "loko-services", value_name: "WHAT" };
     }
@@ -37,15 +37,15 @@ params! {
 
 words! {
     SwitchAccounting {
-        Sound = "sound", "Bursts as they grow along the route, and lines in addition to services";
-        Published = "published", "As on the slides: bursts as they were asked for, services alone";
+        Sound = "sound", "Bursts grow along the route, and links are checked in addition to services";
+        Published = "published", "As on the slides: bursts as requested, and only services are checked";
     }
 }
 
 words! {
     Services {
-        PerSwitch = "switch", "Every switch: a processor behind an integrated switch";
-        PerPort = "port", "Every port: switches that forward at line rate";
+        PerSwitch = "switch", "One per switch: a processor behind an integrated switch";
+        PerPort = "port", "One per port: switches that forward at line rate";
     }
 }
 

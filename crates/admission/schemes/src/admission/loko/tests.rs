@@ -34,7 +34,7 @@ fn hundredths(value: u128, unit: u128) -> u128 {
 }
 
 #[test]
-fn the_printed_allocations_come_out_of_steps_1_to_3() {
+fn the_printed_allocations_follow_from_steps_1_to_3() {
     let model = model();
     // R = 11.8 Mbit/s, T = 0.46 ms.
     assert_eq!((model.rate.bits_per_second() + 50_000) / 100_000, 118);
@@ -106,7 +106,7 @@ fn more_rate_leaves_less_burst_and_a_shorter_delay() {
 }
 
 #[test]
-fn impossible_allocations_say_why() {
+fn impossible_allocations_are_refused_with_a_reason() {
     let model = model();
     let asked = Rate::from_mbit(12);
     assert_eq!(Allocation::new(&model, AcceptedRate::Rate(asked)), Err(AllocationError::Rate { asked, most: model.rate }));
@@ -117,7 +117,7 @@ fn impossible_allocations_say_why() {
 }
 
 #[test]
-fn the_worst_of_a_scenario_is_taken_dimension_by_dimension() {
+fn the_worst_case_of_a_scenario_is_taken_per_dimension() {
     let whole = PacketScenario::whole();
     let table = table(&whole);
     let ServiceModel { rate, processing, buffer, largest_packet, .. } = ServiceModel::of(&table, &whole).unwrap();
@@ -196,7 +196,7 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
 }
 
 #[test]
-fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
+fn a_burst_reaches_a_service_with_the_tokens_earned_in_the_jitter_before() {
     let shaky = network().with_nodes(|node| node.jitter = Time::from_micros(800)).unwrap();
     let params = *loko_of_network().params();
     let mut shaken = Loko::new(Arc::new(shaky), params).unwrap();
@@ -206,7 +206,7 @@ fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
 }
 
 #[test]
-fn release_and_refused_changes_leave_nothing_behind() {
+fn release_and_refused_changes_leave_no_reservation() {
     let mut loko = loko(AcceptedRate::FifthRate, SwitchAccounting::Sound);
     let empty = loko.uses();
     let first = loko.admit(&request("h1", "h6", 100, 306)).unwrap();
@@ -227,7 +227,7 @@ impl Loko {
 }
 
 #[test]
-fn a_service_a_port_is_used_by_that_port_alone() {
+fn with_a_service_per_port_each_service_is_used_by_its_port_alone() {
     let params = Params {
         model: model(),
         share: AcceptedRate::FullRate,
@@ -249,7 +249,7 @@ fn loko_of_network() -> Loko {
 }
 
 #[test]
-fn a_line_below_the_service_is_refused_at_the_start() {
+fn a_line_slower_than_the_service_is_refused_at_construction() {
     let cabling = Cabling { rate: Rate::from_mbit(10), ..Cabling::default() };
     let slow = Arc::new(build::star(3, cabling).unwrap());
     let params = Params {

@@ -13,14 +13,14 @@ use crate::explanation::Section;
 pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
     let words = match refusal {
         Refusal::RateCap { asked, most: unit } => {
-            format!("one packet an epoch is {}, but {} is required", unit.down(), asked.up())
+            format!("one packet per epoch is {}, but {} is required", unit.down(), asked.up())
         }
         Refusal::Rounds { rounds: 1, bound, deadline } => {
-            format!("a network epoch is {}, above the deadline {deadline}", bound.up())
+            format!("a network epoch is {}, above the deadline {deadline:#}", bound.up())
         }
         Refusal::Rounds { rounds, bound, deadline } => {
             let bound = bound.up();
-            format!("a burst of {rounds} packets takes {rounds} epochs, {bound}, above the deadline {deadline}")
+            format!("a burst of {rounds} packets takes {rounds} epochs, {bound}, above the deadline {deadline:#}")
         }
         Refusal::Shares { asked: 1, all, .. } => format!("all {all} shares of the epoch are taken (--qjump-n)"),
         Refusal::Shares { asked, left, all } => {
@@ -28,12 +28,11 @@ pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
         }
         Refusal::PacketTooLarge { frame, most } => {
             format!(
-                "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet, --loko-scenario)"
+                "the contract's largest frame, {frame:#} on the wire, is above the largest packet, {most:#} (--qjump-packet, --loko-scenario)"
             )
         }
         Refusal::ShortRound { takes, round } => format!(
-            "if every application sends a packet at once, it takes up to {} to get through, and an epoch is {} \
-             (a larger --qjump-n or --qjump-epsilon helps)",
+            "one packet of every application takes up to {}, but an epoch is only {}: increase --qjump-n or --qjump-epsilon",
             takes.up(),
             round.down()
         ),
@@ -47,9 +46,9 @@ pub(super) fn term(qjump: &Qjump, term: Term) -> Option<String> {
     match term {
         Term::Own(CONTENTION, _) => {
             let (params, rate) = (qjump.params(), qjump.epoch().rate());
-            Some(format!("2 n P / R, with n = {}, P = {}, R = {rate}", params.applications, params.packet))
+            Some(format!("2 n P / R, with n = {}, P = {:#}, R = {rate:#}", params.applications, params.packet))
         }
-        Term::Own(EPSILON, _) => Some("epsilon, the processing along the route".to_owned()),
+        Term::Own(EPSILON, _) => Some("epsilon, processing along the route".to_owned()),
         Term::Own(SHAPER, time) => {
             let epochs = time.as_nanos() / qjump.epoch().length().as_nanos().max(1);
             let plural = if epochs == 1 { "" } else { "s" };
@@ -74,7 +73,7 @@ pub(super) fn refused(qjump: &Qjump, refusal: &Refusal) -> Section {
     let sentence = if let Refusal::RateCap { asked, .. } = refusal {
         let PriorityLevel { factor, limit, .. } = qjump.epoch().level_for(*asked);
         let limit = limit.map_or_else(|| "any rate".to_owned(), |limit| limit.down());
-        Some(format!("A level with throughput factor {factor} lets {limit} through, and bounds no latency."))
+        Some(format!("A level with throughput factor {factor} passes {limit} and has no latency bound."))
     } else {
         None
     };
@@ -86,7 +85,7 @@ fn shares(qjump: &Qjump, flow: Option<FlowId>) -> Section {
     let (left, all) = (qjump.shares_left(), qjump.shares());
     let own = flow.and_then(|flow| qjump.shares_of(flow)).map_or_else(String::new, |own| format!("{own} for it, "));
     Section {
-        title: format!("Shares of the epoch, each {packet} an epoch of {}, which is {unit}", qjump.epoch().length()),
+        title: format!("Shares of the epoch: each is one packet of {packet:#} per epoch of {}, or {unit}", qjump.epoch().length().up()),
         lines: vec![format!("{own}{} of {all} taken, {left} left", all - left)],
         ..Section::default()
     }

@@ -66,10 +66,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "qjump",
     title: "QJump",
     roles: &[Role::Admission],
-    summary: "One packet an epoch for each of n applications, in the highest priority (NSDI 2015)",
+    summary: "One packet per epoch for each of n applications, at the highest priority (NSDI 2015)",
     citation: "M. P. Grosvenor, M. Schwarzkopf, I. Gog, R. N. M. Watson, A. W. Moore, S. Hand, J. Crowcroft, \"Queues \
                don't matter when you can JUMP them!\", NSDI 2015; parameters as in Chameleon (CoNEXT 2020), section 5.1.1",
-    guarantee: "a packet of a contract waits no longer than a network epoch, or an epoch for each packet of its burst",
+    guarantee: "the delay of a packet is at most one network epoch, or one epoch per packet of its burst",
     parameters: Params::LIST,
 };
 

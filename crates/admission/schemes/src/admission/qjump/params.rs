@@ -7,12 +7,12 @@ params! {
     /// QJump's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Number of applications that may send in the highest priority, n.
+        /// Number of applications that may send at the highest priority, n.
         pub applications: u32 = 32, "applications", ValueKind::Count { least: 1, most: 1_000_000 },
             "Chameleon, section 5.1.1", { option: "qjump-n", value_name: "COUNT" };
-        /// The largest packet, P, of which each may send one an epoch.
+        /// Maximum packet size, P; each application may send one packet per epoch.
         pub packet: Bytes = Bytes::new(1500), "packet", PACKET, "Chameleon, section 5.1.1", { option: "qjump-packet" };
-        /// Cumulative processing along the route.
+        /// Cumulative processing delay along the route.
         pub epsilon: Time = Time::from_micros(4), "epsilon", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Chameleon, section 5.1.1", { option: "qjump-epsilon" };
         /// Treatment of a contract that asks for more than one packet per epoch.
@@ -27,7 +27,7 @@ const PACKET: ValueKind = ValueKind::Bytes { least: Bytes::new(64), most: Bytes:
 /// Treatment of a flow that asks for more than the unit rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// It is refused (Chameleon, section 2.1.1).
+    /// The contract is refused (Chameleon, section 2.1.1).
     #[default]
     Refused,
     /// It takes several shares.
@@ -38,8 +38,8 @@ pub enum Reading {
 
 words! {
     Reading {
-        Refused = "refused", "It is refused";
-        Charged = "charged", "It takes as many shares of the epoch as it needs";
-        Flat = "flat", "It takes one share, and its shaper limits it to one packet an epoch: its rate is not guaranteed";
+        Refused = "refused", "The contract is refused";
+        Charged = "charged", "The contract is charged as many shares of the epoch as it needs";
+        Flat = "flat", "The contract is charged one share, and its shaper limits it to one packet per epoch: its rate is not guaranteed";
     }
 }

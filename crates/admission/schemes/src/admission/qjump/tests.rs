@@ -39,7 +39,7 @@ fn fixed_point(applications: u32, packet: u64, rate: Rate) -> (Time, u64) {
 }
 
 #[test]
-fn the_fixed_points_of_chameleon_2_1_1_and_5_1_1_come_out() {
+fn the_fixed_points_of_chameleon_2_1_1_and_5_1_1_are_reproduced() {
     // "a maximum latency of 80.8 us at a rate of at most 29.7 Mbps"
     assert_eq!(fixed_point(160, 300, Rate::from_gbit(10)), (Time::from_nanos(80_800), 29_702));
     // "3.11 Mbps ... 772 us ... n = 1600"
@@ -74,7 +74,7 @@ fn a_higher_level_sends_more_often_and_promises_nothing() {
 }
 
 #[test]
-fn chameleons_two_examples_of_needless_refusals_are_refused() {
+fn the_two_needless_refusals_of_chameleon_are_reproduced() {
     // Section 2.1.1: 10 Gbit/s, n = 160, P = 300 B.
     let fast = build::fat_tree(&FatTree {
         cabling: Cabling { rate: Rate::from_gbit(10), ..Cabling::default() },
@@ -131,7 +131,7 @@ fn a_burst_of_several_packets_takes_as_many_epochs() {
 }
 
 #[test]
-fn release_gives_the_shares_back_and_a_refused_change_takes_nothing() {
+fn release_frees_the_shares_and_a_refused_change_reserves_nothing() {
     let mut qjump = qjump(Params { applications: 12, reading: Reading::Charged, ..Params::default() });
     let unit = qjump.epoch().unit();
     let first = qjump.admit(&small()).unwrap();
@@ -154,7 +154,7 @@ fn release_gives_the_shares_back_and_a_refused_change_takes_nothing() {
 }
 
 #[test]
-fn packets_and_pinned_routes_are_held_to_what_was_fixed() {
+fn packet_sizes_and_pinned_routes_must_match_the_fixed_parameters() {
     let mut qjump = qjump(Params::default());
     let large = Request { max_frame: Some(Bytes::new(1562)), ..small() };
     let refusal = qjump.admit(&large).unwrap_err();
@@ -200,7 +200,7 @@ fn small_late() -> Request {
 }
 
 #[test]
-fn an_epoch_shorter_than_one_packet_of_everybody_promises_nothing() {
+fn an_epoch_shorter_than_one_packet_per_application_promises_nothing() {
     // Six hops of 12 us and a frame of 12.5 us below each are more than 2 * 3 * 12 us + 4 us.
     let refusal = qjump(Params { applications: 3, ..Params::default() }).admit(&small()).unwrap_err();
     assert!(matches!(refusal, Refusal::ShortRound { takes, round } if takes > round), "{refusal:?}");
@@ -212,7 +212,7 @@ fn an_epoch_shorter_than_one_packet_of_everybody_promises_nothing() {
 }
 
 #[test]
-fn the_sweep_finds_the_n_that_admits_most() {
+fn the_sweep_finds_the_n_that_admits_the_most_flows() {
     let network = network();
     let list = |seed| -> Vec<Request> {
         let requests = RequestMix::new(&network, 8, seed).take(300);

@@ -20,14 +20,27 @@
 //! - "Shortest" is taken as the fewest links within the deadline; with one budget for all links, cost and delay rank
 //!   routes alike.
 //! - [`RouteChoice::Around`] searches around full links by LARAC, which the text adds for Chameleon (3.3). It is
-//!   stronger than the Silo that the text describes. The published controller behaves like this with one queue per
-//!   link.
+//!   stronger than the Silo that the text describes.
 //! - The 0.1 ms of section 5.1.1 hold for the hosts' links, too.
+//!
+//! [`Params::PUBLISHED`] with [`PUBLISHED_MODEL`] is the Silo mode of the library that Chameleon's authors published
+//! (`eces-dnm`, README, "DetServ Proxy"), in options `--scheme silo --silo-route around --model published --shaping off`:
+//!
+//! | library | here |
+//! |---|---|
+//! | "a shortest path cost function", LARAC | [`RouteChoice::Around`]: it routes around full links |
+//! | "no input link shaping" | [`Shaping::Off`]: token buckets add up, d = b / R as in 3.1.1 |
+//! | "real burst increase computation" | [`BurstGrowth::Budgets`], 3.1.3 |
+//! | `DNMSystem`: a service latency of two frames of 1530 B | [`Model::PUBLISHED`] |
+//! | `TBMSiloDefaultAllocation`: buffer over rate, 4.72 ms for 590 kB | not used: 5.1.1 has 0.1 ms |
+//!
+//! The example in that README has bursts that do not grow ([`BurstGrowth::Ignored`]), against its own sentence and 3.1.3.
+//! That is not sound. [`README_EXAMPLE_MODEL`] has it for figures, and no option selects it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wayleave_ledger::{Ledger, LedgerError, Model};
+use wayleave_ledger::{BurstGrowth, Ledger, LedgerError, Model, Shaping};
 use wayleave_scheme_api::{
     Admission, Decision, Described, Descriptor, ValueKind, Parameters, Refusal, Request, Role, params, words,
 };
@@ -46,10 +59,10 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "silo",
     title: "Silo",
     roles: &[Role::Admission],
-    summary: "One queue a link, one budget for all (SIGCOMM 2015)",
+    summary: "One queue per link, and one delay budget for all links (SIGCOMM 2015)",
     citation: "K. Jang, J. Sherry, H. Ballani, T. Moncaster, \"Silo: Predictable Message Latency in the Cloud\", \
                SIGCOMM 2015; as Chameleon (CoNEXT 2020), sections 2.1.2, 3.1 and 5.1, describes its admission control",
-    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its route are never exceeded",
+    guarantee: "every packet of a contract arrives before its deadline: the delay budgets on its route are never exceeded",
     parameters: Params::LIST,
 };
 
@@ -60,13 +73,24 @@ params! {
         /// Silo's delay budget of every link.
         pub budget: Time = Time::from_micros(100), "budget", BUDGET,
             "Chameleon, section 5.1.1: the best of its eight (footnote 2)", {
-                note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
+                note: "A budget in the topology takes precedence.", option: "silo-budget",
             };
         /// Route choice for a flow.
         pub route: RouteChoice = RouteChoice::Shortest, "route", ValueKind::Word(RouteChoice::WORDS),
             "Chameleon, sections 2.2, 3.1.2 and 5.1.5", { option: "silo-route", value_name: "HOW" };
     }
 }
+
+impl Params {
+    /// Silo mode of the published library (`eces-dnm`, README), with the delay of Chameleon's section 5.1.1.
+    pub const PUBLISHED: Self = Self { budget: Time::from_micros(100), route: RouteChoice::Around };
+}
+
+/// Model of the Silo mode of the published library.
+pub const PUBLISHED_MODEL: Model = Model { shaping: Shaping::Off, ..Model::PUBLISHED };
+
+/// Model of the example of Silo in the README of the published library: bursts do not grow. It is not sound.
+pub const README_EXAMPLE_MODEL: Model = Model { growth: BurstGrowth::Ignored, ..PUBLISHED_MODEL };
 
 /// Route choice for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -80,8 +104,8 @@ pub enum RouteChoice {
 
 words! {
     RouteChoice {
-        Shortest = "shortest", "One of the shortest paths by a hash of the flow, whatever is reserved on it";
-        Around = "around", "The shortest path with room: full links are searched around, as Chameleon does";
+        Shortest = "shortest", "One of the shortest paths, selected by a hash of the flow, regardless of reservations";
+        Around = "around", "The shortest path with free capacity: full links are avoided, as in Chameleon";
     }
 }
 

@@ -61,7 +61,7 @@ fn only_the_first_of_eight_queues_is_used() {
 }
 
 #[test]
-fn the_delay_of_a_link_is_its_burst_over_its_rate_behind_two_frames() {
+fn the_delay_of_a_link_is_its_burst_over_its_rate_plus_two_frames() {
     let network = fat_tree();
     let mut silo = silo(&network);
     silo.admit(&request(&network, "h1", "h2", 10, 3000)).unwrap();
@@ -123,7 +123,7 @@ fn an_embedded_flow_is_never_moved() {
 }
 
 #[test]
-fn a_change_that_does_not_fit_leaves_the_flow_with_its_terms() {
+fn a_change_that_does_not_fit_keeps_the_terms_of_the_flow() {
     let network = Arc::new(build::star(3, Cabling::default()).unwrap());
     let mut silo = silo(&network);
     let flow = silo.admit(&request(&network, "h1", "h2", 10, 8000)).unwrap().flow;
@@ -164,7 +164,7 @@ fn the_route_does_not_depend_on_load() {
 }
 
 #[test]
-fn the_stronger_reading_searches_around_full_links() {
+fn the_stronger_reading_routes_around_full_links() {
     let network = fat_tree();
     let model = Model { shaping: Shaping::Off, ..Model::default() };
     let params = Params { route: RouteChoice::Around, ..Params::default() };
@@ -179,7 +179,7 @@ fn the_stronger_reading_searches_around_full_links() {
 }
 
 #[test]
-fn flows_spread_over_all_shortest_paths_and_repeat_theirs() {
+fn flows_spread_over_all_shortest_paths_and_repeat_their_choice() {
     let network = fat_tree();
     let mut silo = silo(&network);
     let mut cores = std::collections::BTreeMap::new();
@@ -197,7 +197,7 @@ fn flows_spread_over_all_shortest_paths_and_repeat_theirs() {
 }
 
 #[test]
-fn a_link_that_is_out_of_order_is_not_meant() {
+fn a_closed_link_is_not_chosen() {
     let network = fat_tree();
     let mut silo = silo(&network);
     let wanted = to_another_pod(&network, 100);

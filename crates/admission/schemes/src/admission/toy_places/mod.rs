@@ -21,7 +21,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-places",
     title: "toy places",
     roles: &[Role::Admission],
-    summary: "A fixed number of contracts, whatever they ask",
+    summary: "A fixed number of contracts, regardless of their terms",
     citation: "none: a toy",
     guarantee: "nothing: its bound is stated, not proven",
     parameters: Params::LIST,
@@ -31,9 +31,9 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {
-        /// Number of contracts that are admitted.
+        /// Maximum number of contracts.
         pub places: u32 = 3, "places", ValueKind::Count { least: 1, most: 1_000 }, "ours";
-        /// Bound that is promised to every packet.
+        /// Delay bound of every contract.
         pub bound: Time = Time::from_millis(1), "bound", ValueKind::TIME, "ours";
     }
 }
@@ -65,7 +65,7 @@ impl ToyPlaces {
         }
         if self.params.bound > request.deadline {
             let text = format!(
-                "every contract gets a bound of {}, above the deadline {}",
+                "the bound of every contract is {:#}, above the deadline {:#}",
                 self.params.bound, request.deadline
             );
             return Err(Refusal::Stated { reason: RefusalCode::Latency, field: Some("deadline"), text });

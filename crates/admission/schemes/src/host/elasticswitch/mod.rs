@@ -65,9 +65,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "elasticswitch",
     title: "ElasticSwitch",
     roles: &[Role::Host],
-    summary: "Guarantees divided among pairs, which take more while nothing is congested",
+    summary: "Guarantees divided among pairs, which exceed them while there is no congestion",
     citation: "L. Popa and others, \"ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing\", SIGCOMM 2013, from memory",
-    guarantee: "a pair that wants it gets its part of both ends' minima; more where nothing is congested",
+    guarantee: "a pair with demand gets its part of the minimum rates of both ends, and more where there is no congestion",
     parameters: Settings::LIST,
 };
 

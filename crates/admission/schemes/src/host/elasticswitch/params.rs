@@ -21,9 +21,9 @@ pub struct Params {
     pub growth: u64,
     /// Time for which a pair does not grow after congestion, if its guarantee is the whole line. Otherwise the time
     /// is longer, in inverse proportion to its guarantee; 15 ms (the rule from memory, the value ours).
-    pub hold: Time,
+    pub min_hold: Time,
     /// But never longer than this; 150 ms (ours).
-    pub hold_most: Time,
+    pub max_hold: Time,
     /// Weight of a pair without a guarantee, for each unit of its class's weight; 10 Mbit/s (ours: all virtual
     /// machines have guarantees in the paper).
     pub least: Rate,
@@ -41,8 +41,8 @@ impl Default for Params {
             headroom_percent: 10,
             decrease_percent: 20,
             growth: 1_000,
-            hold: Time::from_millis(15),
-            hold_most: Time::from_millis(150),
+            min_hold: Time::from_millis(15),
+            max_hold: Time::from_millis(150),
             least: Rate::from_mbit(10),
             burst: Bytes::new(64_000),
             idle: Time::from_millis(60),

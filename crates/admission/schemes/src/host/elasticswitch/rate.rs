@@ -101,7 +101,7 @@ fn inflection(deficit: Rate, weight: i128, growth: u64) -> i128 {
 
 /// Returns the time for which a pair does not grow.
 fn hold(entitled: Entitlement, params: &Params) -> Time {
-    let hold = u128::from(params.hold.as_nanos()) * u128::from(entitled.line.bits_per_second());
+    let hold = u128::from(params.min_hold.as_nanos()) * u128::from(entitled.line.bits_per_second());
     let hold = hold / u128::from(entitled.weight.bits_per_second().max(1));
-    u64::try_from(hold).map_or(params.hold_most, |nanos| Time::from_nanos(nanos).min(params.hold_most))
+    u64::try_from(hold).map_or(params.max_hold, |nanos| Time::from_nanos(nanos).min(params.max_hold))
 }

@@ -9,19 +9,19 @@ params! {
     /// Settings of ElasticSwitch. Defaults are those of [`Params`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
-        /// Between two partitions of guarantees, and between two steps of rates.
-        pub period: Time = Params::default().partition_period, "period", ValueKind::TIME, "from memory of the paper";
-        /// Share of a line that is never guaranteed.
+        /// Period of guarantee partitioning and of rate allocation.
+        pub partition_period: Time = Params::default().partition_period, "partitionPeriod", ValueKind::TIME, "from memory of the paper";
+        /// Percentage of the line rate that is never guaranteed.
         pub headroom_percent: u8 = Params::default().headroom_percent, "headroomPercent",
             ValueKind::Percent { least: 0, most: 99 }, "from memory of the paper";
-        /// The factor of the curve, in guarantees per cubic second.
+        /// Factor of the cubic growth curve, in guarantees per cubic second.
         pub growth: u64 = Params::default().growth, "growth", ValueKind::Count { least: 1, most: 10_000 }, "ours";
-        /// Time without growth after congestion for a pair whose guarantee is the whole line; longer for smaller
+        /// Hold time without growth after congestion, for a pair that is guaranteed the whole line; longer for smaller
         /// guarantees.
-        pub hold: Time = Params::default().hold, "hold", ValueKind::TIME, "ours; the rule is from memory of the paper";
-        /// But never longer than this.
-        pub hold_most: Time = Params::default().hold_most, "holdMost", ValueKind::TIME, "ours";
-        /// Of the limiter of a pair.
+        pub min_hold: Time = Params::default().min_hold, "minHold", ValueKind::TIME, "ours; the rule is from memory of the paper";
+        /// Maximum hold time after congestion.
+        pub max_hold: Time = Params::default().max_hold, "maxHold", ValueKind::TIME, "ours";
+        /// Burst of a pair's rate limiter.
         pub burst: Bytes = Params::default().burst, "burst", ValueKind::BYTES, "ours";
     }
 }
@@ -30,12 +30,12 @@ impl Settings {
     /// The parameters that follow.
     pub(super) fn params(&self) -> Params {
         Params {
-            partition_period: self.period,
-            rate_period: self.period,
+            partition_period: self.partition_period,
+            rate_period: self.partition_period,
             headroom_percent: self.headroom_percent,
             growth: self.growth,
-            hold: self.hold,
-            hold_most: self.hold_most,
+            min_hold: self.min_hold,
+            max_hold: self.max_hold,
             burst: self.burst,
             ..Params::default()
         }

@@ -101,7 +101,7 @@ pub(super) struct Receive {
     /// Since the last sample.
     pub(super) unsampled: u64,
     /// Time of the last feedback to a sender.
-    pub(super) told_at: Time,
+    pub(super) last_sent_at: Time,
     pub(super) meter: RateMeter,
     pub(super) metered: MeteredUsage,
     pub(super) demand: DemandEstimator,
@@ -116,7 +116,7 @@ pub(super) struct SendingPair {
     /// Rate that its receiver allows.
     pub(super) limit: Option<Rate>,
     /// Time of the receiver's last feedback.
-    pub(super) heard: Time,
+    pub(super) last_feedback: Time,
     /// Distinguishes this pair from earlier ones with the same number.
     pub(super) epoch: u32,
 }
@@ -136,5 +136,5 @@ pub(super) struct Receiving {
     /// `w_sender`.
     pub(super) weight: u64,
     /// Last rate in a feedback to it, in bit/s; initially the whole capacity.
-    pub(super) told: u64,
+    pub(super) last_sent: u64,
 }

@@ -93,9 +93,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "eyeq",
     title: "EyeQ",
     roles: &[Role::Host],
-    summary: "EyeQ's machine shaper; what is absent is as in Parley's Table 1",
+    summary: "EyeQ's machine shaper, with the defaults of Parley's Table 1",
     citation: "V. Jeyakumar and others, \"EyeQ: Practical Network Performance Isolation at the Edge\", NSDI 2013, as Parley (2014), sections 3.2.1 and 5.1, describes it",
-    guarantee: "minimum and maximum of services at the lines of their machines, while nothing else is congested",
+    guarantee: "minimum and maximum rates of services on machine links, while no other link is congested",
     parameters: Settings::LIST,
 };
 
@@ -306,7 +306,7 @@ impl Eyeq {
                 allowed: None,
                 total: Bytes::ZERO,
                 unsampled: 0,
-                told_at: Time::ZERO,
+                last_sent_at: Time::ZERO,
                 meter: RateMeter::new(self.receive.capacity(), self.params.meter),
                 metered: MeteredUsage::default(),
                 demand,

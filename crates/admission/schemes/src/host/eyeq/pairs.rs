@@ -11,7 +11,7 @@ impl Eyeq {
     #[inline]
     pub(super) fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action)) {
         let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
-        let (place, weight, told) = (receiving.class, receiving.weight, receiving.told);
+        let (place, weight, last_sent) = (receiving.class, receiving.weight, receiving.last_sent);
         self.wake(now, place, act);
         let receive = &mut self.classes[place].receive;
         receive.total += arrivals.bytes;
@@ -20,13 +20,13 @@ impl Eyeq {
         let sample = self.params.sample.get().max(1);
         let sampled = receive.unsampled >= sample;
         let rate = receive.meter.rate().bits_per_second().saturating_mul(weight);
-        if sampled || self.params.staleness.is_stale(told, rate, now.saturating_sub(receive.told_at)) {
-            receive.told_at = now;
+        if sampled || self.params.staleness.is_stale(last_sent, rate, now.saturating_sub(receive.last_sent_at)) {
+            receive.last_sent_at = now;
             if sampled {
                 receive.unsampled %= sample;
             }
             if let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) {
-                receiving.told = rate;
+                receiving.last_sent = rate;
             }
             let message = Feedback { rate: Rate::from_bits_per_second(rate).min(Rate::MAX) };
             act(HostAction::Send { to: Peer::Sender(pair), message });
@@ -36,7 +36,7 @@ impl Eyeq {
     /// Handles a receiver's feedback: the rate that a pair may send.
     pub(super) fn on_feedback(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action)) {
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        sending.heard = now;
+        sending.last_feedback = now;
         if sending.limit.is_none() {
             let timer = Timer::Silence { pair, epoch: sending.epoch };
             act(HostAction::Arm { at: now + self.params.silence, timer });
@@ -80,7 +80,7 @@ impl Eyeq {
         }
         // It is about to send, and no receiver limits it.
         self.sending[pair.index()] =
-            Some(SendingPair { class, demand: Backlog::Something, limit: None, heard: now, epoch: self.epochs });
+            Some(SendingPair { class, demand: Backlog::Something, limit: None, last_feedback: now, epoch: self.epochs });
         self.classes[class].transmit.waiting.add(None);
     }
 
@@ -92,7 +92,7 @@ impl Eyeq {
         self.receiving[pair.index()] = Some(Receiving {
             class,
             weight: self.params.weight_of(spec.peer_class),
-            told: self.receive.capacity().bits_per_second(),
+            last_sent: self.receive.capacity().bits_per_second(),
         });
     }
 
@@ -102,7 +102,7 @@ impl Eyeq {
         if sending.epoch != epoch || sending.limit.is_none() {
             return;
         }
-        let at = sending.heard + self.params.silence;
+        let at = sending.last_feedback + self.params.silence;
         if at > now {
             act(HostAction::Arm { at, timer: Timer::Silence { pair, epoch } });
         } else {

@@ -13,7 +13,7 @@ pub struct MeterParams {
     /// R is never below this: 1 Mbit/s (EyeQ's paper, and its program at first; the last release has 10, so that no class can be held below
     /// 10 Mbit/s for each of its senders).
     pub floor: Rate,
-    /// Effect of marks on R.
+    /// Effect of congestion marks on the advertised rate R.
     pub marks: Marks,
     /// K of [`Marks::Released`]; 45 kB (released). Fig. 12 of Parley comes out with 80 kB, the threshold of its switches' marks (Table 1).
     pub mark_bytes: Bytes,
@@ -34,7 +34,7 @@ impl Default for MeterParams {
     }
 }
 
-/// Effect of marks on R.
+/// Effect of congestion marks on the advertised rate R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// By half of beta, smoothed, as the equation is printed (Parley, 3.2.1). EyeQ's program has this form too, and does not compile it.
@@ -45,8 +45,8 @@ pub enum Marks {
 
 words! {
     Marks {
-        Printed = "printed", "Half of the smoothed fraction of marks is taken off the factor";
-        Released = "released", "An interval with marks counts as if K to 2 K more had arrived, by its fraction of marks";
+        Printed = "printed", "R is reduced by half of the smoothed fraction of marked packets";
+        Released = "released", "An interval with marks counts K to 2 K additional bytes, by its fraction of marked packets";
     }
 }
 
@@ -80,8 +80,8 @@ pub enum Staleness {
 words! {
     Staleness {
         Sampled = "sampled", "Never";
-        Doubled = "doubled", "When R has become twice or half of the rate last sent";
-        Timed = "timed", "With the first packet of the class 100us after its last feedback";
+        Doubled = "doubled", "When R has doubled or halved since the last feedback";
+        Timed = "timed", "With the first packet of a class 100 us or more after its last feedback";
     }
 }
 
@@ -92,10 +92,10 @@ impl Staleness {
     /// Returns `true` if a sender needs new feedback, given its last rate, the current rate and the time since the
     /// class's last feedback.
     #[inline]
-    pub(super) fn is_stale(self, told: u64, rate: u64, since: Time) -> bool {
+    pub(super) fn is_stale(self, last_sent: u64, rate: u64, since: Time) -> bool {
         match self {
             Self::Sampled => false,
-            Self::Doubled => rate / 2 >= told || told / 2 >= rate,
+            Self::Doubled => rate / 2 >= last_sent || last_sent / 2 >= rate,
             Self::Timed => since > FEEDBACK_INTERVAL,
         }
     }

@@ -1,6 +1,6 @@
 //! Settings of EyeQ in a scenario.
 
-use wayleave_scheme_api::{ClassId, ValueKind, Parameters, ParamType, Value, nested, params};
+use wayleave_scheme_api::{ClassId, ParamType, Parameters, Value, ValueKind, nested, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Marks, MeterParams, Params, Staleness};
@@ -13,33 +13,33 @@ params! {
     /// Settings of EyeQ. Defaults are those of [`Params`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
-        /// T, in which arrivals are measured.
+        /// Measurement interval of arrivals, T.
         pub interval: Time = Params::default().interval, "interval", ValueKind::TIME, "Parley, Table 1: T";
-        /// Of the control equation, in steps of 0.01.
+        /// Gain of the control equation, alpha, in steps of 0.01.
         pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", ValueKind::Hundredths { least: 1, most: 100 },
             "Parley, Table 1: alpha";
-        /// Effect of marks on R.
+        /// Effect of congestion marks on the advertised rate R.
         pub marks: Marks = MeterParams::default().marks, "marks", ValueKind::Word(Marks::WORDS), "Parley, 3.2.1";
-        /// K of the released form of marks.
+        /// Marking threshold K of the released variant.
         pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", ValueKind::BYTES, "EyeQ's released program";
         /// Minimum rate in feedback to a sender.
-        pub floor: Rate = MeterParams::default().floor, "floor", ValueKind::RATE, "EyeQ's paper; its last release: 10Mbit";
-        /// One message for so much that a class receives.
+        pub floor: Rate = MeterParams::default().floor, "minRate", ValueKind::RATE, "EyeQ's paper; its last release: 10Mbit";
+        /// Received amount of a class after which it sends one feedback message.
         pub sample: Bytes = Params::default().sample, "sample", ValueKind::BYTES, "Parley, 3.2.1";
-        /// Feedback of R to senders in addition to the samples.
-        pub feedback: Staleness = Params::default().staleness, "feedback", ValueKind::Word(Staleness::WORDS), "ours";
-        /// Share of a line that the meters divide.
+        /// Additional feedback of the rate R to senders.
+        pub feedback: Staleness = Params::default().staleness, "staleFeedback", ValueKind::Word(Staleness::WORDS), "ours";
+        /// Percentage of the line rate that the meters divide.
         pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
             ValueKind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
-        /// Of the limiter of a pair.
+        /// Burst of a pair's rate limiter.
         pub pair_burst: Bytes = Params::default().pair_burst, "pairBurst", ValueKind::BYTES,
             "Parley, 4: the limiters of Fig. 9";
-        /// Of the limiter of a class.
+        /// Burst of a class's rate limiter.
         pub class_burst: Bytes = Params::default().class_burst, "classBurst", ValueKind::BYTES,
-            "as of a pair; Parley, 7, gives the cases for more";
-        /// Other bursts for the traffic of single services.
+            "as for a pair; Parley, section 7, gives the cases for more";
+        /// Bursts of individual services, in place of the class burst.
         pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", ValueKind::ByService(&SIZE), "Parley, section 7";
-        /// The weights of services as senders.
+        /// Weights of services at senders.
         pub sender_weights: Vec<(String, u32)> = Vec::new(), "senderWeights", ValueKind::ByService(&ValueKind::COUNT),
             "Parley, 3.2.1: w_sender", { default: "1" };
     }

@@ -30,15 +30,15 @@ pub(super) fn broker_specs(around: &BrokerNetwork<'_>, settings: &Settings) -> V
     let of = |&node: &NodeId| {
         BrokerSpec::at_host(node, rack(node).map_or(ContentionPoint::Machine(node), ContentionPoint::Rack))
     };
-    let mut seats: Vec<BrokerSpec> = around.hosts.iter().map(of).collect();
+    let mut specs: Vec<BrokerSpec> = around.hosts.iter().map(of).collect();
     if around.policies.fabric.is_some() {
         let at = match settings.fabric_broker {
             FabricBrokerAt::Host(host) => BrokerLocation::Host(host),
             FabricBrokerAt::Outside(delay) => BrokerLocation::Outside(delay),
         };
-        seats.push(BrokerSpec { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower });
+        specs.push(BrokerSpec { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower });
     }
-    seats
+    specs
 }
 
 /// Returns the pool that a broker divides under the current policies.
@@ -48,7 +48,7 @@ fn pool(around: &BrokerNetwork<'_>, point: ContentionPoint) -> Result<Pool, Brok
         ContentionPoint::Rack(switch) => Pool::rack(network, services, policies, switch, today),
         ContentionPoint::Fabric => Pool::fabric(network, services, policies, today),
         ContentionPoint::Machine(host) => {
-            return Err(BrokerError(format!("{} is in no rack", network.node(host).name)));
+            return Err(BrokerError(format!("{} is not in a rack", network.node(host).name)));
         }
     };
     pool.map_err(BrokerError::because)
@@ -67,19 +67,19 @@ impl ParleyBroker {
     /// The broker of a seat; an error where there is nothing to divide.
     pub(super) fn new(setup: &BrokerSetup<'_>, params: Params) -> Result<Self, BrokerError> {
         let nothing = || BrokerError("it has nothing to divide".to_owned());
-        let point = setup.seat.point.ok_or_else(nothing)?;
+        let point = setup.spec.point.ok_or_else(nothing)?;
         let pool = pool(&setup.around, point)?;
         let ContentionPoint::Rack(rack) = point else {
             return Ok(Self::Fabric(Box::new(FabricBroker::new(params, setup.epoch, setup.serial, pool))));
         };
-        let machine = setup.seat.at.host().ok_or_else(nothing)?;
+        let machine = setup.spec.at.host().ok_or_else(nothing)?;
         let numbers = setup.all.by_host();
         let number = |member: &NodeId| numbers.get(member).copied().unwrap_or(NOBODY);
         let place = RackPlace {
             machine,
             rack,
             brokers: pool.members().iter().map(number).collect(),
-            fabric: setup.all.find(|seat| seat.point == Some(ContentionPoint::Fabric)),
+            fabric: setup.all.find(|spec| spec.point == Some(ContentionPoint::Fabric)),
             epoch: setup.epoch,
             serial: setup.serial,
         };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
 use wayleave_scheme_api::ClassId;
-use wayleave_sharing::{TreeNode as Node, ServiceTerms, Tree, TreeError};
+use wayleave_sharing::{ServiceTerms, Tree, TreeError, TreeNode as Node};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, WallTime};
 

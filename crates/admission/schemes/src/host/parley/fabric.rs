@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, ServiceRates, RateSubject};
+use wayleave_packet_format::broker::{MAX_DATAGRAM, RateList, RateSubject, ServiceRates};
 use wayleave_scheme_api::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::LiveShares;
 use wayleave_topology::NodeId;
@@ -38,7 +38,7 @@ struct Rack {
     at: Option<Time>,
     /// Machine that last reported for the rack, and the number of its report.
     from: u32,
-    said: u64,
+    last_serial: u64,
     /// The number of the answer: that of all parts of one.
     answer: u64,
     light: [Rate; 2],
@@ -87,24 +87,24 @@ impl FabricBroker {
             return;
         }
         let Some(rack) = self.pool.member(list.rack).filter(|_| list.subject == RateSubject::RackDemands) else {
-            self.ignored.stranger += 1;
+            self.ignored.unknown_sender += 1;
             return;
         };
         self.forget_silent(now);
         let known = self.racks[rack];
         let is_same_speaker = known.at.is_some() && known.from == list.from;
-        if is_same_speaker && list.serial < known.said {
+        if is_same_speaker && list.serial < known.last_serial {
             self.ignored.serial += 1;
             return;
         }
-        let is_another_part = is_same_speaker && list.serial == known.said;
+        let is_another_part = is_same_speaker && list.serial == known.last_serial;
         if !is_another_part {
             self.serial += 1;
         }
         self.racks[rack] = Rack {
             at: Some(now),
             from: list.from,
-            said: list.serial,
+            last_serial: list.serial,
             answer: if is_another_part { known.answer } else { self.serial },
             light: [list.light.0, list.light.1],
         };
@@ -209,7 +209,7 @@ impl Broker for FabricBroker {
             }
             BrokerInput::Message { from, message: Message::Rates(list) } => self.on_rates(now, from, &list, act),
             BrokerInput::Message { message: Message::Report(_) | Message::Feedback(_), .. } => {
-                self.ignored.stranger += 1
+                self.ignored.unknown_sender += 1
             }
             BrokerInput::Started | BrokerInput::Elected(_) => {}
             BrokerInput::Timer(never) => match never {},

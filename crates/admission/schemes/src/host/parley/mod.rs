@@ -18,7 +18,7 @@
 //! | demands, 3.2.2; of a limited service | [`wayleave_sharing::DemandEstimator`], fed by counters (`local_demand`) |
 //! | rack broker, 3.2.2 and 5.2 | [`RackBroker`] |
 //! | fabric broker and leader, 3.2.3 and 5.3 | [`FabricBroker`], [`RackBroker::leader`] |
-//! | heavy consumers, 3.3 | [`Params::heavy_in_rack`], [`Params::heavy_in_fabric`] |
+//! | heavy consumers, 3.3 | [`Params::rack_report_threshold`], [`Params::fabric_report_threshold`] |
 //! | 8 B for a service, 6.2 | [`wayleave_packet_format::broker`] |
 //! | intervals and time-outs, Table 1 | [`Params`] |
 //!
@@ -95,7 +95,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Host, Role::Broker],
     summary: "Parley: shapers, rack brokers and the fabric broker",
     citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\", 2014",
-    guarantee: "minimum, maximum and weight of services at machines, racks and the fabric, a round of brokers after demands change",
+    guarantee: "minimum, maximum and weight of services at machines, racks and the fabric, one broker round after demands change",
     parameters: Settings::LIST,
 };
 

@@ -16,9 +16,9 @@ pub struct Params {
     /// T^t_fabric: the same between racks and the fabric broker (Table 1).
     pub fabric_timeout: Time,
     /// Services that use less in a rack are not reported individually (3.3).
-    pub heavy_in_rack: Rate,
+    pub rack_report_threshold: Rate,
     /// Services that use less in the fabric are not reported individually (3.3).
-    pub heavy_in_fabric: Rate,
+    pub fabric_report_threshold: Rate,
     /// Share of the links' capacity that is divided, in per cent: 95, unless the policy's peak is less. The text
     /// gives no value, and its examples share all; section 6.3 limits the load to 60 of 80 Gbit/s. Only its usage
     /// shows the demand of an unlimited service. On a full link a service that is squeezed below its share would
@@ -36,8 +36,8 @@ impl Params {
         fabric_interval: Time::from_millis(10_000),
         rack_timeout: Time::from_millis(5_000),
         fabric_timeout: Time::from_millis(50_000),
-        heavy_in_rack: Rate::from_mbit(100),
-        heavy_in_fabric: Rate::from_gbit(1),
+        rack_report_threshold: Rate::from_mbit(100),
+        fabric_report_threshold: Rate::from_gbit(1),
         uplink_percent: 95,
         demand: EstimatorParams { growth: u8::MAX, ..EstimatorParams::RACK },
     };

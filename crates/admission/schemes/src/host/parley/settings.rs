@@ -1,6 +1,6 @@
 //! Settings of Parley in a scenario.
 
-use wayleave_scheme_api::{ValueKind, ParamType, Value, params};
+use wayleave_scheme_api::{ParamType, Value, ValueKind, params};
 use wayleave_sharing::EstimatorParams;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
@@ -12,32 +12,32 @@ params! {
     /// Settings of Parley. Defaults are those of [`Params::PUBLISHED`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
-        /// The machines'.
+        /// Shaper of each machine.
         pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", ValueKind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
             { default: "" };
         /// T_rack: interval at which a machine reports its counters, and its rack broker divides.
         pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", ValueKind::TIME, "Table 1",
             { option: "interval", note: "The other intervals and time-outs of brokers keep their ratio to it." };
-        /// T^t_rack: a machine that is silent for this time is removed with its usage.
+        /// T^t_rack: time without a report after which a machine is removed from the rack.
         pub rack_timeout: Option<Time> = None, "rackTimeout", ValueKind::TIME, "Table 1: 5s, five times T_rack",
             { option: "timeout", default: "five times the rack's interval" };
-        /// T_fabric: how often racks ask the fabric broker.
+        /// T_fabric: interval at which racks query the fabric broker.
         pub fabric_interval: Option<Time> = None, "fabricInterval", ValueKind::TIME, "Table 1: 10s, ten times T_rack",
             { option: "fabric-interval", default: "ten times the rack's interval" };
-        /// T^t_fabric: after this time without a message, racks and the fabric broker forget one another.
+        /// T^t_fabric: time without a message after which racks and the fabric broker remove each other.
         pub fabric_timeout: Option<Time> = None, "fabricTimeout", ValueKind::TIME, "Table 1: 50s, five times T_fabric",
             { option: "fabric-timeout", default: "five times the fabric's interval" };
-        /// Services that use less in a rack are not reported individually.
-        pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", ValueKind::ANY_RATE, "section 3.3";
-        /// Services that use less in the fabric are not reported individually.
-        pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", ValueKind::ANY_RATE, "section 3.3";
-        /// Share of a limit from which on the limit counts as filled.
-        pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", ValueKind::Hundredths { least: 1, most: 100 },
+        /// Usage in a rack below which a service is not reported individually.
+        pub rack_report_threshold: Rate = Params::PUBLISHED.rack_report_threshold, "rackReportThreshold", ValueKind::ANY_RATE, "section 3.3";
+        /// Usage in the fabric below which a service is not reported individually.
+        pub fabric_report_threshold: Rate = Params::PUBLISHED.fabric_report_threshold, "fabricReportThreshold", ValueKind::ANY_RATE, "section 3.3";
+        /// Utilisation from which on a limit counts as full.
+        pub limit_saturation_percent: u8 = Params::PUBLISHED.demand.full_percent, "limitSaturation", ValueKind::Hundredths { least: 1, most: 100 },
             "ours: shapers and meters are not exact",
-            { note: "A service that fills its limit is assumed to want more." };
-        /// The host of the fabric broker.
+            { note: "A service with a full limit is assumed to need more." };
+        /// Host of the fabric broker.
         pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", ValueKind::Host, "ours",
-            { note: "If absent it is outside of the network, 100us away." };
+            { note: "If absent, it is outside the network, 100 us away." };
     }
 }
 
@@ -85,9 +85,9 @@ impl Settings {
             rack_timeout: self.rack_timeout.unwrap_or(scaled.rack_timeout),
             fabric_interval,
             fabric_timeout: self.fabric_timeout.unwrap_or(fabric_timeout),
-            heavy_in_rack: self.heavy_in_rack,
-            heavy_in_fabric: self.heavy_in_fabric,
-            demand: EstimatorParams { full_percent: self.filled_percent, ..scaled.demand },
+            rack_report_threshold: self.rack_report_threshold,
+            fabric_report_threshold: self.fabric_report_threshold,
+            demand: EstimatorParams { full_percent: self.limit_saturation_percent, ..scaled.demand },
             ..scaled
         }
     }
@@ -101,7 +101,7 @@ impl Settings {
         ];
         match pairs.into_iter().find(|(_, interval, timeout)| timeout <= interval) {
             Some((name, interval, timeout)) => {
-                Err(format!("a time-out of {timeout} is not above {name}, {interval}: everybody would be forgotten"))
+                Err(format!("a timeout of {timeout} is not above {name}, {interval}: all senders would be removed between two messages"))
             }
             None => Ok(()),
         }

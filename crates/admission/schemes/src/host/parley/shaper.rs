@@ -46,7 +46,7 @@ pub struct Shaper {
     /// The broker's limits that are in force.
     limits: Vec<Limited>,
     /// Time and number of the broker's last message; `None`: it is silent, and the machine's own policy applies.
-    heard: Option<(Time, u64)>,
+    last_message: Option<(Time, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Shaper {
             incoming: Vec::new(),
             usage: Vec::new(),
             limits: Vec::new(),
-            heard: None,
+            last_message: None,
         })
     }
 
@@ -147,8 +147,8 @@ impl Shaper {
     }
 
     fn report(&mut self, now: Time, act: &mut impl FnMut(Action)) {
-        if self.heard.is_some_and(|(at, _)| now.saturating_sub(at) >= self.params.rack_timeout) {
-            self.heard = None;
+        if self.last_message.is_some_and(|(at, _)| now.saturating_sub(at) >= self.params.rack_timeout) {
+            self.last_message = None;
             self.set_limits(Vec::new(), act);
         }
         for usage in &mut self.usage {
@@ -163,11 +163,11 @@ impl Shaper {
     /// Handles the broker's limits for services.
     fn on_limits(&mut self, now: Time, from: BrokerId, list: &RateList, act: &mut impl FnMut(Action)) {
         let is_for_me = from == self.place.broker && list.subject == RateSubject::MachineLimits;
-        let is_old = self.heard.is_some_and(|(_, serial)| list.serial < serial);
+        let is_old = self.last_message.is_some_and(|(_, serial)| list.serial < serial);
         if !is_for_me || is_old || list.epoch != self.place.epoch {
             return;
         }
-        self.heard = Some((now, list.serial));
+        self.last_message = Some((now, list.serial));
         let limits = list
             .rates
             .iter()

@@ -31,8 +31,8 @@ mod settings;
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Outgoing, Parameters, Role,
-    Share, Weighted,
+    Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Outgoing, Parameters,
+    Role, Share, Weighted,
 };
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
@@ -48,9 +48,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "picnic",
     title: "PicNIC'",
     roles: &[Role::Host],
-    summary: "EyeQ's meters by minima, weighted fair queues at senders, and weights for the transport",
+    summary: "EyeQ's meters with minimum rates, weighted fair queues at senders, and transport weights",
     citation: "P. Kumar and others, \"PicNIC: Predictable Virtualized NIC\", SIGCOMM 2019, as uFAB (SIGCOMM 2022), section 2.2, reduces it",
-    guarantee: "minima at the lines of machines while nothing else is congested; elsewhere shares by weights if transports follow them",
+    guarantee: "minimum rates on machine links while no other link is congested; elsewhere, shares by weight if the transport supports weights",
     parameters: Settings::LIST,
 };
 
@@ -66,7 +66,8 @@ impl HostScheme for Picnic {
     type Broker = NoBroker<Feedback>;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, HostBuildError> {
-        Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(HostBuildError::because)
+        Self::new(setup.line, settings.meter(), settings.unit_bandwidth, settings.burst)
+            .map_err(HostBuildError::because)
     }
 
     fn set_interval(&mut self, interval: Time) {

@@ -9,18 +9,18 @@ params! {
     /// Settings of PicNIC'. All other values are EyeQ's.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
-        /// Share of a line that the meters divide.
-        pub target_percent: u8 = 95, "target", ValueKind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
-        /// The minimum that is a weight of 1, for the queues of senders and for their transports.
-        pub unit: Rate = Rate::from_mbit(500), "unit", ValueKind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
-        /// T of EyeQ, in which arrivals are measured.
+        /// Percentage of the line rate that the meters divide.
+        pub target_percent: u8 = 95, "targetPercent", ValueKind::Percent { least: 1, most: 100 }, "uFAB, 2.2";
+        /// Minimum rate that corresponds to a weight of 1, for sender queues and transports.
+        pub unit_bandwidth: Rate = Rate::from_mbit(500), "unitBandwidth", ValueKind::RATE, "ours: divides uFAB's minima (docs/theory/sharing.md)";
+        /// Measurement interval of arrivals, T of EyeQ.
         pub interval: Time = Params::default().interval, "interval", ValueKind::TIME, "Parley, Table 1: T";
-        /// Of EyeQ's control equation, in steps of 0.01.
+        /// Gain of EyeQ's control equation, alpha, in steps of 0.01.
         pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", ValueKind::Hundredths { least: 1, most: 100 },
             "Parley, Table 1: alpha";
-        /// One message for so much that a class receives.
+        /// Received amount of a class after which it sends one feedback message.
         pub sample: Bytes = Params::default().sample, "sample", ValueKind::BYTES, "Parley, 3.2.1";
-        /// Of the limiters of pairs, and of classes with a maximum.
+        /// Burst of the rate limiters of pairs, and of classes with a maximum.
         pub burst: Bytes = Params::default().pair_burst, "burst", ValueKind::BYTES, "Parley, 4: the limiters of Fig. 9";
     }
 }

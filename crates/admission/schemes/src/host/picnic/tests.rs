@@ -12,8 +12,9 @@ use crate::random::SplitMix;
 const LINE: Rate = Rate::from_gbit(10);
 
 fn machine() -> Picnic {
-    let settings = Settings { unit: Rate::from_gbit(1), ..Settings::default() };
-    Picnic::new(LineParams::both(LINE), settings.meter(), settings.unit, settings.burst).expect("a line can be shared")
+    let settings = Settings { unit_bandwidth: Rate::from_gbit(1), ..Settings::default() };
+    Picnic::new(LineParams::both(LINE), settings.meter(), settings.unit_bandwidth, settings.burst)
+        .expect("a line can be shared")
 }
 
 fn hose(megabits: u64) -> Share {
@@ -52,12 +53,12 @@ fn assert_shares(minima: &[u64], idle: &[usize], expected: &[f64]) {
 }
 
 #[test]
-fn minima_of_one_two_and_five_get_their_part_of_ninety_five_per_cent() {
+fn minima_of_one_two_and_five_get_their_part_of_ninety_five_percent() {
     assert_shares(&[1_000, 2_000, 5_000], &[], &[1.1875, 2.375, 5.9375]);
 }
 
 #[test]
-fn what_an_idle_service_leaves_goes_to_the_others_by_their_minima() {
+fn unused_bandwidth_of_an_idle_service_is_shared_by_minima() {
     assert_shares(&[1_000, 2_000, 5_000], &[2], &[9.5 / 3.0, 19.0 / 3.0, 0.0]);
 }
 
@@ -99,7 +100,7 @@ fn opened<'a>(pair: u32, class: u32) -> HostInput<'a, Feedback, Timer> {
 }
 
 #[test]
-fn pairs_have_the_weight_of_their_service_and_hear_of_another_one() {
+fn pairs_have_the_weight_of_their_service_and_follow_a_change_of_it() {
     let mut machine = machine();
     let set = |megabits| HostInput::ClassSet { class: ClassId(1), transmit: hose(megabits), receive: hose(megabits) };
     let [class, first, second] =
@@ -117,7 +118,7 @@ fn pairs_have_the_weight_of_their_service_and_hear_of_another_one() {
 }
 
 #[test]
-fn a_maximum_is_a_limiter_of_the_class_and_shares_of_the_line_are_none() {
+fn a_maximum_limits_the_class_and_pairs_have_no_line_share() {
     let mut machine = machine();
     let most = Share { max: Some(Rate::from_gbit(3)), ..hose(1_000) };
     let set = |transmit| HostInput::ClassSet { class: ClassId(1), transmit, receive: hose(1_000) };
@@ -140,7 +141,7 @@ fn a_maximum_is_a_limiter_of_the_class_and_shares_of_the_line_are_none() {
 /// For any input of a driver and a network, weights are at least 1, and feedback is never above the target or below
 /// the floor.
 #[test]
-fn no_input_breaks_a_machine() {
+fn weights_and_feedback_stay_in_range_for_any_input() {
     for seed in 0..200 {
         let mut random = SplitMix::new(seed);
         let mut machine = machine();

@@ -130,6 +130,6 @@ fn division(setup: &HostSetup<'_>, class: ClassId, share: u64, params: &Params) 
     let named = |name: &str| setup.policy.services().iter().find(|service| service.name == name);
     let endpoints = setup.services.name(class).and_then(named).map_or(&[][..], |service| &service.endpoints);
     let hosts =
-        if endpoints.is_empty() || class == Services::OTHER { setup.brokers.seats.len() } else { endpoints.len() };
+        if endpoints.is_empty() || class == Services::OTHER { setup.brokers.specs.len() } else { endpoints.len() };
     Division::new(share, hosts, tracker::tracker_specs(setup.brokers, endpoints, params))
 }

@@ -27,7 +27,7 @@ use crate::usage_report::{Limited, UsageReport};
 /// The trackers of a division, the first to follow first: those at the first of its hosts.
 pub(super) fn tracker_specs(all: BrokerSpecs<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {
     let is_source = |host: NodeId| endpoints.is_empty() || endpoints.contains(&host);
-    let numbers = (all.first.0..).zip(all.seats).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
+    let numbers = (all.first.0..).zip(all.specs).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
     numbers.map(|(number, _)| BrokerId(number)).take(params.trackers as usize).collect()
 }
 

@@ -35,9 +35,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "static-limits",
     title: "fixed limits",
     roles: &[Role::Host],
-    summary: "Limits that never change: the maxima of services for what they send, and one for every pair",
+    summary: "Constant rate limits: the maximum of each sending service, and one limit for each pair",
     citation: "V. Jeyakumar and others, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\" (Parley, 2014), sections 4 and 6.3",
-    guarantee: "no service sends more than its maximum; unused capacity is not given to others",
+    guarantee: "no service sends more than its maximum; unused capacity is not redistributed",
     parameters: Params::LIST,
 };
 
@@ -110,8 +110,8 @@ impl Host for StaticLimits {
                 let bucket = transmit.max.map(|max| self.bucket(max));
                 act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
             }
-            HostInput::Opened { pair, .. } if self.params.pair.is_some() => {
-                let bucket = self.params.pair.map(|rate| self.bucket(rate));
+            HostInput::Opened { pair, .. } if self.params.pair_rate.is_some() => {
+                let bucket = self.params.pair_rate.map(|rate| self.bucket(rate));
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
             }
             _ => {}

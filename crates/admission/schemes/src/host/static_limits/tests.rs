@@ -28,7 +28,7 @@ fn opened() -> HostInput<'static, Infallible, Infallible> {
 }
 
 #[test]
-fn a_class_without_a_maximum_loses_the_limit_that_it_had() {
+fn a_class_without_a_maximum_loses_its_previous_limit() {
     let of = |max| {
         let transmit = Share { max, ..Share::BEST_EFFORT };
         let input = HostInput::ClassSet { class: ClassId(2), transmit, receive: Share::BEST_EFFORT };
@@ -43,7 +43,7 @@ fn a_class_without_a_maximum_loses_the_limit_that_it_had() {
 fn every_pair_of_figure_9_has_the_same_bucket() {
     // 90 % of 100 Mbit/s, by 100 senders.
     let rate = Rate::from_bits_per_second(900_000);
-    let params = Params { pair: Some(rate), ..Params::default() };
+    let params = Params { pair_rate: Some(rate), ..Params::default() };
     let bucket = Bucket { rate, burst: Bytes::new(64_000), excess: ExcessAction::Waits };
     assert_eq!(limits(params, opened()), [(Limiter::Pair(Outgoing(7)), Some(bucket))]);
     assert!(limits(Params::default(), opened()).is_empty());

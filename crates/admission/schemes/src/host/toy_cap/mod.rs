@@ -16,7 +16,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-cap",
     title: "toy cap",
     roles: &[Role::Host],
-    summary: "The same rate for every pair",
+    summary: "A constant rate limit for every pair",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -26,9 +26,9 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Of every pair.
+        /// Rate limit of each pair.
         pub rate: Rate = Rate::from_mbit(100), "rate", ValueKind::RATE, "ours";
-        /// Of every bucket.
+        /// Burst of each token bucket.
         pub burst: Bytes = Bytes::new(10_000), "burst", ValueKind::BYTES, "ours";
     }
 }

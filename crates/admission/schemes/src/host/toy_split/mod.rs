@@ -24,7 +24,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-split",
     title: "toy split",
     roles: &[Role::Host, Role::Broker],
-    summary: "A rate in equal parts for all machines",
+    summary: "An equal part of a rate for each machine",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -34,9 +34,9 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Of all machines together.
+        /// Total rate of all machines.
         pub rate: Rate = Rate::from_mbit(100), "rate", ValueKind::RATE, "ours";
-        /// Interval at which the broker sends the machines their parts.
+        /// Interval at which the broker sends limits to the machines.
         pub interval: Time = Time::from_micros(100), "interval", ValueKind::TIME, "ours";
     }
 }
@@ -102,8 +102,8 @@ impl HostScheme for ToySplit {
     }
 
     fn broker(setup: &BrokerSetup<'_>, params: &Params) -> Result<Splitter, BrokerError> {
-        let fabric = |seat: &BrokerSpec| seat.point == Some(ContentionPoint::Fabric);
-        Ok(match setup.seat.at.host().filter(|_| !fabric(&setup.seat)) {
+        let fabric = |spec: &BrokerSpec| spec.point == Some(ContentionPoint::Fabric);
+        Ok(match setup.spec.at.host().filter(|_| !fabric(&setup.spec)) {
             Some(machine) => Splitter::Machine { machine, fabric: setup.all.find(fabric) },
             None => Splitter::Fabric { params: *params, machines: BTreeSet::new() },
         })

@@ -30,8 +30,12 @@ pub(super) struct PathTerms {
 impl PathTerms {
     /// Returns the amount that the guarantee carries in a base round trip: phi B_u T.
     pub(super) fn guaranteed(&self, unit: Rate) -> u64 {
-        let rate = u128::from(unit.bits_per_second()) * u128::from(self.tokens);
-        bytes(rate, self.round_trip)
+        bytes(self.guarantee(unit).unsigned_abs(), self.round_trip)
+    }
+
+    /// Returns the guarantee, phi B_u, in bit/s.
+    pub(super) fn guarantee(&self, unit: Rate) -> i128 {
+        i128::from(unit.bits_per_second()) * i128::from(self.tokens)
     }
 }
 
@@ -74,6 +78,8 @@ pub(super) struct Admission {
     rests: bool,
     /// Sending rate between the last two answers, in bit/s.
     sends: u64,
+    /// r T of the last answer: the window with which it resumes.
+    share: u64,
     /// Rate that it may send although its window is full, in bit/s.
     floor: u64,
 }
@@ -184,7 +190,25 @@ impl Admission {
     pub(super) fn join(terms: PathTerms, settings: &Settings) -> Self {
         let window = terms.guaranteed(settings.unit_bandwidth).max(MIN);
         let ramp = settings.latency_bound.then_some(window);
-        Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0, floor: 0 }
+        let links = vec![Link { ramp, window, queue: u64::MAX }];
+        Self { links, window, share: window, ..Self::default() }
+    }
+
+    /// Records that the pair has nothing more to send: it rests, and its rate is zero.
+    pub(super) fn ends(&mut self) {
+        (self.rests, self.sends) = (true, 0);
+    }
+
+    /// Lets the pair send again. After a pause of a round trip or more (`is_late`) it is in Scenario-2: its window does not exceed its
+    /// share, and grows in steps.
+    pub(super) fn resumes(&mut self, is_late: bool, settings: &Settings) {
+        self.rests = false;
+        if is_late && settings.latency_bound {
+            self.window = self.window.min(self.share).max(MIN);
+            for link in &mut self.links {
+                link.ramp = Some(self.window);
+            }
+        }
     }
 
     /// Returns `true` if the pair sends less than it may, and less than its share.
@@ -235,6 +259,7 @@ impl Admission {
             })
             .collect();
         let share = views.iter().map(|view| view.share).min().unwrap_or(self.window);
+        self.share = share;
         self.stage(share, usage, &views, terms, settings);
         let is_shared =
             settings.full_window_rate == FullWindowRate::Minimum && hops.iter().any(|hop| hop.class.is_some());

@@ -14,7 +14,8 @@
 //! | 3.3, equation 2: R = min(phi/Phi R C/tx, C) | `search`: `rate` |
 //! | 3.4, equation 3: w = min(phi/Phi W CT/(tx T + q), CT) | `admission`: `fair` |
 //! | 3.4: two stages, Scenario-1 and -2 | `admission`: `join`, `stage` |
-//! | 3.5: candidates, "qualified", 5 round trips, 30 s, freeze window, no reordering | `search`, `pair` |
+//! | 3.5: candidates, "qualified", 5 round trips, 30 s, freeze window, no reordering | `search`, `pair::moves` |
+//! | 4.1: initial path of the path monitor | `monitor`, `pair::initial` |
 //! | 3.6: probes, finish probes until they are answered | `registration` |
 //! | 4.1: L_w, time-out after 8 base round trips | `pair` |
 //! | 4.1: eight weighted queues, pairs of one in turn | `classWeights`, [`level`], the host's stack |
@@ -48,7 +49,13 @@
 //! since those that ask are not among the pairs that Algorithm 1 divides by: with `admitBeforeSend` they are, and every pair asks.
 //!
 //! # Deviations
+//! - **Initial path** (`initial_path`). By 3.5 a pair that joins probes its candidates "to bootstrap"; by 4.1 a new pair obtains an initial path and sends at once. Both can
+//!   be set, and the second is the default. Its candidates are probed beside the data. If the first answer of the initial path has no room, the
+//!   pair moves to a candidate with room; see `pair::initial`. With `admit_before_send` every pair probes first.
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
+//! - Algorithm 1 measures what a pair sends in an epoch, which is less than a frame for a small guarantee. Here a pair with data is measured between two answers. A
+//!   pair without data sends nothing: the other pairs of its hose have its tokens from the next division on. When it resumes after a round trip or more, it
+//!   is in Scenario-2.
 //! - While windows grow, a step comes with an answer, and so a pair that probes less than once a round trip grows more slowly than by one step a round trip: it does not know the pairs that have begun since.
 //! - A path that does not answer is noticed by the first time-out, and left if the repeated probe stays away as well, so that a single lost probe moves nothing. Such a
 //!   move waits for no freeze window.
@@ -60,11 +67,12 @@
 //!   maximum among the pairs that request a part of it with their probes (`maxima`).
 //! - **Weights** (`excessSharing`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
 //!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
-//! - A pair that has been idle for [`Settings::idle_rtts`] round trips leaves its paths, and searches one anew.
+//! - A pair that has been idle for [`Settings::idle_rtts`] round trips leaves its paths. It begins on the path that it used last if that has room.
 
 mod admission;
 mod hose;
 mod maxima;
+mod monitor;
 mod pair;
 mod path;
 mod registration;
@@ -85,7 +93,7 @@ use wayleave_scheme_api::{
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use settings::{
-    ClassWeights, ExcessSharing, FullWindowRate, QueueEstimate, Settings, UnusedTokens, WindowGrowth, WindowIncrease,
+    ClassWeights, ExcessSharing, FullWindowRate, InitialPath, QueueEstimate, Settings, UnusedTokens, WindowGrowth, WindowIncrease,
     WindowUnit,
 };
 pub use timer::{Action, Timer};
@@ -96,6 +104,7 @@ use crate::random::SplitMix;
 use crate::switches::Ecn;
 use hose::Hose;
 use maxima::Ledger;
+use monitor::PathMonitor;
 use pair::{PairContext, SendingPair};
 use search::{round_trips, tokens_of};
 use tokens::SenderDemand;
@@ -176,6 +185,7 @@ pub struct Ufab {
     random: SplitMix,
     /// No pair is moved before, but from a path that is dead.
     frozen_until: Time,
+    monitor: PathMonitor,
     divides: bool,
     is_alive: bool,
     /// Memory of a division.
@@ -194,6 +204,7 @@ impl Ufab {
             receiving: Vec::new(),
             random: SplitMix::new(seed),
             frozen_until: Time::ZERO,
+            monitor: PathMonitor::default(),
             divides: false,
             is_alive: false,
             wishes: Vec::new(),
@@ -209,12 +220,12 @@ impl Ufab {
         key: Option<u64>,
         work: impl FnOnce(&mut SendingPair, &mut PairContext<'_>),
     ) {
-        let Self { settings, random, frozen_until, sending, .. } = self;
+        let Self { settings, random, frozen_until, monitor, sending, .. } = self;
         let Some(Some(sending)) = sending.get_mut(pair.index()) else { return };
         if key.is_some_and(|key| key != sending.spec.key) {
             return;
         }
-        work(sending, &mut PairContext { now, pair, settings, random, frozen_until });
+        work(sending, &mut PairContext { now, pair, settings, random, frozen_until, monitor });
     }
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
@@ -268,7 +279,7 @@ impl Ufab {
     /// Handles a pair that begins or resumes sending.
     fn begins(&mut self, now: Time, pair: Outgoing, is_new: bool, act: &mut dyn FnMut(Action)) {
         if let Some(class) = self.class_of(pair) {
-            self.with(now, pair, None, |pair, _| pair.wakes());
+            self.with(now, pair, None, |pair, around| pair.wakes(around, act));
             self.divide(class, act);
         }
         self.with(now, pair, None, |pair, around| match is_new {

@@ -1,19 +1,21 @@
 //! One pair at its sender: which paths it uses, what it may have in flight there, and its probes.
 
+mod initial;
 mod limiter;
+mod moves;
 
 use wayleave_scheme_api::{
-    HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
+    HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
 };
-use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::admission::{Admission, PathTerms, Usage, capacity};
+use super::admission::{Admission, PathTerms, Usage};
 use super::hose::Hose;
 use super::maxima::Allowance;
+use super::monitor::PathMonitor;
 use super::path::PathState;
 use super::registration::Changes;
-use super::search::{Candidate, Search, SearchReason, round_trips, sample, tokens_of};
+use super::search::{Search, SearchReason, left, round_trips, tokens_of};
 use super::settings::{ExcessSharing, Settings};
 use super::{Action, Timer};
 use crate::random::SplitMix;
@@ -29,6 +31,8 @@ pub(super) struct PairContext<'a> {
     pub(super) random: &'a mut SplitMix,
     /// The host moves no pair before.
     pub(super) frozen_until: &'a mut Time,
+    /// Known room on the host's paths.
+    pub(super) monitor: &'a mut PathMonitor,
 }
 
 /// One pair.
@@ -110,6 +114,12 @@ impl SendingPair {
         self.hose = hose;
     }
 
+    /// Returns the rate that it is given of its hose, in bit/s.
+    #[cfg(test)]
+    pub(super) fn given(&self) -> u64 {
+        self.given
+    }
+
     /// Returns its part of its hose, in bit/s.
     fn part(&self) -> u64 {
         self.given.min(self.admitted.unwrap_or(u64::MAX))
@@ -168,15 +178,32 @@ impl SendingPair {
 
     /// Nothing may be sent yet.
     pub(super) fn open(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        for path in (0..self.spec.paths).map(PathIndex) {
-            act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
-        }
+        self.hold(around, act);
         self.begins(around, act);
     }
 
-    /// It is going to have something to send, and takes part in its hose.
-    pub(super) fn wakes(&mut self) {
-        self.wants = true;
+    /// Holds everything back on all paths.
+    fn hold(&self, around: &PairContext<'_>, act: &mut dyn FnMut(Action)) {
+        for path in (0..self.spec.paths).map(PathIndex) {
+            act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
+        }
+    }
+
+    /// Takes part in its hose again, because it is going to have something to send. Its rate is measured anew.
+    pub(super) fn wakes(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
+        if std::mem::replace(&mut self.wants, true) {
+            return;
+        }
+        let (now, pair) = (around.now, around.pair);
+        let is_late = now.saturating_sub(self.ended_at) >= self.spec.round_trip;
+        for &path in &self.in_use {
+            let Some(state) = self.paths.get_mut(path.index()) else { continue };
+            (state.unanswered, state.answered_at) = (0, now);
+            if let Some(admission) = &mut state.admission {
+                admission.resumes(is_late, around.settings);
+                act(HostAction::SetWindow { pair, path, window: Some(admission.window()) });
+            }
+        }
     }
 
     /// It has something to send.
@@ -188,9 +215,13 @@ impl SendingPair {
         }
     }
 
-    /// It has nothing more to send.
+    /// Returns its tokens, because it has nothing more to send: the other pairs of its hose have them from the next division on.
     pub(super) fn ends(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         (self.wants, self.ended_at) = (false, around.now);
+        for path in &self.in_use {
+            let admission = self.paths.get_mut(path.index()).and_then(|path| path.admission.as_mut());
+            admission.into_iter().for_each(Admission::ends);
+        }
         if !std::mem::replace(&mut self.is_idle_armed, true) {
             let at = around.now + round_trips(self.spec.round_trip, around.settings.idle_rtts);
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
@@ -220,6 +251,7 @@ impl SendingPair {
 
     /// Candidates are other ones than before: what was known of them means nothing.
     pub(super) fn replaced(&mut self, paths: u32, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
+        around.monitor.forget(self.spec.peer);
         self.spec.paths = paths;
         for path in &mut self.paths {
             let mut registration = std::mem::take(&mut path.registration);
@@ -229,31 +261,16 @@ impl SendingPair {
         self.in_use.clear();
         self.rested.clear();
         self.search = None;
-        if self.wants {
-            self.open(around, act);
+        if !self.wants {
+            return;
         }
-    }
-
-    fn join(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        if self.spec.paths == 1 && !around.settings.admit_before_send {
-            self.take(&[PathIndex(0)], around.now, around, act);
-        } else {
+        self.hold(around, act);
+        if paths > 1 {
+            // Not at once: what is in flight is answered by the new numbers of paths, and would open the new windows.
             self.search_paths(SearchReason::Join, around, act);
+        } else {
+            self.begins(around, act);
         }
-    }
-
-    /// Candidates are probed, all at the same time.
-    fn search_paths(&mut self, why: SearchReason, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        let waiting = sample(self.spec.paths, around.settings.candidate_paths, &self.in_use, around.random);
-        self.serial += 1;
-        let (pair, serial) = (around.pair, self.serial);
-        let probe = self.candidate(around.settings);
-        for &path in &waiting {
-            act(HostAction::SendProbe { pair, path, probe, windows: vec![HopWindow::default()] });
-        }
-        self.search = Some(Search { why, serial, waiting, found: Vec::new() });
-        let timer = Timer::Search { pair, key: self.spec.key, serial };
-        act(HostAction::Arm { at: self.timeout(around), timer });
     }
 
     /// A probe is back.
@@ -283,97 +300,6 @@ impl SendingPair {
                 self.search_paths(SearchReason::Lost(path), around, act);
             }
             _ => {}
-        }
-    }
-
-    fn on_search_result(
-        &mut self,
-        path: PathIndex,
-        hops: Option<&[IntHop]>,
-        around: &mut PairContext<'_>,
-        act: &mut dyn FnMut(Action),
-    ) {
-        let terms = self.terms_of(self.part(), around.settings);
-        let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
-        let counted: Vec<LinkId> = used.flat_map(|path| &path.links).copied().collect();
-        let counted = Some(counted).filter(|_| !self.in_use.is_empty());
-        let Some(search) = &mut self.search else { return };
-        let Some(at) = search.waiting.iter().position(|&other| other == path) else { return };
-        search.waiting.swap_remove(at);
-        if let Some(hops) = hops {
-            search.found.push(Candidate::of(path, hops, terms, counted.as_deref(), around.settings));
-        }
-        // The path that may be dead has until the end of the search to answer.
-        if search.waiting.is_empty() && !matches!(search.why, SearchReason::Lost(_)) {
-            self.settle(around, act);
-        }
-    }
-
-    /// A search has lasted long enough.
-    pub(super) fn searched(&mut self, serial: u32, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        if self.search.as_ref().is_some_and(|search| search.serial == serial) {
-            self.settle(around, act);
-        }
-    }
-
-    fn settle(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        let Some(mut search) = self.search.take() else { return };
-        match search.why {
-            SearchReason::Join => {
-                if !self.wants {
-                    return;
-                }
-                let mut chosen = Vec::new();
-                while chosen.len() < around.settings.paths.max(1) as usize
-                    && let Some(path) = search.choose(around.random)
-                {
-                    search.found.retain(|candidate| candidate.path != path);
-                    chosen.push(path);
-                }
-                self.take(&chosen, around.now, around, act);
-                if self.in_use.is_empty() {
-                    self.search_paths(SearchReason::Join, around, act);
-                }
-            }
-            why => {
-                if let Some(path) = self.better(&search, around)
-                    && let Some(old) = why.path()
-                {
-                    self.migrate(old, path, around, act);
-                }
-            }
-        }
-    }
-
-    /// Returns the path to which a pair with a path moves, if it moves.
-    fn better(&mut self, search: &Search, around: &mut PairContext<'_>) -> Option<PathIndex> {
-        let (now, settings) = (around.now, around.settings);
-        let old = search.why.path().filter(|old| self.in_use.contains(old))?;
-        let chosen = search.choose(around.random);
-        let terms = self.terms(old, settings);
-        let state = self.path(old);
-        match search.why {
-            SearchReason::Lost(_) => chosen.filter(|_| state.registration.is_changing()),
-            SearchReason::Violated(_) => {
-                // If no path is better, the pair searches again after an equal time.
-                state.violated_since = state.violated_since.map(|_| now);
-                let freeze = 1 + around.random.below(settings.migration_backoff);
-                *around.frozen_until = now + round_trips(terms.round_trip, freeze);
-                chosen
-            }
-            _ => {
-                let rate =
-                    |path: PathIndex| search.found.iter().find(|found| found.path == path).map(|found| found.rate);
-                let has = state.admission.as_ref().map_or(0, |admission| admission.rate(terms));
-                if chosen.and_then(rate).is_none_or(|rate| rate <= has) {
-                    state.worse_since = None;
-                    return None;
-                }
-                let since = *state.worse_since.get_or_insert(now);
-                chosen.filter(|_| {
-                    now.saturating_sub(since) >= settings.migration_hold_time && now >= *around.frozen_until
-                })
-            }
         }
     }
 
@@ -504,8 +430,10 @@ impl SendingPair {
             self.search = None;
         }
         let terms = self.terms(path, settings);
+        let left = left(hops, settings);
+        let is_active = probe.kind == ProbeKind::Active;
         let state = self.path(path);
-        if probe.kind == ProbeKind::Active
+        if is_active
             && let Some(admission) = &mut state.admission
         {
             let usage =
@@ -521,11 +449,7 @@ impl SendingPair {
                 let rate = Rate::from_bits_per_second(admission.floor());
                 act(HostAction::SetFloor { pair: around.pair, path, rate });
             }
-            let unit = u128::from(settings.unit_bandwidth.bits_per_second());
-            let is_over = |hop: &IntHop| {
-                u128::from(hop.tokens) * unit > u128::from(capacity(hop, settings.target_utilization_percent))
-            };
-            if hops.iter().any(is_over) {
+            if left < 0 {
                 let since = *state.violated_since.get_or_insert(now);
                 let long = round_trips(terms.round_trip, settings.violation_rtts);
                 let may = now >= *around.frozen_until && self.search.is_none() && self.spec.paths > 1;
@@ -534,6 +458,10 @@ impl SendingPair {
                 }
             } else {
                 state.violated_since = None;
+            }
+            around.monitor.record((self.spec.peer, path), left + terms.guarantee(settings.unit_bandwidth));
+            if self.is_initial() {
+                self.initial_answered(path, left >= 0, around, act);
             }
         }
         self.reconcile(path, around, act);
@@ -557,12 +485,15 @@ impl SendingPair {
             return;
         }
         self.send(path, around, act);
+        if kind == ProbeKind::Active {
+            around.monitor.lose(self.spec.peer, path);
+        }
         // Noticed after the first one; left if the next one stays away as well.
         let is_used = kind == ProbeKind::Active && self.in_use.contains(&path);
         if is_used
             && tries == 1
             && self.spec.paths > 1
-            && self.search.as_ref().is_none_or(|search| search.why != SearchReason::Join)
+            && !self.is_joining()
         {
             self.search_paths(SearchReason::Lost(path), around, act);
         }

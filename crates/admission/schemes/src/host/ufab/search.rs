@@ -14,6 +14,8 @@ use crate::random::SplitMix;
 pub(super) enum SearchReason {
     /// The pair has none: it takes the best there is.
     Join,
+    /// The pair sends on initial paths already: one that can serve the guarantee is better than one that came too late for it.
+    Initial,
     /// This one does not answer: any other is better.
     Lost(PathIndex),
     /// This one cannot serve the guarantee: only one that can is better.
@@ -26,7 +28,7 @@ impl SearchReason {
     /// The path that would be left.
     pub(super) fn path(self) -> Option<PathIndex> {
         match self {
-            Self::Join => None,
+            Self::Join | Self::Initial => None,
             Self::Lost(path) | Self::Violated(path) | Self::Better(path) => Some(path),
         }
     }
@@ -76,6 +78,13 @@ impl Candidate {
     }
 }
 
+/// Returns the least of C - Phi B_u over the links of a path that count the pair, in bit/s: guarantees fit if it is not negative.
+pub(super) fn left(hops: &[IntHop], settings: &Settings) -> i128 {
+    let unit = i128::from(settings.unit_bandwidth.bits_per_second());
+    let of = |hop: &IntHop| i128::from(capacity(hop, settings.target_utilization_percent)) - i128::from(hop.tokens) * unit;
+    hops.iter().map(of).min().unwrap_or(0)
+}
+
 /// Returns equation 2, with W/T for the sum of the rates; at least equation 1. It uses the current capacity, unlike
 /// path qualification. It is by tokens even if weights share the capacity above them, because it compares paths.
 fn rate(hop: &IntHop, tokens: u64, terms: PathTerms, settings: &Settings) -> u64 {
@@ -94,11 +103,21 @@ pub(super) struct Search {
     pub(super) why: SearchReason,
     /// Distinguishes this search from others of the pair.
     pub(super) serial: u32,
+    /// Paths that have not answered.
     pub(super) waiting: Vec<PathIndex>,
+    /// Records of candidates that have answered, until they are compared.
+    pub(super) answers: Vec<(PathIndex, Vec<IntHop>)>,
     pub(super) found: Vec<Candidate>,
+    /// Initial paths whose first answer has no room for the pair.
+    pub(super) unfit: Vec<PathIndex>,
 }
 
 impl Search {
+    /// A search that waits for these paths.
+    pub(super) fn new(why: SearchReason, serial: u32, waiting: Vec<PathIndex>) -> Self {
+        Self { why, serial, waiting, answers: Vec::new(), found: Vec::new(), unfit: Vec::new() }
+    }
+
     /// The path to take, if there is a good one: of those that qualify one at random, the more headroom the more likely ("randomly with a preference
     /// to the path with minimum bandwidth subscription", 3.5); otherwise, where any path is better than none, the one with the most.
     pub(super) fn choose(&self, random: &mut SplitMix) -> Option<PathIndex> {
@@ -106,13 +125,13 @@ impl Search {
         let most = || self.found.iter().max_by_key(|candidate| candidate.headroom).map(|candidate| candidate.path);
         match self.why {
             SearchReason::Better(_) => good().max_by_key(|candidate| candidate.rate).map(|candidate| candidate.path),
-            SearchReason::Violated(_) => draw(good(), random),
+            SearchReason::Initial | SearchReason::Violated(_) => draw(good(), random),
             SearchReason::Join | SearchReason::Lost(_) => draw(good(), random).or_else(most),
         }
     }
 }
 
-fn draw<'a>(good: impl Iterator<Item = &'a Candidate> + Clone, random: &mut SplitMix) -> Option<PathIndex> {
+pub(super) fn draw<'a>(good: impl Iterator<Item = &'a Candidate> + Clone, random: &mut SplitMix) -> Option<PathIndex> {
     // Bit/s above zero, so that a full path that qualifies can be drawn as well.
     let weight = |candidate: &Candidate| candidate.headroom.max(0) as f64 + 1.0;
     let mut left = random.unit() * good.clone().map(weight).sum::<f64>();
@@ -191,7 +210,7 @@ mod tests {
     fn only_paths_that_qualify_are_drawn_and_those_with_more_headroom_more_often() {
         let found = [(0, 3_000_000), (1, 1_000_000), (2, -1)];
         let found = found.map(|(path, headroom)| Candidate { path: PathIndex(path), headroom, rate: 0 }).to_vec();
-        let search = |why, found| Search { why, serial: 0, waiting: Vec::new(), found };
+        let search = |why, found| Search { found, ..Search::new(why, 0, Vec::new()) };
         let mut random = SplitMix::new(1);
         let mut counts = [0; 3];
         for _ in 0..10_000 {

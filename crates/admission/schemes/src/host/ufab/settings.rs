@@ -21,6 +21,22 @@ words! {
     }
 }
 
+/// Time at which a pair with several paths begins to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialPath {
+    /// On an initial path of the path monitor, while candidates are probed.
+    AtOnce,
+    /// After its candidates have answered.
+    Probed,
+}
+
+words! {
+    InitialPath {
+        AtOnce = "at-once", "On a path of the path monitor (4.1), while candidates are probed: it moves if that path has no room";
+        Probed = "probed", "On one of the candidates that have answered (3.5): nothing is sent for a round trip";
+    }
+}
+
 /// Maximum rise of a pair's window per answer on a link that serves other classes as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowIncrease {
@@ -153,6 +169,8 @@ params! {
         /// Count pairs in path discovery at receivers, and let a pair with one path probe it before it begins.
         /// Without this, hosts that turn to one receiver together begin with all of their hoses.
         pub admit_before_send: bool = false, "admitBeforeSend", ValueKind::Flag, "ours; 3.4: it begins at once";
+        /// Path on which a pair with several paths begins to send.
+        pub initial_path: InitialPath = InitialPath::AtOnce, "initialPath", ValueKind::Word(InitialPath::WORDS), "4.1; 3.5 is probed";
         /// Maximum number of paths of a pair that are probed in a search.
         pub candidate_paths: u32 = 4, "candidatePaths", ValueKind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
         /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.

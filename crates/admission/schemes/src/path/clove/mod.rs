@@ -35,8 +35,8 @@
 mod path;
 
 use wayleave_scheme_api::{
-    Departure, Described, Descriptor, IntHop, ValueKind, LocalFlow, Parameters, Path, PathProbe, PathReport, Role, params,
-    words,
+    Departure, Described, Descriptor, IntHop, LocalFlow, Parameters, Path, PathProbe, PathReport, Role, ValueKind,
+    params, words,
 };
 use wayleave_units::Time;
 
@@ -49,9 +49,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "clove",
     title: "Clove",
     roles: &[Role::Path],
-    summary: "Flowlets on the path whose busiest link is used least, or by weights that marks move",
+    summary: "Flowlets on the least utilised path, or on paths weighted by congestion marks",
     citation: "N. Katta and others, \"Clove: Congestion-Aware Load Balancing at the Virtual Edge\", CoNEXT 2017, from its abstract, uFAB (SIGCOMM 2022), 2.2, and an implementation for ns-3",
-    guarantee: "packets arrive in order if the gap is longer than the difference of the paths' delays",
+    guarantee: "packets arrive in order if the gap exceeds the difference between path delays",
     parameters: Params::LIST,
 };
 
@@ -66,8 +66,8 @@ pub enum FlowletChoice {
 
 words! {
     FlowletChoice {
-        Utilisation = "utilisation", "The path whose busiest link is used least, as switches write it into packets";
-        Marks = "marks", "A path drawn by weights, of which marks take a part";
+        Utilisation = "utilisation", "The path whose busiest link is least utilised, as switches report in packets";
+        Marks = "marks", "A random path by weights, which congestion marks reduce";
     }
 }
 
@@ -75,23 +75,23 @@ params! {
     /// Clove's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// A packet after a gap this long may take another path.
-        pub gap: Time = Time::from_micros(200), "gap", ValueKind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
+        /// Idle time after which a flow may change its path.
+        pub flowlet_gap: Time = Time::from_micros(200), "flowletGap", ValueKind::TIME, "uFAB, 2.2: 200us as Clove recommends, and 36us";
         /// Criterion by which a flowlet chooses its path.
-        pub by: FlowletChoice = FlowletChoice::Utilisation, "by", ValueKind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
+        pub path_metric: FlowletChoice = FlowletChoice::Utilisation, "pathMetric", ValueKind::Word(FlowletChoice::WORDS), "uFAB, 2.2: by utilisation";
         /// Maximum number of paths that are used.
         pub paths: u32 = 4, "paths", ValueKind::Count { least: 1, most: 64 }, "Clove, from memory";
-        /// The part of its weight that a marked path keeps.
-        pub keep: u8 = 67, "keep", ValueKind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
-        /// A path loses weight at most once in this time.
-        pub pause: Time = Time::from_micros(40), "pause", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
+        /// Fraction of its weight that a path keeps after a mark.
+        pub marked_weight: u8 = 67, "markedWeight", ValueKind::Hundredths { least: 1, most: 99 }, "the implementation for ns-3";
+        /// Minimum time between two weight reductions of a path.
+        pub reweight_interval: Time = Time::from_micros(40), "reweightInterval", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "the implementation for ns-3";
-        /// The shortest time in which utilisation is measured.
-        pub interval: Time = Time::from_micros(100), "interval", ValueKind::TIME, "ours: about four round trips of uFAB's testbed";
-        /// Between two probes along a path; none if zero.
-        pub probe: Time = Time::from_millis(1), "probe", ValueKind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
-        /// Age from which on a path's record counts as zero utilisation.
-        pub age: Time = Time::from_millis(10), "age", ValueKind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
+        /// Minimum interval over which utilisation is measured.
+        pub measurement_interval: Time = Time::from_micros(100), "measurementInterval", ValueKind::TIME, "ours: about four round trips of uFAB's testbed";
+        /// Interval between two probes of a path; 0 disables probes.
+        pub probe_interval: Time = Time::from_millis(1), "probeInterval", ValueKind::Time { least: Time::ZERO, most: Time::MAX }, "ours";
+        /// Age at which a path's utilisation record expires.
+        pub record_expiry: Time = Time::from_millis(10), "recordExpiry", ValueKind::TIME, "CONGA, SIGCOMM 2014, 3.3, from memory";
     }
 }
 
@@ -180,8 +180,8 @@ impl State {
         }
         let Flowlet { last, path } = self.flowlets[flow];
         let place = match path {
-            Some(place) if now.saturating_sub(last) < self.params.gap => place,
-            path => match self.params.by {
+            Some(place) if now.saturating_sub(last) < self.params.flowlet_gap => place,
+            path => match self.params.path_metric {
                 FlowletChoice::Utilisation => self.least_used(now, path),
                 FlowletChoice::Marks => self.draw(),
             },
@@ -192,7 +192,7 @@ impl State {
 
     /// The path that is used least; of equal ones that of before, or one of them at random.
     fn least_used(&mut self, now: Time, before: Option<usize>) -> usize {
-        let used: Vec<f64> = self.paths.iter().map(|path| path.utilisation(now, self.params.age)).collect();
+        let used: Vec<f64> = self.paths.iter().map(|path| path.utilisation(now, self.params.record_expiry)).collect();
         let least = used.iter().copied().fold(f64::INFINITY, f64::min);
         let is_least = |place: usize| used.get(place).is_some_and(|&used| used <= least);
         if let Some(place) = before.filter(|&place| is_least(place)) {
@@ -216,13 +216,13 @@ impl State {
     /// Packets of a path were marked.
     fn on_mark(&mut self, now: Time, place: usize) {
         let others = self.paths.len().saturating_sub(1);
-        let pause = self.params.pause;
+        let pause = self.params.reweight_interval;
         let Some(path) = self.paths.get_mut(place) else { return };
         if others == 0 || path.reduced_at.is_some_and(|at| now.saturating_sub(at) < pause) {
             return;
         }
         path.reduced_at = Some(now);
-        let kept = path.weight * f64::from(self.params.keep) / 100.0;
+        let kept = path.weight * f64::from(self.params.marked_weight) / 100.0;
         let each = (path.weight - kept) / others as f64;
         for (at, path) in self.paths.iter_mut().enumerate() {
             path.weight = if at == place { kept } else { path.weight + each };
@@ -243,11 +243,11 @@ impl PathScheme for Clove {
     }
 
     fn reads_telemetry(params: &Params) -> bool {
-        params.by == FlowletChoice::Utilisation
+        params.path_metric == FlowletChoice::Utilisation
     }
 
     fn reads_marks(params: &Params) -> bool {
-        params.by == FlowletChoice::Marks
+        params.path_metric == FlowletChoice::Marks
     }
 }
 
@@ -266,7 +266,7 @@ impl Path for Clove {
     fn on_report(&mut self, now: Time, report: PathReport) {
         let state = &mut *self.0;
         if report.marked > 0
-            && state.params.by == FlowletChoice::Marks
+            && state.params.path_metric == FlowletChoice::Marks
             && let Some(place) = state.place(report.path)
         {
             state.on_mark(now, place);
@@ -276,21 +276,21 @@ impl Path for Clove {
     fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
         let state = &mut *self.0;
         if let Some(place) = state.place(path) {
-            let Params { interval, age, .. } = state.params;
-            state.paths[place].on_telemetry(now, hops, interval, age);
+            let Params { measurement_interval, record_expiry, .. } = state.params;
+            state.paths[place].on_telemetry(now, hops, measurement_interval, record_expiry);
         }
     }
 
     fn probe(&mut self, _now: Time, paths: u32) -> Option<PathProbe> {
         let state = &mut *self.0;
-        if state.params.probe == Time::ZERO || state.params.by != FlowletChoice::Utilisation {
+        if state.params.probe_interval == Time::ZERO || state.params.path_metric != FlowletChoice::Utilisation {
             return None;
         }
         state.note_paths(paths);
         state.probed = (state.probed + 1) % state.paths.len().max(1);
         let path = state.paths.get(state.probed)?.number;
         // One after the other, so that each has its turn once in that time.
-        let next = Time::from_nanos((state.params.probe.as_nanos() / state.paths.len() as u64).max(1));
+        let next = Time::from_nanos((state.params.probe_interval.as_nanos() / state.paths.len() as u64).max(1));
         Some(PathProbe { path, next })
     }
 

@@ -30,7 +30,7 @@ impl KnownPath {
     }
 
     /// Processes the records that ports wrote into a packet. The busiest link is computed if the previous record is
-    /// at least `interval` old; one that is older than `age` is ignored.
+    /// at least `measurementInterval` old; one that is older than `recordExpiry` is ignored.
     pub(super) fn on_telemetry(&mut self, now: Time, hops: &[IntHop], interval: Time, age: Time) {
         let elapsed = match (self.since.first(), hops.first()) {
             (Some(&(_, since)), Some(hop)) if self.since.len() == hops.len() => hop.at.saturating_sub(since),

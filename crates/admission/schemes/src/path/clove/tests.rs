@@ -21,7 +21,7 @@ fn marked(path: u32) -> PathReport {
 }
 
 fn by_marks() -> Clove {
-    Clove::new(&Params { by: FlowletChoice::Marks, ..Params::default() }, 1)
+    Clove::new(&Params { path_metric: FlowletChoice::Marks, ..Params::default() }, 1)
 }
 
 #[track_caller]
@@ -79,7 +79,7 @@ fn flowlets_are_drawn_by_weight() {
 }
 
 #[test]
-fn the_path_whose_busiest_link_is_used_least_is_taken() {
+fn the_path_with_the_least_used_bottleneck_is_taken() {
     for seed in 0..20 {
         let mut clove = Clove::new(&Params::default(), seed);
         clove.choose(at(0), of(3));
@@ -92,7 +92,7 @@ fn the_path_whose_busiest_link_is_used_least_is_taken() {
 }
 
 #[test]
-fn a_gap_of_two_hundred_microseconds_chooses_again_and_less_does_not() {
+fn a_gap_of_two_hundred_microseconds_draws_a_path_and_a_shorter_one_does_not() {
     for (apart, is_kept) in [(199, true), (200, false)] {
         let mut clove = Clove::new(&Params::default(), 1);
         clove.choose(at(0), of(2));
@@ -109,9 +109,9 @@ fn a_gap_of_two_hundred_microseconds_chooses_again_and_less_does_not() {
 /// For any records between its packets, a flow stays on its path within a flowlet, and others of the pair choose for
 /// themselves.
 #[test]
-fn nothing_that_is_heard_moves_a_flowlet() {
+fn no_report_moves_a_flowlet() {
     for by in [FlowletChoice::Utilisation, FlowletChoice::Marks] {
-        let mut clove = Clove::new(&Params { by, ..Params::default() }, 7);
+        let mut clove = Clove::new(&Params { path_metric: by, ..Params::default() }, 7);
         let path = clove.choose_for(at(0), LocalFlow(0), of(4));
         for packet in 1..1_000_u64 {
             let now = at(packet * 100);
@@ -125,7 +125,7 @@ fn nothing_that_is_heard_moves_a_flowlet() {
 }
 
 #[test]
-fn what_was_heard_long_ago_counts_as_nothing() {
+fn old_reports_are_ignored() {
     let mut clove = Clove::new(&Params::default(), 1);
     clove.choose(at(0), of(2));
     use_path(&mut clove, 0, &[60], at(0));
@@ -156,7 +156,7 @@ fn utilisation_is_measured_over_an_interval() {
 }
 
 #[test]
-fn at_most_four_paths_are_used_and_they_lie_apart() {
+fn at_most_four_paths_are_used_and_they_are_disjoint() {
     let used = |listed, seed| {
         let mut clove = Clove::new(&Params::default(), seed);
         clove.choose(at(0), of(listed));
@@ -176,7 +176,7 @@ fn at_most_four_paths_are_used_and_they_lie_apart() {
 }
 
 #[test]
-fn every_path_is_probed_in_turn_once_in_the_time() {
+fn every_path_is_probed_in_turn_within_the_probe_interval() {
     let mut clove = Clove::new(&Params::default(), 5);
     let probes: Vec<_> = (0..8).filter_map(|_| clove.probe(at(0), 8)).collect();
     assert!(probes.iter().all(|probe| probe.next == at(250)));
@@ -186,15 +186,16 @@ fn every_path_is_probed_in_turn_once_in_the_time() {
     paths.sort_unstable();
     paths.dedup();
     assert_eq!(paths.len(), 4);
-    for params in
-        [Params { probe: Time::ZERO, ..Params::default() }, Params { by: FlowletChoice::Marks, ..Params::default() }]
-    {
+    for params in [
+        Params { probe_interval: Time::ZERO, ..Params::default() },
+        Params { path_metric: FlowletChoice::Marks, ..Params::default() },
+    ] {
         assert!(Clove::new(&params, 5).probe(at(0), 8).is_none());
     }
 }
 
 #[test]
-fn changed_paths_are_learnt_again() {
+fn changed_paths_are_measured_anew() {
     let mut clove = Clove::new(&Params::default(), 3);
     clove.choose(at(0), of(8));
     use_path(&mut clove, 0, &[90], at(0));
@@ -206,11 +207,11 @@ fn changed_paths_are_learnt_again() {
 
 /// For any reports of a driver and switches, the chosen path exists.
 #[test]
-fn no_report_breaks_a_choice() {
+fn no_report_causes_a_panic() {
     for seed in 0..200 {
         let mut random = SplitMix::new(seed);
         let by = if seed % 2 == 0 { FlowletChoice::Utilisation } else { FlowletChoice::Marks };
-        let mut clove = Clove::new(&Params { by, ..Params::default() }, seed);
+        let mut clove = Clove::new(&Params { path_metric: by, ..Params::default() }, seed);
         let (mut now, mut paths) = (Time::ZERO, 1);
         for _ in 0..500 {
             now += Time::from_nanos(random.draw() >> (40 + random.below(24)));

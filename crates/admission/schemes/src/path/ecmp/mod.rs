@@ -23,9 +23,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flow",
     title: "ECMP",
     roles: &[Role::Path],
-    summary: "One of the equal-cost paths for each flow, by a hash",
+    summary: "One of the equal-cost paths for each flow, selected by a hash",
     citation: "C. Hopps, \"Analysis of an Equal-Cost Multi-Path Algorithm\", RFC 2992 (2000)",
-    guarantee: "a flow's packets arrive in order; nothing of load",
+    guarantee: "packets of a flow arrive in order; no guarantee about load",
     parameters: Params::LIST,
 };
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_more_or_less_at_the_end_moves_half_of_all_flows() {
+    fn adding_or_removing_the_last_path_moves_half_of_all_flows() {
         // RFC 2992, section 3: of N regions that become N + 1, the i-th keeps (N + 1 - i) / (N (N + 1)), in sum 1/2.
         for paths in [2, 4, 9] {
             let moved = (0..FLOWS).map(PerFlow::new).filter(|flow| flow.path(paths) != flow.path(paths + 1)).count();

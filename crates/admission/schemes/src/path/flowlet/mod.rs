@@ -28,9 +28,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flowlet",
     title: "flowlets",
     roles: &[Role::Path],
-    summary: "A random path for each burst of packets after a gap",
+    summary: "A random path for each burst of packets (flowlet)",
     citation: "S. Kandula, D. Katabi, S. Sinha, A. Berger, \"Dynamic Load Balancing Without Packet Reordering\", CCR 37(2), 2007; E. Vanini, R. Pan, M. Alizadeh, P. Taheri, T. Edsall, \"Let It Flow: Resilient Asymmetric Load Balancing with Flowlet Switching\", NSDI 2017",
-    guarantee: "packets arrive in order if the gap is longer than the difference of the paths' delays",
+    guarantee: "packets arrive in order if the gap exceeds the difference between path delays",
     parameters: Params::LIST,
 };
 
@@ -38,7 +38,7 @@ params! {
     /// Parameters of a flowlet.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// A packet after a gap this long may take another path.
+        /// Idle time after which a flow may change its path.
         pub gap: Time = Time::from_micros(500), "gap", ValueKind::TIME, "required", {
             example: "50us", noun: "flowlets need a gap",
         };
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_shortest_gap_every_packet_is_sprayed() {
+    fn with_a_gap_of_zero_every_packet_is_sprayed() {
         let mut flowlet = Flowlet::new(Time::ZERO, 3);
         let drawn: Vec<u32> = (0..64).map(|_| flowlet.choose(Time::ZERO, of(4))).collect();
         assert!((0..4).all(|path| drawn.contains(&path)), "{drawn:?}");
     }
 
     #[test]
-    fn a_path_that_is_gone_is_left_at_once() {
+    fn a_removed_path_is_left_at_once() {
         for seed in 0..20 {
             let mut flowlet = Flowlet::new(GAP, seed);
             flowlet.choose(Time::ZERO, of(8));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_paths_begin_a_flowlet() {
+    fn changed_paths_begin_a_new_flowlet() {
         let mut flowlet = Flowlet::new(GAP, 3);
         let mut drawn = Vec::new();
         for _ in 0..64 {

@@ -28,14 +28,14 @@
 //! - The average's decay, and its value before the first hole, are not in the text: see [`Params`].
 //! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not use paths
 //!   in step; the next ones are taken in turn, as in the paper.
-//! - With `silence`, paths that do not answer are left out (`silence`); the paper's controller notifies hosts of
+//! - With `pathTimeout`, paths that do not answer are left out (`silence`); the paper's controller notifies hosts of
 //!   failures.
 //! - When paths change, a flowcell ends, because its other packets could not take its path.
 
 mod reorder;
 mod silence;
 
-use wayleave_scheme_api::{Departure, Described, Descriptor, ValueKind, Parameters, Path, PathReport, Role, params};
+use wayleave_scheme_api::{Departure, Described, Descriptor, Parameters, Path, PathReport, Role, ValueKind, params};
 use wayleave_units::{Bytes, Time};
 
 pub use reorder::{Params, Reorder};
@@ -52,9 +52,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "flowcell",
     title: "Presto",
     roles: &[Role::Path],
-    summary: "Flowcells of a fixed size over all paths in turn, and order restored at the receiver",
+    summary: "Flowcells of a fixed size over all paths in turn; the receiver restores the order",
     citation: "K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, \"Presto: Edge-based Load Balancing for Fast Datacenter Networks\", SIGCOMM 2015",
-    guarantee: "an even load on equal paths to within a flowcell; transports see the order in which packets were sent, but for losses",
+    guarantee: "equal load on equal paths to within one flowcell; transports receive packets in order, except for losses",
     parameters: Spreading::LIST,
 };
 
@@ -62,12 +62,12 @@ params! {
     /// Parameters of flowcells.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Spreading {
-        /// Bytes of payload on one path.
+        /// Payload of a flowcell.
         pub size: Bytes = FLOWCELL, "size", ValueKind::BYTES, "section 3.1", {
             example: "64KiB", noun: "flowcells need a size",
         };
-        /// Time after which a path with unacknowledged packets is left out; never if absent.
-        pub silence: Option<Time> = None, "silence", ValueKind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
+        /// Time after which a path with unacknowledged packets is avoided; never if absent.
+        pub path_timeout: Option<Time> = None, "pathTimeout", ValueKind::TIME, "not in the paper, where a controller notifies hosts of failures (3.3)";
     }
 }
 
@@ -133,7 +133,7 @@ impl PathScheme for Flowcells {
     }
 
     fn begin(params: &Spreading, seed: u64) -> Self {
-        let listening = params.silence.map(|silence| Box::new(SilenceMonitor::new(silence)));
+        let listening = params.path_timeout.map(|timeout| Box::new(SilenceMonitor::new(timeout)));
         Self { listening, ..Self::new(params.size, seed) }
     }
 }

@@ -13,7 +13,7 @@ const RETRY: u64 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// No packets wait for an acknowledgement since the last one.
-    Heard,
+    Answered,
     /// Nothing was acknowledged since then, when something was sent.
     Waiting(Time),
     /// Left out until then.
@@ -35,7 +35,7 @@ impl SilenceMonitor {
     /// Returns the first of `paths` paths, from `first` on, that is not left out; `first` if all of them are. Records
     /// that a packet is sent along it now.
     pub(super) fn next(&mut self, now: Time, first: u32, paths: u32) -> u32 {
-        self.paths.resize(paths as usize, State::Heard);
+        self.paths.resize(paths as usize, State::Answered);
         let turns = (0..paths).map(|turn| (first + turn) % paths.max(1));
         let chosen = turns.into_iter().find(|&path| self.is_open(now, path)).unwrap_or(first);
         self.sent(now, chosen);
@@ -44,7 +44,7 @@ impl SilenceMonitor {
 
     /// Something is sent along a path.
     pub(super) fn sent(&mut self, now: Time, path: u32) {
-        if let Some(state @ State::Heard) = self.paths.get_mut(path as usize) {
+        if let Some(state @ State::Answered) = self.paths.get_mut(path as usize) {
             *state = State::Waiting(now);
         }
     }
@@ -52,7 +52,7 @@ impl SilenceMonitor {
     /// Something that went along a path is acknowledged.
     pub(super) fn on_answer(&mut self, path: u32) {
         if let Some(state) = self.paths.get_mut(path as usize) {
-            *state = State::Heard;
+            *state = State::Answered;
         }
     }
 
@@ -69,7 +69,7 @@ impl SilenceMonitor {
                 *state = State::Silent(again);
                 false
             }
-            State::Heard | State::Waiting(_) => true,
+            State::Answered | State::Waiting(_) => true,
             State::Silent(until) if now < until => false,
             State::Silent(_) => {
                 *state = State::Silent(again);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_does_not_answer_is_left_out_and_tried_again() {
+    fn a_path_without_answers_is_skipped_and_tried_later() {
         let mut paths = SilenceMonitor::new(ms(2));
         assert_eq!([0, 1, 2].map(|first| paths.next(ms(0), first, 3)), [0, 1, 2]);
         paths.on_answer(0);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_path_answers_all_are_used_in_turn() {
+    fn if_no_path_answers_all_are_used_in_turn() {
         let mut paths = SilenceMonitor::new(ms(2));
         assert_eq!([0, 1].map(|first| paths.next(ms(0), first, 2)), [0, 1]);
         assert_eq!([0, 1, 0, 1].map(|first| paths.next(ms(5), first, 2)), [0, 1, 0, 1]);

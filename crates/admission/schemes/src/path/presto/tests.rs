@@ -80,7 +80,7 @@ fn changed_paths_end_a_flowcell() {
 }
 
 #[test]
-fn what_comes_in_order_is_passed_up_at_once() {
+fn packets_in_order_are_passed_up_at_once() {
     let mut receiver = Receiver::new();
     for segment in 0..100 {
         assert_eq!(receiver.packet(u64::from(segment), segment / 10, segment), [segment]);
@@ -113,7 +113,7 @@ fn behind_a_hole_between_flowcells_packets_wait_until_it_closes() {
 }
 
 #[test]
-fn flowcells_that_come_in_reverse_leave_in_order() {
+fn flowcells_that_arrive_in_reverse_leave_in_order() {
     let mut receiver = Receiver::new();
     for cell in [3, 2, 1] {
         for packet in 0..4 {
@@ -127,7 +127,7 @@ fn flowcells_that_come_in_reverse_leave_in_order() {
 }
 
 #[test]
-fn a_loss_at_the_end_of_a_flowcell_is_given_up_after_twice_the_average() {
+fn a_loss_at_the_end_of_a_flowcell_times_out_after_twice_the_average() {
     let mut receiver = Receiver::new();
     receiver.packet(0, 0, 0);
     receiver.packet(10, 1, 2);
@@ -168,7 +168,7 @@ fn a_retransmission_that_begins_a_flowcell_is_passed_up() {
 }
 
 #[test]
-fn a_flowcell_that_is_over_is_no_longer_held() {
+fn a_completed_flowcell_is_no_longer_held() {
     // Segment 0 is retransmitted in a later flowcell than the held segment: nothing before that can still arrive in
     // order.
     let mut receiver = Receiver::new();
@@ -179,7 +179,7 @@ fn a_flowcell_that_is_over_is_no_longer_held() {
 }
 
 #[test]
-fn the_next_flowcell_does_not_make_a_segment_grow() {
+fn packets_of_the_next_flowcell_do_not_extend_a_held_segment() {
     let mut receiver = Receiver::new();
     receiver.packet(0, 0, 0);
     receiver.packet(10, 1, 2);
@@ -188,7 +188,7 @@ fn the_next_flowcell_does_not_make_a_segment_grow() {
 }
 
 #[test]
-fn the_time_out_follows_how_long_holes_last() {
+fn the_time_out_follows_the_measured_duration_of_holes() {
     // Each hole lasts 20 us: the average goes from 100 us by an eighth of the difference, 90, 81.25, ... to 20.
     let mut receiver = Receiver::new();
     let mut expected = 100.0;
@@ -204,7 +204,7 @@ fn the_time_out_follows_how_long_holes_last() {
 }
 
 #[test]
-fn numbers_of_flowcells_go_round() {
+fn flowcell_numbers_wrap_around() {
     let mut receiver = Receiver::new();
     receiver.buffer = Reorder::new(Params::default());
     receiver.packet(0, u32::MAX / 2, 0);
@@ -214,7 +214,7 @@ fn numbers_of_flowcells_go_round() {
 }
 
 #[test]
-fn duplicates_are_passed_up_like_anything_else() {
+fn duplicates_are_passed_up_like_other_packets() {
     let mut receiver = Receiver::new();
     receiver.packet(0, 0, 0);
     receiver.packet(1, 1, 2);
@@ -264,7 +264,7 @@ fn feed(arrivals: &[Arrival], seed: u64) -> Receiver {
 }
 
 #[test]
-fn whatever_the_paths_do_without_losses_everything_leaves_in_order() {
+fn without_losses_everything_leaves_in_order_for_any_paths() {
     for seed in 0..2000 {
         let arrivals = arrivals(&mut SplitMix::new(seed), 0);
         // Patient enough for the first hole; the average may learn that holes are short only while they are.
@@ -279,7 +279,7 @@ fn whatever_the_paths_do_without_losses_everything_leaves_in_order() {
 }
 
 #[test]
-fn with_losses_every_packet_leaves_once_and_none_stays() {
+fn with_losses_every_packet_leaves_once_and_none_remains() {
     for seed in 0..2000 {
         let arrivals = arrivals(&mut SplitMix::new(seed), 5);
         let mut receiver = feed(&arrivals, seed);
@@ -292,7 +292,7 @@ fn with_losses_every_packet_leaves_once_and_none_stays() {
 }
 
 #[test]
-fn nothing_waits_longer_than_a_time_out_for_each_flowcell_before_it() {
+fn no_packet_waits_longer_than_one_time_out_per_earlier_flowcell() {
     for seed in 0..500 {
         let arrivals = arrivals(&mut SplitMix::new(seed), 5);
         let last = arrivals.last().map_or(0, |&(at, ..)| at);

@@ -24,7 +24,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Path],
     summary: "A random path for each packet",
     citation: "A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, \"On the Impact of Packet Spraying in Data Center Networks\", INFOCOM 2013",
-    guarantee: "an even load on all paths on average; no ordering",
+    guarantee: "equal load on all paths on average; packets may arrive out of order",
     parameters: Params::LIST,
 };
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_sprayed_evenly_and_as_the_seed_says() {
+    fn packets_are_sprayed_evenly_and_reproducibly_by_seed() {
         let mut spray = PerPacket::new(7);
         let mut again = spray;
         let mut counts = [0_u32; 4];

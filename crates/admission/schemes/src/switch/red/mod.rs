@@ -47,16 +47,16 @@ params! {
     /// Thresholds and probability of marks.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Params {
-        /// No mark below.
+        /// Average queue below which no packet is marked.
         pub min: Bytes = Bytes::ZERO, "min", SIZE, "required (section 5: 5 packets)",
             { example: "30kB" };
-        /// Every packet is marked above.
+        /// Average queue above which every packet is marked.
         pub max: Bytes = Bytes::ZERO, "max", SIZE, "required (section 5: 15 packets)",
             { example: "90kB" };
-        /// Of a mark when the average reaches max.
+        /// Marking probability at the threshold max.
         pub probability: f64 = 0.02, "probability", ValueKind::Fraction, "required (section 5: 1/50)",
             { example: "0.1" };
-        /// Of a sample in the average, where 1 is the queue itself.
+        /// Weight of a sample in the average queue; 1 is the current queue.
         pub weight: f64 = 1.0, "weight", ValueKind::Fraction, "DCTCP, SIGCOMM 2010, 3.1; section 5 has 0.002";
     }
 }
@@ -160,7 +160,7 @@ impl SwitchScheme for Red {
     fn conflict(params: &Params) -> Option<String> {
         let Params { min, max, .. } = params;
         (min >= max)
-            .then(|| format!("marks begin at {min} and are certain at {max}: the first has to be the smaller one"))
+            .then(|| format!("min is {min} and max is {max}: min must be below max"))
     }
 }
 

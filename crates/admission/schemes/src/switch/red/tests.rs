@@ -49,7 +49,7 @@ fn bursts_of_fifty_pass_a_threshold_of_five_if_the_weight_is_at_most_42_in_10000
 }
 
 #[test]
-fn an_idle_port_forgets_as_if_small_packets_had_come() {
+fn an_idle_port_decays_as_if_small_packets_had_arrived() {
     // 1,000 B at 1 Gbit/s take 8 us: in 24 us there is room for 3, and the average of 800 halves 3 times.
     for (idle, average) in [(24_000, 100.0), (23_999, 200.0), (8000, 400.0), (7999, 400.0), (0, 400.0)] {
         let mut port = red(0.5);

@@ -22,7 +22,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "threshold",
     title: "marking threshold",
     roles: &[Role::Switch],
-    summary: "Marks every packet that finds more than a threshold in its queue",
+    summary: "Marks packets that arrive at a queue longer than a threshold",
     citation: "M. Alizadeh and others, \"Data Center TCP (DCTCP)\", SIGCOMM 2010, section 3.1",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -32,7 +32,7 @@ params! {
     /// The threshold.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Maximum queue without a mark: K.
+        /// Marking threshold, K.
         pub size: Bytes = Bytes::ZERO, "size", ValueKind::Bytes { least: Bytes::ZERO, most: Bytes::MAX },
             "required (DCTCP, 3.4: 65 packets at 10 Gbit/s)",
             { example: "97kB", missing: "a marking threshold needs a size" };
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_threshold_marks_what_finds_more_and_nothing_else() {
+    fn a_threshold_marks_only_packets_that_find_more_bytes_queued() {
         let mut port = Threshold(Bytes::new(100));
         for (queued, mark) in [(0, Mark::No), (100, Mark::No), (101, Mark::Congestion), (10_000, Mark::Congestion)] {
             let found = QueueState { queued: Bytes::new(queued), idle_since: None };

@@ -11,7 +11,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-beat",
     title: "toy beat",
     roles: &[Role::Switch],
-    summary: "A mark for every n-th packet",
+    summary: "Marks every n-th packet",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -21,9 +21,9 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Packets for each mark.
+        /// Number of packets per mark.
         pub packets: u32 = 10, "packets", ValueKind::Count { least: 1, most: 1000 }, "ours";
-        /// Packets without a mark before the first one.
+        /// Number of packets before the first mark.
         pub spared: u32 = 0, "spared", ValueKind::COUNT, "ours";
     }
 }

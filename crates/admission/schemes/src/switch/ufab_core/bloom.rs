@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_leaves_with_the_second_turn() {
+    fn an_entry_expires_with_the_second_rotation() {
         let mut filter = Generations::new(64);
         filter.insert(5);
         assert!(filter.is_current(5));

@@ -177,7 +177,7 @@ struct State {
 /// let mut core = UfabCore::new(Params::default());
 /// let probe = Probe::new(1, ProbeKind::Active, 500);
 /// let mut hop = IntHop::default();
-/// core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, said: HopWindow::new(Bytes::new(3_000)) }), &mut hop);
+/// core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, window: HopWindow::new(Bytes::new(3_000)) }), &mut hop);
 /// assert_eq!((hop.tokens, hop.windows), (500, Bytes::new(3_000)));
 /// ```
 #[derive(Debug)]
@@ -232,10 +232,10 @@ impl State {
 
     /// A probe of a pair that is, or was, active. The period in which it is counted.
     fn count(&mut self, at: &ProbeAt) -> bool {
-        let ProbeAt { probe, said } = at;
-        let before = Sums::of(probe.counted, probe.weight_counted, said.counted);
+        let ProbeAt { probe, window } = at;
+        let before = Sums::of(probe.counted, probe.weight_counted, window.counted);
         let after = match probe.kind {
-            ProbeKind::Active => Sums::of(probe.tokens, probe.weight, said.window),
+            ProbeKind::Active => Sums::of(probe.tokens, probe.weight, window.window),
             _ => Sums::default(),
         };
         // Finds if a repeated change has been here, and in which period.
@@ -250,10 +250,10 @@ impl State {
             }
         }
         self.seen.insert(change(now));
-        if said.period.is_some() {
+        if window.period.is_some() {
             self.sums.take(before);
         }
-        if said.period == Some(now) {
+        if window.period == Some(now) {
             self.fresh.take(before);
         }
         self.sums.add(after);
@@ -263,19 +263,19 @@ impl State {
 
     /// The same as it is printed.
     fn count_as_printed(&mut self, at: &ProbeAt) {
-        let ProbeAt { probe, said } = at;
-        let said = Sums::of(probe.tokens, probe.weight, said.window);
+        let ProbeAt { probe, window } = at;
+        let added = Sums::of(probe.tokens, probe.weight, window.window);
         if probe.kind == ProbeKind::Finish {
-            self.sums.take(said);
-            self.fresh.take(said);
+            self.sums.take(added);
+            self.fresh.take(added);
             return;
         }
         let key = mix(probe.pair);
         if !self.seen.contains(key) {
-            self.sums.add(said);
+            self.sums.add(added);
         }
         if !self.seen.is_current(key) {
-            self.fresh.add(said);
+            self.fresh.add(added);
             self.seen.insert(key);
         }
     }

@@ -74,12 +74,12 @@ impl Churn {
             is_repeated,
             ..Probe::new(pair, kind, tokens)
         };
-        let said = HopWindow { window: Bytes::new(window), counted: Bytes::new(window_counted), period };
+        let header = HopWindow { window: Bytes::new(window), counted: Bytes::new(window_counted), period };
         let [is_lost, is_unanswered] = [(); 2].map(|()| self.random.unit() < self.loss);
         if is_lost {
             return;
         }
-        let hop = self.telemetry(Some(&ProbeAt { probe, said }));
+        let hop = self.telemetry(Some(&ProbeAt { probe, window: header }));
         if is_active {
             self.truth.insert(pair, (tokens, window));
         } else {
@@ -141,7 +141,7 @@ impl Churn {
     fn check(&mut self) -> f64 {
         let (tokens, windows) = self.sums();
         let hop = self.telemetry(None);
-        let error = |said: u64, true_sum: u64| said.abs_diff(true_sum) as f64 / true_sum.max(1) as f64;
+        let error = |counted: u64, true_sum: u64| counted.abs_diff(true_sum) as f64 / true_sum.max(1) as f64;
         let weights = error(hop.weights, 3 * tokens);
         let error = error(hop.tokens, tokens).max(error(hop.windows.get(), windows)).max(weights);
         self.worst = self.worst.max(error);
@@ -170,7 +170,7 @@ fn sums_are_exact_while_probes_and_answers_are_lost() {
 /// The same test with the filter of the text, which knows some 5,000 changes of each generation. It takes up to 0.7 %
 /// of repeated changes for known ones. Every one of these leaves an error until the next cleaning, which removes it.
 #[test]
-fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away() {
+fn the_filter_of_the_text_leaves_small_errors_that_one_cleaning_removes() {
     let pair_expiry = Time::from_millis(300);
     for seed in [1, 2] {
         let mut churn = Churn::new(seed, Params { pair_expiry, ..Params::default() });
@@ -190,12 +190,12 @@ fn the_filter_of_the_text_leaves_small_errors_and_one_cleaning_takes_them_away()
 
 /// The printed form: a window that changes never reaches W, a pair that returns is not seen, and a finish that is repeated takes off twice.
 #[test]
-fn as_printed_sums_go_wrong() {
+fn the_printed_rules_give_wrong_sums() {
     let mut core = UfabCore::new(Params { registers: RegisterRule::AsPrinted, ..Params::default() });
     let mut say = |kind, tokens, window| {
         let mut hop = IntHop::default();
-        let said = HopWindow::new(Bytes::new(window));
-        core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe: Probe::new(1, kind, tokens), said }), &mut hop);
+        let window = HopWindow::new(Bytes::new(window));
+        core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe: Probe::new(1, kind, tokens), window }), &mut hop);
         (hop.tokens, hop.windows.get())
     };
     assert_eq!(say(ProbeKind::Active, 10, 1_000), (10, 1_000));
@@ -205,7 +205,7 @@ fn as_printed_sums_go_wrong() {
 }
 
 #[test]
-fn who_is_silent_for_a_whole_period_is_cleaned() {
+fn a_pair_silent_for_a_whole_period_is_removed() {
     let mut churn = Churn::new(1, Params { pair_expiry: Time::from_millis(10), ..Params::default() });
     churn.loss = 0.0;
     churn.say(1, Some((10, 1_000)));
@@ -222,11 +222,11 @@ fn who_is_silent_for_a_whole_period_is_cleaned() {
 }
 
 #[test]
-fn candidates_are_told_and_not_counted() {
+fn candidate_probes_are_not_counted() {
     let mut core = UfabCore::new(Params::default());
     let mut hop = IntHop::default();
     let probe = Probe::new(1, ProbeKind::Candidate, 10);
-    core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, said: HopWindow::new(Bytes::new(9)) }), &mut hop);
+    core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, window: HopWindow::new(Bytes::new(9)) }), &mut hop);
     assert_eq!((hop.tokens, hop.windows), (0, Bytes::ZERO));
 }
 

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cube_roots_are_right_to_the_last_digits() {
+    fn cube_roots_are_correct_to_the_last_digits() {
         for exponent in -40..=40 {
             for step in 0..50 {
                 let root = (1.0 + f64::from(step) / 49.0) * 2.0_f64.powi(exponent);

@@ -56,7 +56,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     roles: &[Role::Transport],
     summary: "Growth by a cubic function of the time since the last loss",
     citation: "L. Xu and others, \"CUBIC for Fast and Long-Distance Networks\", RFC 9438 (2023)",
-    guarantee: "nothing to a flow; shares that depend less on round trips than NewReno's",
+    guarantee: "nothing to a single flow; shares depend less on round-trip times than with NewReno",
     parameters: Params::LIST,
 };
 
@@ -224,8 +224,8 @@ impl Cubic {
     /// Records the window of the loss. A flow that did not reach its previous window leaves room for others.
     fn remember(&mut self) {
         self.prior = self.in_bytes(self.window);
-        let gives_way = self.prior < self.plateau;
-        self.plateau = if gives_way { self.in_bytes(self.window * (1.0 + BETA) / 2.0) } else { self.prior };
+        let yields = self.prior < self.plateau;
+        self.plateau = if yields { self.in_bytes(self.window * (1.0 + BETA) / 2.0) } else { self.prior };
     }
 }
 

@@ -32,7 +32,7 @@ fn run(flow: &mut Cubic, from: Time, until: Time, round_trip: Time) {
 }
 
 #[test]
-fn slow_start_is_newrenos() {
+fn slow_start_equals_that_of_newreno() {
     let mut flow = Cubic::new(&start(10));
     for _ in 0..10 {
         flow.on_ack(Time::ZERO, &ack(1, Time::ZERO));
@@ -78,7 +78,7 @@ fn beyond_the_window_of_the_last_loss_additive_increase_is_one_segment() {
 }
 
 #[test]
-fn a_flow_that_lost_earlier_than_before_gives_way() {
+fn an_earlier_loss_lowers_the_plateau() {
     // W_max was 100; at 90 it becomes 90 * 1.7 / 2 = 76.5, at 110 it becomes 110.
     for (window, plateau) in [(90.0, 76.5), (110.0, 110.0), (100.0, 100.0)] {
         let mut flow = Cubic { window, ..lost_at_100() };
@@ -125,7 +125,7 @@ fn a_second_timeout_in_a_row_leaves_the_threshold() {
 }
 
 #[test]
-fn time_in_which_there_is_nothing_to_send_does_not_count() {
+fn idle_time_of_the_application_does_not_count() {
     let round_trip = Time::from_millis(100);
     let mut busy = lost_at_100();
     let mut pausing = busy;
@@ -143,7 +143,7 @@ fn time_in_which_there_is_nothing_to_send_does_not_count() {
 }
 
 #[test]
-fn a_flow_that_repairs_a_loss_does_not_grow() {
+fn a_flow_in_recovery_does_not_grow() {
     let mut flow = lost_at_100();
     for _ in 0..100 {
         flow.on_ack(Time::from_millis(50), &Ack { phase: RecoveryPhase::Recovery, ..ack(1, Time::ZERO) });
@@ -152,7 +152,7 @@ fn a_flow_that_repairs_a_loss_does_not_grow() {
 }
 
 #[test]
-fn a_threshold_is_reached_exactly_whatever_the_segment() {
+fn a_threshold_is_reached_exactly_for_any_segment_size() {
     // 70 % of an odd window in odd segments: the first acknowledgement afterwards is congestion avoidance.
     for segment in [1, 7, 536, 1448, 1460, 8948] {
         for initial in 100..200 {
@@ -180,7 +180,7 @@ fn the_window_stays_between_a_byte_and_its_maximum() {
 }
 
 #[test]
-fn every_transition_of_the_stage_is_as_the_table_says() {
+fn every_transition_of_the_stage_follows_the_table() {
     use History::{Calm, Restarting, TimedOut};
     use Stage::{Off, On, Paused};
     let now = Time::from_millis(9);

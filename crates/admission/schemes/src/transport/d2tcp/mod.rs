@@ -48,9 +48,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "d2tcp",
     title: "D2TCP",
     roles: &[Role::Transport],
-    summary: "DCTCP that backs off less the closer a flow's deadline is",
+    summary: "DCTCP that backs off less as a flow's deadline approaches",
     citation: "B. Vamanan, J. Hasan, T. N. Vijaykumar, \"Deadline-Aware Datacenter TCP (D2TCP)\", SIGCOMM 2012, from three public implementations",
-    guarantee: "nothing to a flow; at one port more to flows that would otherwise be late than to those with time to spare",
+    guarantee: "nothing to a single flow; at a shared port, more bandwidth for flows that would miss their deadlines",
     parameters: Params::LIST,
 };
 

@@ -50,14 +50,14 @@ fn marks_take_half_of_alpha_to_the_power_of_the_urgency() {
 }
 
 #[test]
-fn the_time_left_counts_from_the_beginning() {
+fn the_time_left_counts_from_the_start_of_the_flow() {
     // 2.8 ms from the beginning, of which 1 ms has passed.
     let flow = marked(Some(Time::from_micros(2_800)), MissedDeadline::Usual, Time::from_millis(1));
     assert_eq!(flow.window(), 17_500);
 }
 
 #[test]
-fn a_deadline_that_has_passed_is_read_in_three_ways() {
+fn a_missed_deadline_is_handled_in_each_of_the_three_readings() {
     for (missed, window) in
         [(MissedDeadline::Usual, 17_500), (MissedDeadline::Least, 15_000), (MissedDeadline::Most, 19_375)]
     {
@@ -72,7 +72,7 @@ fn a_deadline_that_has_passed_is_read_in_three_ways() {
 }
 
 #[test]
-fn the_average_of_round_trips_is_that_of_rfc_6298() {
+fn the_average_of_round_trips_follows_rfc_6298() {
     let mut flow = D2tcp::new(&start(10), &Params::default());
     for (sample, smoothed) in [(400, 400_000), (800, 450_000), (0, 393_750)] {
         flow.0.sample(Time::from_micros(sample));

@@ -55,9 +55,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
     title: "DCTCP",
     roles: &[Role::Transport],
-    summary: "The window shrinks by as much as there are congestion marks",
+    summary: "The window shrinks in proportion to the fraction of marked packets",
     citation: "M. Alizadeh and others, \"Data Center TCP (DCTCP)\", SIGCOMM 2010; S. Bensley and others, RFC 8257 (2017)",
-    guarantee: "nothing to a flow; queues of about the marking threshold where all senders follow it",
+    guarantee: "nothing to a single flow; queues near the marking threshold if all senders use it",
     parameters: Params::LIST,
 };
 

@@ -53,7 +53,7 @@ fn assert_alpha(alpha: u32, fraction: f64, windows: i32) {
 }
 
 #[test]
-fn alpha_begins_at_one_and_forgets_a_sixteenth_per_window() {
+fn alpha_begins_at_one_and_decays_by_a_sixteenth_per_window() {
     let mut sender = Sender::new(20);
     assert_eq!(sender.flow.alpha(), 1.0);
     for windows in 1..=40 {
@@ -63,7 +63,7 @@ fn alpha_begins_at_one_and_forgets_a_sixteenth_per_window() {
 }
 
 #[test]
-fn an_observation_lasts_until_what_was_sent_when_it_began_is_acknowledged() {
+fn an_observation_lasts_until_the_data_in_flight_at_its_start_is_acknowledged() {
     let mut sender = Sender::new(20);
     // The first acknowledgement ends the first one (RFC 8257, 3.3: WindowEnd begins as SND.UNA), then it takes 20.
     for (acknowledgements, windows) in [(1, 1), (19, 1), (1, 2), (19, 2), (1, 3)] {
@@ -75,7 +75,7 @@ fn an_observation_lasts_until_what_was_sent_when_it_began_is_acknowledged() {
 }
 
 #[test]
-fn alpha_goes_where_a_constant_fraction_of_marks_is() {
+fn alpha_converges_to_a_constant_fraction_of_marks() {
     let mut alpha = ONE;
     for windows in 1..=400 {
         alpha = average(alpha, 16_000, 64_000);
@@ -105,7 +105,7 @@ fn the_first_mark_halves_the_window() {
 }
 
 #[test]
-fn the_window_shrinks_by_half_of_alpha_and_slow_start_is_over() {
+fn a_mark_shrinks_the_window_by_half_of_alpha_and_ends_slow_start() {
     // 16 windows without a mark: alpha is (15/16)^16 = 0.356074; of 20 segments 3,560 B go.
     let mut sender = Sender::new(20);
     for _ in 0..16 {
@@ -148,7 +148,7 @@ fn the_last_packet_before_a_reduction_does_not_cause_another() {
 }
 
 #[test]
-fn marked_bytes_do_not_let_the_window_grow() {
+fn marked_bytes_do_not_grow_the_window() {
     let mut sender = Sender::growing(20);
     sender.acknowledge(true);
     let window = sender.flow.window();
@@ -163,7 +163,7 @@ fn marked_bytes_do_not_let_the_window_grow() {
 }
 
 #[test]
-fn the_least_window_is_one_segment_and_grows_again() {
+fn the_minimum_window_is_one_segment_and_grows_again() {
     let mut sender = Sender::growing(1);
     for _ in 0..20 {
         sender.acknowledge(true);
@@ -174,7 +174,7 @@ fn the_least_window_is_one_segment_and_grows_again() {
 }
 
 #[test]
-fn losses_are_newrenos() {
+fn losses_are_handled_as_in_newreno() {
     for loss in [Loss::Fast { in_flight: 16_000 }, Loss::Timeout { in_flight: 16_000 }] {
         let mut flow = Dctcp::new(&start(20));
         let mut reno = NewReno::new(&start(20));
@@ -199,7 +199,7 @@ fn marks_from_before_a_loss_do_not_shrink_the_window_again() {
 }
 
 #[test]
-fn while_a_loss_is_repaired_alpha_follows_and_the_window_stays() {
+fn during_recovery_alpha_is_updated_and_the_window_stays() {
     let mut sender = Sender::growing(20);
     sender.flow.alpha = 0;
     sender.flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 16_000 });
@@ -212,7 +212,7 @@ fn while_a_loss_is_repaired_alpha_follows_and_the_window_stays() {
 }
 
 #[test]
-fn alone_on_a_line_alpha_is_the_root_of_two_over_the_window() {
+fn alone_on_a_line_alpha_is_the_square_root_of_two_over_the_window() {
     // SIGCOMM 2010, 3.3: at W* = 100 segments packets are marked for one round trip in every saw tooth. Then alpha^2
     // (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, so that alpha is 0.143 (root of 2 / W*: 0.141).
     let critical = 100 * SEGMENT;
@@ -235,7 +235,7 @@ fn alone_on_a_line_alpha_is_the_root_of_two_over_the_window() {
 
 /// For windows of 1 to 40 segments, from any place in an observation, with marks before: against one acknowledgement after another.
 #[test]
-fn what_follows_without_marks_is_known_in_advance() {
+fn a_period_without_marks_is_predicted_exactly() {
     for window in 1..=40 {
         for marks in 0..3 {
             let mut sender = Sender::new(window);
@@ -260,7 +260,7 @@ fn what_follows_without_marks_is_known_in_advance() {
 }
 
 #[test]
-fn a_window_may_shrink_again_when_what_was_sent_before_is_acknowledged() {
+fn a_window_may_shrink_again_when_the_data_sent_before_is_acknowledged() {
     let mut sender = Sender::new(4);
     assert!(sender.flow.may_shrink(0));
     sender.acknowledge(true);

@@ -1,4 +1,4 @@
-//! A window that never changes: no congestion control at all.
+//! A constant window: no congestion control at all.
 //!
 //! Not from a publication. It shows what a network does to a known load, and is the least that a transport can be.
 
@@ -12,7 +12,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "fixed",
     title: "fixed window",
     roles: &[Role::Transport],
-    summary: "A window that never changes",
+    summary: "A constant window",
     citation: "none: the absence of congestion control",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -22,7 +22,7 @@ params! {
     /// The fixed window's parameter.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Full packets.
+        /// Window in full packets.
         pub window: u32 = 1, "window", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "required", {
             example: "10", missing: "a fixed window needs its length in packets", noun: "a fixed window",
         };

@@ -24,7 +24,7 @@
 //! - `b` comes from a table, within six parts of a million of `alpha^w`, and the growth by an acknowledgement is
 //!   rounded to a byte.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, ValueKind, params};
 use wayleave_units::{Bytes, Time};
 
 use crate::power::{ONCE, power};
@@ -42,9 +42,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "l2dct",
     title: "L2DCT",
     roles: &[Role::Transport],
-    summary: "DCTCP that gets gentler the more a flow has sent, so that short flows finish first",
+    summary: "DCTCP that becomes less aggressive as a flow sends more, so that short flows finish first",
     citation: "A. Munir and others, \"Minimizing Flow Completion Times in Data Centers\", INFOCOM 2013, from two public implementations",
-    guarantee: "nothing to a flow; at one port more to flows that have sent little",
+    guarantee: "nothing to a single flow; at a shared port, more bandwidth for flows that have sent little",
     parameters: Params::LIST,
 };
 
@@ -52,10 +52,10 @@ params! {
     /// L2DCT's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Up to so much that it has sent, a flow has the largest weight.
-        pub low: Bytes = Bytes::new(204_800), "low", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
-        /// Amount sent from which on it has the smallest weight.
-        pub high: Bytes = Bytes::new(1_048_576), "high", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
+        /// Amount sent up to which a flow has the largest weight.
+        pub max_weight_size: Bytes = Bytes::new(204_800), "maxWeightSize", ValueKind::BYTES, "ns-2: 200 KiB; ns-3 200 segments";
+        /// Amount sent from which on a flow has the smallest weight.
+        pub min_weight_size: Bytes = Bytes::new(1_048_576), "minWeightSize", ValueKind::BYTES, "ns-2: 1 MiB; ns-3 1000 segments";
     }
 }
 
@@ -92,7 +92,11 @@ struct State {
 impl L2dct {
     /// A flow that begins as DCTCP's does.
     pub fn new(start: &FlowStart, params: &Params) -> Self {
-        Self(Box::new(State { dctcp: Dctcp::new(start), low: params.low.get(), high: params.high.get() }))
+        Self(Box::new(State {
+            dctcp: Dctcp::new(start),
+            low: params.max_weight_size.get(),
+            high: params.min_weight_size.get(),
+        }))
     }
 }
 

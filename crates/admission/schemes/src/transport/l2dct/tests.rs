@@ -72,7 +72,7 @@ fn a_window_grows_by_its_part_of_a_segment_in_a_round_trip() {
 }
 
 #[test]
-fn slow_start_and_losses_are_dctcps_whatever_was_sent() {
+fn slow_start_and_losses_are_those_of_dctcp_for_any_bytes_sent() {
     let (mut flow, mut dctcp) = (L2dct::new(&start(10), &Params::default()), Dctcp::new(&start(10)));
     for step in 1..100 {
         let ack = Ack { acknowledged: step * 100 * SEGMENT, sent: (step * 100 + 50) * SEGMENT, ..acked(2) };

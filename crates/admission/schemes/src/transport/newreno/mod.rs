@@ -53,9 +53,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     title: "NewReno",
     roles: &[Role::Transport],
-    summary: "Additive increase, multiplicative decrease by losses",
+    summary: "Additive increase, multiplicative decrease on losses",
     citation: "M. Allman, V. Paxson, E. Blanton, \"TCP Congestion Control\", RFC 5681 (2009); T. Henderson and others, \"The NewReno Modification to TCP's Fast Recovery Algorithm\", RFC 6582 (2012)",
-    guarantee: "nothing to a flow; in the long run equal windows for flows of equal round trips",
+    guarantee: "nothing to a single flow; in the long run, equal windows for flows with equal round-trip times",
     parameters: Params::LIST,
 };
 

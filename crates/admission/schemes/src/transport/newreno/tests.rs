@@ -63,7 +63,7 @@ fn congestion_avoidance_adds_one_segment_per_window() {
 }
 
 #[test]
-fn what_is_acknowledged_beyond_a_window_counts_for_the_next() {
+fn bytes_acknowledged_beyond_a_window_count_for_the_next() {
     let mut flow = avoiding(10);
     // 4, 8, 12 of 10; then 2 and 9 of 11.
     for (acknowledged, window) in [(4, 10), (4, 10), (4, 11), (9, 12)] {
@@ -83,7 +83,7 @@ fn from_half_a_window_to_a_window_takes_three_eighths_of_its_square() {
 }
 
 #[test]
-fn a_loss_halves_what_is_outstanding() {
+fn a_loss_halves_the_outstanding_data() {
     let mut flow = NewReno::new(&start(19));
     acknowledge(&mut flow, 1);
     flow.on_ack(Time::ZERO, &Ack { limit: SendLimit::Application, ..full(&flow, 1) });
@@ -103,7 +103,7 @@ fn a_sender_that_uses_half_its_window_is_left_with_a_quarter() {
 }
 
 #[test]
-fn what_is_sent_beyond_the_window_does_not_count() {
+fn bytes_sent_beyond_the_window_do_not_count() {
     let mut flow = NewReno::new(&start(20));
     flow.on_ack(Time::ZERO, &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: RecoveryPhase::Recovery, ..acked(1) });
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 0 });
@@ -172,14 +172,14 @@ fn the_window_stops_at_its_maximum() {
 }
 
 #[test]
-fn a_window_of_nothing_is_one_segment() {
+fn a_window_of_zero_becomes_one_segment() {
     assert_eq!(segments(&NewReno::new(&start(0))), 1);
     let nothing = FlowStart { segment: 0, initial_window: 0, max_window: 0, ..start(0) };
     assert_eq!(NewReno::new(&nothing).window(), 1);
 }
 
 #[test]
-fn a_segment_of_any_size_does_no_harm() {
+fn no_segment_size_causes_a_panic() {
     let mut flow = NewReno::new(&FlowStart { segment: u32::MAX, max_window: u64::MAX, ..start(1) });
     for _ in 0..3 {
         flow.on_ack(Time::ZERO, &Ack { newly: u64::MAX, ..acked(1) });
@@ -189,7 +189,7 @@ fn a_segment_of_any_size_does_no_harm() {
 }
 
 #[test]
-fn every_transition_of_the_history_is_as_the_table_says() {
+fn every_transition_of_the_history_follows_the_table() {
     use History::{Calm, Restarting, TimedOut};
     // From; after an acknowledgement, a fast loss, a time-out; whether the time-out sets the threshold.
     for (from, acknowledged, fast, timed_out, sets_threshold) in [

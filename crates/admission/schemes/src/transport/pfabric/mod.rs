@@ -32,7 +32,7 @@
 //!   docs/theory/simulation.md.
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, SendLimit, Loss, Parameters, Role, RouteFacts, params,
+    Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, RouteFacts, SendLimit, ValueKind, params,
 };
 use wayleave_units::Time;
 
@@ -57,9 +57,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "pfabric",
     title: "pFabric",
     roles: &[Role::Transport],
-    summary: "Hosts send a bandwidth-delay product at once, and ports choose by what flows have left",
+    summary: "Hosts start with a full bandwidth-delay product; ports serve the flow with the least remaining data",
     citation: "M. Alizadeh and others, \"pFabric: Minimal Near-Optimal Datacenter Transport\", SIGCOMM 2013, from two public simulators",
-    guarantee: "nothing to a flow; with ports that serve the smallest remaining first, completion times near the least possible",
+    guarantee: "nothing to a single flow; near-optimal completion times if ports serve the least remaining data first",
     parameters: Params::LIST,
 };
 
@@ -67,13 +67,13 @@ params! {
     /// pFabric's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// The first and the largest window, in packets; 0 is the bandwidth-delay product of the route.
+        /// Initial and maximum window in packets; 0 is the bandwidth-delay product of the route.
         pub window: u32 = 0, "window", ValueKind::Count { least: 0, most: 1 << 20 }, "section 4.3: the bandwidth-delay product";
-        /// The time-out, in round trips of a full packet without queues.
-        pub timeout: u32 = 3, "timeout", ValueKind::Count { least: 1, most: 1000 }, "section 4.3; both simulators";
-        /// Time-outs in a row after which probes ask whether anything gets through.
-        pub probes: u32 = 5, "probes", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "section 4.3; ns-2";
-        /// Flows of lower classes go before all of higher ones.
+        /// Retransmission timeout, in round-trip times of a full packet in an empty network.
+        pub timeout_rtts: u32 = 3, "timeoutRtts", ValueKind::Count { least: 1, most: 1000 }, "section 4.3; both simulators";
+        /// Number of consecutive timeouts after which a flow sends probes instead of data.
+        pub probe_timeouts: u32 = 5, "probeTimeouts", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "section 4.3; ns-2";
+        /// Priority class: ports serve flows of lower classes first.
         pub class: u32 = 0, "class", ValueKind::Count { least: 0, most: LAST_CLASS as u64 }, "ours";
     }
 }
@@ -130,8 +130,8 @@ impl Pfabric {
             segment,
             counted: 0,
             timeouts: 0,
-            probes_after: params.probes.max(1),
-            timeout_round_trips: params.timeout.max(1),
+            probes_after: params.probe_timeouts.max(1),
+            timeout_round_trips: params.timeout_rtts.max(1),
             class: params.class.min(LAST_CLASS),
             has_window: params.window > 0,
             timeout: Time::ZERO,

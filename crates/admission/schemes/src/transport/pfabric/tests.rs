@@ -38,7 +38,7 @@ fn the_window_is_the_bandwidth_delay_product_and_never_more() {
 }
 
 #[test]
-fn a_timeout_lasts_three_round_trips_and_is_the_only_way_to_find_losses() {
+fn a_timeout_lasts_three_round_trips_and_is_the_only_loss_detection() {
     let mut flow = flow(Params::default());
     assert_eq!(flow.fixed_timeout(), Some(Time::from_micros(240)));
     time_out(&mut flow);
@@ -66,7 +66,7 @@ fn after_a_timeout_slow_start_leads_to_half_the_window() {
 }
 
 #[test]
-fn five_timeouts_in_a_row_lead_to_probes_until_anything_is_acknowledged() {
+fn five_consecutive_timeouts_lead_to_probes_until_data_is_acknowledged() {
     let mut flow = flow(Params::default());
     for count in 1..=7 {
         time_out(&mut flow);
@@ -84,7 +84,7 @@ fn five_timeouts_in_a_row_lead_to_probes_until_anything_is_acknowledged() {
 }
 
 #[test]
-fn lower_classes_go_before_all_others() {
+fn lower_classes_are_served_before_all_others() {
     let urgency = |class, remaining| flow(Params { class, ..Params::default() }).urgency(remaining);
     assert_eq!(urgency(0, 60_000), 60_000);
     for class in 0..3 {

@@ -14,7 +14,7 @@
 //!
 //! | what | here |
 //! |---|---|
-//! | target: `base + hops h + clamp(a / sqrt(c) + b, 0, range)`, a and b so that the last part is `range` at `low` and 0 at `high` | `target` |
+//! | target: `baseTarget + hops hopTarget + clamp(a / sqrt(c) + b, 0, flowScalingRange)`, a and b so that the last part is `flowScalingRange` at `flowScalingMinWindow` and 0 at `flowScalingMaxWindow` | `target` |
 //! | additive increase: `ai n / c` for n packets from one packet on, `ai n` below | `Window::follow` |
 //! | multiplicative decrease: by `max(1 - beta (d - D) / d, 1 - mdf)`, once a round trip | `Window::follow` |
 //! | a loss takes `mdf`, once a round trip; so does a time-out; several in a row lead to the least window | `on_loss` |
@@ -39,7 +39,7 @@
 use std::num::NonZeroU32;
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, SendLimit, Loss, Parameters, Role, RouteFacts, params,
+    Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, RouteFacts, SendLimit, ValueKind, params,
 };
 use wayleave_units::Time;
 
@@ -50,9 +50,9 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "swift",
     title: "Swift",
     roles: &[Role::Transport],
-    summary: "The window follows the delay; with weights it is uFAB's WCC",
+    summary: "Delay-based window control; with weights, the WCC of uFAB's evaluation",
     citation: "G. Kumar and others, \"Swift: Delay is Simple and Effective for Congestion Control in the Datacenter\", SIGCOMM 2020, from notes and published simulators; weights as uFAB (SIGCOMM 2022), 2.2, says",
-    guarantee: "nothing to a flow; at one port windows in proportion to weights, and a delay about the target",
+    guarantee: "nothing to a single flow; at a shared port, windows in proportion to weights and a delay near the target",
     parameters: Params::LIST,
 };
 
@@ -60,31 +60,31 @@ params! {
     /// Swift's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// The target of the fabric without hops and scaling.
-        pub base: Time = Time::from_micros(25), "base", ValueKind::TIME, "Falcon's simulator; htsim 20us, Vertigo 60us";
-        /// Increase of the target for each switch on the path.
-        pub hop: Time = Time::from_micros(1), "hop", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
+        /// Base target delay of the fabric, without hops and scaling.
+        pub base_target: Time = Time::from_micros(25), "baseTarget", ValueKind::TIME, "Falcon's simulator; htsim 20us, Vertigo 60us";
+        /// Increase of the target delay for each switch on the path.
+        pub hop_target: Time = Time::from_micros(1), "hopTarget", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator";
-        /// Maximum increase of the target for small windows.
-        pub range: Time = Time::from_micros(100), "range", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
+        /// Maximum increase of the target delay for small windows.
+        pub flow_scaling_range: Time = Time::from_micros(100), "flowScalingRange", ValueKind::Time { least: Time::ZERO, most: Time::MAX },
             "Falcon's simulator; htsim five times the base";
-        /// The window below which it grows no more, in packets.
-        pub low: u8 = 10, "low", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
-        /// The window above which it is not scaled, in packets.
-        pub high: u32 = 100, "high", ValueKind::Count { least: 2, most: u32::MAX as u64 },
+        /// Window in packets below which the target delay grows no further.
+        pub flow_scaling_min_window: u8 = 10, "flowScalingMinWindow", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
+        /// Window in packets above which the target delay is not scaled.
+        pub flow_scaling_max_window: u32 = 100, "flowScalingMaxWindow", ValueKind::Count { least: 2, most: u32::MAX as u64 },
             "htsim and Vertigo; Falcon's simulator 256";
-        /// Packets that the window grows by in a round trip, for each unit of weight.
-        pub increase: u8 = 100, "increase", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators: ai";
-        /// Reduction of the window per excess part of the delay.
+        /// Additive increase of the window in packets per round trip, for each unit of weight.
+        pub additive_increase: u8 = 100, "additiveIncrease", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators: ai";
+        /// Multiplicative decrease of the window, relative to the excess delay.
         pub beta: u8 = 80, "beta", ValueKind::Hundredths { least: 1, most: 100 }, "all three simulators";
-        /// Maximum reduction of the window at once, and its reduction after a loss.
-        pub decrease: u8 = 50, "decrease", ValueKind::Hundredths { least: 1, most: 99 }, "all three simulators: mdf";
-        /// The least window, in packets.
-        pub least: u8 = 1, "least", ValueKind::Hundredths { least: 1, most: 100 }, "Falcon's simulator: 0.01";
-        /// The target of the receiving host.
-        pub endpoint: Time = Time::from_micros(100), "endpoint", ValueKind::TIME, "notes on Swift (HotNets 2022)";
-        /// Time-outs in a row after which the window is the least.
-        pub timeouts: u32 = 3, "timeouts", ValueKind::Count { least: 1, most: u32::MAX as u64 },
+        /// Maximum multiplicative decrease of the window, also used after a loss.
+        pub max_decrease: u8 = 50, "maxDecrease", ValueKind::Hundredths { least: 1, most: 99 }, "all three simulators: mdf";
+        /// Minimum window in packets.
+        pub min_window: u8 = 1, "minWindow", ValueKind::Hundredths { least: 1, most: 100 }, "Falcon's simulator: 0.01";
+        /// Target delay of the receiving host.
+        pub endpoint_target: Time = Time::from_micros(100), "endpointTarget", ValueKind::TIME, "published notes on Swift (HotNets 2022)";
+        /// Number of consecutive timeouts after which the window falls to its minimum.
+        pub reset_timeouts: u32 = 3, "resetTimeouts", ValueKind::Count { least: 1, most: u32::MAX as u64 },
             "Falcon's simulator; htsim 5, Vertigo 12";
     }
 }
@@ -145,10 +145,11 @@ struct Target {
 
 impl Target {
     fn new(params: &Params) -> Self {
-        let [low, high] = [part(params.low), f64::from(params.high)].map(f64::sqrt);
-        let range = nanoseconds(params.range);
+        let [low, high] =
+            [part(params.flow_scaling_min_window), f64::from(params.flow_scaling_max_window)].map(f64::sqrt);
+        let range = nanoseconds(params.flow_scaling_range);
         let slope = range / (1.0 / low - 1.0 / high);
-        let [base, hop] = [params.base, params.hop].map(nanoseconds);
+        let [base, hop] = [params.base_target, params.hop_target].map(nanoseconds);
         Self { base, hop, hops: 0.0, range, slope, offset: -slope / high }
     }
 
@@ -227,10 +228,10 @@ impl Swift {
     pub fn new(start: &FlowStart, params: &Params) -> Self {
         let segment = f64::from(start.segment.max(1));
         let rule = Rule {
-            increase: part(params.increase),
+            increase: part(params.additive_increase),
             beta: part(params.beta),
-            decrease: part(params.decrease),
-            least: part(params.least),
+            decrease: part(params.max_decrease),
+            least: part(params.min_window),
             most: (start.max_window as f64 / segment).max(1.0),
         };
         let packets = (start.initial_window as f64 / segment).clamp(rule.least, rule.most);
@@ -239,8 +240,8 @@ impl Swift {
             weight: weight(start.weight),
             rule,
             target: Target::new(params),
-            endpoint_target: nanoseconds(params.endpoint),
-            most_timeouts: params.timeouts,
+            endpoint_target: nanoseconds(params.endpoint_target),
+            most_timeouts: params.reset_timeouts,
             fabric: Window { packets, reduced_at: None },
             endpoint: None,
             round_trip: Time::ZERO,

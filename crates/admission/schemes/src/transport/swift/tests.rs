@@ -1,7 +1,7 @@
 //! Hand-computed values with the parameters of Falcon's simulator, 5 switches on the path, scaling up to a window of
 //! 100.
 
-use wayleave_scheme_api::{Ack, Flow, FlowStart, SendLimit, Loss, RouteFacts};
+use wayleave_scheme_api::{Ack, Flow, FlowStart, Loss, RouteFacts, SendLimit};
 use wayleave_units::{Rate, Time};
 
 use super::{Params, Swift};
@@ -52,10 +52,10 @@ fn below_the_target_a_window_grows_by_one_packet_in_a_round_trip() {
 
 /// d = 100 us and D = 80 us take 0.8 of a fifth; d = 400 us would take 0.64, and one half is the most.
 #[test]
-fn above_the_target_a_window_shrinks_by_what_is_too_much() {
+fn above_the_target_a_window_shrinks_in_proportion_to_the_excess() {
     // At 10 packets the scaled part is 7.06 us; a base of 67.94 us makes 80.
     for (delay, expected) in [(100, 8.4), (400, 5.0)] {
-        let params = Params { base: Time::from_nanos(67_938), ..Params::default() };
+        let params = Params { base_target: Time::from_nanos(67_938), ..Params::default() };
         let mut flow = Swift::new(&start(10), &params);
         flow.on_route(Time::ZERO, route(6, 24));
         assert!(flow.target().as_nanos().abs_diff(80_000) <= 1, "{}", flow.target());
@@ -81,7 +81,7 @@ fn a_window_shrinks_once_in_a_round_trip() {
 }
 
 #[test]
-fn a_flow_of_weight_four_acts_as_four() {
+fn a_flow_of_weight_four_acts_as_four_flows() {
     for (window, grown) in [(800, 8.5), (200, 3.0)] {
         let mut flow = with(window);
         flow.on_weight(Time::ZERO, 4);
@@ -94,7 +94,7 @@ fn a_flow_of_weight_four_acts_as_four() {
 }
 
 #[test]
-fn a_weight_in_the_start_counts_and_none_counts_as_one() {
+fn the_weight_at_the_start_applies_and_defaults_to_one() {
     let grown = |weight| {
         let mut flow = Swift::new(&FlowStart { weight, ..start(10) }, &Params::default());
         flow.on_ack(Time::ZERO, &after(20));
@@ -104,7 +104,7 @@ fn a_weight_in_the_start_counts_and_none_counts_as_one() {
 }
 
 #[test]
-fn a_loss_takes_half_and_the_third_time_out_in_a_row_all_but_the_least() {
+fn a_loss_halves_the_window_and_the_third_consecutive_time_out_resets_it() {
     let (loss, timeout) = (Loss::Fast { in_flight: 0 }, Loss::Timeout { in_flight: 0 });
     let mut flow = with(6_400);
     flow.on_ack(Time::from_micros(100), &after(24));
@@ -126,7 +126,7 @@ fn a_loss_takes_half_and_the_third_time_out_in_a_row_all_but_the_least() {
 }
 
 #[test]
-fn windows_stay_between_the_least_and_the_longest() {
+fn windows_stay_between_the_minimum_and_the_maximum() {
     let mut flow = with(2);
     flow.on_loss(Time::from_micros(100), Loss::Fast { in_flight: 0 });
     flow.on_loss(Time::from_micros(200), Loss::Fast { in_flight: 0 });
@@ -137,7 +137,7 @@ fn windows_stay_between_the_least_and_the_longest() {
 }
 
 #[test]
-fn a_window_that_is_not_used_does_not_grow_and_shrinks_all_the_same() {
+fn an_unused_window_does_not_grow_but_still_shrinks() {
     let mut flow = with(1_000);
     flow.on_ack(Time::from_micros(100), &Ack { limit: SendLimit::Application, ..after(24) });
     assert_packets(&flow, 10.0);
@@ -147,7 +147,7 @@ fn a_window_that_is_not_used_does_not_grow_and_shrinks_all_the_same() {
 
 /// 20 us of the round trip are the fabric's, and 300 us the receiving host's, whose target is 100 us.
 #[test]
-fn the_window_of_the_receiving_host_follows_its_delay_alone() {
+fn the_receiver_window_follows_the_host_delay_alone() {
     let mut flow = with(1_000);
     let slow_host = Ack { host_delay: Some(Time::from_micros(300)), ..after(320) };
     flow.on_ack(Time::from_micros(1_000), &slow_host);
@@ -157,7 +157,7 @@ fn the_window_of_the_receiving_host_follows_its_delay_alone() {
 }
 
 #[test]
-fn windows_shrank_earlier_when_time_has_passed_that_a_clock_did_not_count() {
+fn skipped_time_moves_the_last_shrink_of_a_window_into_the_past() {
     let [at, round_trip] = [100, 400].map(Time::from_micros);
     let mut flow = with(1_000);
     flow.on_ack(at, &after(400));

@@ -11,7 +11,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-window",
     title: "toy window",
     roles: &[Role::Transport],
-    summary: "A window that grows by a part of what is acknowledged, and begins again after a loss",
+    summary: "A window that grows with acknowledgements and restarts after a loss",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,
@@ -21,9 +21,9 @@ params! {
     /// The toy's parameters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Params {
-        /// Full packets with which a flow begins.
+        /// Initial window in full packets.
         pub first: u32 = 2, "first", ValueKind::Count { least: 1, most: 1_000 }, "ours";
-        /// Part of the acknowledged amount that is added to the window.
+        /// Percentage of the acknowledged amount that is added to the window.
         pub growth: u8 = 50, "growthPercent", ValueKind::Percent { least: 0, most: 100 }, "ours";
     }
 }

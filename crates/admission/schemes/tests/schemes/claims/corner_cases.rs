@@ -84,7 +84,7 @@ fn least_cost_finds_a_slow_cheap_queue_behind_one_that_denies_access() {
 }
 
 #[test]
-fn least_delay_finds_the_way_that_takes_longer_but_waits_less() {
+fn least_delay_finds_the_longer_path_with_less_queueing() {
     // Two links from s1 to s2: the first has the longer queue, the second the longer cable. A flow that has waited in
     // the first has too large a burst for s3->h2; a flow over the second arrives later, and has not.
     let links: &[Cable<'_>] = &[
@@ -106,7 +106,7 @@ fn least_delay_finds_the_way_that_takes_longer_but_waits_less() {
 }
 
 #[test]
-fn no_refusal_says_that_a_route_in_time_is_too_slow() {
+fn no_refusal_claims_that_a_route_in_time_is_too_slow() {
     // As above, but in an empty network the second path is equally short: its queue of 20 us admits no flow.
     let links: &[Cable<'_>] = &[
         ("h1", "s1", 0, &[100], 1500, 1000),
@@ -134,7 +134,7 @@ fn ring() -> Arc<Network> {
 }
 
 #[test]
-fn no_refusal_says_that_the_fastest_path_is_too_slow_where_it_only_has_too_many_switches() {
+fn no_refusal_claims_that_the_fastest_path_is_too_slow_if_it_has_too_many_hops() {
     let network = ring();
     // The short path takes 5.2 ms, the fast one passes four switches.
     let tags = Model { overhead: WireOverhead::Counted { tags: 2 }, ..model() };
@@ -145,7 +145,7 @@ fn no_refusal_says_that_the_fastest_path_is_too_slow_where_it_only_has_too_many_
 }
 
 #[test]
-fn no_refusal_says_that_a_frame_is_too_large_for_links_that_carry_it() {
+fn no_refusal_claims_that_a_frame_is_too_large_for_links_that_carry_it() {
     let network = ring();
     let tags = Model { overhead: WireOverhead::Counted { tags: 2 }, ..model() };
     let mut scheme = chameleon(&network, tags, Params::default());
@@ -159,7 +159,7 @@ fn no_refusal_says_that_a_frame_is_too_large_for_links_that_carry_it() {
 }
 
 /// Returns a network with two paths from a to b, over c and over d; hosts with fast links.
-fn two_ways() -> Arc<Network> {
+fn two_paths() -> Arc<Network> {
     let mut links: Vec<Cable<'_>> = Vec::new();
     for (host, switch) in [("h1", "a"), ("h2", "a"), ("h3", "b"), ("h4", "b")] {
         links.push((host, switch, 0, &[500], 1500, 10_000));
@@ -174,8 +174,8 @@ fn two_ways() -> Arc<Network> {
 }
 
 #[test]
-fn a_flow_whose_route_is_given_is_not_moved() {
-    let network = two_ways();
+fn a_flow_with_a_pinned_route_is_not_moved() {
+    let network = two_paths();
     let params = Params { rerouting: Some(Rerouting::default()), ..Params::default() };
     let mut scheme = chameleon(&network, model(), params);
     let link = |name| Hop { link: network.find_link(name).unwrap(), queue: 0 };
@@ -190,8 +190,8 @@ fn a_flow_whose_route_is_given_is_not_moved() {
 }
 
 #[test]
-fn a_flow_that_is_changed_is_not_named_among_those_that_are_moved() {
-    let network = two_ways();
+fn a_changed_flow_is_not_listed_among_moved_flows() {
+    let network = two_paths();
     let params = Params { rerouting: Some(Rerouting::default()), ..Params::default() };
     let mut scheme = chameleon(&network, model(), params);
     let heavy = |from, to| Request { rate: Rate::from_mbit(600), ..request(&network, from, to, 1500) };

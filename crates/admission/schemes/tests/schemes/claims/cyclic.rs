@@ -84,7 +84,7 @@ fn is_broken(placement: &Placement, report: &RecheckReport, at: usize, budget: T
 }
 
 #[test]
-fn whatever_is_admitted_in_a_cyclic_network_passes_the_independent_calculator() {
+fn every_admission_in_a_cyclic_network_passes_the_independent_calculator() {
     let (mut flows, mut queues, mut cyclic) = (0, 0, 0);
     for seed in 0..300 {
         let (scheme, _) = filled(seed);
@@ -135,7 +135,7 @@ fn from_one_bit_a_second_to_ten_terabit_every_promise_holds() {
 }
 
 #[test]
-fn a_budget_that_is_lowered_by_its_slack_and_one_ns_is_noticed() {
+fn a_budget_lowered_by_its_slack_and_one_ns_is_detected() {
     let mut lowered = 0;
     for seed in 1000..1100 {
         let (scheme, mut dice) = filled(seed);

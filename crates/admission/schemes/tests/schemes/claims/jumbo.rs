@@ -58,7 +58,7 @@ fn on_queues(dice: &mut Dice, scheme: &mut Chameleon, queues: std::ops::Range<u8
 }
 
 #[test]
-fn jumbo_flows_that_come_last_delay_no_higher_queue() {
+fn jumbo_flows_admitted_last_delay_no_higher_queue() {
     const LOWEST: u8 = 4;
     let cabling = Cabling { rate: Rate::from_gbit(10), mtu: Bytes::new(9000), ..Cabling::default() };
     let network = Arc::new(build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap());
@@ -89,7 +89,7 @@ fn jumbo_flows_that_come_last_delay_no_higher_queue() {
 
 /// Returns a network with two paths from h1 to h2: over `fast`, with ordinary frames, and over `slow`, with jumbo
 /// frames.
-fn two_ways() -> Arc<Network> {
+fn two_paths() -> Arc<Network> {
     let mut builder = NetworkBuilder::default();
     for (name, kind) in [
         ("h1", NodeKind::Host),
@@ -101,8 +101,8 @@ fn two_ways() -> Arc<Network> {
     ] {
         builder.add_node(name, kind).unwrap();
     }
-    let ways = [("h1", "a", 9000, 1), ("a", "fast", 1500, 1), ("fast", "b", 1500, 1), ("a", "slow", 9000, 2)];
-    for (from, to, mtu, ms) in ways.into_iter().chain([("slow", "b", 9000, 2), ("b", "h2", 9000, 1)]) {
+    let paths = [("h1", "a", 9000, 1), ("a", "fast", 1500, 1), ("fast", "b", 1500, 1), ("a", "slow", 9000, 2)];
+    for (from, to, mtu, ms) in paths.into_iter().chain([("slow", "b", 9000, 2), ("b", "h2", 9000, 1)]) {
         let queue = PortQueue { buffer: Bytes::new(97_000), budget: Some(Time::from_millis(ms)) };
         let spec = LinkSpec {
             from: builder.find_node(from).unwrap(),
@@ -117,22 +117,22 @@ fn two_ways() -> Arc<Network> {
     Arc::new(builder.build())
 }
 
-fn way(network: &Network, over: &str) -> Route {
+fn path(network: &Network, over: &str) -> Route {
     let names = ["h1->a".to_owned(), format!("a->{over}"), format!("{over}->b"), "b->h2".to_owned()];
     let hop = |name: &String| Hop { link: network.find_link(name).unwrap(), queue: 0 };
     Route { hops: names.iter().map(hop).collect() }
 }
 
 #[test]
-fn a_frame_that_a_link_cannot_carry_takes_another_path_however_slow() {
-    let network = two_ways();
+fn a_frame_that_a_link_cannot_carry_takes_another_path_at_any_speed() {
+    let network = two_paths();
     for routing in [Routing::LeastDelay, Routing::LaracByDelay, Routing::LaracByHops] {
         let params = Params { routing, ..Params::default() };
         let mut scheme = Chameleon::new(network.clone(), Model::default(), params).unwrap();
         let mut goes_over = |frame| {
             let decision = scheme.admit(&request(&network, "h1", "h2", 10_000, Bytes::new(frame))).unwrap();
-            let fast = decision.route == way(&network, "fast");
-            assert!(fast || decision.route == way(&network, "slow"), "{decision:?}");
+            let fast = decision.route == path(&network, "fast");
+            assert!(fast || decision.route == path(&network, "slow"), "{decision:?}");
             if fast { "fast" } else { "slow" }
         };
         // 1500 B of payload is 1562 B on the wire.
@@ -141,12 +141,12 @@ fn a_frame_that_a_link_cannot_carry_takes_another_path_however_slow() {
 }
 
 #[test]
-fn a_frame_that_no_path_or_not_the_given_one_can_carry_is_refused() {
-    let network = two_ways();
+fn a_frame_that_no_path_or_the_pinned_path_cannot_carry_is_refused() {
+    let network = two_paths();
     let mut scheme = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
     let jumbo = request(&network, "h1", "h2", 10_000, JUMBO);
     let refused = Err(Refusal::FrameTooLarge { frame: JUMBO });
-    let over = |over| Request { route: Some(way(&network, over)), ..jumbo.clone() };
+    let over = |over| Request { route: Some(path(&network, over)), ..jumbo.clone() };
     assert_eq!(scheme.admit(&over("fast")), refused);
     assert!(scheme.admit(&over("slow")).is_ok());
     let larger = Bytes::new(JUMBO.get() + 1);

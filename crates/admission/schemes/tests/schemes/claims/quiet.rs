@@ -16,7 +16,7 @@ use wayleave_units::{Amount, Time};
 const SCARCITY: Scarcity = Scarcity { steepness: 24.0, dormant: 0.3, large: 0.06 };
 
 #[test]
-fn quiet_routes_are_those_of_a_plain_computation() {
+fn least_loaded_routes_equal_those_of_a_plain_computation() {
     let (mut found, mut none) = (0, 0);
     for (model, scenario, queues) in
         [(Model::default(), 8, 8), (Model::PUBLISHED, 8, 8), (Model::default(), 1, 8), (Model::PUBLISHED, 3, 4)]
@@ -26,15 +26,15 @@ fn quiet_routes_are_those_of_a_plain_computation() {
         let mut quiet = LeastLoaded::new(scheme.placement().ledger(), SCARCITY);
         let mut live = Vec::new();
         for (number, request) in mix(&network, scenario, 11, model).take(900).enumerate() {
-            let ways = shortest_ways(&network, request.from, request.to);
+            let paths = shortest_paths(&network, request.from, request.to);
             let (ledger, query) = (scheme.placement().ledger(), RouteQuery::of(&request));
-            let expected = Plain { ledger, query: &query }.search(&ways);
+            let expected = Plain { ledger, query: &query }.search(&paths);
             let seen = match quiet.search(&mut graph, ledger, &query) {
                 LeastLoadedResult::Found(found) => Some(found.route),
                 LeastLoadedResult::NoRoom | LeastLoadedResult::Stuck => None,
             };
             // With fewer than four paths, the search considers detours as well.
-            if ways.len() >= 4 {
+            if paths.len() >= 4 {
                 assert_eq!(seen, expected, "scenario {scenario}, request {number}: {request:?}");
                 *(if seen.is_some() { &mut found } else { &mut none }) += 1;
             }
@@ -45,7 +45,7 @@ fn quiet_routes_are_those_of_a_plain_computation() {
 }
 
 #[test]
-fn what_a_search_remembers_does_not_show() {
+fn the_cache_of_a_search_does_not_change_decisions() {
     // One scheme has seen flows come and go; the other has the same flows, and remembers nothing.
     for (model, rerouting) in
         [(Model::default(), None), (Model::PUBLISHED, None), (Model::default(), Some(Rerouting::with_tightening()))]
@@ -96,17 +96,18 @@ fn scheme_with(model: Model, queues: usize, rerouting: Option<Rerouting>) -> (Ar
 }
 
 /// Returns all paths with the fewest links, in order of their links.
-fn shortest_ways(network: &Network, from: NodeId, to: NodeId) -> Vec<Vec<LinkId>> {
-    let mut ways: Vec<Vec<LinkId>> = vec![Vec::new()];
+fn shortest_paths(network: &Network, from: NodeId, to: NodeId) -> Vec<Vec<LinkId>> {
+    let mut paths: Vec<Vec<LinkId>> = vec![Vec::new()];
     loop {
-        let end = |way: &[LinkId]| way.last().map_or(from, |&link| network.link(link).to);
-        let arrived: Vec<_> = ways.iter().filter(|way| end(way) == to).cloned().collect();
-        if !arrived.is_empty() || ways.is_empty() {
+        let end = |path: &[LinkId]| path.last().map_or(from, |&link| network.link(link).to);
+        let arrived: Vec<_> = paths.iter().filter(|path| end(path) == to).cloned().collect();
+        if !arrived.is_empty() || paths.is_empty() {
             return arrived;
         }
-        let open = ways.iter().filter(|way| way.is_empty() || network.node(end(way)).kind == NodeKind::Switch);
-        let longer = open.flat_map(|way| network.links_from(end(way)).iter().map(|&link| [&way[..], &[link]].concat()));
-        ways = longer.collect();
+        let open = paths.iter().filter(|path| path.is_empty() || network.node(end(path)).kind == NodeKind::Switch);
+        let longer =
+            open.flat_map(|path| network.links_from(end(path)).iter().map(|&link| [&path[..], &[link]].concat()));
+        paths = longer.collect();
     }
 }
 
@@ -127,12 +128,12 @@ struct Label {
 impl Plain<'_> {
     /// Searches along the four least loaded paths, in order. Of equally loaded ones the first is taken, until one was
     /// removed: then the last one takes its position.
-    fn search(&self, ways: &[Vec<LinkId>]) -> Option<Route> {
-        let open = ways.iter().filter(|way| way.iter().all(|&link| self.ledger.has_rate(link, self.query.rate)));
-        let mut offers: Vec<(f64, &Vec<LinkId>)> = open.map(|way| (self.price(way), way)).collect();
+    fn search(&self, paths: &[Vec<LinkId>]) -> Option<Route> {
+        let open = paths.iter().filter(|path| path.iter().all(|&link| self.ledger.has_rate(link, self.query.rate)));
+        let mut offers: Vec<(f64, &Vec<LinkId>)> = open.map(|path| (self.price(path), path)).collect();
         for _ in 0..4 {
-            let (at, &(_, way)) = offers.iter().enumerate().min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0))?;
-            if let Some(route) = self.cheapest_queues(way) {
+            let (at, &(_, path)) = offers.iter().enumerate().min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0))?;
+            if let Some(route) = self.cheapest_queues(path) {
                 return Some(route);
             }
             offers.swap_remove(at);
@@ -144,8 +145,8 @@ impl Plain<'_> {
         self.query.rate.bits_per_second() as f64
     }
 
-    fn price(&self, way: &[LinkId]) -> f64 {
-        let [first, inner @ .., last] = way else { panic!("a way has two hosts' links") };
+    fn price(&self, path: &[LinkId]) -> f64 {
+        let [first, inner @ .., last] = path else { panic!("a way has two hosts' links") };
         self.link_price(*first) + self.link_price(*last) + inner.iter().map(|&link| self.link_price(link)).sum::<f64>()
     }
 
@@ -181,8 +182,8 @@ impl Plain<'_> {
 
     /// Returns the cost of each queue of a link after this waiting time, with its number and its budget, fastest
     /// first.
-    fn costs(&self, way: &[LinkId], link: LinkId, waited: u64) -> Vec<(u64, u8, u64)> {
-        let line = self.ledger.network().link(way[0]).rate.bits_per_second() as f64;
+    fn costs(&self, path: &[LinkId], link: LinkId, waited: u64) -> Vec<(u64, u8, u64)> {
+        let line = self.ledger.network().link(path[0]).rate.bits_per_second() as f64;
         let burst = self.burst(waited).nanobits() as f64;
         let (pressures, are_used) = (self.pressures(link), self.are_used(link));
         let [here, above] =
@@ -218,21 +219,21 @@ impl Plain<'_> {
     }
 
     /// By cost with the least that remains, then by delay, then the newest first.
-    fn cheapest_queues(&self, way: &[LinkId]) -> Option<Route> {
+    fn cheapest_queues(&self, path: &[LinkId]) -> Option<Route> {
         // From each link on: the least delay and the least cost, with the least burst that the flow can have there.
-        let (mut rests, mut waited) = (vec![(0, 0); way.len() + 1], 0);
-        for (place, &link) in way.iter().enumerate() {
-            let costs = self.costs(way, link, waited);
+        let (mut rests, mut waited) = (vec![(0, 0); path.len() + 1], 0);
+        for (place, &link) in path.iter().enumerate() {
+            let costs = self.costs(path, link, waited);
             let fastest = costs.first()?.2;
             rests[place] = (fastest + self.constant(link), costs.iter().map(|&(cost, ..)| cost).min()?);
             waited += fastest;
         }
-        for place in (0..way.len()).rev() {
+        for place in (0..path.len()).rev() {
             rests[place] = (rests[place].0 + rests[place + 1].0, rests[place].1 + rests[place + 1].1);
         }
         let start = self.ledger.network().node(self.query.from).processing.as_nanos();
         let mut open = vec![Label { cost: 0, waited: 0, delay: start, hops: Vec::new() }];
-        let mut least_waited = vec![u64::MAX; way.len() + 1];
+        let mut least_waited = vec![u64::MAX; path.len() + 1];
         loop {
             let key = |label: &Label| (label.cost + rests[label.hops.len()].1, label.delay);
             let at = (0..open.len()).rev().min_by_key(|&at| key(&open[at]))?;
@@ -242,8 +243,8 @@ impl Plain<'_> {
                 continue;
             }
             least_waited[place] = label.waited;
-            let Some(&link) = way.get(place) else { return Some(Route { hops: label.hops }) };
-            for (cost, queue, budget) in self.costs(way, link, label.waited) {
+            let Some(&link) = path.get(place) else { return Some(Route { hops: label.hops }) };
+            for (cost, queue, budget) in self.costs(path, link, label.waited) {
                 let delay = label.delay + budget + self.constant(link);
                 if delay + rests[place + 1].0 <= self.query.deadline.as_nanos() {
                     let hops = [&label.hops[..], &[Hop { link, queue }]].concat();

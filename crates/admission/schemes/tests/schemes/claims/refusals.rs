@@ -15,7 +15,7 @@ use wayleave_units::{Amount, Bytes, Time};
 
 /// State of the brute-force search.
 #[derive(Clone, Copy)]
-struct Way {
+struct PartialPath {
     at: NodeId,
     input: PortInput,
     burst: Amount,
@@ -37,24 +37,25 @@ impl Truth {
     fn of(placement: &Placement, query: &RouteQuery) -> Self {
         let mut truth = Self::default();
         let delay = placement.network().node(query.from).processing;
-        let start = Way { at: query.from, input: PortInput::LOCAL, burst: query.burst, delay, least: delay, broken: 0 };
-        truth.go_on(placement, query, start, &mut vec![query.from]);
+        let start =
+            PartialPath { at: query.from, input: PortInput::LOCAL, burst: query.burst, delay, least: delay, broken: 0 };
+        truth.extend(placement, query, start, &mut vec![query.from]);
         truth
     }
 
-    fn go_on(&mut self, placement: &Placement, query: &RouteQuery, way: Way, visited: &mut Vec<NodeId>) {
-        if way.at == query.to {
-            self.fastest = Some(self.fastest.map_or(way.delay, |fastest| fastest.min(way.delay)));
-            if way.delay <= query.deadline {
-                let fewest = self.fewest_broken.entry(way.least).or_insert(way.broken);
-                *fewest = way.broken.min(*fewest);
+    fn extend(&mut self, placement: &Placement, query: &RouteQuery, path: PartialPath, visited: &mut Vec<NodeId>) {
+        if path.at == query.to {
+            self.fastest = Some(self.fastest.map_or(path.delay, |fastest| fastest.min(path.delay)));
+            if path.delay <= query.deadline {
+                let fewest = self.fewest_broken.entry(path.least).or_insert(path.broken);
+                *fewest = path.broken.min(*fewest);
             }
             return;
         }
         let (network, ledger) = (placement.network(), placement.ledger());
         let is_free = |head: NodeId| head == query.to || network.node(head).kind == NodeKind::Switch;
         let carries = |link: LinkId| query.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link));
-        for &id in network.links_from(way.at) {
+        for &id in network.links_from(path.at) {
             let link = network.link(id);
             if !is_free(link.to) || visited.contains(&link.to) || !carries(id) {
                 continue;
@@ -64,16 +65,16 @@ impl Truth {
             let processing = if entered.kind == NodeKind::Switch { entered.processing } else { Time::ZERO };
             let least = ledger.budgets(id).min().unwrap_or(Time::ZERO);
             for (queue, budget) in (0u8..).zip(ledger.budgets(id)) {
-                let fits = ledger.fits(id, queue, way.input, query.rate, way.burst);
-                let next = Way {
+                let fits = ledger.fits(id, queue, path.input, query.rate, path.burst);
+                let next = PartialPath {
                     at: link.to,
                     input: PortInput::link(id),
-                    burst: way.burst + query.rate * budget,
-                    delay: way.delay + budget + link.propagation + processing,
-                    least: way.least + least + link.propagation + processing,
-                    broken: way.broken + usize::from(!fits),
+                    burst: path.burst + query.rate * budget,
+                    delay: path.delay + budget + link.propagation + processing,
+                    least: path.least + least + link.propagation + processing,
+                    broken: path.broken + usize::from(!fits),
                 };
-                self.go_on(placement, query, next, visited);
+                self.extend(placement, query, next, visited);
             }
             visited.pop();
         }

@@ -155,7 +155,7 @@ fn assert_others_unchanged(before: &Everything, placement: &Placement, decision:
 }
 
 #[test]
-fn a_refusal_leaves_everything_as_it_was_and_a_success_only_what_it_says() {
+fn a_refusal_changes_nothing_and_a_success_only_what_it_reports() {
     let network = fat_tree();
     let (mut refused, mut changed, mut unchanged, mut moved) = (0, 0, 0, 0);
     for seed in 1..=8 {
@@ -193,7 +193,7 @@ fn a_refusal_leaves_everything_as_it_was_and_a_success_only_what_it_says() {
 }
 
 #[test]
-fn asking_changes_nothing_and_tells_what_admitting_would_do() {
+fn a_dry_run_changes_nothing_and_predicts_the_admission() {
     let network = fat_tree();
     let (mut yes, mut no) = (0, 0);
     for seed in 11..=16 {
@@ -231,7 +231,7 @@ fn unnumbered(outcome: Result<Decision, Refusal>) -> Result<Decision, Refusal> {
 /// Invisible effects of a refusal (the memory of the searches, the order in which indices are used again) must not
 /// matter either: a scheme that never received the queries and refusals decides alike, move for move.
 #[test]
-fn questions_and_refusals_change_no_later_decision() {
+fn dry_runs_and_refusals_change_no_later_decision() {
     let network = fat_tree();
     let mut decided = 0;
     for seed in 21..=26 {
@@ -255,7 +255,7 @@ fn questions_and_refusals_change_no_later_decision() {
 }
 
 #[test]
-fn moves_that_are_kept_keep_every_promise_and_leave_no_room_untried() {
+fn kept_moves_keep_every_promise_and_leave_no_free_capacity_untried() {
     let network = fat_tree();
     let (mut refused, mut kept) = (0, 0);
     for seed in 31..=36 {
@@ -292,7 +292,7 @@ fn moves_that_are_kept_keep_every_promise_and_leave_no_room_untried() {
 }
 
 #[test]
-fn after_2000_steps_the_independent_calculator_derives_the_same_and_releasing_all_leaves_nothing() {
+fn after_2000_steps_the_calculator_agrees_and_releases_leave_nothing() {
     let network = fat_tree();
     for (seed, moves) in [(41, Moves::RolledBack), (42, Moves::Kept)] {
         println!("seed {seed}");
@@ -327,7 +327,7 @@ fn after_2000_steps_the_independent_calculator_derives_the_same_and_releasing_al
 }
 
 #[test]
-fn a_flow_that_is_not_there_cannot_be_released_or_changed() {
+fn an_unknown_flow_cannot_be_released_or_changed() {
     let network = fat_tree();
     let mut requests = Requests::new(&network, 51);
     let mut scheme = chameleon(&network, Params::default());

@@ -21,7 +21,7 @@ fn mix(network: &Network, scenario: usize, seed: u64, model: Model) -> impl Iter
 }
 
 #[test]
-fn its_routes_pass_the_check_of_any_route() {
+fn scarcity_routes_pass_the_check_of_any_route() {
     let networks = [fat_tree(), Arc::new(build::leaf_spine(&LeafSpine::default()).unwrap())];
     for (network, scenario) in networks.iter().flat_map(|network| [(network, 1), (network, 8)]) {
         println!("scenario {scenario}");
@@ -45,7 +45,7 @@ fn its_routes_pass_the_check_of_any_route() {
 }
 
 #[test]
-fn histories_do_not_show() {
+fn earlier_flows_do_not_change_later_decisions() {
     // The same flows, once alone and once after others came and left: every later decision is equal.
     let (network, model) = (fat_tree(), Model::default());
     let scheme = || Chameleon::new(network.clone(), model, Params::default()).unwrap();
@@ -72,7 +72,7 @@ fn filling(network: &Arc<Network>, scenario: usize, seed: u64, model: Model, par
 }
 
 #[test]
-fn fast_queues_are_kept_for_those_who_need_them() {
+fn fast_queues_are_kept_for_flows_that_need_them() {
     // Scenario 8 of Table 2, published model: with least delay, clock synchronisation finds its fast queues full.
     let network = fat_tree();
     let fill =

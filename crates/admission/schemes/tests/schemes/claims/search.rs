@@ -95,19 +95,19 @@ impl<'a> Exhaustive<'a> {
     ) -> (Option<Time>, Vec<Option<u64>>) {
         let (visited, least_costs) = (vec![query.from], vec![None; costs.len()]);
         let mut this = Self { placement, query, costs, visited, hops: Vec::new(), least_delay: None, least_costs };
-        this.go_on(query.from, PortInput::LOCAL, query.burst);
+        this.extend(query.from, PortInput::LOCAL, query.burst);
         (this.least_delay, this.least_costs)
     }
 
-    fn go_on(&mut self, at: NodeId, input: PortInput, burst: Amount) {
+    fn extend(&mut self, at: NodeId, input: PortInput, burst: Amount) {
         if at == self.query.to {
             return self.arrive();
         }
         let (network, ledger) = (self.placement.network(), self.placement.ledger());
         for &link in network.links_from(at) {
             let head = network.link(link).to;
-            let is_way = head == self.query.to || network.node(head).kind == NodeKind::Switch;
-            if !is_way || self.visited.contains(&head) {
+            let is_allowed = head == self.query.to || network.node(head).kind == NodeKind::Switch;
+            if !is_allowed || self.visited.contains(&head) {
                 continue;
             }
             self.visited.push(head);
@@ -115,7 +115,7 @@ impl<'a> Exhaustive<'a> {
                 // A hop that denies access denies it to every route that begins like this one.
                 if ledger.fits(link, queue, input, self.query.rate, burst) {
                     self.hops.push(Hop { link, queue });
-                    self.go_on(head, PortInput::link(link), burst + self.query.rate * budget);
+                    self.extend(head, PortInput::link(link), burst + self.query.rate * budget);
                     self.hops.pop();
                 }
             }
@@ -229,7 +229,7 @@ fn least_cost_with_loops(placement: &Placement, query: &RouteQuery, cost: &dyn C
 }
 
 #[test]
-fn without_shaping_and_constants_the_route_of_least_delay_is_found_whenever_there_is_one() {
+fn without_shaping_and_constants_the_least_delay_route_is_found_if_one_exists() {
     for rates in [&[1000], MIXED] {
         let mut score = Score::default();
         let wild = Wild { rates, queues: (0, 3), mtus: &[1500, 1500, 9000], ..Wild::default() };
@@ -244,7 +244,7 @@ fn without_shaping_and_constants_the_route_of_least_delay_is_found_whenever_ther
 }
 
 #[test]
-fn without_shaping_the_route_of_least_cost_is_found_whenever_there_is_one() {
+fn without_shaping_the_least_cost_route_is_found_if_one_exists() {
     for constants in [Constants::None, Constants::Long] {
         let mut scores: [Score; 3] = Default::default();
         let wild = Wild { constants, rates: MIXED, mtus: &[1500, 1500, 9000], ..Wild::default() };
@@ -263,7 +263,7 @@ fn without_shaping_the_route_of_least_cost_is_found_whenever_there_is_one() {
 
 /// Here a search takes hundreds of steps and has to look ahead before it continues.
 #[test]
-fn in_larger_networks_without_shaping_the_best_routes_are_found_whenever_there_is_one() {
+fn in_larger_networks_without_shaping_the_best_routes_are_found() {
     let wild = Wild {
         switches: (15, 25),
         hosts: (8, 16),
@@ -301,7 +301,7 @@ fn in_larger_networks_without_shaping_the_best_routes_are_found_whenever_there_i
 }
 
 #[test]
-fn with_shaping_a_route_of_least_delay_is_missed_only_where_a_loop_is_faster() {
+fn with_shaping_a_least_delay_route_is_missed_only_if_a_loop_is_faster() {
     for rates in [&[1000], MIXED] {
         let mut score = Score::default();
         let wild = Wild { rates, queues: (0, 3), ..Wild::default() };
@@ -349,7 +349,7 @@ fn constants_and_short_tag_stacks_hide_at_most_one_route_in_a_hundred() {
 }
 
 #[test]
-fn larac_finds_a_route_whenever_least_delay_does_and_never_beats_the_optimum() {
+fn larac_finds_a_route_if_least_delay_does_and_never_beats_the_optimum() {
     let wild = Wild { constants: Constants::Short, rates: MIXED, mtus: &[1500, 1500, 9000], ..Wild::default() };
     let mut scores: [Score; 3] = Default::default();
     let mut seed = 0;

@@ -75,7 +75,7 @@ fn assert_best(placement: &Placement, query: &RouteQuery, tried: &PathTried) {
 }
 
 #[test]
-fn no_other_queues_of_a_path_break_fewer_promises() {
+fn no_other_choice_of_queues_on_a_path_breaks_fewer_promises() {
     let cabling = Cabling { switch_port: PortSpec::uniform(4, Bytes::new(190_000)), ..Cabling::default() };
     let network = Arc::new(build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap());
     for seed in 1..=3 {
@@ -91,7 +91,7 @@ fn no_other_queues_of_a_path_break_fewer_promises() {
 }
 
 #[test]
-fn parallel_links_are_paths_of_their_own_and_those_beyond_the_limit_are_counted() {
+fn parallel_links_are_separate_paths_and_those_beyond_the_limit_are_counted() {
     let network = Arc::new(build::leaf_spine(&LeafSpine { parallel: 3, ..LeafSpine::default() }).unwrap());
     let (scheme, refused) = filled(&network, 1, 1);
     let survey =

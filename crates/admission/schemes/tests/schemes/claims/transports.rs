@@ -100,7 +100,7 @@ impl Anything {
 }
 
 #[test]
-fn whatever_happens_windows_stay_between_a_byte_and_their_maximum() {
+fn windows_always_stay_between_a_byte_and_their_maximum() {
     for (name, new) in FLOWS {
         for seed in 0..200 {
             let mut anything = Anything::new(seed);
@@ -121,7 +121,7 @@ fn whatever_happens_windows_stay_between_a_byte_and_their_maximum() {
 }
 
 #[test]
-fn windows_grow_only_by_acknowledgements_of_open_senders_that_need_more() {
+fn windows_grow_only_by_acknowledgements_of_window_limited_senders() {
     for (name, new) in FLOWS {
         for seed in 0..200 {
             let mut anything = Anything::new(seed);
@@ -138,7 +138,7 @@ fn windows_grow_only_by_acknowledgements_of_open_senders_that_need_more() {
 }
 
 #[test]
-fn a_flow_that_is_never_held_back_by_its_window_keeps_it() {
+fn a_flow_never_limited_by_its_window_keeps_it() {
     for (name, new) in FLOWS {
         let mut flow = new(&start(1000, 10_000, 1_000_000));
         for step in 1..1000 {
@@ -149,7 +149,7 @@ fn a_flow_that_is_never_held_back_by_its_window_keeps_it() {
 }
 
 #[test]
-fn a_fixed_window_stays_whatever_happens() {
+fn a_fixed_window_never_changes() {
     for seed in 0..20 {
         let mut anything = Anything::new(seed);
         let mut flow = AnyFlow::Fixed(Fixed(12_345));
@@ -161,7 +161,7 @@ fn a_fixed_window_stays_whatever_happens() {
 }
 
 #[test]
-fn copies_of_a_flow_go_the_same_way() {
+fn copies_of_a_flow_behave_identically() {
     for (name, new) in FLOWS {
         let run = |seed| {
             let mut anything = Anything::new(seed);
@@ -206,7 +206,7 @@ fn average_window(new: Constructor, per_loss: u64, round_trip: Time, rounds: u32
 }
 
 #[test]
-fn newrenos_average_window_is_the_root_of_three_halves_over_the_loss_rate() {
+fn the_average_window_of_newreno_follows_the_loss_rate() {
     // RFC 9438, 5.1, with alpha 1 and beta 1/2. Saw teeth of many round trips, or their steps show.
     for (per_loss, expected) in [(1000, 38.7), (10_000, 122.5)] {
         let average = average_window(AnyFlow::newreno, per_loss, Time::from_millis(10), 3000);
@@ -215,7 +215,7 @@ fn newrenos_average_window_is_the_root_of_three_halves_over_the_loss_rate() {
 }
 
 #[test]
-fn cubics_saw_tooth_returns_to_its_peak_after_as_many_packets_as_the_formula_says() {
+fn the_saw_tooth_of_cubic_peaks_after_the_computed_number_of_packets() {
     // RFC 9438, 5.1: the average window (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) is 187 segments at 100 ms
     // and one loss in 10,000, 1,054 at one in 100,000 (Table 1). It is (3 + beta) / 4 of the peak, at which the next
     // loss comes. (From elsewhere the peak is reached over hundreds of losses only: the curve is flat there.)
@@ -261,7 +261,7 @@ fn all_paths(seed: u64) -> [AnyPath; 4] {
 }
 
 #[test]
-fn whatever_the_number_of_paths_the_one_chosen_exists() {
+fn the_chosen_path_exists_for_any_number_of_paths() {
     for seed in 0..200 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for mut path in all_paths(seed) {
@@ -284,7 +284,7 @@ fn whatever_the_number_of_paths_the_one_chosen_exists() {
 }
 
 #[test]
-fn a_flowcell_is_on_one_path_only_and_as_large_as_it_may_be() {
+fn a_flowcell_uses_one_path_only_and_is_as_large_as_allowed() {
     for seed in 0..100 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut path = AnyPath::from(Flowcells::new(FLOWCELL, seed));

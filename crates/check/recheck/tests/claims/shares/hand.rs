@@ -121,7 +121,7 @@ fn a_hose_crosses_a_dumbbell_as_often_as_its_smaller_side() {
 /// A host at each switch of a ring of four. Opposite hosts split over both sides. Over s1->s2 go (1, 2) wholly, and half of (1, 3) and (4, 2).
 /// Evenly, 1 -> 2 alone or 1 -> 3 with 4 -> 2 put 1 there; every path: 1 -> 3 and 4 -> 2 put 2 there.
 #[test]
-fn a_ring_of_four_splits_what_goes_to_the_other_side() {
+fn a_ring_of_four_splits_traffic_to_the_opposite_side() {
     let cables = [("s1", "s2"), ("s2", "s3"), ("s3", "s4"), ("s4", "s1")];
     let hosts = [("h1", "s1"), ("h2", "s2"), ("h3", "s3"), ("h4", "s4")];
     let check = |mbit, charge| {
@@ -141,7 +141,7 @@ fn a_ring_of_four_splits_what_goes_to_the_other_side() {
 /// Two racks of two hosts and two spines: even splits put half of 2 B on each uplink, chosen paths up to 2 B. Two hoses of 1 Gbit/s: 2 evenly,
 /// 4 by every path, 2 + 1 as they are charged; so they are not proven, and a pair beside them is not either.
 #[test]
-fn two_hoses_that_choose_among_spines_are_charged_less_than_they_may_send() {
+fn two_hoses_on_chosen_spines_are_charged_less_than_their_maximum() {
     let cables = [
         ("h1", "s1"),
         ("h2", "s1"),
@@ -197,14 +197,14 @@ fn acknowledgements_count_in_the_other_direction() {
     // s2->s1 5 + 1 are too much.
     let text = |broken: Vec<BrokenShare>| broken.iter().map(ToString::to_string).collect::<Vec<_>>();
     let too_much =
-        "minima of s1->s2 with acknowledgements and probes take 5700000001 bit/s, above the 5700000000 that hosts fill";
+        "minima of s1->s2 with acknowledgements and probes take 5.700000001 Gbit/s, above the limit of 5.7 Gbit/s";
     assert!(!text(check(1_000_000_000)).iter().any(|one| one.starts_with("minima of s1->s2")));
     assert!(text(check(1_000_000_001)).contains(&too_much.to_owned()), "{:?}", text(check(1_000_000_001)));
 }
 
 /// If a cable has one direction only, acknowledgements may come back on every allowed path.
 #[test]
-fn acknowledgements_come_back_elsewhere_where_a_cable_has_no_other_direction() {
+fn without_a_reverse_direction_acknowledgements_use_every_allowed_path() {
     let check = |mbit| {
         let network = built_of(&[
             ("h1", "s1", LINE, LINE),
@@ -220,7 +220,7 @@ fn acknowledgements_come_back_elsewhere_where_a_cable_has_no_other_direction() {
     assert_eq!(check(5_100), []);
     let texts: Vec<String> = check(5_140).iter().map(ToString::to_string).collect();
     assert!(
-        texts.iter().any(|text| text.starts_with("minima of s2->s3 with ack") && text.contains("514000000")),
+        texts.iter().any(|text| text.starts_with("minima of s2->s3 with ack") && text.contains("514 Mbit/s")),
         "{texts:?}"
     );
 }
@@ -269,7 +269,7 @@ fn parallel_cables_and_hosts_with_two_links_split() {
 /// The ring without s1->s4 and back: traffic of both directions goes over s1->s2, and the charge is the larger of
 /// both states.
 #[test]
-fn closed_links_count_as_they_are_and_as_they_were() {
+fn closed_links_count_in_both_their_states() {
     let cables = [("s1", "s2"), ("s2", "s3"), ("s3", "s4"), ("s4", "s1"), ("h1", "s1"), ("h3", "s3")];
     let network = built(&cables);
     let shares = vec![hose(&network, 4_000, HoseCharge::EvenSplits, &["h1", "h3"]); 2];
@@ -289,7 +289,7 @@ fn closed_links_count_as_they_are_and_as_they_were() {
 /// x 20 = 45.8 us in each direction, and T is 91.6 us. A minimum of 1 Gbit/s is available after 4 x 500 + 2 x 91.6 +
 /// 32 + 12 us.
 #[test]
-fn the_slowest_allowed_path_makes_the_round_trip() {
+fn the_slowest_allowed_path_determines_the_round_trip() {
     let far: Direction = Some((10_000_000_000, 20_000));
     let network = built_of(&[
         ("h1", "s1", LINE, LINE),
@@ -319,7 +319,7 @@ fn the_slowest_allowed_path_makes_the_round_trip() {
 /// pair; S' = 2 frames, H = 4 + 2 + 4/6 frames; d = ((142,120 + 12,000) / 0.6 + 24,000 + 80,000) / 10 bits per ns = 36,086.7 ns.
 /// An objective adds nothing. A hose of 3 adds 2 ordered pairs that leave h1.
 #[test]
-fn packets_wait_for_what_is_in_flight_and_a_frame_of_each_pair() {
+fn the_delay_includes_data_in_flight_and_one_frame_per_pair() {
     let network = built(&[("h1", "s1"), ("h2", "s1"), ("h3", "s1")]);
     let check = |budget, with_hose: bool| {
         let mut shares = vec![

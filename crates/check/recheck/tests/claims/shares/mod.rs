@@ -81,7 +81,7 @@ fn links(broken: &[BrokenShare]) -> usize {
 
 /// 5.1 Gbit/s can be promised on a link of 10 Gbit/s: a hose of that fits, and one of a bit/s more does not, on the members' own links.
 #[test]
-fn a_hose_is_checked_against_the_worst_that_its_members_may_send() {
+fn a_hose_is_checked_against_the_maximum_of_its_members() {
     let network = network();
     let three = hosts(&network, &[1, 5, 9]);
     assert_eq!(check(&network, None, &[share(5_100, hose(three.clone()))]), []);
@@ -95,7 +95,7 @@ fn a_hose_is_checked_against_the_worst_that_its_members_may_send() {
 }
 
 #[test]
-fn latency_contracts_leave_less() {
+fn latency_contracts_reduce_the_capacity_of_shares() {
     let network = network();
     let ends = hosts(&network, &[1, 2]);
     let pair = |mbit| share(mbit, HeldShare::Pair(ends[0], ends[1], route(&network, ends[0], ends[1])));
@@ -103,14 +103,14 @@ fn latency_contracts_leave_less() {
     let broken = check(&network, Some((1, 2, 4_000)), &[pair(3_061)]);
     assert_eq!(links(&broken), 2);
     assert!(
-        broken[0].to_string().contains("has 3061000000 bit/s reserved, above the limit of 3060000000"),
+        broken[0].to_string().contains("has 3.061 Gbit/s reserved, above the limit of 3.06 Gbit/s"),
         "{}",
         broken[0]
     );
 }
 
 #[test]
-fn weights_count_in_full_wherever_members_may_meet() {
+fn weights_count_fully_on_every_link_between_members() {
     let network = network();
     let members = hosts(&network, &[1, 3]);
     let objective = |mbit| share(mbit, HeldShare::Objective(members.clone()));

@@ -49,7 +49,7 @@ fn a_share_that_starts_while_a_moved_flow_is_still_on_its_link_is_found() {
     assert_eq!(texts.len(), 2, "both links: {texts:?}");
     assert_eq!(
         texts[0],
-        "from 1.040999ms on, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 3060000000, \
+        "from 1.040999 ms on, the guaranteed class of h1->s1 has 5 Gbit/s reserved, above the limit of 3.06 Gbit/s, \
          with share beside packets of latency"
     );
     assert_eq!(at(1_041_000).broken, []);
@@ -60,7 +60,7 @@ fn a_share_that_starts_while_a_moved_flow_is_still_on_its_link_is_found() {
 
 /// Two weights of 2 Gbit/s, or two minima of 5, one of which has ended for good before anybody looks.
 #[test]
-fn what_was_too_much_for_a_while_is_found() {
+fn a_temporary_overload_is_found() {
     let network = star();
     let two = [stay(five(&network), 0, Some(5_000_000)), stay(five(&network), 1_000_000, None)];
     let found = check(&network, &[], &two);
@@ -72,7 +72,7 @@ fn what_was_too_much_for_a_while_is_found() {
 
 /// A minimum with a time has left after T = 2 (2 x 1.2 + 2 x 0.5) = 6.8 us and 2 budgets of 500 us.
 #[test]
-fn a_minimum_with_a_time_stays_for_its_budgets() {
+fn a_minimum_with_a_delay_bound_is_held_for_its_budgets() {
     let network = star();
     let timed = PromisedShare { there_within: Some(Time::from_millis(10)), ..five(&network) };
     let next = |from| {
@@ -92,7 +92,7 @@ fn a_minimum_with_a_time_stays_for_its_budgets() {
 
 /// Without a time, its bytes in flight drain: d = 36,087 ns at each of two links (computed in `hand.rs`, for one pair).
 #[test]
-fn a_minimum_without_a_time_stays_until_its_bytes_in_flight_have_drained() {
+fn a_minimum_without_a_delay_bound_is_held_until_its_bytes_in_flight_drain() {
     let network = star();
     let next = |from| {
         let stays = [stay(five(&network), 0, Some(1_000_000)), stay(five(&network), from, None)];
@@ -104,7 +104,7 @@ fn a_minimum_without_a_time_stays_until_its_bytes_in_flight_have_drained() {
 
 /// d is 36,087 ns for one pair without latency contracts; 4 Gbit/s that are still there make it longer than a budget of 50 us.
 #[test]
-fn waiting_times_hold_while_flows_are_leaving() {
+fn delay_bounds_hold_while_flows_are_leaving() {
     let network = star();
     let little = PromisedShare { min: Rate::from_mbit(1), there_within: Some(Time::from_millis(10)), ..five(&network) };
     let found = |from| {
@@ -121,7 +121,7 @@ fn waiting_times_hold_while_flows_are_leaving() {
 }
 
 #[test]
-fn hoses_over_bundles_of_links_are_followed_too() {
+fn hoses_over_bundles_of_links_are_checked_over_time_too() {
     let cables = [("h1", "s1"), ("h2", "s2"), ("s1", "s3"), ("s2", "s3"), ("s1", "s4"), ("s2", "s4")];
     let network = built(&cables);
     // 10 evenly are 5 on each spine, and 10 on the hosts' links.

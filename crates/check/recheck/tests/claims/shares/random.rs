@@ -23,7 +23,7 @@ fn expected(scene: &Scene, fault: Fault) -> Vec<String> {
 }
 
 #[test]
-fn what_is_derived_equals_enumeration_of_paths_and_matchings() {
+fn derived_charges_equal_enumeration_of_paths_and_matchings() {
     let mut kinds = [0_usize; 7];
     for seed in 0..scenes() {
         let scene = drawn(seed);
@@ -49,7 +49,7 @@ fn what_is_derived_equals_enumeration_of_paths_and_matchings() {
 }
 
 #[test]
-fn a_formula_that_is_got_wrong_is_found() {
+fn a_wrong_formula_is_found() {
     let mut missing: Vec<Fault> = Fault::ALL.to_vec();
     for seed in 0..scenes() {
         if missing.is_empty() {
@@ -65,7 +65,7 @@ fn a_formula_that_is_got_wrong_is_found() {
 /// Shares are added and removed in another order, links close and open: the violations equal those of a check of the
 /// remaining shares.
 #[test]
-fn shares_that_come_and_go_leave_nothing_behind() {
+fn added_and_removed_shares_leave_no_state() {
     for seed in 0..scenes() {
         let mut scene = drawn(seed);
         let classes = *scene.network.classes().unwrap();

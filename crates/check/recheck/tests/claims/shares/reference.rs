@@ -23,7 +23,7 @@ pub(crate) enum Fault {
     EveryPathAsChosen,
     HosesNotAcknowledged,
     PairsNotAcknowledged,
-    OneWayBack,
+    OneReturnPath,
     ObjectivesAsHoses,
     ObjectiveWeight,
     Target,
@@ -57,7 +57,7 @@ impl Fault {
         Self::EveryPathAsChosen,
         Self::HosesNotAcknowledged,
         Self::PairsNotAcknowledged,
-        Self::OneWayBack,
+        Self::OneReturnPath,
         Self::ObjectivesAsHoses,
         Self::ObjectiveWeight,
         Self::Target,
@@ -241,17 +241,17 @@ impl<'a> Reference<'a> {
                     let link = network.link(closed).name.clone();
                     return Err(BrokenShare::Closed { share: share.name.clone(), link });
                 }
-                let Some((answers, back)) = self.back(&path, *to, *from) else {
+                let Some((answers, backward)) = self.backward(&path, *to, *from) else {
                     return Err(self.no_path(share, *to, *from));
                 };
                 derived.answers = answers;
-                derived.trip = derived.trip.max(self.path_trip(&path) + back);
+                derived.trip = derived.trip.max(self.path_trip(&path) + backward);
                 derived.budget = path.iter().map(|&link| self.budget(link)).sum();
                 derived.on = path.into_iter().map(|link| (link, one)).collect();
             }
             HeldShare::Link(link) => {
                 let ends = network.link(*link);
-                derived.answers = self.back(&vec![*link], ends.to, ends.from).unwrap_or_default().0;
+                derived.answers = self.backward(&vec![*link], ends.to, ends.from).unwrap_or_default().0;
                 derived.trip = derived.trip.max(self.longest_over(*link));
                 derived.budget = self.budget(*link);
                 derived.on.insert(*link, one);
@@ -274,21 +274,22 @@ impl<'a> Reference<'a> {
         BrokenShare::NoPath { share: share.name.clone(), from: name(from), to: name(to) }
     }
 
-    fn back(&self, path: &Path, from: NodeId, to: NodeId) -> Option<(BTreeSet<LinkId>, i128)> {
+    fn backward(&self, path: &Path, from: NodeId, to: NodeId) -> Option<(BTreeSet<LinkId>, i128)> {
         let (mut all, mut longest) = (BTreeSet::new(), 0);
         for state in &self.states {
-            let reverse = |&link: &LinkId| state.network.reverse(link).filter(|back| !state.closed.contains(back));
-            let back: Path = path.iter().rev().filter_map(reverse).collect();
-            all.extend(back.iter().copied());
-            if back.len() == path.len() {
-                longest = longest.max(self.path_trip(&back));
+            let reverse =
+                |&link: &LinkId| state.network.reverse(link).filter(|backward| !state.closed.contains(backward));
+            let backward: Path = path.iter().rev().filter_map(reverse).collect();
+            all.extend(backward.iter().copied());
+            if backward.len() == path.len() {
+                longest = longest.max(self.path_trip(&backward));
             } else {
                 let allowed = state.allowed(from, to);
                 if allowed.is_empty() {
                     return None;
                 }
                 longest = longest.max(self.slowest(&allowed));
-                all.extend(allowed.into_iter().flatten().filter(|_| self.fault != Fault::OneWayBack));
+                all.extend(allowed.into_iter().flatten().filter(|_| self.fault != Fault::OneReturnPath));
             }
         }
         Some((all, longest))
@@ -299,9 +300,9 @@ impl<'a> Reference<'a> {
         let mut longest = 0;
         for state in self.states.iter().filter(|_| self.fault != Fault::LinkAlone) {
             for (&from, &to) in hosts.iter().flat_map(|from| hosts.iter().map(move |to| (from, to))) {
-                let forth = if from == to { Vec::new() } else { state.allowed(from, to) };
-                if forth.iter().flatten().any(|&one| one == link) {
-                    longest = longest.max(self.slowest(&forth) + self.slowest(&state.allowed(to, from)));
+                let forward = if from == to { Vec::new() } else { state.allowed(from, to) };
+                if forward.iter().flatten().any(|&one| one == link) {
+                    longest = longest.max(self.slowest(&forward) + self.slowest(&state.allowed(to, from)));
                 }
             }
         }
@@ -320,13 +321,13 @@ impl<'a> Reference<'a> {
         let none = || vec![vec![Number::from_integer(0); count]; count];
         for (i, &from) in members.iter().enumerate() {
             for (j, &to) in members.iter().enumerate().filter(|&(j, _)| i != j) {
-                let forth = state.allowed(from, to);
-                if forth.is_empty() {
+                let forward = state.allowed(from, to);
+                if forward.is_empty() {
                     return Err(self.no_path(share, from, to));
                 }
-                derived.trip = derived.trip.max(self.slowest(&forth) + self.slowest(&state.allowed(to, from)));
+                derived.trip = derived.trip.max(self.slowest(&forward) + self.slowest(&state.allowed(to, from)));
                 let budget = |path: &Path| path.iter().map(|&link| self.budget(link)).sum();
-                derived.budget = derived.budget.max(forth.iter().map(budget).max().unwrap_or(0));
+                derived.budget = derived.budget.max(forward.iter().map(budget).max().unwrap_or(0));
                 for (link, part) in state.parts(from, to) {
                     weights.entry(link).or_insert_with(none)[i][j] = part;
                 }
@@ -497,7 +498,7 @@ impl<'a> Reference<'a> {
     }
 
     fn late(&self, share: &PromisedShare, derived: &Derived) -> Option<BrokenShare> {
-        let said = share.there_within?;
+        let stated = share.there_within?;
         let largest = i128::from(self.scene.max_frame.iter().max()?.get());
         let frames = Number::new(largest * 8_000_000_000 * derived.receivers, i128::from(share.min.bits_per_second()));
         let trips = if self.fault == Fault::OneRoundTrip { 1 } else { 2 };
@@ -506,6 +507,6 @@ impl<'a> Reference<'a> {
         let period = if self.fault == Fault::TokenPeriod { 0 } else { period };
         let derived = budget + trips * derived.trip + period + frames.ceil().to_integer();
         let derived = Time::from_nanos(u64::try_from(derived).unwrap());
-        (said < derived).then(|| BrokenShare::Time { share: share.name.clone(), said, derived })
+        (stated < derived).then(|| BrokenShare::Time { share: share.name.clone(), stated, derived })
     }
 }

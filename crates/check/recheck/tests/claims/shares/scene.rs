@@ -43,7 +43,7 @@ pub(crate) fn network(nodes: &[(String, u64)], cables: &[(String, String, Direct
         let (processing, jitter) = (Time::from_nanos(*processing), Time::from_nanos(*processing / 3));
         builder.add(Node { name: name.clone(), kind, processing, jitter }).unwrap();
     }
-    for (one, other, forth, back) in cables {
+    for (one, other, forward, backward) in cables {
         let [from, to] = [one, other].map(|name| builder.find_node(name).unwrap());
         let spec = |from, to, (rate, propagation): (u64, u64)| LinkSpec {
             from,
@@ -53,15 +53,15 @@ pub(crate) fn network(nodes: &[(String, u64)], cables: &[(String, String, Direct
             mtu: Bytes::new(1500),
             port: PortSpec::uniform(8, Bytes::new(500_000)),
         };
-        match (forth, back) {
-            (Some(forth), Some(back)) if forth == back => {
-                let spec = spec(from, to, *forth);
+        match (forward, backward) {
+            (Some(forward), Some(backward)) if forward == backward => {
+                let spec = spec(from, to, *forward);
                 let port = spec.port.clone();
                 builder.add_cable(spec, port).unwrap();
             }
             _ => {
-                forth.map(|forth| builder.add_link(spec(from, to, forth)).unwrap());
-                back.map(|back| builder.add_link(spec(to, from, back)).unwrap());
+                forward.map(|forward| builder.add_link(spec(from, to, forward)).unwrap());
+                backward.map(|backward| builder.add_link(spec(to, from, backward)).unwrap());
             }
         }
     }
@@ -197,11 +197,11 @@ fn drawn_network(chance: &mut Chance) -> Network {
             true => (1_000_000 * (1 + chance.below(20)), 1_000 * chance.below(5)),
             false => (10_000_000, 1_000),
         };
-        let (forth, back) = (direction(), direction());
+        let (forward, backward) = (direction(), direction());
         match chance.below(40) {
-            0 => (one, other, Some(forth), None),
-            1 => (one, other, None, Some(back)),
-            _ => (one, other, Some(forth), Some(back)),
+            0 => (one, other, Some(forward), None),
+            1 => (one, other, None, Some(backward)),
+            _ => (one, other, Some(forward), Some(backward)),
         }
     });
     let cables: Vec<_> = cables.collect();

@@ -10,7 +10,7 @@ use wayleave_explain::table::write_table;
 use wayleave_lab::run::{ActionResult, ContractReport, NetworkAction, PairReport, RunReport, ShareReport};
 use wayleave_lab::traffic::FlowReport;
 use wayleave_protocol::decision::Applied;
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Human, Rate, Time};
 
 use crate::failure::Failure;
 use crate::output::out;
@@ -24,7 +24,7 @@ pub(super) fn action(action: &ActionResult) -> String {
         0 => String::new(),
         many => format!(", {} after a stop", count(many, "contract")),
     };
-    match (action.deed, &action.failed) {
+    match (action.kind, &action.failed) {
         (NetworkAction::Free, _) => format!("all routes available again: {moved} moved in {took} ms{stopped}"),
         (NetworkAction::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
         (NetworkAction::Cut, _) => {
@@ -71,13 +71,13 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
         "REORDERED",
         "MOVED",
     ]);
-    let time = |time: Option<Time>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+    let time = |time: Option<Time>| time.map_or_else(|| "-".to_owned(), Human::up);
     for one in &seen.contracts {
         let flow = &one.flow;
         table.add_row([
             one.contract.id.clone(),
             one.state.clone(),
-            one.bound().to_string(),
+            one.bound().up(),
             time(flow.worst()),
             time(flow.per_mille(990)),
             flow.sent.to_string(),
@@ -101,12 +101,13 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     for one in seen.contracts.iter().filter(|one| one.waits > Time::ZERO) {
         writeln!(
             out,
-            "{} ignores its bucket: its packets wait up to {} for tokens on their host, which is included in its bound here",
-            one.contract.id, one.waits
+            "{} ignores its bucket: its packets wait up to {} for tokens on the host; the bound includes this wait",
+            one.contract.id,
+            one.waits.up()
         )?;
     }
     for name in &seen.silent {
-        writeln!(out, "not sent: {name}: its bucket is smaller than a packet with a timestamp (114 B)")?;
+        writeln!(out, "not tested: {name}: its bucket is smaller than a packet with a timestamp (114 B)")?;
     }
     if !seen.floods.is_empty() {
         let sum = |of: fn(&FlowReport) -> u64| seen.floods.iter().map(of).sum::<u64>();
@@ -119,10 +120,10 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     let unpromised: u64 = seen.contracts.iter().map(|one| one.unpromised).sum();
     let lost: u64 = seen.contracts.iter().map(|one| one.losses.network).sum();
     let verdict = match (seen.violations(), seen.lost(), excused) {
-        (0, 0, 0) => "every bound kept",
-        (0, 0, _) => "every bound kept, stalls of the machine aside",
-        (0, ..) => "NOT every packet arrived",
-        _ => "NOT every bound kept",
+        (0, 0, 0) => "all bounds met",
+        (0, 0, _) => "all bounds met, except during stalls of the machine",
+        (0, ..) => "NOT all packets arrived",
+        _ => "NOT all bounds met",
     };
     writeln!(
         out,
@@ -135,7 +136,7 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     }
     let all = &seen.stalls.all;
     let longest = Time::from_nanos(seen.stalls.longest());
-    writeln!(out, "CPUs stalled {} times for more than 300 us, for at most {longest}", all.len())?;
+    writeln!(out, "CPUs stalled {} times for more than 300 us, for at most {}", all.len(), longest.up())?;
     out.flush()?;
     Ok(())
 }
@@ -149,33 +150,20 @@ fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
     for one in &seen.shares {
         let rates = || one.pairs.iter().map(|pair| one.rate(pair));
         let sum = rates().map(Rate::bits_per_second).sum::<u64>();
-        let rate = |rate: Option<Rate>| rate.map_or_else(|| "-".to_owned(), rounded);
+        let rate = |rate: Option<Rate>| rate.map_or_else(|| "-".to_owned(), Human::down);
         let (least, most) = (rate(rates().min()), rate(rates().max()));
         let short = match one.is_admitted {
             true => one.short().len().to_string(),
             false => "not admitted".to_owned(),
         };
-        let (kind, min) = (one.promise.kind.name().to_owned(), rounded(one.promise.min));
-        table.add_row([
-            one.promise.id.clone(),
-            kind,
-            min,
-            least,
-            most,
-            rounded(Rate::from_bits_per_second(sum)),
-            short,
-        ]);
+        let (kind, min) = (one.promise.kind.name().to_owned(), one.promise.min.down());
+        table.add_row([one.promise.id.clone(), kind, min, least, most, Rate::from_bits_per_second(sum).down(), short]);
     }
     write_table(out, &mut table)?;
     let pairs: usize = seen.shares.iter().map(|one| one.pairs.len()).sum();
-    let verdict = if seen.short() == 0 { "every minimum kept" } else { "NOT every minimum kept" };
+    let verdict = if seen.short() == 0 { "all minima reached" } else { "NOT all minima reached" };
     writeln!(out, "{verdict}: {} of {pairs} members got less than 95 % of their minimum", seen.short())?;
     Ok(())
-}
-
-/// To a kbit/s, down.
-fn rounded(rate: Rate) -> String {
-    Rate::from_bits_per_second(rate.bits_per_second() / 1_000 * 1_000).to_string()
 }
 
 pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
@@ -205,14 +193,14 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
         })
     };
     let actions = seen.actions.iter().map(|action| {
-        let deed = match action.deed {
+        let kind = match action.kind {
             NetworkAction::Reroute => "reroute",
             NetworkAction::Free => "free",
             NetworkAction::Cut => "cut",
             NetworkAction::Nothing => "nothing",
         };
         json!({
-            "deed": deed,
+            "deed": kind,
             "what": action.what,
             "moved": action.moved.iter().map(|(id, _)| id).collect::<Vec<_>>(),
             "stopped": action.stopped,

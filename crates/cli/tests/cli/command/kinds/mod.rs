@@ -37,7 +37,7 @@ spec:
     - { name: lat, tenant: shop, from: h1, to: h8, rate: 21Mbit, burst: 3kB, deadline: 1ms }
     - { name: pair, tenant: shop, bandwidth: { from: h3, to: h7, min: 1100Mbit, within: 9ms } }
     - { name: hose, tenant: shop, bandwidth: { hose: [h1, h4, h6, h8], min: 1200Mbit } }
-    - { name: obj, tenant: shop, objective: { deadline: 23ms, members: [h2, h3, h5, h8], min: 610Mbit } }
+    - { name: obj, tenant: shop, objective: { deadline: 23ms, members: [h2, h3, h5, h8], weight: 610Mbit } }
     - { name: best, tenant: shop, bestEffort: { members: [h1, h3, h5] } }
 ";
 
@@ -129,7 +129,7 @@ pub(super) fn run(directory: &Path, line: &str) -> Run {
 }
 
 #[test]
-fn every_command_knows_contracts_of_every_kind() {
+fn every_command_supports_contracts_of_every_kind() {
     let world = World::new("commands");
     let mut wrong = Vec::new();
     for question in ABOUT_CONTRACTS.iter().flat_map(|(_, questions)| *questions) {
@@ -158,7 +158,7 @@ fn every_command_knows_contracts_of_every_kind() {
 
 /// Counted by kind, and on links by the amount that each kind has there.
 #[test]
-fn metrics_know_contracts_of_every_kind() {
+fn metrics_include_contracts_of_every_kind() {
     let world = World::new("metrics");
     let kinds = ["latency\"} 1", "bandwidth\"} 2", "objective\"} 1", "best-effort\"} 1"];
     let apply =
@@ -186,7 +186,7 @@ fn metrics_know_contracts_of_every_kind() {
 
 /// A new command is in one of both tables, and no table has a command that no longer exists.
 #[test]
-fn every_command_is_in_a_table() {
+fn every_command_is_listed_in_one_table() {
     let help = super::wayleave("help --all").ends_with(0).stdout;
     let commands = help.lines().filter(|line| line.starts_with("  "));
     let commands: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();

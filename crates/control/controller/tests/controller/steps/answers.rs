@@ -21,7 +21,7 @@ fn controller(setup: &ControllerConfig) -> Controller {
 }
 
 #[test]
-fn no_account_pushes_out_the_answers_of_another() {
+fn no_account_evicts_the_answers_of_another() {
     let setup = setup(wayleave_controller::EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     remember(&mut controller, at(0), "acme", "t-1/mine", 100);
@@ -45,7 +45,7 @@ fn no_account_pushes_out_the_answers_of_another() {
 }
 
 #[test]
-fn what_answers_take_is_known_after_a_restart() {
+fn sizes_of_stored_answers_are_known_after_a_restart() {
     let setup = setup(wayleave_controller::EnforcedBy::Nobody);
     let mut first = controller(&setup);
     for number in 0..10 {

@@ -76,7 +76,7 @@ fn uses(controller: &Controller, name: &str, node: &str) -> bool {
 }
 
 #[test]
-fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
+fn contracts_of_a_removed_switch_are_decided_again_on_request() {
     let before = setup(network(2, 4, 10), UnfitPolicy::Refuse);
     let controller = full(&before);
     let names: Vec<String> = (0..6).flat_map(|number| [format!("l{number}"), format!("p{number}")]).collect();
@@ -91,7 +91,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
     let mut changed = load(&controller, &after).unwrap();
     for name in &names {
         let grant = changed.grant(&id(name)).unwrap();
-        assert!(grant.trouble.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
+        assert!(grant.degraded_reason.is_none() && uses(&changed, name, "spine1"), "{name}: {grant:?}");
         // Existing contracts continue by the rule that their hosts have.
         let kept = controller.grant(&id(name)).unwrap().versions() == grant.versions();
         assert_eq!(kept, !moved.contains(&name), "{name}");
@@ -113,7 +113,7 @@ fn contracts_of_a_switch_that_is_gone_are_decided_again_if_that_is_asked_for() {
 }
 
 #[test]
-fn contracts_that_slower_links_cannot_carry_go_by_priority() {
+fn contracts_that_slower_links_cannot_carry_are_dropped_by_priority() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let mut controller = controller;
     for (name, priority, mbit) in [("low", 1, 600), ("high", 90, 600)] {
@@ -126,18 +126,18 @@ fn contracts_that_slower_links_cannot_carry_go_by_priority() {
     let refused = load(&controller, &setup(slow(), UnfitPolicy::Refuse)).err().unwrap();
     assert!(matches!(refused, LoadError::Overfull { .. }), "{refused}");
     let changed = load(&controller, &setup(slow(), UnfitPolicy::DecideAgain)).unwrap();
-    let trouble = |name: &str| changed.grant(&id(name)).unwrap().trouble.clone();
-    assert!(matches!(trouble("low"), Some(DegradedReason::Unfit { .. })), "{:?}", trouble("low"));
-    assert_eq!(trouble("high"), None);
+    let degraded_reason = |name: &str| changed.grant(&id(name)).unwrap().degraded_reason.clone();
+    assert!(matches!(degraded_reason("low"), Some(DegradedReason::Unfit { .. })), "{:?}", degraded_reason("low"));
+    assert_eq!(degraded_reason("high"), None);
     let ledger = changed.ledger();
     assert!(changed.network().links().all(|(link, _)| ledger.keeps(link) && ledger.keeps_shares(link)));
-    for grant in changed.grants().filter(|grant| grant.trouble.is_none()) {
+    for grant in changed.grants().filter(|grant| grant.degraded_reason.is_none()) {
         assert!(grant.bound() <= grant.terms().map(|terms| terms.deadline), "{grant:?}");
     }
 }
 
 #[test]
-fn contracts_of_hosts_that_are_gone_are_an_error_that_names_them() {
+fn contracts_of_removed_hosts_are_an_error_that_names_them() {
     let controller = full(&setup(network(2, 4, 10), UnfitPolicy::Refuse));
     let fewer = setup(network(2, 3, 10), UnfitPolicy::DecideAgain);
     // h4 is the first host of the second leaf now, and h7 and h8 no longer exist.

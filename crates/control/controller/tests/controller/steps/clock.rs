@@ -32,7 +32,7 @@ fn load(controller: &Controller, setup: &ControllerConfig, wall: WallTime) -> Co
 }
 
 #[test]
-fn a_clock_that_jumps_ends_nothing_and_is_believed_after_an_hour() {
+fn a_clock_step_ends_no_contract_and_is_trusted_after_an_hour() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     controller.tick(ahead(10_000, 48 * HOUR));
@@ -49,7 +49,7 @@ fn a_clock_that_jumps_ends_nothing_and_is_believed_after_an_hour() {
 }
 
 #[test]
-fn a_contract_ends_in_time_also_while_the_clock_is_doubted() {
+fn a_contract_ends_on_time_during_a_clock_hold_down() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     controller.tick(at(24 * HOUR - 60_000));
@@ -60,7 +60,7 @@ fn a_contract_ends_in_time_also_while_the_clock_is_doubted() {
 }
 
 #[test]
-fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_right() {
+fn a_start_with_a_wrong_clock_ends_nothing_without_confirmation() {
     let setup = setup(EnforcedBy::Nobody);
     let mut first = controller(&setup);
     let wall = at(48 * HOUR).wall;
@@ -70,7 +70,8 @@ fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_ri
         is_there(&controller)
     };
     assert!(begin(&setup, &first));
-    let believing = ControllerConfig { timing: Timeouts { clock_doubt: Time::ZERO, ..setup.timing }, ..setup.clone() };
+    let believing =
+        ControllerConfig { timing: Timeouts { clock_hold_down: Time::ZERO, ..setup.timing }, ..setup.clone() };
     assert!(!begin(&believing, &first));
     // A server that is ended writes the time down, and is not away for long.
     first.keep_time(at(24 * HOUR - 30_000));
@@ -81,7 +82,7 @@ fn a_start_with_a_wrong_clock_ends_nothing_unless_an_operator_says_that_it_is_ri
 }
 
 #[test]
-fn a_restart_after_a_long_time_is_no_jump_of_the_clock_in_the_same_boot() {
+fn a_restart_after_a_long_time_is_no_clock_step_in_the_same_boot() {
     let setup = setup(EnforcedBy::Nobody);
     let uptime = |boot, hours: u64| Uptime { boot: (boot, 7), nanos: hours * HOUR * 1_000_000 };
     let restart = |then: Option<Uptime>, now: Option<Uptime>| {

@@ -62,7 +62,7 @@ pub(super) fn id(name: &str) -> Id {
     Id::new("default", name)
 }
 
-pub(super) fn standing<'a>(controller: &'a Controller, name: &str) -> &'a AdmittedContract {
+pub(super) fn contract_named<'a>(controller: &'a Controller, name: &str) -> &'a AdmittedContract {
     controller.grant(&id(name)).unwrap_or_else(|| panic!("{name} is not there"))
 }
 
@@ -95,7 +95,7 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     }
     let known = |controller: &Controller| {
         ["copy", "db", "search", "bulk"]
-            .map(|name| (standing(controller, name).state, standing(controller, name).certainty()))
+            .map(|name| (contract_named(controller, name).state, contract_named(controller, name).certainty()))
     };
     let proven = Some(Certainty::Proven);
     let expected = [proven, proven, proven, None].map(|certainty| (State::Admitted, certainty));
@@ -149,7 +149,7 @@ fn quotas_count_minima_of_members() {
 
 /// A link of a host can promise 5.1 Gbit/s.
 #[test]
-fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
+fn a_change_is_checked_without_the_old_terms_and_a_refused_one_keeps_them() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let db = |mbit| hose(&setup.network, "db", &["h1", "h5", "h9"], mbit);
@@ -158,7 +158,7 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     let before = controller.ledger().clone();
     let refused = apply(&mut controller, at(0), db(5_101));
     assert!(matches!(refused.result, Err(CommandError::Refused { reason: "RATE", .. })), "{refused:?}");
-    assert!(*controller.ledger() == before && standing(&controller, "db").certainty() == Some(Certainty::Proven));
+    assert!(*controller.ledger() == before && contract_named(&controller, "db").certainty() == Some(Certainty::Proven));
     let record = controller.decision("default", refused.decision.unwrap()).unwrap();
     assert!(matches!(record.decided, Decided::Refused(_)));
     // All or none, and a dry run.
@@ -169,11 +169,11 @@ fn a_change_counts_without_the_old_terms_and_a_refused_one_leaves_them() {
     controller.handle(at(0), orders(Mode::AllOrNothing, Effect::Commit)).unwrap();
     controller.handle(at(0), orders(Mode::Each, Effect::DryRun)).unwrap();
     assert!(*controller.ledger() == before);
-    assert_eq!(standing(&controller, "db").order, db(5_000));
+    assert_eq!(contract_named(&controller, "db").order, db(5_000));
 }
 
 #[test]
-fn a_contract_stays_of_its_kind() {
+fn a_contract_keeps_its_kind() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "one", ["h1", "h9"], 10)).result.unwrap();
@@ -200,8 +200,10 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     for (vm, host) in [("web", "h1"), ("db", "h9"), ("also", "h1")] {
-        let wish = VmRequest::On(host.to_owned());
-        controller.handle(at(0), Command::PutVm { id: id(vm), wish, mac: None, check: Precondition::None }).unwrap();
+        let placement = VmRequest::On(host.to_owned());
+        controller
+            .handle(at(0), Command::PutVm { id: id(vm), placement, mac: None, check: Precondition::None })
+            .unwrap();
     }
     let hosts = nodes(&setup.network, &["h1", "h9", "h1"]);
     let hose = |members: &[&str]| {
@@ -221,7 +223,7 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
     // A VM that moves takes its contract along, unless that has two members on one host then.
     let on = |host: &str| Command::PutVm {
         id: id("db"),
-        wish: VmRequest::On(host.to_owned()),
+        placement: VmRequest::On(host.to_owned()),
         mac: None,
         check: Precondition::None,
     };
@@ -231,7 +233,7 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
         "{refused:?}"
     );
     controller.handle(at(0), on("h5")).unwrap();
-    assert_eq!(standing(&controller, "h").order.contract.hosts(), nodes(&setup.network, &["h1", "h5"]));
+    assert_eq!(contract_named(&controller, "h").order.contract.hosts(), nodes(&setup.network, &["h1", "h5"]));
     controller.handle(at(0), on("h9")).unwrap();
     // A drained host: its VM goes elsewhere, and its contract with it.
     let what_if = WhatIf { drain: vec!["h9".to_owned()], ..WhatIf::default() };
@@ -242,7 +244,7 @@ fn members_are_vms_of_the_tenant_on_different_hosts() {
 /// A pair finds another route, a hose is measured while a core switch is down, and a contract without its host keeps
 /// its reservation.
 #[test]
-fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
+fn failures_reroute_pairs_and_degrade_disconnected_contracts() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let network = setup.network.clone();
@@ -250,22 +252,25 @@ fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
     apply(&mut controller, at(0), hose(&network, "db", &["h1", "h5", "h9"], 1_000)).result.unwrap();
     apply(&mut controller, at(0), objective(&network, "search", &["h2", "h3"], 500)).result.unwrap();
     let before = controller.ledger().clone();
-    let route = controller.promise_of(standing(&controller, "copy")).unwrap().route.unwrap();
+    let route = controller.promise_of(contract_named(&controller, "copy")).unwrap().route.unwrap();
     let used = network.node(network.link(route.hops[2].link).to).name.clone();
     assert_eq!(fail(&mut controller, &used, true), [vec![id("copy")], vec![], vec![]]);
-    assert_eq!(standing(&controller, "db").certainty(), Some(Certainty::Proven), "evenly over what is left");
-    assert_eq!(standing(&controller, "copy").certainty(), Some(Certainty::Proven));
+    assert_eq!(contract_named(&controller, "db").certainty(), Some(Certainty::Proven), "evenly over what is left");
+    assert_eq!(contract_named(&controller, "copy").certainty(), Some(Certainty::Proven));
     let other = reload(&controller, &setup);
     assert!(other.ledger() == controller.ledger());
     assert_eq!(fail(&mut controller, &used, false), [vec![], vec![], vec![]]);
-    assert_eq!(standing(&controller, "db").certainty(), Some(Certainty::Proven));
+    assert_eq!(contract_named(&controller, "db").certainty(), Some(Certainty::Proven));
     // The host of a pair and of a hose.
     let [_, degraded, _] = fail(&mut controller, "h9", true);
     assert_eq!(degraded, [id("copy"), id("db")]);
     let kept = |name: &str| {
-        matches!(standing(&controller, name).trouble, Some(DegradedReason::Failed { keeps_place: true, .. }))
+        matches!(
+            contract_named(&controller, name).degraded_reason,
+            Some(DegradedReason::Failed { keeps_place: true, .. })
+        )
     };
-    assert!(kept("copy") && kept("db") && standing(&controller, "search").trouble.is_none());
+    assert!(kept("copy") && kept("db") && contract_named(&controller, "search").degraded_reason.is_none());
     assert!(reload(&controller, &setup).ledger() == controller.ledger());
     let refused = apply(&mut controller, at(1), hose(&network, "late", &["h8", "h9"], 1));
     assert!(matches!(refused.result, Err(CommandError::Refused { reason: "NO_PATH", .. })));
@@ -281,7 +286,7 @@ fn failures_reroute_pairs_and_degrade_what_is_cut_off() {
 /// Two hoses of 2.5 Gbit/s a host take 5 of the 5.1 Gbit/s of each of a pod's four links. With three of four cores one of them has to go: the
 /// one of lower priority, although it is the older one.
 #[test]
-fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
+fn contracts_that_do_not_fit_on_the_remaining_links_are_degraded_by_priority() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let network = setup.network.clone();
@@ -293,8 +298,11 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
     }
     let before = controller.ledger().clone();
     assert_eq!(fail(&mut controller, &core(1), true), [vec![], vec![id("low")], vec![]]);
-    assert!(matches!(standing(&controller, "low").trouble, Some(DegradedReason::Failed { keeps_place: false, .. })));
-    assert_eq!(standing(&controller, "high").state, State::Admitted);
+    assert!(matches!(
+        contract_named(&controller, "low").degraded_reason,
+        Some(DegradedReason::Failed { keeps_place: false, .. })
+    ));
+    assert_eq!(contract_named(&controller, "high").state, State::Admitted);
     let ledger = controller.ledger();
     assert!(network.links().all(|(link, _)| ledger.is_closed(link) || ledger.keeps_shares(link)));
     assert!(reload(&controller, &setup).ledger() == controller.ledger());
@@ -305,7 +313,7 @@ fn what_does_not_fit_on_the_links_that_are_left_is_degraded_by_priority() {
 /// Capacity that the last packets of a latency contract still use is promised to no other contract before they have
 /// left.
 #[test]
-fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
+fn a_minimum_waits_for_the_last_packets_of_the_capacity_it_reuses() {
     let setup = setup(Paths::All);
     let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
@@ -319,15 +327,21 @@ fn a_minimum_waits_for_the_last_packets_of_what_it_was_given() {
     assert!(apply(&mut controller, at(1), pair(&setup.network, "copy", ["h1", "h2"], 3_000)).result.is_err());
     apply(&mut controller, at(1), large(100)).result.unwrap();
     apply(&mut controller, at(1), pair(&setup.network, "copy", ["h1", "h2"], 3_000)).result.unwrap();
-    assert_eq!((standing(&controller, "copy").state, standing(&controller, "copy").waits_for()), (State::Pending, 1));
+    assert_eq!(
+        (contract_named(&controller, "copy").state, contract_named(&controller, "copy").waits_for()),
+        (State::Pending, 1)
+    );
     let loaded = reload(&controller, &setup);
-    assert_eq!(standing(&loaded, "copy").waits_for(), 1);
+    assert_eq!(contract_named(&loaded, "copy").waits_for(), 1);
     controller.tick(at(100));
-    assert_eq!((standing(&controller, "copy").state, standing(&controller, "copy").waits_for()), (State::Admitted, 0));
+    assert_eq!(
+        (contract_named(&controller, "copy").state, contract_named(&controller, "copy").waits_for()),
+        (State::Admitted, 0)
+    );
 }
 
 #[test]
-fn a_scheme_without_classes_does_not_take_over_what_it_cannot_keep() {
+fn a_scheme_without_classes_does_not_load_contracts_that_need_them() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     apply(&mut controller, at(0), pair(&setup.network, "copy", ["h1", "h9"], 10)).result.unwrap();
@@ -355,8 +369,8 @@ fn times_of_minima_are_derived_again_at_a_start() {
     let records = || records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
     assert!(Controller::load(&budget(250), at(0).wall, records()).is_ok());
     let other = Controller::load(&budget(300), at(0).wall, records()).unwrap();
-    let trouble = &standing(&other, "copy").trouble;
-    assert!(matches!(trouble, Some(DegradedReason::Unfit { why }) if why == "LATENCY"), "{trouble:?}");
+    let degraded_reason = &contract_named(&other, "copy").degraded_reason;
+    assert!(matches!(degraded_reason, Some(DegradedReason::Unfit { why }) if why == "LATENCY"), "{degraded_reason:?}");
 }
 
 /// Two switches with two hosts each, and a link between them.
@@ -382,10 +396,12 @@ fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
     let mut new = reload(&old, &line(2, Settings::default()));
     let ledger = new.ledger();
     assert!(network.links().all(|(link, _)| ledger.keeps(link)));
-    let states = |controller: &Controller| ["low", "high", "web"].map(|name| standing(controller, name).state);
+    let states = |controller: &Controller| ["low", "high", "web"].map(|name| contract_named(controller, name).state);
     assert_eq!(states(&new), [State::Degraded, State::Admitted, State::Admitted]);
-    assert!(matches!(&standing(&new, "low").trouble, Some(DegradedReason::Unfit { why }) if why == "RATE"));
-    assert!(standing(&new, "low").share().is_none(), "it keeps nothing");
+    assert!(
+        matches!(&contract_named(&new, "low").degraded_reason, Some(DegradedReason::Unfit { why }) if why == "RATE")
+    );
+    assert!(contract_named(&new, "low").share().is_none(), "it keeps nothing");
     assert!(new.take_output().events.iter().any(|one| one.kind == EventKind::Degraded && one.object == "default:low"));
     let again = reload(&new, &line(2, Settings::default()));
     assert_eq!(states(&again), states(&new));
@@ -393,7 +409,7 @@ fn shares_of_an_older_ledger_that_do_not_fit_are_decided_again_by_priority() {
     let command = Command::Delete { ids: vec![(id("high"), Precondition::None)] };
     new.handle(at(1), command).unwrap();
     new.tick(at(60_000));
-    assert_eq!(standing(&new, "low").state, State::Admitted);
+    assert_eq!(contract_named(&new, "low").state, State::Admitted);
 }
 
 /// A ring of four: with one cable down, paths lead the other way round; when it is repaired while another fails they change again.
@@ -427,7 +443,7 @@ fn repairs_are_decided_by_priority_like_failures() {
     // high: s3-s2-s1-s4. Without s2-s3 as well nothing joins its hosts; low has its own cable.
     assert_eq!(cable(&mut controller, "s2->s3", true), (vec![], vec![]));
     assert_eq!(cable(&mut controller, "s3->s4", true), (vec![id("high")], vec![]));
-    assert!(fits(&controller) && standing(&controller, "low").trouble.is_none());
+    assert!(fits(&controller) && contract_named(&controller, "low").degraded_reason.is_none());
     // The repair of s2-s3 leads high over s1-s2, where low has 3 Gbit/s. Low goes, although nothing of its own is down.
     let (degraded, restored) = cable(&mut controller, "s2->s3", false);
     assert_eq!((degraded, restored), (vec![id("low")], vec![id("high")]));
@@ -438,7 +454,7 @@ fn repairs_are_decided_by_priority_like_failures() {
 
 /// Questions are about the time when all packets have left; what is tried before it is done, about this moment.
 #[test]
-fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
+fn a_present_copy_holds_the_capacity_of_ended_contracts() {
     let setup = setup(Paths::One);
     let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, ..setup };
     let mut controller = start(&setup);
@@ -456,12 +472,12 @@ fn a_copy_as_it_is_holds_what_ended_contracts_hold() {
 }
 
 #[test]
-fn a_share_starts_again_after_a_calendar_that_has_jumped_back() {
+fn a_share_starts_again_after_the_clock_has_jumped_back() {
     let setup = setup(Paths::One);
     let mut controller = start(&setup);
     let later = ContractRequest { starts: Some(at(100).wall), ..pair(&setup.network, "copy", ["h1", "h9"], 1_000) };
     apply(&mut controller, at(0), later).result.unwrap();
-    let state = |controller: &Controller| standing(controller, "copy").state;
+    let state = |controller: &Controller| contract_named(controller, "copy").state;
     assert_eq!(state(&controller), State::Pending);
     controller.tick(at(200));
     assert_eq!(state(&controller), State::Admitted);

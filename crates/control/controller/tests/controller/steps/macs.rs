@@ -11,7 +11,8 @@ const SECRET: [u8; 16] = [7; 16];
 
 fn put(controller: &mut Controller, name: &str, mac: Option<Mac>) -> Result<Mac, String> {
     let id = Id::new("default", name);
-    let put = Command::PutVm { id: id.clone(), wish: VmRequest::On("h1".to_owned()), mac, check: Precondition::None };
+    let put =
+        Command::PutVm { id: id.clone(), placement: VmRequest::On("h1".to_owned()), mac, check: Precondition::None };
     controller.handle(at(1), put).map_err(|fault| format!("{fault:?}"))?;
     Ok(controller.vm(&id).unwrap().mac)
 }

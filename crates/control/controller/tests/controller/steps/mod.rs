@@ -4,7 +4,7 @@ mod answers;
 mod changed;
 mod clock;
 mod formats;
-mod heard;
+mod heartbeats;
 mod kinds;
 mod macs;
 mod moves;

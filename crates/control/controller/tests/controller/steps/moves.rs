@@ -15,8 +15,8 @@ fn id(name: &str) -> Id {
 }
 
 fn put(controller: &mut Controller, vm: &str, host: &str) -> Result<Outcome, CommandError> {
-    let wish = VmRequest::On(host.to_owned());
-    let command = Command::PutVm { id: id(vm), wish, mac: None, check: Precondition::None };
+    let placement = VmRequest::On(host.to_owned());
+    let command = Command::PutVm { id: id(vm), placement, mac: None, check: Precondition::None };
     match controller.handle(at(0), command)? {
         Reply::Done { outcome, .. } => Ok(outcome),
         other => panic!("{other:?}"),
@@ -38,7 +38,7 @@ fn start(setup: &ControllerConfig) -> Controller {
 
 /// The quota has room for one contract: what moves is counted once.
 #[test]
-fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
+fn contracts_move_with_their_vm_and_hold_the_old_capacity_until_it_drains() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let quota = Quota { contracts: Some(1), ..Quota::default() };
@@ -71,7 +71,7 @@ fn contracts_move_with_their_vm_and_keep_what_they_had_until_it_is_empty() {
 }
 
 #[test]
-fn a_vm_stays_where_it_is_if_a_contract_has_no_place_elsewhere() {
+fn a_vm_is_not_moved_if_a_contract_does_not_fit_elsewhere() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = start(&setup);
     let rate = setup.network.links().next().unwrap().1.rate.bits_per_second() / 1_000_000;

@@ -10,13 +10,13 @@ fn turn(controller: &mut Controller, link: &str, is_down: bool) {
     controller.handle(at(5), command).unwrap();
 }
 
-fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
+fn notices(controller: &mut Controller) -> Vec<(EventKind, String)> {
     let events = controller.take_output().events.into_iter().filter(|event| event.object == "default:a");
     events.map(|event| (event.kind, event.detail)).collect()
 }
 
 #[test]
-fn a_route_of_several_that_is_cut_is_told_and_so_is_its_repair() {
+fn a_cut_route_of_several_is_reported_and_so_is_its_repair() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
@@ -29,22 +29,22 @@ fn a_route_of_several_that_is_cut_is_told_and_so_is_its_repair() {
     assert_eq!(routes.len(), 2);
     let link = setup.network.link(routes[1].1.hops[2].link).name.clone();
     let other = setup.network.link(routes[0].1.hops[2].link).name.clone();
-    told(&mut controller);
+    notices(&mut controller);
 
     turn(&mut controller, &link, true);
     assert_eq!(controller.grant(&id).unwrap().cut_routes(), 1);
-    let [(kind, detail)] = &told(&mut controller)[..] else { panic!("one event") };
+    let [(kind, detail)] = &notices(&mut controller)[..] else { panic!("one event") };
     assert_eq!(*kind, EventKind::ProtectionLost);
     assert!(detail.starts_with("1 of 2 disjoint routes are down: link"), "{detail}");
     assert_eq!(reload(&controller, &setup).grant(&id).unwrap().cut_routes(), 1, "it is known after a start");
 
     turn(&mut controller, &link, false);
     assert_eq!(controller.grant(&id).unwrap().cut_routes(), 0);
-    assert_eq!(told(&mut controller)[0].0, EventKind::ProtectionRestored);
+    assert_eq!(notices(&mut controller)[0].0, EventKind::ProtectionRestored);
 
     // Both routes are cut: the contract takes another route, or is degraded; none of its present routes is cut then.
     turn(&mut controller, &link, true);
     turn(&mut controller, &other, true);
     let grant = controller.grant(&id).unwrap();
-    assert!(grant.cut_routes() == 0 || grant.trouble.is_some(), "{grant:?}");
+    assert!(grant.cut_routes() == 0 || grant.degraded_reason.is_some(), "{grant:?}");
 }

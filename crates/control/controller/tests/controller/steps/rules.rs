@@ -7,7 +7,7 @@ use wayleave_protocol::agent::ContractProblem;
 use wayleave_schemes::admission::fabric::Paths;
 use wayleave_units::{Time, WallTime};
 
-use super::kinds::{best_effort, fail, hose, id, objective, pair, setup, standing, start};
+use super::kinds::{best_effort, contract_named, fail, hose, id, objective, pair, setup, start};
 use super::smoke::{apply, at, installs, order, reload};
 
 const HOSTS: [&str; 3] = ["h1", "h5", "h9"];
@@ -34,9 +34,9 @@ impl Agents {
         }
     }
 
-    fn hear(&self, controller: &mut Controller, ms: u64, host: &str) {
+    fn heartbeat(&self, controller: &mut Controller, ms: u64, host: &str) {
         let (node, epoch) = (host.to_owned(), self.epochs[host]);
-        controller.handle(at(ms), Command::Hear { node, epoch, repairs: Vec::new() }).unwrap();
+        controller.handle(at(ms), Command::Heartbeat { node, epoch, repairs: Vec::new() }).unwrap();
     }
 
     fn report(&self, controller: &mut Controller, ms: u64, host: &str, problems: &[(&str, &str)]) {
@@ -57,13 +57,13 @@ impl Agents {
 }
 
 fn serial(controller: &Controller, name: &str) -> u64 {
-    standing(controller, name).serial
+    contract_named(controller, name).serial
 }
 
 /// Returns serial and version of the rules of hosts.
 fn rules(controller: &Controller) -> BTreeMap<String, (u64, u64)> {
-    let told = controller.grants().filter(|grant| grant.is_announced_to_hosts());
-    told.map(|grant| (grant.id.name.clone(), (grant.serial, grant.rule_version()))).collect()
+    let notices = controller.grants().filter(|grant| grant.is_announced_to_hosts());
+    notices.map(|grant| (grant.id.name.clone(), (grant.serial, grant.rule_version()))).collect()
 }
 
 /// One contract of every kind.
@@ -84,11 +84,11 @@ fn all_kinds() -> Controller {
 }
 
 fn states(controller: &Controller) -> Vec<State> {
-    SHARES.iter().map(|name| standing(controller, name).state).collect()
+    SHARES.iter().map(|name| contract_named(controller, name).state).collect()
 }
 
 fn code(controller: &Controller, name: &str) -> Option<&'static str> {
-    standing(controller, name).trouble.as_ref().map(DegradedReason::code)
+    contract_named(controller, name).degraded_reason.as_ref().map(DegradedReason::code)
 }
 
 #[test]
@@ -97,26 +97,26 @@ fn every_kind_is_enforced_once_all_its_hosts_have_confirmed() {
     let mut agents = Agents::default();
     assert_eq!(states(&controller), [State::Admitted; 4]);
     agents.begin(&mut controller, 2);
-    assert_eq!(standing(&controller, "delay").state, State::Enforced);
+    assert_eq!(contract_named(&controller, "delay").state, State::Enforced);
     assert_eq!(states(&controller), [State::Admitted; 4], "beginning a session confirms no share");
     agents.report(&mut controller, 3, "h1", &[]);
     agents.report(&mut controller, 3, "h9", &[]);
     let expected = [State::Enforced, State::Admitted, State::Admitted, State::Admitted];
     assert_eq!(states(&controller), expected, "h5 is in all but the pair");
-    assert_eq!(standing(&controller, "hose").versions(), (Some(1), None));
+    assert_eq!(contract_named(&controller, "hose").versions(), (Some(1), None));
     agents.report(&mut controller, 4, "h5", &[]);
     assert_eq!(states(&controller), [State::Enforced; 4]);
-    assert_eq!(standing(&controller, "hose").versions(), (Some(1), Some(1)));
+    assert_eq!(contract_named(&controller, "hose").versions(), (Some(1), Some(1)));
 
     // Other terms have to be confirmed again, by all.
     let network = controller.network().clone();
     assert!(apply(&mut controller, at(5), hose(&network, "hose", &HOSTS, 200)).result.is_ok());
-    assert_eq!(standing(&controller, "hose").state, State::Admitted);
+    assert_eq!(contract_named(&controller, "hose").state, State::Admitted);
     let outdated = (serial(&controller, "hose"), 1);
     let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
     let report = Command::ReportRules { node, epoch, in_force: Some(vec![outdated]), problems: Some(Vec::new()) };
     controller.handle(at(6), report).unwrap();
-    assert_eq!(standing(&controller, "hose").unconfirmed().count(), 3, "h1 still has the old version");
+    assert_eq!(contract_named(&controller, "hose").unconfirmed().count(), 3, "h1 still has the old version");
     agents.report_all(&mut controller, 7);
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
@@ -136,30 +136,30 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
 }
 
 #[test]
-fn a_silent_agent_degrades_every_kind_of_which_its_host_is_a_member() {
+fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
     agents.report_all(&mut controller, 3);
     for second in 1..=10 {
         for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
-            agents.hear(&mut controller, 1_000 * second, host);
+            agents.heartbeat(&mut controller, 1_000 * second, host);
         }
         controller.tick(at(1_000 * second));
     }
     let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
     assert_eq!(states(&controller), expected);
     let h5 = controller.network().find_node("h5").unwrap();
-    assert_eq!(standing(&controller, "rest").trouble, Some(DegradedReason::Silent { hosts: vec![h5] }));
+    assert_eq!(contract_named(&controller, "rest").degraded_reason, Some(DegradedReason::Silent { hosts: vec![h5] }));
     // A restart of the controller knows it still.
     let setup = setup(Paths::All);
     assert_eq!(states(&reload(&controller, &setup)), expected);
-    agents.hear(&mut controller, 11_000, "h5");
+    agents.heartbeat(&mut controller, 11_000, "h5");
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
 
 #[test]
-fn what_an_agent_cannot_carry_out_is_degraded_with_its_reason() {
+fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -169,21 +169,21 @@ fn what_an_agent_cannot_carry_out_is_degraded_with_its_reason() {
     let h1 = controller.network().find_node("h1").unwrap();
     let expected = Some(DegradedReason::NotCarriedOut { host: h1, why: why.to_owned() });
     for name in ["delay", "hose"] {
-        let grant = standing(&controller, name);
-        assert_eq!((grant.state, &grant.trouble), (State::Degraded, &expected), "{name}");
+        let grant = contract_named(&controller, name);
+        assert_eq!((grant.state, &grant.degraded_reason), (State::Degraded, &expected), "{name}");
     }
-    assert_eq!(standing(&controller, "pair").state, State::Enforced);
+    assert_eq!(contract_named(&controller, "pair").state, State::Enforced);
     // The record has it, and the first report of a session after a restart takes it back.
     let mut controller = reload(&controller, &setup(Paths::All));
-    assert_eq!(standing(&controller, "delay").trouble, expected);
+    assert_eq!(contract_named(&controller, "delay").degraded_reason, expected);
     agents.begin(&mut controller, 5);
     agents.report_all(&mut controller, 6);
-    assert_eq!(standing(&controller, "delay").state, State::Enforced);
+    assert_eq!(contract_named(&controller, "delay").state, State::Enforced);
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
 
 #[test]
-fn a_session_without_a_report_confirms_nothing_for_long() {
+fn a_session_without_reports_does_not_confirm_rules_for_long() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -197,7 +197,7 @@ fn a_session_without_a_report_confirms_nothing_for_long() {
     let report = Command::ReportRules { node, epoch, in_force: None, problems: Some(Vec::new()) };
     controller.handle(at(101), report).unwrap();
     for second in 1..=10 {
-        HOSTS.iter().for_each(|host| agents.hear(&mut controller, 1_000 * second, host));
+        HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 1_000 * second, host));
         controller.tick(at(1_000 * second));
     }
     assert_eq!(states(&controller), [State::Enforced; 4]);
@@ -206,7 +206,7 @@ fn a_session_without_a_report_confirms_nothing_for_long() {
 }
 
 #[test]
-fn a_share_that_was_cut_off_is_confirmed_anew_when_it_comes_back() {
+fn a_disconnected_share_is_confirmed_anew_when_it_recovers() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -218,13 +218,13 @@ fn a_share_that_was_cut_off_is_confirmed_anew_when_it_comes_back() {
     assert_eq!(code(&controller, "hose"), Some("FAILURE"), "h5 is cut off");
     assert!(!rules(&controller).contains_key("hose"), "its hosts are not told of it");
     fail(&mut controller, &switch, false);
-    assert_eq!((standing(&controller, "hose").state, code(&controller, "hose")), (State::Admitted, None));
+    assert_eq!((contract_named(&controller, "hose").state, code(&controller, "hose")), (State::Admitted, None));
     agents.report_all(&mut controller, 4);
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
 
 #[test]
-fn a_share_that_is_to_start_is_told_to_hosts_then() {
+fn a_share_is_sent_to_hosts_at_its_start_time() {
     let setup = setup(Paths::All);
     let mut controller = start(&setup);
     let starts = WallTime::from_nanos(at(5_000).wall.as_nanos());
@@ -234,12 +234,12 @@ fn a_share_that_is_to_start_is_told_to_hosts_then() {
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
     agents.report_all(&mut controller, 3);
-    assert_eq!((standing(&controller, "hose").state, rules(&controller).len()), (State::Pending, 0));
+    assert_eq!((contract_named(&controller, "hose").state, rules(&controller).len()), (State::Pending, 0));
     controller.take_output();
     controller.tick(at(5_000));
-    assert_eq!((standing(&controller, "hose").state, rules(&controller).len()), (State::Admitted, 1));
+    assert_eq!((contract_named(&controller, "hose").state, rules(&controller).len()), (State::Admitted, 1));
     agents.report_all(&mut controller, 5_001);
-    assert_eq!(standing(&controller, "hose").state, State::Enforced);
+    assert_eq!(contract_named(&controller, "hose").state, State::Enforced);
     let events = controller.take_output().events.into_iter().filter(|event| event.object == "default:hose");
     let kinds: Vec<EventKind> = events.map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Admitted, EventKind::Enforced]);

@@ -78,7 +78,7 @@ pub(super) fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_contract_is_admitted_enforced_released_and_gone() {
+fn a_contract_is_admitted_enforced_released_and_removed() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let empty = controller.ledger().clone();
@@ -121,7 +121,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
 }
 
 #[test]
-fn what_fails_is_rerouted_or_degraded_and_comes_back() {
+fn failed_elements_reroute_or_degrade_contracts_and_recover() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     for name in ["a", "b"] {
@@ -159,7 +159,7 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
 }
 
 #[test]
-fn a_cable_without_carrier_is_down_until_nobody_says_so() {
+fn a_cable_without_carrier_is_down_until_no_agent_reports_it() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     assert!(apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.is_ok());
@@ -201,7 +201,7 @@ fn a_cable_without_carrier_is_down_until_nobody_says_so() {
 }
 
 #[test]
-fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
+fn a_contract_that_changes_with_one_bucket_does_not_pause() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let (id, between) = (Id::new("default", "a"), ["pod1-agg1", "pod1-agg2"]);
@@ -229,7 +229,7 @@ fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
 }
 
 #[test]
-fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
+fn a_vm_of_an_older_ledger_has_the_address_derived_from_its_name() {
     let setup = setup(EnforcedBy::Nobody);
     let older = r#"{"host":"h1","revision":3}"#;
     let of = |key: &str, body: &str| Controller::load(&setup, at(0).wall, [(RecordKind::Vm, key, body)]);
@@ -245,7 +245,7 @@ fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
 }
 
 #[test]
-fn a_bound_is_that_of_the_budgets_with_which_the_controller_begins() {
+fn a_bound_is_computed_from_the_budgets_at_the_start_of_the_controller() {
     let setup = setup(EnforcedBy::Nobody);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");

@@ -59,7 +59,7 @@ fn controller(setup: &ControllerConfig) -> Controller {
     for (name, host) in [("a", "h1"), ("b", "h16")] {
         let put = Command::PutVm {
             id: Id::new("default", name),
-            wish: VmRequest::On(host.into()),
+            placement: VmRequest::On(host.into()),
             mac: None,
             check: Precondition::None,
         };
@@ -82,7 +82,7 @@ fn id(name: &str) -> Id {
 }
 
 #[test]
-fn a_failure_says_who_goes_elsewhere_and_who_is_lost() {
+fn a_failure_lists_moved_and_lost_contracts() {
     let setup = setup();
     let controller = controller(&setup);
     let routes = controller.routes(controller.grant(&id("ab")).unwrap());
@@ -98,7 +98,7 @@ fn a_failure_says_who_goes_elsewhere_and_who_is_lost() {
 }
 
 #[test]
-fn what_is_down_comes_back() {
+fn a_restored_element_restores_its_contracts() {
     let setup = setup();
     let mut controller = controller(&setup);
     let element = ElementName::Node("h16".into());

@@ -56,7 +56,7 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
     for grant in controller.grants().filter(|grant| !grant.is_ended()) {
         let Some(terms) = grant.terms() else { continue };
         let routes = controller.routes(grant);
-        let has_failed = matches!(grant.trouble, Some(DegradedReason::Failed { .. }));
+        let has_failed = matches!(grant.degraded_reason, Some(DegradedReason::Failed { .. }));
         if routes.is_empty() && !has_failed {
             return Err(format!("{} has no place, and is {:?}", grant.id, grant.state));
         }
@@ -69,11 +69,11 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
 }
 
 /// No share counts as enforced if one of its hosts never received its rule.
-pub(crate) fn enforced_shares_were_told(controller: &Controller, nodes: &BTreeMap<String, Node>) -> Result<(), String> {
+pub(crate) fn enforced_shares_were_sent(controller: &Controller, nodes: &BTreeMap<String, Node>) -> Result<(), String> {
     for grant in controller.grants().filter(|grant| grant.terms().is_none() && grant.state == State::Enforced) {
         for host in grant.order.contract.hosts() {
             let name = &controller.network().node(host).name;
-            if !nodes.get(name).is_some_and(|node| node.told.contains(&(grant.serial, grant.rule_version()))) {
+            if !nodes.get(name).is_some_and(|node| node.notices.contains(&(grant.serial, grant.rule_version()))) {
                 return Err(format!("{} is enforced, and {name} was never told: {grant:?}", grant.id));
             }
         }
@@ -97,7 +97,7 @@ fn shares_are_whole(controller: &Controller) -> Result<(), String> {
         }
     }
     for grant in controller.grants().filter(|grant| grant.terms().is_none()) {
-        let has_failed = matches!(grant.trouble, Some(DegradedReason::Failed { .. }));
+        let has_failed = matches!(grant.degraded_reason, Some(DegradedReason::Failed { .. }));
         let needs_none = matches!(grant.order.contract, Contract::BestEffort(_));
         let parted = controller.share_of(grant).map(|share| ledger.is_parted(share));
         if !needs_none && !has_failed && parted != Some(false) {
@@ -146,7 +146,7 @@ pub(crate) fn survives(controller: &Controller, setup: &ControllerConfig, wall: 
                 "{:?} {:?} {:?} {:?} {:?} {routes:?} {:?} {:?} {} {:?}",
                 grant.order,
                 grant.state,
-                grant.trouble,
+                grant.degraded_reason,
                 grant.bound(),
                 grant.versions(),
                 grant.certainty(),
@@ -208,7 +208,7 @@ pub(crate) fn follows(
                 grant.id,
                 grant.order,
                 grant.state,
-                grant.trouble,
+                grant.degraded_reason,
                 grant.bound(),
                 grant.certainty(),
                 grant.within(),
@@ -238,7 +238,7 @@ pub(crate) fn copies_answer_alike(
     which: u64,
 ) -> Result<(), String> {
     // A loaded controller knows less about the clock: here both trust it.
-    let timing = Timeouts { clock_doubt: Time::ZERO, ..setup.timing };
+    let timing = Timeouts { clock_hold_down: Time::ZERO, ..setup.timing };
     let setup = ControllerConfig { enforced_by: EnforcedBy::Nobody, timing, ..setup.clone() };
     let before = records(controller);
     let copy = controller.copy().controller(&setup, wall).map_err(|error| error.to_string())?;
@@ -254,7 +254,7 @@ pub(crate) fn copies_answer_alike(
             format!(
                 "{} {state:?} {:?} {:?} {} {routes:?}",
                 grant.id,
-                grant.trouble,
+                grant.degraded_reason,
                 grant.versions(),
                 grant.waits_for()
             )
@@ -281,13 +281,13 @@ pub(crate) fn copies_answer_alike(
 /// Returns an error if work is pending although nothing fails any more.
 pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = &'a String>) -> Result<(), String> {
     for grant in controller.grants() {
-        match (grant.state, &grant.trouble) {
+        match (grant.state, &grant.degraded_reason) {
             // Also the last change has to have come through, not only the rule before it.
             (State::Enforced, None) if grant.versions().0 == grant.versions().1 => {}
             (State::Degraded, Some(DegradedReason::Failed { keeps_place: false, .. })) => {}
-            (state, trouble) => {
+            (state, degraded_reason) => {
                 let down: Vec<_> = controller.down().collect();
-                return Err(format!("{} is {state:?} ({trouble:?}) with {down:?} down: {grant:?}", grant.id));
+                return Err(format!("{} is {state:?} ({degraded_reason:?}) with {down:?} down: {grant:?}", grant.id));
             }
         }
     }

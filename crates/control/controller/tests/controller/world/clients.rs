@@ -15,8 +15,8 @@ const TENANTS: [&str; 2] = ["default", "acme"];
 
 impl World {
     /// Something that a client wants.
-    pub(crate) fn wish(&mut self) -> Wanted {
-        let key = self.dice.percent(60).then(|| format!("key {}", self.wishes));
+    pub(crate) fn next_request(&mut self) -> Wanted {
+        let key = self.dice.percent(60).then(|| format!("key {}", self.generated));
         let what = match self.dice.between(1, 100) {
             1..=62 => self.contracts(1, Mode::Each, Effect::Commit),
             63..=68 => What::Other(Command::Delete { ids: vec![self.some_id()] }),
@@ -45,7 +45,7 @@ impl World {
                 What::Late { node: self.some_host(), serial }
             }
         };
-        Wanted { key, what, patience: self.dice.between(0, 3) }
+        Wanted { key, what, retries: self.dice.between(0, 3) }
     }
 
     pub(crate) fn some_host(&mut self) -> String {
@@ -248,11 +248,11 @@ impl World {
         if self.dice.percent(30) {
             return What::Other(Command::DeleteVm { id, check: Precondition::None });
         }
-        let wish = match self.dice.between(0, 2) {
+        let placement = match self.dice.between(0, 2) {
             0 => VmRequest::Random(self.dice.between(0, 1 << 40)),
             1 => VmRequest::Fit,
             _ => VmRequest::On(self.some_host()),
         };
-        What::Other(Command::PutVm { id, wish, mac: None, check: Precondition::None })
+        What::Other(Command::PutVm { id, placement, mac: None, check: Precondition::None })
     }
 }

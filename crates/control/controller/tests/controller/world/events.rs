@@ -8,7 +8,7 @@ use wayleave_controller::{Command, CommandError, Effect, ElementName, ItemResult
 #[derive(Clone)]
 pub(crate) enum Event {
     /// A client thinks of something to ask.
-    Wish,
+    NextRequest,
     /// A client's request reaches the controller.
     Asked(Box<Wanted>),
     /// An agent's request reaches the controller.
@@ -22,7 +22,7 @@ pub(crate) enum Event {
     /// A host or switch has power again.
     Power { node: String },
     /// A link has no carrier at a node, or has it again.
-    Carrier { node: String, link: String, is_dark: bool },
+    Carrier { node: String, link: String, is_down: bool },
 }
 
 /// A client's request.
@@ -32,7 +32,7 @@ pub(crate) struct Wanted {
     pub(crate) key: Option<String>,
     pub(crate) what: What,
     /// Number of retries without an answer.
-    pub(crate) patience: u64,
+    pub(crate) retries: u64,
 }
 
 #[derive(Clone)]

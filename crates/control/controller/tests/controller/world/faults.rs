@@ -54,10 +54,11 @@ impl World {
             }
             79..=88 => {
                 let (host, many) = (self.some_host(), self.dice.between(1, 3));
-                let troubles: Vec<InjectedFault> =
-                    (0..many).map(|_| self.dice.pick(&[InjectedFault::Fails, InjectedFault::DoneUnheard])).collect();
+                let faults: Vec<InjectedFault> = (0..many)
+                    .map(|_| self.dice.pick(&[InjectedFault::Fails, InjectedFault::DoneUnconfirmed]))
+                    .collect();
                 if let Some(agent) = self.nodes.get_mut(&host).and_then(|node| node.agent.as_mut()) {
-                    agent.driver_mut().inject_faults(troubles);
+                    agent.driver_mut().inject_faults(faults);
                 }
             }
             89..=94 if self.weather.calendar_jumps => {
@@ -78,9 +79,9 @@ impl World {
         let Some(link) = network.find_link(name) else { return };
         for end in [network.link(link).from, network.link(link).to] {
             let (soon, later) = (self.dice.time(10, 1_000), self.dice.time(500, 30_000));
-            for (after, is_dark) in [(soon, true), (soon + later, false)] {
+            for (after, is_down) in [(soon, true), (soon + later, false)] {
                 let node = network.node(end).name.clone();
-                self.at(after, Event::Carrier { node, link: name.to_owned(), is_dark });
+                self.at(after, Event::Carrier { node, link: name.to_owned(), is_down });
             }
         }
     }
@@ -89,7 +90,7 @@ impl World {
     pub(crate) fn see(&mut self, node: &str) {
         let late = self.dice.time(10, 500);
         let what = What::See { node: node.to_owned() };
-        self.at(late, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
+        self.at(late, Event::Asked(Box::new(Wanted { key: None, what, retries: 0 })));
     }
 
     /// Reports the rules of shares that a host's agent has received.
@@ -97,7 +98,7 @@ impl World {
         self.carry(Event::Asked(Box::new(Wanted {
             key: None,
             what: What::Report { node: node.to_owned() },
-            patience: 0,
+            retries: 0,
         })));
     }
 
@@ -106,7 +107,7 @@ impl World {
         let (soon, later) = (self.dice.time(10, 1_000), self.dice.time(500, 30_000));
         for (after, down) in [(soon, true), (soon + later, false)] {
             let what = What::Declare { element: element.clone(), down };
-            self.at(after, Event::Asked(Box::new(Wanted { key: None, what, patience: 9 })));
+            self.at(after, Event::Asked(Box::new(Wanted { key: None, what, retries: 9 })));
         }
     }
 
@@ -157,9 +158,9 @@ impl Node {
             agent: Some(Agent::new(Recorder::default(), pace)),
             life: 0,
             taint: None,
-            dark: BTreeSet::new(),
+            down_links: BTreeSet::new(),
             rules: Vec::new(),
-            told: BTreeSet::new(),
+            notices: BTreeSet::new(),
         }
     }
 }

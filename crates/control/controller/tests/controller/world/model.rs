@@ -128,10 +128,10 @@ impl Model {
             }
         }
         let grants = controller.grants().filter(|grant| !grant.is_ended());
-        for (id, told, now) in grants.map(|grant| (&*grant.id, grant.order.clone(), grant.revision)) {
+        for (id, notices, now) in grants.map(|grant| (&*grant.id, grant.order.clone(), grant.revision)) {
             match self.contracts.get(id) {
                 None => return Err(format!("{id} is there, and no client was told so")),
-                Some(order) if here(controller, id, order) != told => {
+                Some(order) if here(controller, id, order) != notices => {
                     return Err(format!("{id} has other terms than were told"));
                 }
                 Some(_) => {}
@@ -161,7 +161,7 @@ fn is_same(known: &ContractRequest, order: &ContractRequest) -> bool {
 
 /// The order with its ends on the hosts where they are now: contracts move with their VMs.
 fn here(controller: &Controller, id: &Id, order: &ContractRequest) -> ContractRequest {
-    let host = |(_, name, told): (_, &str, NodeId)| controller.end_of(id, name).unwrap_or(told);
+    let host = |(_, name, notices): (_, &str, NodeId)| controller.end_of(id, name).unwrap_or(notices);
     let hosts: Vec<NodeId> = order.placed_members().into_iter().map(host).collect();
     order.clone().on(&hosts)
 }

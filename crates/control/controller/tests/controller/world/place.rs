@@ -17,7 +17,7 @@ use wayleave_units::Time;
 /// Jumps of the calendar up to this are trusted at once; orders last a few times as long.
 pub(crate) const JUMP: Time = Time::from_millis(100);
 /// Time for which larger jumps are distrusted.
-pub(crate) const DOUBT: Time = Time::from_millis(500);
+pub(crate) const CLOCK_HOLD_DOWN: Time = Time::from_millis(500);
 
 /// Choices that a seed replays.
 pub(crate) struct Dice(ChaCha8Rng);
@@ -71,7 +71,7 @@ pub(crate) struct Weather {
     /// move.
     pub(crate) is_crowd: bool,
     /// Number of requests of clients.
-    pub(crate) wishes: u64,
+    pub(crate) generated: u64,
 }
 
 impl Weather {
@@ -90,7 +90,7 @@ impl Weather {
                 retry_most: Time::from_millis(60),
             },
             is_crowd: dice.percent(60),
-            wishes: dice.between(15, 40),
+            generated: dice.between(15, 40),
         }
     }
 }
@@ -139,7 +139,7 @@ pub(crate) fn setup(dice: &mut Dice) -> ControllerConfig {
             heal_after: Time::from_millis(300),
             silent_after: Time::from_millis(400),
             clock_jump: JUMP,
-            clock_doubt: DOUBT,
+            clock_hold_down: CLOCK_HOLD_DOWN,
         },
         unfit: UnfitPolicy::Refuse,
     }

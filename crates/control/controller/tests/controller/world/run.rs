@@ -14,7 +14,7 @@ use wayleave_units::{Time, WallTime};
 use crate::world::checks::{self, Store};
 use crate::world::events::{Event, Waiting, Wanted, What};
 use crate::world::model::Model;
-use crate::world::place::{DOUBT, Dice, JUMP, Weather, setup};
+use crate::world::place::{CLOCK_HOLD_DOWN, Dice, JUMP, Weather, setup};
 use crate::world::wire::{Flow, Wire};
 
 /// Begin of the calendar, in ns since 1970: far from its origin, so that it can jump back.
@@ -32,11 +32,11 @@ pub(crate) struct Node {
     /// It was declared down while it was not, in this session.
     pub(crate) taint: Option<Option<u64>>,
     /// Links that have no carrier there.
-    pub(crate) dark: BTreeSet<String>,
+    pub(crate) down_links: BTreeSet<String>,
     /// Serial and version of the rules of shares that its agent received last.
     pub(crate) rules: Vec<(u64, u64)>,
     /// All rules that it ever received.
-    pub(crate) told: BTreeSet<(u64, u64)>,
+    pub(crate) notices: BTreeSet<(u64, u64)>,
 }
 
 pub(crate) struct World {
@@ -50,7 +50,7 @@ pub(crate) struct World {
     /// Offset that a controller may trust, and a later offset with the time since which it applies.
     believed_offset: u64,
     doubted: Option<(u64, Time)>,
-    pub(crate) wishes: u64,
+    pub(crate) generated: u64,
     /// `true` if nothing fails.
     pub(crate) is_calm: bool,
     pub(crate) wire: Wire,
@@ -153,7 +153,7 @@ impl World {
             wall_offset: CALENDAR,
             believed_offset: CALENDAR,
             doubted: None,
-            wishes: 0,
+            generated: 0,
             is_calm: false,
             wire: Wire::default(),
             now: Time::ZERO,
@@ -172,7 +172,7 @@ impl World {
         let now = world.clock();
         world.controller.handle(now, put).unwrap();
         world.put_on_disk().unwrap();
-        world.at(Time::ZERO, Event::Wish);
+        world.at(Time::ZERO, Event::NextRequest);
         if world.weather.failures_us > 0 {
             world.at(Time::from_millis(2), Event::Failure);
         }
@@ -212,7 +212,7 @@ impl World {
                 _ => now,
             };
             self.doubted = Some((offset, since));
-            if now < since + DOUBT {
+            if now < since + CLOCK_HOLD_DOWN {
                 return WallTime::from_nanos(self.believed_offset + jump + now.as_nanos());
             }
         }
@@ -229,7 +229,7 @@ impl World {
 
     /// The whole history: while things fail, and until it has settled.
     pub(crate) fn live(&mut self) -> Result<(), String> {
-        while self.wishes < self.weather.wishes {
+        while self.generated < self.weather.generated {
             self.step()?;
         }
         self.calm_down();
@@ -247,7 +247,7 @@ impl World {
                 self.step()?;
             }
         }
-        self.hosts_do_as_told()?;
+        self.hosts_apply_operations()?;
         self.everything_ends()
     }
 
@@ -259,19 +259,19 @@ impl World {
         self.wall_offset += 10_000_000_000;
         for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
             self.power(&name);
-            self.nodes.entry(name.clone()).and_modify(|node| node.dark.clear());
+            self.nodes.entry(name.clone()).and_modify(|node| node.down_links.clear());
             self.see(&name);
         }
         for element in self.controller.down().map(|(element, _)| element.clone()).collect::<Vec<_>>() {
             let what = What::Declare { element, down: false };
-            self.at(Time::ZERO, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
+            self.at(Time::ZERO, Event::Asked(Box::new(Wanted { key: None, what, retries: 0 })));
         }
     }
 
     /// At the end hosts send what is promised, and nothing else.
-    fn hosts_do_as_told(&mut self) -> Result<(), String> {
+    fn hosts_apply_operations(&mut self) -> Result<(), String> {
         let mut promised = BTreeSet::new();
-        for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
+        for grant in self.controller.grants().filter(|grant| grant.degraded_reason.is_none()) {
             let Some(terms) = grant.terms() else { continue };
             let request = wayleave_schemes::request(terms, &self.setup.model);
             let demand = BucketDemand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
@@ -292,7 +292,7 @@ impl World {
     fn everything_ends(&mut self) -> Result<(), String> {
         for id in self.model.ids() {
             let command = Command::Delete { ids: vec![(id, Precondition::None)] };
-            let wanted = Wanted { key: None, what: What::Other(command), patience: 0 };
+            let wanted = Wanted { key: None, what: What::Other(command), retries: 0 };
             self.at(Time::ZERO, Event::Asked(Box::new(wanted)));
         }
         let end = self.now + TIMEOUT;
@@ -342,13 +342,13 @@ impl World {
 
     fn happen(&mut self, event: Event) -> Result<(), String> {
         match event {
-            Event::Wish => {
+            Event::NextRequest => {
                 if !self.is_calm {
-                    self.wishes += 1;
-                    let wanted = self.wish();
+                    self.generated += 1;
+                    let wanted = self.next_request();
                     self.carry(Event::Asked(Box::new(wanted)));
                     let pause = self.dice.time(10, 10_000);
-                    self.at(pause, Event::Wish);
+                    self.at(pause, Event::NextRequest);
                 }
                 Ok(())
             }
@@ -364,12 +364,12 @@ impl World {
                 self.power(&node);
                 Ok(())
             }
-            Event::Carrier { node, link, is_dark } => {
+            Event::Carrier { node, link, is_down } => {
                 if let Some(one) = self.nodes.get_mut(&node).filter(|_| !self.is_calm) {
-                    if is_dark {
-                        one.dark.insert(link)
+                    if is_down {
+                        one.down_links.insert(link)
                     } else {
-                        one.dark.remove(&link)
+                        one.down_links.remove(&link)
                     };
                     self.see(&node);
                 }
@@ -430,7 +430,7 @@ impl World {
     /// Checks all invariants that have to hold at every moment.
     fn look(&mut self) -> Result<(), String> {
         checks::whole(&self.controller)?;
-        checks::enforced_shares_were_told(&self.controller, &self.nodes)?;
+        checks::enforced_shares_were_sent(&self.controller, &self.nodes)?;
         // Often enough, since a reservation lasts for many steps.
         if self.dice.percent(10) {
             checks::sound(&self.controller, &mut self.wire)?;

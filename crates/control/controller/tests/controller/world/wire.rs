@@ -37,7 +37,7 @@ pub(crate) struct Flow {
     pub(crate) hops: Vec<(u32, u8)>,
     pub(crate) rate: u64,
     pub(crate) burst: u64,
-    /// Hops at its beginning where another flow stands for its packets.
+    /// Hops at its beginning where another flow represents its packets.
     pub(crate) covered: usize,
     /// Counts flows that are equal in all of that, from 0.
     pub(crate) copy: u64,

@@ -16,7 +16,7 @@ fn few() -> World {
 }
 
 #[test]
-fn silent_connections_keep_nobody_out() {
+fn silent_connections_block_no_client() {
     let world = few();
     let silent: Vec<TcpStream> = (0..40 * times()).map(|_| TcpStream::connect(world.client.address).unwrap()).collect();
     for _ in 0..20 {
@@ -26,7 +26,7 @@ fn silent_connections_keep_nobody_out() {
 }
 
 #[test]
-fn connections_that_read_no_answer_keep_nobody_out() {
+fn connections_that_read_no_answer_block_no_client() {
     let world = few();
     // Far more than buffers hold: the server can write no more.
     let ask = format!(
@@ -51,7 +51,7 @@ fn connections_that_read_no_answer_keep_nobody_out() {
 }
 
 #[test]
-fn agents_that_wait_take_no_connections_of_people() {
+fn waiting_agents_take_no_connections_of_users() {
     let world = few();
     let agent = world.client.token(json!({ "role": "agent", "node": "h1" }));
     agent.post("/v1/agents/h1/session", &json!({ "after": 0, "installed": [] })).is(200);
@@ -68,7 +68,7 @@ fn agents_that_wait_take_no_connections_of_people() {
 }
 
 #[test]
-fn operators_are_answered_when_every_connection_has_a_request_in_hand() {
+fn operators_are_answered_when_every_connection_has_an_open_request() {
     let world = world(ServerLimits { connections: 8, connections_of_address: 64, ..ServerLimits::default() });
     let tenant = super::tenant(&world, "noisy", json!({}));
     // Requests whose bodies never come are in hand until their time is over.
@@ -112,6 +112,6 @@ fn a_stream_of_events_ends_with_its_token() {
     world.client.delete(&format!("/v1/tokens/{}", made["id"].as_str().unwrap())).is(204);
     world.client.put("/v1/contracts/secret", &crate::common::contract("h1", "h16", "1Mbit")).is(201);
     // To its end, which comes.
-    let told = read(&mut std::io::BufReader::new(stream));
-    assert!(!String::from_utf8_lossy(&told.body).contains("secret"), "{}", String::from_utf8_lossy(&told.body));
+    let answer = read(&mut std::io::BufReader::new(stream));
+    assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{}", String::from_utf8_lossy(&answer.body));
 }

@@ -13,7 +13,7 @@ fn list(count: usize) -> String {
 }
 
 #[test]
-fn changes_of_others_are_made_while_a_list_is_carried_out() {
+fn changes_of_others_are_made_while_a_list_is_applied() {
     let world = world(ServerLimits::default());
     let (noisy, quiet) = (tenant(&world, "noisy", json!({})), tenant(&world, "quiet", json!({})));
     let count = 8_000 * times();
@@ -33,7 +33,7 @@ fn changes_of_others_are_made_while_a_list_is_carried_out() {
 }
 
 #[test]
-fn what_nothing_may_come_between_is_short() {
+fn an_atomic_batch_has_a_limited_length() {
     let world = world(ServerLimits { together: 50, ..ServerLimits::default() });
     let noisy = tenant(&world, "noisy", json!({}));
     for query in ["atomic=true", "dryRun=true", "atomic=true&dryRun=true"] {
@@ -55,7 +55,7 @@ fn what_nothing_may_come_between_is_short() {
 }
 
 #[test]
-fn a_list_with_a_key_is_carried_out_once_also_while_it_is_carried_out() {
+fn a_list_with_a_key_is_applied_once_even_while_it_is_applied() {
     let world = world(ServerLimits::default());
     let noisy = tenant(&world, "noisy", json!({}));
     let text = list(4_000);

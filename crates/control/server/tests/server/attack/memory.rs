@@ -7,7 +7,7 @@ use super::{metric, tenant, times, world};
 use crate::common::contract;
 
 #[test]
-fn answers_that_are_kept_cost_the_tenant_that_asked() {
+fn stored_answers_are_charged_to_the_tenant_that_asked() {
     let most = (64 << 10) * times() as u64;
     let world = world(ServerLimits { answer_bytes: most, ..ServerLimits::default() });
     let victim = tenant(&world, "victim", json!({}));
@@ -42,7 +42,7 @@ fn answers_that_are_kept_cost_the_tenant_that_asked() {
 }
 
 #[test]
-fn the_answer_to_a_long_list_is_kept_shortened() {
+fn the_answer_to_a_long_list_is_stored_shortened() {
     let world = world(ServerLimits::default());
     let noisy = tenant(&world, "noisy", json!({ "contracts": 100 }));
     let contracts: Vec<_> = (0..500)
@@ -66,7 +66,7 @@ fn the_answer_to_a_long_list_is_kept_shortened() {
 }
 
 #[test]
-fn bodies_that_never_come_take_no_memory_from_others() {
+fn incomplete_bodies_take_no_memory_from_others() {
     let world = world(ServerLimits { open_bytes: 20 << 20, ..ServerLimits::default() });
     let noisy = tenant(&world, "noisy", json!({}));
     // Each may send 16 MiB, the largest list, and sends nothing.
@@ -83,7 +83,7 @@ fn bodies_that_never_come_take_no_memory_from_others() {
 }
 
 #[test]
-fn a_tenant_has_no_end_of_vms() {
+fn a_tenant_has_a_limited_number_of_vms() {
     let world = world(ServerLimits { vms: 5, ..ServerLimits::default() });
     // With two VMs already.
     let noisy = tenant(&world, "noisy", json!({}));

@@ -23,7 +23,7 @@ const READER: &str = "WAYLEAVE_TEST_READER";
 /// Connections of the tenant.
 const CONNECTIONS: usize = 64;
 /// The test as `--exact` names it.
-const NAME: &str = "attack::reads::long_lists_of_one_tenant_slow_nobody_else_down";
+const NAME: &str = "attack::reads::long_lists_of_one_tenant_do_not_delay_others";
 
 /// Asks for pages on one connection until the process ends.
 fn read_on(address: &str, secret: &str, done: &AtomicU64) {
@@ -158,7 +158,7 @@ fn measure(name: &str, count: usize, quiet: &Client, operator: &Client, flood: O
 }
 
 #[test]
-fn long_lists_of_one_tenant_slow_nobody_else_down() {
+fn long_lists_of_one_tenant_do_not_delay_others() {
     if let Ok(what) = std::env::var(READER) {
         return reader(&what);
     }

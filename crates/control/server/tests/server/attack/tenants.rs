@@ -65,7 +65,7 @@ fn acme(world: &World) -> Client {
 }
 
 #[test]
-fn what_others_do_changes_nothing_that_a_tenant_can_read() {
+fn actions_of_others_change_nothing_that_a_tenant_can_read() {
     let world = world(ServerLimits::default());
     let other = tenant(&world, "other", json!({}));
     let acme = acme(&world);
@@ -104,7 +104,7 @@ fn settled(mut answer: Value) -> Value {
 }
 
 #[test]
-fn a_refusal_says_nothing_of_the_load_of_links() {
+fn a_refusal_reveals_nothing_about_the_load_of_links() {
     let world = world(ServerLimits::default());
     let other = tenant(&world, "other", json!({}));
     let acme = acme(&world);
@@ -144,7 +144,7 @@ fn a_refusal_says_nothing_of_the_load_of_links() {
 }
 
 #[test]
-fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
+fn an_address_in_use_reveals_no_owner_and_blocks_no_tenant() {
     let world = world(ServerLimits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
@@ -159,7 +159,7 @@ fn an_address_that_is_taken_names_nobody_and_keeps_nobody_out() {
 }
 
 #[test]
-fn an_address_computed_from_a_name_does_not_tell_whether_that_vm_is_there() {
+fn an_address_computed_from_a_name_does_not_reveal_whether_that_vm_exists() {
     let world = world(ServerLimits::default());
     let victim = tenant(&world, "victim", json!({}));
     let squatter = tenant(&world, "squatter", json!({}));
@@ -184,7 +184,7 @@ fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
     let reader = world.client.token(json!({ "role": "reader", "tenant": "acme" }));
     let mut stream = BufReader::new(acme.begin("GET", "/v1/events", &[("accept", "text/event-stream")], b""));
     assert_eq!(read_head(&mut stream).0, 200);
-    let (mut told, mut step) = (Vec::new(), 0);
+    let (mut received, mut step) = (Vec::new(), 0);
     let mut change = |method: &str, path: &str, body: Value| {
         meanwhile();
         step += 1;
@@ -193,7 +193,11 @@ fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
         let headers =
             answer.headers.iter().filter(|(name, _)| !matches!(&**name, "x-request-id" | "date" | "content-length"));
         let headers: Vec<_> = headers.collect();
-        told.push(format!("{method} {path}: {} {headers:?} {}", answer.status, String::from_utf8_lossy(&answer.body)));
+        received.push(format!(
+            "{method} {path}: {} {headers:?} {}",
+            answer.status,
+            String::from_utf8_lossy(&answer.body)
+        ));
     };
     change("PUT", "/v1/vms/c", json!({ "placement": { "host": "h2" } }));
     change("PUT", "/v1/contracts/one", contract("a", "c", "10Mbit"));
@@ -207,20 +211,20 @@ fn story(world: &World, meanwhile: &mut dyn FnMut()) -> Vec<String> {
     change("PUT", "/v1/contracts/three", contract("c", "a", "1Mbit"));
     change("DELETE", "/v1/vms/b", Value::Null);
     meanwhile();
-    told.extend(probes(&acme).into_iter().chain(probes(&reader)));
+    received.extend(probes(&acme).into_iter().chain(probes(&reader)));
     // All events of the stream, except keep-alive comments and the lengths of pieces: the number of digits of a time
     // is random.
-    let is_told = |line: &String| ["id:", "event:", "data:"].iter().any(|key| line.starts_with(key));
-    let heard = until(&mut stream, "deleted").into_iter().filter(is_told);
-    told.push(format!("heard: {}", heard.collect::<Vec<_>>().join("\n")));
+    let is_figure = |line: &String| ["id:", "event:", "data:"].iter().any(|key| line.starts_with(key));
+    let events = until(&mut stream, "deleted").into_iter().filter(is_figure);
+    received.push(format!("heard: {}", events.collect::<Vec<_>>().join("\n")));
     for (client, name) in [(&acme, "tenant"), (&reader, "reader")] {
-        told.extend(everything(client).into_iter().map(|(path, text)| format!("{name}, {path}: {text}")));
+        received.extend(everything(client).into_iter().map(|(path, text)| format!("{name}, {path}: {text}")));
     }
-    told.extend([1, 2, 3, 4, 5].map(|number| {
+    received.extend([1, 2, 3, 4, 5].map(|number| {
         let answer = acme.get(&format!("/v1/decisions/{number}"));
         format!("decision {number}: {}", String::from_utf8_lossy(&answer.body))
     }));
-    told.iter().map(|text| timeless(text)).collect()
+    received.iter().map(|text| timeless(text)).collect()
 }
 
 /// Returns the answers to a tenant that probes for objects of the other tenant by name, and tries requests that
@@ -303,13 +307,13 @@ fn timeless(text: &str) -> String {
 }
 
 #[test]
-fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
+fn numbers_count_actions_of_the_tenant_only() {
     let (alone, busy) = (world(ServerLimits::default()), world(ServerLimits::default()));
     let expected = story(&alone, &mut || {});
     let mut other = None;
     let mut turn = 0;
     // The tenant is created before the other begins: the start of its numbers reveals the earlier activity, once.
-    let told = story(&busy, &mut || {
+    let received = story(&busy, &mut || {
         let other = other.get_or_insert_with(|| tenant(&busy, "other", json!({})));
         for number in 0..5 {
             let name = format!("/v1/contracts/c{turn}-{number}");
@@ -321,8 +325,8 @@ fn numbers_count_what_a_tenant_does_itself_and_nothing_of_others() {
         turn += 1;
     });
     assert!(expected.len() > 150, "{}", expected.len());
-    assert_eq!(expected.len(), told.len());
-    for (expected, told) in expected.iter().zip(&told) {
-        assert_eq!(expected, told);
+    assert_eq!(expected.len(), received.len());
+    for (expected, received) in expected.iter().zip(&received) {
+        assert_eq!(expected, received);
     }
 }

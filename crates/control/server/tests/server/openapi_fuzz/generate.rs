@@ -40,11 +40,12 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("level", &["ok", "violated"]),
     ("after", &["a", "default:a", "1"]),
     ("min", &["1Mbit", "50Mbit", "200Mbit", "5Gbit"]),
+    ("weight", &["1Mbit", "50Mbit", "200Mbit", "5Gbit"]),
     ("max", &["100Mbit", "5Gbit"]),
     ("within", &["1ms", "20ms", "200ms"]),
     ("hose", &["h1", "h5", "h9", "h16", "vm1", "vm2"]),
     ("members", &["h1", "h2", "h9", "h16", "vm1", "vm2"]),
-    ("aim", &["completion", "latency", "deadline"]),
+    ("goal", &["completion", "latency", "deadline"]),
     ("apiVersion", &["wayleave/v1"]),
     ("kind", &["Contracts"]),
 ];
@@ -146,7 +147,7 @@ impl Generator<'_> {
             // Rare keys are rare, so that most requests make sense.
             let is_common = matches!(
                 name.as_str(),
-                "name" | "placement" | "host" | "done" | "apply" | "delete" | "tenant" | "node" | "aim"
+                "name" | "placement" | "host" | "done" | "apply" | "delete" | "tenant" | "node" | "goal"
             );
             let is_taken = match name.as_str() {
                 "name" => !self.random.once_in(8),

@@ -63,7 +63,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn the_server_does_what_its_document_says_whatever_it_is_sent() {
+fn the_server_follows_its_document_for_any_request() {
     let document: Value = serde_json::from_str(&wayleave_server::openapi()).unwrap();
     let (seed, servers) = (number("WAYLEAVE_SEED", SEED), number("WAYLEAVE_SERVERS", SERVERS));
     let mut done: BTreeMap<String, usize> = BTreeMap::new();
@@ -286,7 +286,7 @@ fn send(client: &Client, made: &Made) -> Answer {
 }
 
 #[test]
-fn a_stream_of_events_begins_whatever_it_is_asked_for() {
+fn a_stream_of_events_begins_for_any_query() {
     let world = World::new();
     for id in ["0", "18446744073709551615", "x", "", "-1"] {
         let headers = [("accept", "text/event-stream"), ("last-event-id", id)];

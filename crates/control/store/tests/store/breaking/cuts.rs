@@ -19,7 +19,7 @@ const SECTOR: usize = 512;
 const CUTS: usize = 250;
 
 #[test]
-fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
+fn a_power_cut_at_any_moment_loses_no_acknowledged_commit() {
     let traces = traces();
     let first = seed(1);
     // An explicit seed selects one cut.

@@ -38,7 +38,7 @@ fn image(scratch: &Scratch) -> Image {
 }
 
 #[test]
-fn damage_of_any_kind_is_refused_or_does_no_harm() {
+fn damage_of_any_kind_is_refused_or_harmless() {
     let images = images();
     let first = seed(1);
     let cases =
@@ -120,7 +120,7 @@ fn outcome(scratch: &Scratch) -> String {
 }
 
 #[test]
-fn every_row_that_is_deleted_or_old_is_noticed() {
+fn every_deleted_or_old_row_is_detected() {
     let images = images();
     for (kind, statement) in [
         ("Count", "DELETE FROM records WHERE key = ?1"),

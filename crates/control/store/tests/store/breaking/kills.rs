@@ -46,7 +46,7 @@ fn check(shim: &Shim, scratch: &Scratch, fault: &WriteFault) {
 }
 
 #[test]
-fn a_kill_at_any_write_or_sync_loses_nothing_that_was_acknowledged() {
+fn a_kill_at_any_write_or_sync_loses_no_acknowledged_commit() {
     let shim = shim();
     let calls = calls(&shim);
     let mut faults = Vec::new();
@@ -70,7 +70,7 @@ fn a_kill_at_any_write_or_sync_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn calls_that_fail_from_some_point_on_lose_nothing_and_say_why() {
+fn persistent_call_failures_lose_nothing_and_give_a_reason() {
     let shim = shim();
     let calls = calls(&shim);
     let stride = (5 / factor()).max(1);

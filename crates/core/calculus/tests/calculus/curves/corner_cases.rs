@@ -16,7 +16,7 @@ fn rate_latency(rate: i128, latency: i128) -> ServiceCurve {
 }
 
 #[test]
-fn an_empty_queue_has_no_delay_and_no_backlog_whatever_serves_it() {
+fn an_empty_queue_has_no_delay_and_no_backlog_for_any_service() {
     for service in [rate_latency(4, 7), rate_latency(4, 0), ServiceCurve::zero()] {
         let nobody = ArrivalCurve::zero();
         assert_eq!(horizontal_deviation(&nobody, &service), Some(whole(0)));
@@ -74,7 +74,7 @@ fn a_residual_rate_of_zero_or_less_is_no_service() {
 }
 
 #[test]
-fn a_queue_below_an_overbooked_one_is_fine_as_long_as_it_is_empty() {
+fn an_empty_queue_below_an_overbooked_one_is_valid() {
     let services = strict_priority_residuals(
         Rate::from_mbit(10),
         Bytes::new(1500),
@@ -95,7 +95,7 @@ fn a_rate_of_zero_is_no_service() {
 }
 
 #[test]
-fn amounts_below_zero_count_as_none_which_errs_to_the_safe_side() {
+fn negative_amounts_count_as_zero_which_is_conservative() {
     let owed = Amount::from_nanobits(-5);
     let rate = Rate::from_bits_per_second(3);
     assert_eq!(ArrivalCurve::token_bucket(rate, owed), bucket(3, 0));
@@ -132,34 +132,34 @@ fn a_piece_that_makes_no_curve_is_refused_with_its_value() {
 }
 
 #[test]
-fn a_curve_prints_in_the_units_that_it_was_given_in() {
+fn a_curve_prints_in_its_original_units() {
     let flow = ArrivalCurve::token_bucket(Rate::from_mbit(100), Bytes::new(97_000));
     let line = ArrivalCurve::line(Rate::from_gbit(1), Bytes::new(1562));
-    assert_eq!(flow.minimum(&line).to_string(), "min(1.562kB + 1Gbit t, 97kB + 100Mbit t)");
-    assert_eq!(ArrivalCurve::token_bucket(Rate::from_mbit(1), Bytes::ZERO).to_string(), "1Mbit t");
-    assert_eq!(ArrivalCurve::token_bucket(Rate::ZERO, Bytes::new(64)).to_string(), "64B");
+    assert_eq!(flow.minimum(&line).to_string(), "min(1.562 kB + 1 Gbit/s * t, 97 kB + 100 Mbit/s * t)");
+    assert_eq!(ArrivalCurve::token_bucket(Rate::from_mbit(1), Bytes::ZERO).to_string(), "1 Mbit/s * t");
+    assert_eq!(ArrivalCurve::token_bucket(Rate::ZERO, Bytes::new(64)).to_string(), "64 B");
     assert_eq!(ArrivalCurve::zero().to_string(), "0");
 
     let link = ServiceCurve::constant_rate(Rate::from_gbit(10));
-    assert_eq!(link.to_string(), "10Gbit t");
+    assert_eq!(link.to_string(), "10 Gbit/s * t");
     assert_eq!(ServiceCurve::zero().to_string(), "0");
     let left = residual_service(&link, &flow.minimum(&ArrivalCurve::line(Rate::from_gbit(8), Bytes::new(1000))));
-    assert_eq!(left.to_string(), "max(2Gbit [t - 4us]+, 9.9Gbit [t - ~78.384us]+)");
+    assert_eq!(left.to_string(), "max(2 Gbit/s * [t - 4 us]+, 9.9 Gbit/s * [t - ~78.384 us]+)");
 }
 
 #[test]
-fn a_number_that_is_rounded_for_printing_is_marked_and_errs_to_the_safe_side() {
+fn a_number_rounded_for_printing_is_marked_and_conservative() {
     let third = ratio(10, 3).unwrap();
     let curve = ArrivalCurve::from_pieces([BucketCurve { rate: third.clone(), burst: third.clone() }]).unwrap();
-    assert_eq!(curve.to_string(), "~1B + ~4bit t");
+    assert_eq!(curve.to_string(), "~1 B + ~4 bit/s * t");
     let service = ServiceCurve::from_pieces([RateLatency { rate: third, debt: whole(1) }]).unwrap();
-    assert_eq!(service.to_string(), "~3bit [t - ~1ns]+");
+    assert_eq!(service.to_string(), "~3 bit/s * [t - ~1 ns]+");
     let huge = ArrivalCurve::from_pieces([BucketCurve { rate: whole(i128::MAX), burst: whole(i128::MAX) }]).unwrap();
-    assert!(huge.to_string().ends_with("170141183460469231731687303715884105727bit t"), "{huge}");
+    assert!(huge.to_string().ends_with("170141183460469231731687303715884105727 bit/s * t"), "{huge}");
 }
 
 #[test]
-fn the_way_back_to_integers_rounds_as_its_name_says_and_refuses_what_does_not_fit() {
+fn conversion_to_integers_rounds_as_named_and_refuses_overflow() {
     let half = |number: i128| ratio(2 * number + 1, 2).unwrap();
     assert_eq!(rational::time_rounded_up(&half(7)), Some(Time::from_nanos(8)));
     assert_eq!(rational::time_rounded_down(&half(7)), Some(Time::from_nanos(7)));

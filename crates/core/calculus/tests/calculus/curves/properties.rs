@@ -105,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn the_normal_form_has_the_value_of_its_pieces_and_no_more_pieces_than_bind(
+    fn the_normal_form_has_the_value_of_its_pieces_and_only_binding_pieces(
         pieces in vec((number(12), number(40)), 1..8), t in times(),
     ) {
         let buckets = pieces.iter().cloned().map(|(rate, burst)| BucketCurve { rate, burst });
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unbounded_delay_passes_every_limit(arrival in arrivals(), service in services()) {
+    fn an_unbounded_delay_exceeds_every_limit(arrival in arrivals(), service in services()) {
         if horizontal_deviation(&arrival, &service).is_none() && !service.is_zero() {
             let late = whole(1_000_000_000);
             prop_assert!(arrival.at(&late) > service.at(&(&late + whole(1_000))));
@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn what_leaves_a_queue_keeps_to_what_a_pure_delay_of_its_bound_lets_out(
+    fn the_output_of_a_queue_is_bounded_by_that_of_a_pure_delay(
         arrival in arrivals(), service in services(), t in times(),
     ) {
         if let Some(delay) = horizontal_deviation(&arrival, &service) {
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn a_delayed_curve_is_the_curve_seen_later(arrival in arrivals(), delay in 0..50_u64, t in times()) {
+    fn a_delayed_curve_is_a_shifted_curve(arrival in arrivals(), delay in 0..50_u64, t in times()) {
         prop_assume!(t > whole(0));
         let later = arrival.delayed_by(Time::from_nanos(delay));
         prop_assert_eq!(later.at(&t), arrival.at(&(t + whole(i128::from(delay)))));
@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn every_priority_gets_the_link_without_the_higher_ones_and_the_blocking_frame(
+    fn every_priority_gets_the_link_minus_higher_ones_and_a_blocking_frame(
         rate in 0..60_u64, blocking in 0..50_i128, flows in vec(arrivals(), 0..5), t in times(),
     ) {
         let link = Rate::from_bits_per_second(rate);
@@ -317,7 +317,7 @@ proptest! {
 
     /// Le Boudec and Thiran, section 3.1: deconvolving by two curves in turn is deconvolving by their convolution.
     #[test]
-    fn what_leaves_a_path_is_what_leaves_its_queues_one_after_the_other(
+    fn the_output_of_a_path_is_that_of_its_queues_in_sequence(
         arrival in arrivals(), a in services(), b in services(),
     ) {
         let one_by_one = deconvolution(&arrival, &a).and_then(|between| deconvolution(&between, &b));

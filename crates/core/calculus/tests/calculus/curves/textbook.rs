@@ -72,7 +72,7 @@ fn a_t_spec_flow_through_a_rate_latency_server_has_the_bounds_of_the_intserv_mod
 
 /// Section 1.4.3: beta_{R1,T1} convolved with beta_{R2,T2} is beta_{min(R1,R2), T1+T2}.
 #[test]
-fn rate_latency_servers_in_a_row_have_the_least_rate_and_all_of_the_latency() {
+fn rate_latency_servers_in_sequence_add_latencies_at_the_minimum_rate() {
     let nodes = [rate_latency(5, whole(2)), rate_latency(3, frac(1, 2)), rate_latency(4, whole(1))];
     let path = nodes[0].convolution(&nodes[1]).convolution(&nodes[2]);
     assert_eq!(path, rate_latency(3, frac(7, 2)));
@@ -133,14 +133,14 @@ fn a_residual_service_is_convex_and_its_first_slope_is_below_it() {
 
 /// Section 1.5: a greedy shaper sigma gives the output curve alpha convolved with sigma, here their minimum.
 #[test]
-fn a_shaper_keeps_what_the_traffic_kept_before() {
+fn a_shaper_preserves_existing_constraints_of_traffic() {
     let (alpha, sigma) = (arrival(&[(2, 9)]), arrival(&[(5, 3)]));
     assert_eq!(alpha.convolution(&sigma), arrival(&[(5, 3), (2, 9)]));
 }
 
 /// The published Chameleon controller: R = 1 Gbit/s, Lmax = 1530 B, latency 2 Lmax / R for the highest priority.
 #[test]
-fn strict_priorities_of_a_link_give_each_what_the_higher_ones_leave() {
+fn strict_priorities_of_a_link_serve_each_with_the_remainder_of_higher_ones() {
     let [urgent, middle] = [(100, 10_000), (400, 20_000)]
         .map(|(mbit, bytes)| ArrivalCurve::token_bucket(Rate::from_mbit(mbit), Bytes::new(bytes)));
     let arrivals = [urgent, middle, ArrivalCurve::zero()];

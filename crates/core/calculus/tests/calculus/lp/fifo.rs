@@ -47,7 +47,7 @@ fn flows_that_stay_together_pay_their_bursts_once() {
 /// Traffic that joins at the second server: all of f may be held back at a for 1 and let go at 10, and x comes at once with its
 /// end, so that 14 wait 2 and are served at 10. TFA lets all of f come to b at once.
 #[test]
-fn fresh_traffic_at_the_second_server_is_waited_for_there() {
+fn traffic_that_joins_at_the_second_server_is_delayed_there() {
     let row = vec![server("a", 10, 1), server("b", 10, 2)];
     let net = PortNetwork::new(row, vec![flow("f", 1, 6, &[0, 1]), flow("x", 2, 8, &[1])]).unwrap();
     let lp = bound(&net, Options::default());
@@ -57,7 +57,7 @@ fn fresh_traffic_at_the_second_server_is_waited_for_there() {
 }
 
 #[test]
-fn what_has_no_bound_says_why() {
+fn a_missing_bound_has_a_reason() {
     let net = |rate| {
         let flows = vec![flow("f", rate, 6, &[0]), flow("x", 5, 8, &[0])];
         PortNetwork::new(vec![server("a", 10, 1)], flows).unwrap()
@@ -143,7 +143,7 @@ proptest! {
 
 /// The solver takes small numbers for zero, yet the result does not depend on the units of time and of data.
 #[test]
-fn a_bound_does_not_depend_on_how_large_times_are() {
+fn a_bound_does_not_depend_on_the_scale_of_times() {
     // 10 + 10 + four bursts of 1 at rate 1, in units from a microsecond to a quarter of an hour.
     for unit in [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000] {
         let rate = 1_000_000_000;
@@ -163,7 +163,7 @@ fn a_bound_does_not_depend_on_how_large_times_are() {
 }
 
 #[test]
-fn a_program_that_is_no_better_than_what_is_known_says_so() {
+fn a_program_no_better_than_the_known_bound_is_reported() {
     let one = PortNetwork::new(vec![server("a", 10, 1)], vec![flow("f", 1, 6, &[0]), flow("x", 2, 8, &[0])]).unwrap();
     let total = tfa(&one, &Options::default());
     let known = |known: Rational| fifo_delay(&one, &total, Some(&known), 0, 0).unwrap();

@@ -14,7 +14,7 @@ fn demand(source: usize, sink: usize, mbit: u64) -> RequestedRate {
 }
 
 /// Hosts 0 and 1 at switch 2, hosts 4 and 5 at switch 3, two routes between the switches: over 6 and over 7.
-fn two_ways() -> Vec<CapacityLink> {
+fn two_paths() -> Vec<CapacityLink> {
     [(0, 2, 100), (1, 2, 100), (4, 3, 100), (5, 3, 100), (2, 6, 60), (6, 3, 60), (2, 7, 30), (7, 3, 50)]
         .into_iter()
         .flat_map(|(a, b, mbit)| both(a, b, mbit))
@@ -22,31 +22,31 @@ fn two_ways() -> Vec<CapacityLink> {
 }
 
 #[test]
-fn both_ways_are_used_and_the_narrowest_links_count() {
+fn both_paths_are_used_and_the_narrowest_links_count() {
     // 60 + 30 between the switches for 100 from each of two hosts.
-    let bound = admitted_upper_bound(8, &two_ways(), &[demand(0, 4, 100), demand(1, 5, 100)]).unwrap();
+    let bound = admitted_upper_bound(8, &two_paths(), &[demand(0, 4, 100), demand(1, 5, 100)]).unwrap();
     assert_eq!(bound.weight, ratio(90, 100).unwrap());
     assert!(!bound.is_loose);
     // Beside them, traffic of the other direction and of one switch: 0 -> 1 has what its links have left.
     let demands = [demand(0, 4, 90), demand(4, 0, 10), demand(0, 1, 20)];
-    assert_eq!(admitted_upper_bound(8, &two_ways(), &demands).unwrap().weight, whole(2) + ratio(8, 9).unwrap());
+    assert_eq!(admitted_upper_bound(8, &two_paths(), &demands).unwrap().weight, whole(2) + ratio(8, 9).unwrap());
 }
 
 #[test]
 fn a_link_of_a_host_bounds_its_demands_in_sum() {
     let demands = vec![demand(0, 1, 7); 30];
-    assert_eq!(admitted_upper_bound(8, &two_ways(), &demands).unwrap().weight, ratio(100, 7).unwrap());
+    assert_eq!(admitted_upper_bound(8, &two_paths(), &demands).unwrap().weight, ratio(100, 7).unwrap());
 }
 
 #[test]
-fn what_nothing_joins_is_not_admitted() {
+fn demands_without_a_path_are_not_admitted() {
     let links = both(0, 1, 10);
     let demands = [demand(0, 1, 5), demand(0, 2, 5)];
     assert_eq!(admitted_upper_bound(3, &links, &demands).unwrap().weight, whole(1));
 }
 
 #[test]
-fn what_is_too_large_or_not_there_is_an_error() {
+fn too_large_or_unknown_input_is_an_error() {
     assert_eq!(
         admitted_upper_bound(1, &[], &[demand(0, 3, 1)]),
         Err(UpperBoundError::UnknownNode { node: 3, nodes: 1 })

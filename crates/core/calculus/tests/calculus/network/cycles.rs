@@ -71,7 +71,7 @@ fn lines_move_the_pole() {
 }
 
 #[test]
-fn what_lies_before_and_behind_a_cycle_is_bounded_with_it() {
+fn servers_before_and_behind_a_cycle_are_bounded_with_it() {
     let servers = ["in", "a", "b", "out", "apart"].map(|name| server(name, 100, 1));
     let flows = vec![
         flow("f", 10, 20, &[0, 1, 2]),

@@ -92,7 +92,7 @@ fn overlapping_cross_flows_are_each_paid_once() {
 
 /// The burst of a cross flow that joins on the path is its burst behind the previous servers: larger by r T.
 #[test]
-fn a_cross_flow_that_joins_late_brings_the_burst_that_it_has_there() {
+fn a_cross_flow_that_joins_late_has_its_burst_at_that_server() {
     let servers = vec![server("before", 10, 2), server("a", 10, 1)];
     let net = network(servers, vec![flow("f", 1, 5, &[1]), flow("x", 2, 8, &[0, 1])]);
     let options = arbitrary();
@@ -132,7 +132,7 @@ fn with_a_large_burst_the_best_thetas_pay_it_once() {
 /// Two flows over one line of rate 10 with a burst of 0: at the next server of rate 10 they cannot queue at all, and with
 /// packets of 3 one packet does.
 #[test]
-fn a_line_keeps_bursts_apart_and_a_packetizer_gives_one_packet_back() {
+fn a_line_spaces_bursts_and_a_packetizer_adds_one_packet() {
     let shaped = |name| server(name, 10, 0).with_line(whole(10));
     let flow = |name: &str| ServerFlow { max_packet: whole(3), ..flow(name, 1, 30, &[0, 1]) };
     let net = network(vec![shaped("a"), server("b", 10, 2)], vec![flow("f"), flow("g")]);
@@ -162,7 +162,7 @@ fn queues_of_one_port_share_its_line() {
 }
 
 #[test]
-fn a_multicast_flow_counts_once_on_what_its_paths_share() {
+fn a_multicast_flow_counts_once_on_shared_links_of_its_paths() {
     let servers = vec![server("root", 10, 1), server("left", 10, 1), server("right", 10, 1)];
     let multicast = ServerFlow { paths: vec![vec![0, 1], vec![0, 2]], ..flow("m", 2, 10, &[0]) };
     let net = network(servers.clone(), vec![multicast, flow("x", 1, 5, &[2])]);
@@ -178,7 +178,7 @@ fn a_multicast_flow_counts_once_on_what_its_paths_share() {
 }
 
 #[test]
-fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
+fn servers_behind_an_overload_have_no_bound_and_name_its_server() {
     let servers = vec![server("a", 3, 0), server("b", 10, 0), server("c", 10, 0)];
     let flows = vec![flow("f", 2, 1, &[0, 1]), flow("g", 2, 1, &[0]), flow("h", 1, 1, &[2])];
     let net = network(servers, flows);
@@ -196,7 +196,7 @@ fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
 }
 
 #[test]
-fn what_is_no_network_is_refused_with_names() {
+fn an_invalid_network_is_refused_with_names() {
     let two = || vec![server("a", 1, 0), server("b", 1, 0)];
     let error = |servers, flows| PortNetwork::new(servers, flows).unwrap_err();
     let alone = |path: &[usize]| error(two(), vec![flow("f", 1, 1, path)]);

@@ -20,11 +20,11 @@ pub(crate) fn read(name: &str, text: &str, options: &ImportOptions) -> Imported 
 #[track_caller]
 pub(crate) fn wrong(name: &str, text: &str, options: &ImportOptions) -> Vec<String> {
     let errors: InputErrors = read_network(&Source::new(name, text), options).expect_err("something is wrong");
-    let say = |problem: &wayleave_formats::Problem| {
+    let message_of = |problem: &wayleave_formats::Problem| {
         let at = problem.location().expect("a place");
         format!("{}:{} {}", at.line, at.column, problem.message())
     };
-    errors.problems().iter().map(say).collect()
+    errors.problems().iter().map(message_of).collect()
 }
 
 pub(crate) fn remarks(imported: &Imported) -> Vec<String> {

@@ -68,9 +68,9 @@ pub(crate) fn assert_problems<T>(result: Result<T, InputErrors>, expected: &[(Pr
     let places: Vec<(ProblemKind, String)> = expected.iter().map(|(kind, at, _)| (*kind, (*at).to_owned())).collect();
     assert_eq!(found, places, "\n{errors}");
     for (problem, (_, _, words)) in errors.problems().iter().zip(expected) {
-        let said = format!("{} {}", problem.message(), problem.hint().unwrap_or_default());
+        let messages = format!("{} {}", problem.message(), problem.hint().unwrap_or_default());
         for word in words.split(" .. ") {
-            assert!(said.contains(word), "{word:?} is not in {said:?}");
+            assert!(messages.contains(word), "{word:?} is not in {messages:?}");
         }
     }
 }

@@ -34,13 +34,13 @@ pub(crate) fn with_traffic(traffic: &str) -> Result<ScenarioFile, InputErrors> {
 }
 
 /// Returns the problems: `LINE:COLUMN MESSAGE`, with the name of another file before it.
-pub(crate) fn said<T>(result: Result<T, InputErrors>) -> Vec<String> {
+pub(crate) fn messages<T>(result: Result<T, InputErrors>) -> Vec<String> {
     let Err(errors) = result else { return Vec::new() };
-    let say = |problem: &wayleave_formats::Problem| {
+    let message_of = |problem: &wayleave_formats::Problem| {
         let name = problem.source_text().name();
         let name = if name == "s.yaml" { String::new() } else { format!("{name}:") };
         let place = problem.location().map(|at| format!("{}:{} ", at.line, at.column)).unwrap_or_default();
         format!("{name}{place}{}", problem.message())
     };
-    errors.problems().iter().map(say).collect()
+    errors.problems().iter().map(message_of).collect()
 }

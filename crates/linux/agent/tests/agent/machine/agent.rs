@@ -46,7 +46,7 @@ fn confirmed(agent: &mut Agent<Recorder>) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn of_every_contract_the_highest_version_counts_in_whatever_order_they_come() {
+fn the_highest_version_of_each_contract_wins_in_any_order() {
     let operations = [install(1, 1), install(1, 2), remove(1, 3), install(1, 4)];
     let orders: [&[usize]; 5] = [&[0, 1, 2, 3], &[3, 2, 1, 0], &[1, 3, 0, 2], &[0, 0, 3, 3, 2], &[3, 0]];
     for order in orders {
@@ -65,7 +65,7 @@ fn of_every_contract_the_highest_version_counts_in_whatever_order_they_come() {
 }
 
 #[test]
-fn what_is_asked_twice_is_done_once_and_confirmed_twice() {
+fn a_repeated_operation_is_applied_once_and_confirmed_twice() {
     let (mut agent, poll) = in_session(Recorder::default());
     for _ in 0..2 {
         agent.answer(ms(1), poll, AgentReply::Operations(vec![install(7, 1)]));
@@ -75,9 +75,9 @@ fn what_is_asked_twice_is_done_once_and_confirmed_twice() {
 }
 
 #[test]
-fn what_fails_is_tried_again_ever_more_rarely_and_confirmed_once_done() {
+fn a_failed_operation_is_retried_with_backoff_and_confirmed_once_done() {
     let mut driver = Recorder::default();
-    driver.inject_faults([InjectedFault::Fails, InjectedFault::DoneUnheard, InjectedFault::Fails]);
+    driver.inject_faults([InjectedFault::Fails, InjectedFault::DoneUnconfirmed, InjectedFault::Fails]);
     let (mut agent, poll) = in_session(driver);
     agent.answer(ms(0), poll, AgentReply::Operations(vec![install(1, 1)]));
     let mut tried = Vec::new();
@@ -91,7 +91,7 @@ fn what_fails_is_tried_again_ever_more_rarely_and_confirmed_once_done() {
 }
 
 #[test]
-fn a_later_version_ends_the_attempts_at_an_earlier_one() {
+fn a_later_version_cancels_retries_of_an_earlier_one() {
     let mut driver = Recorder::default();
     driver.inject_faults([InjectedFault::Fails]);
     let (mut agent, poll) = in_session(driver);
@@ -102,7 +102,7 @@ fn a_later_version_ends_the_attempts_at_an_earlier_one() {
 }
 
 #[test]
-fn what_cannot_be_done_is_not_confirmed_and_not_tried_again() {
+fn an_impossible_operation_is_neither_confirmed_nor_retried() {
     let mut driver = Recorder::default();
     driver.install(ms(0), 1, 1, &rule(1)).unwrap();
     driver.inject_faults([InjectedFault::Impossible]);
@@ -116,7 +116,7 @@ fn what_cannot_be_done_is_not_confirmed_and_not_tried_again() {
 }
 
 #[test]
-fn an_agent_obeys_no_session_that_it_has_not_begun() {
+fn an_agent_ignores_sessions_that_it_has_not_opened() {
     let mut agent = Agent::new(Recorder::default(), PollInterval::default());
     agent.tick(ms(0));
     let begin = only(&mut agent);
@@ -132,7 +132,7 @@ fn an_agent_obeys_no_session_that_it_has_not_begun() {
 }
 
 #[test]
-fn a_session_that_is_over_is_followed_by_another_with_what_is_installed() {
+fn an_ended_session_is_followed_by_one_that_lists_installed_rules() {
     let (mut agent, poll) = in_session(Recorder::default());
     agent.answer(ms(1), poll, AgentReply::Operations(vec![install(1, 1)]));
     agent.take_requests();
@@ -149,7 +149,7 @@ fn a_session_that_is_over_is_followed_by_another_with_what_is_installed() {
 }
 
 #[test]
-fn a_session_older_than_one_that_was_known_is_not_begun_and_its_operations_are_not_carried_out() {
+fn a_session_older_than_a_known_one_is_not_opened_nor_its_operations_applied() {
     let (mut agent, poll) = in_session(Recorder::default());
     agent.answer(ms(1), poll, AgentReply::Operations(vec![install(1, 1)]));
     agent.take_requests();
@@ -165,7 +165,7 @@ fn a_session_older_than_one_that_was_known_is_not_begun_and_its_operations_are_n
 }
 
 #[test]
-fn without_a_controller_rules_stay_and_it_is_asked_ever_more_rarely() {
+fn without_a_controller_rules_stay_and_polls_back_off() {
     let (mut agent, poll) = in_session(Recorder::default());
     agent.answer(ms(0), poll, AgentReply::Operations(vec![install(1, 1)]));
     agent.take_requests();

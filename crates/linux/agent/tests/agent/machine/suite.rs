@@ -92,20 +92,20 @@ impl DriverUnderTest for Broken {
 }
 
 #[test]
-fn the_recorder_does_what_every_driver_has_to_do() {
+fn the_recorder_meets_every_requirement_on_drivers() {
     assert_eq!(check(Recorder::default), []);
 }
 
 #[test]
 fn every_flaw_is_found_by_its_rule() {
     let expected = [
-        (Flaw::InstallsNothing, "what is installed is in force"),
+        (Flaw::InstallsNothing, "an installed rule is in force"),
         (Flaw::KeepsTheFirstRule, "a rule is replaced by another"),
-        (Flaw::RemovesAndComplains, "doing it again changes nothing"),
-        (Flaw::RemovesNothing, "what is removed sends nothing"),
-        (Flaw::ForgetsAtRestart, "what is said to be installed is, after a restart too"),
-        (Flaw::RemembersOverReboots, "after a loss of power nothing is installed"),
-        (Flaw::ReplacesBeforeItFails, "what fails leaves the old rule"),
+        (Flaw::RemovesAndComplains, "installing a rule again changes nothing"),
+        (Flaw::RemovesNothing, "a removed rule sends nothing"),
+        (Flaw::ForgetsAtRestart, "reported rules are installed, also after a restart"),
+        (Flaw::RemembersOverReboots, "no rule is installed after a reboot"),
+        (Flaw::ReplacesBeforeItFails, "a failed installation leaves the old rule"),
         (Flaw::SetsUpAgain, "a node is set up once"),
     ];
     for (flaw, rule) in expected {

@@ -46,6 +46,6 @@ pub(crate) fn setup(with_fabric: bool) -> Arc<BrokerConfig> {
         let limited = service("a", 1, Bandwidth { max: gbit(7), ..default });
         policies.push(of(PolicyLevel::Fabric, None, vec![limited]));
     }
-    let scheme = HostSchemeConfig::Parley(Settings { filled_percent: 99, ..Settings::default() });
+    let scheme = HostSchemeConfig::Parley(Settings { limit_saturation_percent: 99, ..Settings::default() });
     Arc::new(BrokerConfig::new(network, policies, scheme, 7).unwrap())
 }

@@ -18,10 +18,10 @@ impl Party {
     /// Takes this interface, which then is `eth0` with the address 10.0.0.`last`, and knows another party, if one is given.
     pub(crate) fn new(interface: &str, last: u8, other: Option<u8>) -> Self {
         let (jobs, inbox) = channel::<Job>();
-        let (told, tid) = channel();
+        let (reported, tid) = channel();
         thread::spawn(move || {
             unshare(CloneFlags::CLONE_NEWNET).unwrap();
-            told.send(nix::unistd::gettid()).unwrap();
+            reported.send(nix::unistd::gettid()).unwrap();
             inbox.iter().for_each(|job| job());
         });
         tool("ip", &format!("link set {interface} netns {}", tid.recv().unwrap()));

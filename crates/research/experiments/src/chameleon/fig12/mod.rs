@@ -172,7 +172,7 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     };
     let table = Table {
         name: "deviation".to_owned(),
-        title: "What passes, against what the rule says".to_owned(),
+        title: "Measured rate and burst relative to the rule".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: shaped.iter().map(row).collect(),
     };
@@ -234,7 +234,7 @@ pub(crate) fn resources(_: &Run) -> Result<Figure, Failed> {
     let row = |name: &str, paper: &str, here: String| vec![name.to_owned(), paper.to_owned(), here];
     let table = Table {
         name: "resources".to_owned(),
-        title: "What a host's data plane needs".to_owned(),
+        title: "Resources of a host's data plane".to_owned(),
         columns: ["", "the paper", "here"].map(str::to_owned).to_vec(),
         rows: vec![
             row("memory without VMs", "19.2 MB", format!("{base:.1} MB")),

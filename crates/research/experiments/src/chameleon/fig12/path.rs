@@ -113,7 +113,7 @@ pub(super) fn table(paths: &[Path]) -> Table {
             format!("{:.0}", on_links(path.packet)),
         ]
     };
-    let columns = ["packet (B)", "received", "lost", "shaped", "median (us)", "99 % (us)", "on two links (us)"];
+    let columns = ["packet (B)", "received", "lost", "shaped", "median (us)", "p99 (us)", "on two links (us)"];
     Table {
         name: "path".to_owned(),
         title: "From the sender's socket to the receiver's".to_owned(),

@@ -8,7 +8,7 @@ use super::scope::{PLAIN, Scope};
 use crate::data::{Axis, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
-use crate::stats::{Summary, mean};
+use crate::stats::{Summary, mean, ratio_of_means};
 
 /// Candidates that are tried; none is Chameleon without rerouting.
 const LIMITS: [usize; 5] = [0, 2, 5, 20, 100];
@@ -53,10 +53,11 @@ impl Limits {
         limited.flows.iter().enumerate().map(|(at, flows)| mean(flows) / plain(at)).collect()
     }
 
-    /// Returns the gain in the larger network over that in the smaller one, where most candidates are tried.
-    pub(super) fn growth_with_most(&self) -> f64 {
-        let gains = self.all.last().map(|most| self.gains(most)).unwrap_or_default();
-        gains.last().unwrap_or(&f64::NAN) / gains.first().unwrap_or(&f64::NAN)
+    /// Returns the gain in the larger network over that in the smaller one, where most candidates are tried; a number for each seed.
+    pub(super) fn growth_with_most(&self) -> Vec<f64> {
+        let (plain, most) = (&self.all[0].flows, &self.all[self.all.len() - 1].flows);
+        let gain = |at: usize| ratio_of_means(&most[at], &plain[at]);
+        ratio_of_means(&gain(1), &gain(0))
     }
 
     /// Returns the gain of rerouting in both sizes, with the paper's limit and with the largest one.
@@ -79,7 +80,7 @@ impl Limits {
             points: self.all.iter().map(|one| Point::of(one.limit.to_string(), one.flows[at].clone())).collect(),
         };
         Panel {
-            x: Axis::categories("candidates that are tried to be moved"),
+            x: Axis::categories("candidates for rerouting"),
             form: Form::Apart,
             ..scope.panel(
                 "limits",

@@ -24,19 +24,21 @@ pub(super) const SILO_OF_THE_TEXT: System = System::Silo(Silo::TEXT);
 
 pub(super) const SILO_AROUND: System = System::Silo(Silo::AROUND);
 
-pub(super) const SILO_UNSHAPED: System = System::Silo(Silo::UNSHAPED);
+pub(super) const SILO_PUBLISHED: System = System::Silo(Silo::PUBLISHED);
 
 pub(super) const QJUMP: System = System::Qjump(Qjump::FLAT);
 
-pub(super) const SYSTEMS: [System; 10] = [
+pub(super) const SYSTEMS: [System; 12] = [
     PLAIN,
     REROUTING,
     NEWEST,
     SILO_OF_THE_TEXT,
     SILO_AROUND,
     System::Silo(Silo::FRAMELESS),
-    SILO_UNSHAPED,
+    System::Silo(Silo::UNSHAPED),
     System::Silo(Silo::BURSTS),
+    SILO_PUBLISHED,
+    System::Silo(Silo::EXAMPLE),
     QJUMP,
     System::Wayleave,
 ];

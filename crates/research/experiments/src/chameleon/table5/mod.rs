@@ -133,7 +133,7 @@ fn measurements(seen: &[ObservedProperties]) -> Table {
     let row = |seen: &ObservedProperties| [vec![seen.name.to_owned()], seen.how.to_vec()].concat();
     Table {
         name: "measurements".to_owned(),
-        title: "What the ticks stand on".to_owned(),
+        title: "Evidence for each tick".to_owned(),
         columns: ["system", "packet latency", "bandwidth", "burst", "work conservation"].map(str::to_owned).to_vec(),
         rows: seen.iter().map(row).collect(),
     }

@@ -1,6 +1,6 @@
 //! The page of one figure.
 
-use crate::{Centre, Entry, Figure, Form, Panel, Point, Statement, Table};
+use crate::{Centre, Claim, Entry, Figure, Form, Panel, Point, Table, claims};
 
 use super::text::{Align, bullet, escaped, paragraph, table};
 use crate::reproduce::measured::{Measured, MeasuredBy};
@@ -38,7 +38,7 @@ pub(super) fn of(measured: &Measured) -> String {
     parts.extend(figure.panels.iter().map(|panel| of_panel(entry, panel)));
     let tables = figure.tables.iter().filter(|table| !repeats(table, &figure.statements));
     parts.extend(tables.map(|table| of_table(entry, table)));
-    parts.extend(list(figure.statements.iter().map(statement)));
+    parts.extend(list(claims(&figure.statements).iter().map(claim)));
     parts.push(settings(measured));
     parts.join("\n")
 }
@@ -48,11 +48,21 @@ fn list(items: impl Iterator<Item = String>) -> Option<String> {
     Some(items.collect::<String>()).filter(|items| !items.is_empty())
 }
 
-fn statement(of: &Statement) -> String {
-    let verdict = of.verdict.name();
-    let text = format!("**{verdict}**, {}: *{}* Here: {}", of.section, sentence(&of.in_full()), sentence(&of.measured));
+/// Returns an item for a claim, with an item below it for each reading if there are several.
+fn claim(of: &Claim<'_>) -> String {
+    let (first, verdict) = (of.readings[0], of.verdict().name());
+    let text = format!("**{verdict}**, {}: *{}*", first.section, sentence(&first.says));
     let remarks = of.remarks();
-    bullet(&std::iter::once(text).chain(remarks.iter().map(|remark| sentence(remark))).collect::<Vec<_>>().join(" "))
+    let sentences = |of: &[String]| of.iter().map(|text| sentence(text)).collect::<Vec<_>>().join(" ");
+    match &of.measured()[..] {
+        [only] => bullet(&[format!("{text} Here: {}", sentence(only)), sentences(&remarks)].join(" ")),
+        readings => {
+            let below =
+                |reading: &String| bullet(&sentence(reading)).lines().map(|line| format!("  {line}\n")).collect();
+            let below: Vec<String> = readings.iter().map(below).collect();
+            bullet(&format!("{text} {}", sentences(&remarks))) + &below.concat()
+        }
+    }
 }
 
 /// With a mark at its end, and without what Markdown reads as its own.

@@ -47,7 +47,7 @@ fn measured(id: &str, effort: &str) -> Measured {
 }
 
 #[test]
-fn the_page_of_a_figure_has_what_the_results_have() {
+fn the_page_of_a_figure_contains_the_results() {
     let text = figure(&measured("table5", "full"));
     for part in [
         "# table5\n",
@@ -56,7 +56,7 @@ fn the_page_of_a_figure_has_what_the_results_have() {
         "Experiment, brings it into the range: a small buffer.",
         "- **unexplained**, 5.2: *It is cheap.* Here: 3 EUR. Hypothesis, without numbers: the moon.",
         "Not the cause: the weather; the time of day.",
-        "- **partly explained**, 5.3: *At least 2x (the usual size).* Here: 1x.",
+        "- **partly explained**, 5.3: *At least 2x.* Here: the usual size: 1x.",
         "moves it by 0.5 of 1: twice the size.",
         "- **not compared**, 5.4",
         "| scenario |                    1 |   2 |",

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_a_table_stand_below_one_another() {
+    fn columns_of_a_table_are_aligned() {
         let rows = [vec!["one".to_owned(), "1".to_owned()], vec!["a|b".to_owned(), "10,000".to_owned()]];
         let table = table(&["name".to_owned(), "it".to_owned()], &rows, Align::NumbersRight);
         assert_eq!(table, "| name |     it |\n| ---- | -----: |\n| one  |      1 |\n| a\\|b | 10,000 |\n");

@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "100GE",
     paper: &UFAB,
     place: "Fig. 15",
-    title: "Seven tenants at 100 Gbit/s, a core that fails, and what probes cost",
+    title: "Seven tenants at 100 Gbit/s, a core failure, and the cost of probes",
     full_runs: 5,
     full_seconds: 240,
     quick_seconds: 2,
@@ -114,7 +114,7 @@ fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
     scenario.switches.buffering =
         wayleave_scenarios::Buffering::Shared { total: wayleave_units::Bytes::new(22_000_000), alpha: 1.0 };
     scenario.record.series = Some(BIN);
-    Contender::Ufab.share(&mut scenario, policy(&network, &tenants)?);
+    Contender::Sparse.share(&mut scenario, policy(&network, &tenants)?);
     scenario.traffic =
         (others.iter().enumerate()).map(|(at, &host)| endless(&name(at), host, last, times(at as u64))).collect();
     let core = network.find_node("core1").ok_or_else(|| Failed::broken("no core1"))?;
@@ -159,7 +159,7 @@ fn probing(pairs: usize) -> Result<Probing, Failed> {
     let tenant = Tenant { name: "vf".to_owned(), min: Rate::from_gbit(10), hosts: servers.clone() };
     let mut scenario = Scenario::new("probes", network.clone(), Time::from_millis(3));
     scenario.warmup = Time::from_millis(1);
-    Contender::Ufab.share(&mut scenario, policy(&network, &[tenant])?);
+    Contender::Sparse.share(&mut scenario, policy(&network, &[tenant])?);
     let at = |pair: usize| -> NodeId { others[pair % others.len()] };
     let vm = |pair: usize| ScenarioVm { name: format!("vm{pair}"), host: at(pair), service: Some("vf".to_owned()) };
     scenario.vms = (0..pairs).map(vm).collect();
@@ -268,7 +268,7 @@ fn probing_panel(data: &Data) -> Panel {
         points: data.probing.iter().map(|one| Point::of(one.pairs as f64, vec![100.0 * of(one)])).collect(),
     };
     let axes = (Axis::logarithmic("pairs", ""), Axis::linear("probes", "%"));
-    let series = vec![series("as they are", |one| one.part), series("if each had 52 B", |one| one.printed)];
+    let series = vec![series("actual size", |one| one.part), series("at 52 B each", |one| one.printed)];
     Panel::new("probes", "What probes cost by the number of pairs", axes, Form::Joined, series)
 }
 

@@ -13,6 +13,7 @@ use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
+use crate::ufab::systems::AS_PRINTED;
 use crate::ufab::testbed::{Tenant, endless, policy, simulate};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -62,7 +63,8 @@ stored!(Measured { longest_us, tail_us, settles_ms, minima_ms, used, peak });
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let periods = run.choose(6, 2);
-    let systems: Vec<Contender> = Contender::ALL.into_iter().chain([Contender::Eager, Contender::Deep]).collect();
+    let systems: Vec<Contender> =
+        Contender::ALL.into_iter().chain([Contender::Sparse, Contender::Printed, Contender::Deep]).collect();
     let figure = format!("{}, {periods} periods", ENTRY.id);
     let found = run.gather(&figure, (&systems, &seeds), |&system, seed| one(system, periods, seed))?;
     let mut first = Vec::new();
@@ -98,7 +100,7 @@ fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>
     for (at, &host) in from.iter().enumerate() {
         let mut little = endless(&name(at), host, to, Time::ZERO);
         if let Workload::Flows(flows) = &mut little.workload {
-            flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(500)));
+            flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(500)));
         }
         let mut much = endless(&name(at), host, to, PERIOD);
         much.name = format!("{} at times", name(at));
@@ -138,59 +140,50 @@ fn of(rows: &[Row], system: Contender, what: impl Fn(&Measured) -> f64) -> Vec<f
     rows.iter().filter(|row| row.system == system).flat_map(|row| row.runs.iter().map(&what)).collect()
 }
 
-/// The experiment in which probes are sent with each frame.
-const EAGER: &str = "a probe for each frame (4.1: \"e.g., one MTU\")";
+/// uFAB in its readings: by the bytes between two probes, and as printed.
+const READINGS: [(Contender, &str); 3] = [
+    (Contender::Ufab, "a probe for each MTU (4.1)"),
+    (Contender::Sparse, "a probe for each 4 kB (5.4)"),
+    (Contender::Printed, AS_PRINTED),
+];
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
     let longest = |system| of(rows, system, |run| run.longest_us);
     let tail = |system| of(rows, system, |run| run.tail_us);
     let settles = |system| of(rows, system, |run| run.settles_ms);
     let minima = |system| of(rows, system, |run| run.minima_ms);
-    let ufab = longest(Contender::Ufab);
-    let below_pwc = times(&longest(Contender::Pwc), &ufab);
     let beyond = times(&tail(Contender::Elastic), &tail(Contender::Ufab));
     let used = |system| of(rows, system, |run| run.used);
     let all_used = |system| format!("{:.0} % of what is shared out is used", 100.0 * mean(&used(system)));
     let bound = 4.0 * ROUND_TRIP_US;
-    let eager = longest(Contender::Eager);
-    let seldom = format!(
-        "probes come with every 4 kB, and a fair share of {SENDERS} pairs is {:.1} kB in a round trip: it takes several round trips until a pair hears what all the others have begun, and 3.4 counts two. With a probe for each frame (4.1: \
-         \"e.g., one MTU\") the longest round trip is {:.1} us.",
-        SHARED * ROUND_TRIP_US / 8.0 / SENDERS as f64,
-        most(&eager)
-    );
-    vec![
-        Statement::within(
-            "5.5",
-            "the longest round trip of uFAB stays within 16 us",
-            0.0..=16.0,
-            &ufab,
-            format!("{:.1} us at most; idle {ROUND_TRIP_US:.1} us, and 3.4 bounds it by {bound:.1} us", most(&ufab)),
-        )
-        .tested(EAGER, &eager)
-        .supposed(seldom.clone()),
-        Statement::within(
-            "3.4",
-            "it stays within four base round trips",
-            0.0..=bound,
-            &ufab,
-            format!("{:.1} of {bound:.1} us", most(&ufab)),
-        )
-        .tested(EAGER, &eager)
-        .supposed(seldom),
+    let within = |says: &str, section: &str, limit: f64| {
+        READINGS.map(|(system, reading)| {
+            let longest = longest(system);
+            let shown = format!(
+                "{:.1} us at most; idle {ROUND_TRIP_US:.1} us, and 3.4 bounds it by {bound:.1} us",
+                most(&longest)
+            );
+            Statement::within(section, says, 0.0..=limit, &longest, shown).reading(reading)
+        })
+    };
+    let mut statements = within("the longest round trip of uFAB stays within 16 us", "5.5", 16.0).to_vec();
+    statements.extend(within("it stays within four base round trips", "3.4", bound));
+    statements.extend(READINGS.map(|(system, reading)| {
+        let below_pwc = times(&longest(Contender::Pwc), &longest(system));
         Statement::mean_within(
             "5.5",
             "that is 27 times less than PicNIC'+WCC+Clove: half as much or twice as much at most",
             13.5..=54.0,
             &below_pwc,
-            format!("{:.1} times in the mean; PWC takes {:.0} us", mean(&below_pwc), mean(&longest(Contender::Pwc))),
+            format!("{:.1} times on average; PWC takes {:.0} us", mean(&below_pwc), mean(&longest(Contender::Pwc))),
         )
-        .tested(format!(
-            "half of it is uFAB's longest round trip: with a probe for each frame it is {:.1} times. The other half is PWC's own, {:.0} us where 27 times 16 us are 432: Swift keeps the delay at its target, here at most 25 us, 1 us a switch and 100 us for \
-             windows below 10 packets, and what is above is one overshoot.",
-            mean(&times(&longest(Contender::Pwc), &eager)),
+        .reading(reading)
+        .supposed(format!(
+            "PWC's own round trip, {:.0} us where 27 times 16 us are 432: Swift keeps the delay at its target, here at most 25 us, 1 us a switch and 100 us for windows below 10 packets",
             mean(&longest(Contender::Pwc))
-        ), &times(&longest(Contender::Pwc), &eager)),
+        ))
+    }));
+    statements.extend([
         Statement::mean_within(
             "5.5",
             "uFAB converges quickly, within a millisecond of each change",
@@ -243,7 +236,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             &times(&used(Contender::Pwc), &used(Contender::Ufab)),
             format!("{} by PWC, {:.0} % by uFAB", all_used(Contender::Pwc), 100.0 * mean(&used(Contender::Ufab))),
         ),
-    ]
+    ]);
+    statements
 }
 
 fn panel(sums: &[(Contender, Vec<f64>)]) -> Panel {
@@ -269,7 +263,8 @@ pub(crate) mod tests {
             Row { system, runs: vec![run] }
         };
         let all = Contender::ALL.into_iter().zip([14.0, 100.0, 200.0, 14.0 * 27.0]).zip([1.0, 1.0, 0.9, 0.8]);
-        let all = all.chain([((Contender::Eager, 13.0), 1.0), ((Contender::Deep, 1_000.0), 1.0)]);
+        let others = [(Contender::Sparse, 13.0), (Contender::Printed, 14.0), (Contender::Deep, 1_000.0)];
+        let all = all.chain(others.map(|other| (other, 1.0)));
         let rows: Vec<Row> = all.map(|((system, longest), used)| row((system, longest, used))).collect();
         assert_each_can_change(
             &rows,
@@ -277,6 +272,10 @@ pub(crate) mod tests {
             &[
                 ("uFAB's is longer", &|rows: &mut Vec<Row>| rows[0].runs[0].longest_us = 17.0),
                 ("far longer", &|rows: &mut Vec<Row>| rows[0].runs[0].longest_us = 60.0),
+                ("it is longer with few probes", &|rows: &mut Vec<Row>| rows[4].runs[0].longest_us = 17.0),
+                ("far longer with few probes", &|rows: &mut Vec<Row>| rows[4].runs[0].longest_us = 60.0),
+                ("it is longer as printed", &|rows: &mut Vec<Row>| rows[5].runs[0].longest_us = 17.0),
+                ("far longer as printed", &|rows: &mut Vec<Row>| rows[5].runs[0].longest_us = 60.0),
                 ("PWC is better", &|rows: &mut Vec<Row>| rows[3].runs[0].longest_us = 100.0),
                 ("PWC does not overshoot", &|rows: &mut Vec<Row>| {
                     rows[3].runs.iter_mut().for_each(|run| run.longest_us = 40.0);

@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "convergence",
     paper: &UFAB,
     place: "Fig. 18",
-    title: "Convergence by load, freeze window and how often is probed",
+    title: "Convergence by load, freeze window and probing interval",
     full_runs: 5,
     full_seconds: 600,
     quick_seconds: 8,
@@ -72,7 +72,7 @@ impl Frozen {
 /// The incast with one probe per given number of bytes.
 #[derive(Clone, Debug)]
 struct Probed {
-    /// Round trips at the fair share; nothing for the 4 kB of the text.
+    /// Round trips at the fair share; nothing for the MTU of the text (4.1).
     round_trips: Option<u64>,
     settles_us: Vec<f64>,
 }
@@ -246,7 +246,7 @@ fn statements(data: &Data) -> Vec<Statement> {
             data.probed
                 .iter()
                 .map(|one| {
-                    let name = one.round_trips.map_or("4 kB".to_owned(), |count| format!("{count} round trips"));
+                    let name = one.round_trips.map_or("MTU".to_owned(), |count| format!("{count} round trips"));
                     format!("{name}: {:.0} us", mean(&one.settles_us))
                 })
                 .collect::<Vec<_>>()
@@ -291,7 +291,7 @@ fn panels(data: &Data) -> Vec<Panel> {
     };
     let window = || Axis::logarithmic("freeze window", "round trips");
     let half = vec![Band { low: 0.0, high: WITHIN_US, label: "at a load of 0.5".to_owned() }];
-    let name = |one: &Probed| one.round_trips.map_or("4 kB".to_owned(), |count| format!("{count} round trips"));
+    let name = |one: &Probed| one.round_trips.map_or("MTU".to_owned(), |count| format!("{count} round trips"));
     let probed = data.probed.iter().map(|one| Point::of(name(one), one.settles_us.clone())).collect();
     vec![
         panel(
@@ -315,7 +315,7 @@ fn panels(data: &Data) -> Vec<Panel> {
         panel(
             "probing",
             "16 to 1 beside half of the load, by how often is probed",
-            Axis::categories("a probe every"),
+            Axis::categories("probing interval"),
             Axis::linear("time", "us"),
             Form::Apart,
             Vec::new(),

@@ -23,7 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "128 to 1",
     paper: &UFAB,
     place: "Fig. 20",
-    title: "Answers that come apart, and rates that converge",
+    title: "Spread of answers, and convergence of rates",
     full_runs: 5,
     full_seconds: 240,
     quick_seconds: 7,
@@ -219,7 +219,7 @@ fn panels(runs: &[Measured]) -> Vec<Panel> {
         panel(
             "rate",
             "One sender (first seed)",
-            Axis::linear("since the start", "ms"),
+            Axis::linear("time since the start", "ms"),
             Axis::linear("rate", "Gbit/s"),
             first.iter().enumerate().map(rate).collect(),
         ),

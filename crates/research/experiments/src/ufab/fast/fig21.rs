@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     runs: "tokens",
     paper: &UFAB,
     place: "Fig. 21",
-    title: "The example of tokens: who gets how many",
+    title: "Token assignment example",
     full_runs: 1,
     full_seconds: 2,
     quick_seconds: 2,
@@ -62,7 +62,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let figure = Figure { statements: statements(&data), tables: vec![table(&data)], seeds, ..Figure::default() };
     let notes = vec![
-        "Probes say whole tokens, and what a pair sends is measured with headers and probes: a token or two are rounding. a6 hears of a2 with every 4 kB, so what it admits is that of \
+        "Probes say whole tokens, and what a pair sends is measured with headers and probes: a token or two are rounding. a6 learns of a2 with every frame, so what it admits is that of \
          the last probe."
             .to_owned(),
     ];
@@ -95,7 +95,7 @@ fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Said, Fa
     }
     if let (Some(epsilon), Workload::Flows(flows)) = (epsilon, &mut scenario.traffic[0].workload) {
         // Of each frame of 1,538 B 1,460 are payload.
-        flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
+        flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
     }
     let (_, notes) = watch(&scenario, 1)?;
     let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());
@@ -164,7 +164,7 @@ fn table(data: &Data) -> Table {
     };
     Table {
         name: "tokens".to_owned(),
-        title: "Tokens that probes say, and what a6 admits of a2".to_owned(),
+        title: "Tokens in probes, and tokens of a2 that a6 admits".to_owned(),
         columns: ["case", "a1 to a4", "a1 to a5", "a1 to a6", "a2 to a6", "a6 admits of a2"]
             .map(str::to_owned)
             .to_vec(),

@@ -8,7 +8,9 @@
 //! | 18: convergence, by the freeze window and by the probing interval | `fig18.rs` |
 //! | 20: answers that spread | `fig20.rs` |
 //! | 21: the example of tokens | `fig21.rs` |
+//! | none: claims about the design | `design.rs` |
 
+pub(crate) mod design;
 pub(crate) mod fig15;
 pub(crate) mod fig16;
 pub(crate) mod fig17;
@@ -25,14 +27,14 @@ use wayleave_contracts::Policy;
 use wayleave_scenarios::{
     Buffering, FlowArrivals, FlowEndpoints, HostSchemeConfig, Reliable, Scenario, SendSchedule, Traffic,
 };
-use wayleave_schemes::host::ufab::Settings;
+use wayleave_schemes::host::ufab::{InitialPath, Settings};
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::systems::System;
+use super::systems::{MTU, System, as_printed};
 use super::testbed::{Tenant, flows};
 use crate::failed::Failed;
 
@@ -52,14 +54,16 @@ enum Contender {
     Elastic,
     /// PicNIC'+WCC+Clove.
     Pwc,
-    /// uFAB with a probe for each full frame (4.1: "e.g., one MTU").
-    Eager,
+    /// uFAB with a probe for each 4 kB (5.4).
+    Sparse,
+    /// uFAB as printed: ramp, queue, sum of windows, registers.
+    Printed,
     /// uFAB' with ports that drop nothing.
     Deep,
     /// ElasticSwitch+Clove over CUBIC, which ignores marks.
     ElasticCubic,
-    /// uFAB whose pairs stay on their paths for a thousand round trips without data, in place of 16.
-    Lasting,
+    /// uFAB whose pairs send when their candidates have answered (3.5), and not on an initial path at once (4.1).
+    Probed,
 }
 
 impl Contender {
@@ -72,10 +76,11 @@ impl Contender {
             Self::Unbounded => "uFAB'",
             Self::Elastic => "ES+Clove",
             Self::Pwc => "PWC",
-            Self::Eager => "uFAB, a probe a frame",
+            Self::Sparse => "uFAB, a probe for 4 kB",
+            Self::Printed => "uFAB as printed",
             Self::Deep => "uFAB', unlimited buffers",
             Self::ElasticCubic => "ES+Clove, CUBIC",
-            Self::Lasting => "uFAB, pairs stay",
+            Self::Probed => "uFAB, candidates first",
         }
     }
 
@@ -85,7 +90,7 @@ impl Contender {
             Self::Elastic => System::Elastic,
             Self::ElasticCubic => System::ElasticCubic,
             Self::Pwc => System::Pwc,
-            Self::Ufab | Self::Eager | Self::Lasting => System::Ufab,
+            Self::Ufab | Self::Sparse | Self::Printed | Self::Probed => System::Ufab,
             Self::Unbounded | Self::Deep => System::Unbounded,
         }
     }
@@ -99,8 +104,9 @@ impl Contender {
         };
         *settings = Settings { latency_bound: settings.latency_bound, ..fast() };
         match self {
-            Self::Eager => settings.probe_every = Bytes::new(1_500),
-            Self::Lasting => settings.idle_rtts = 1_000,
+            Self::Sparse => settings.probe_every = Settings::default().probe_every,
+            Self::Printed => *settings = as_printed(fast()),
+            Self::Probed => settings.initial_path = InitialPath::Probed,
             Self::Deep => run.switches.buffering = Buffering::Unlimited,
             Self::Ufab | Self::Unbounded | Self::Elastic | Self::ElasticCubic | Self::Pwc => {}
         }
@@ -109,7 +115,12 @@ impl Contender {
 
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
 fn fast() -> Settings {
-    Settings { unit_bandwidth: Rate::from_mbit(2), measurement_interval: Time::from_micros(12), ..Settings::default() }
+    Settings {
+        unit_bandwidth: Rate::from_mbit(2),
+        measurement_interval: Time::from_micros(12),
+        probe_every: MTU,
+        ..Settings::default()
+    }
 }
 
 /// Servers of a pod of the fabric.
@@ -167,8 +178,8 @@ fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair>
             let min = Rate::from_mbit(mbit as u64);
             let name = format!("b{round}-{at}");
             // The offered rate is payload: 1,460 B of each 1,538.
-            let offer = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
-            let reliable = Reliable { offer, ..Reliable::new(FlowArrivals::Once, None) };
+            let send_schedule = Some(SendSchedule::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
+            let reliable = Reliable { send_schedule, ..Reliable::new(FlowArrivals::Once, None) };
             let traffic = flows(&name, FlowEndpoints::Pairs(vec![(two[0], two[1]), (two[1], two[0])]), reliable);
             pairs.push(Pair { tenant: Tenant { name, min, hosts: two.to_vec() }, traffic });
         }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_since_counts_as_often_as_it_is_repeated() {
+    fn values_since_the_mark_count_as_often_as_they_are_repeated() {
         let mut histogram = Histogram::new();
         (0..100).for_each(|value| histogram.record(value));
         let earlier = histogram.clone();
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_repeated_of_what_was_there_before() {
+    fn values_before_the_mark_are_not_repeated() {
         let mut histogram = Histogram::new();
         (0..100).for_each(|value| histogram.record(value));
         let earlier = histogram.clone();

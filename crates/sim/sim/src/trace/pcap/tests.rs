@@ -156,7 +156,7 @@ fn a_full_segment_has_the_length_of_the_simulated_frame_and_the_bytes_of_its_hea
 }
 
 #[test]
-fn an_acknowledgement_goes_back_and_counts_bytes() {
+fn an_acknowledgement_is_sent_back_and_counts_bytes() {
     let ack = TraceRecord { flags: Flags::ACK, sequence: 12, expected: 10, size: 84, ..SEGMENT };
     let frame = frame_of(ack);
     assert_eq!((frame.from.as_str(), frame.to.as_str()), ("10.1.0.0", "10.0.0.255"));
@@ -223,19 +223,19 @@ fn flows_between_the_same_hosts_have_ports_of_their_own() {
 }
 
 #[test]
-fn a_flow_without_a_name_comes_from_nowhere() {
+fn a_flow_without_a_name_has_addresses_of_zero() {
     let frame = frame_of(TraceRecord { flow: 99, ..SEGMENT });
     assert_eq!((frame.from.as_str(), frame.to.as_str()), ("0.0.0.0", "0.0.0.0"));
 }
 
 #[test]
-fn the_sum_of_rfc_1071_comes_out() {
+fn the_checksum_of_rfc_1071_is_reproduced() {
     // Section 3: the bytes 00 01 f2 03 f4 f5 f6 f7 sum up to ddf2.
     assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
 }
 
 #[test]
-fn a_trace_that_breaks_off_leaves_no_capture() {
+fn a_truncated_trace_leaves_no_capture() {
     let directory = Directory::new("pcap");
     let path = directory.0.join("run.pcap");
     let records = [Ok(SEGMENT), Err(ReadError::Truncated { bytes: 5 })];

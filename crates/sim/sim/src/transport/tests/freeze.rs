@@ -79,14 +79,14 @@ fn transfer(seed: u64) -> Result<(), String> {
     setup.min_timeout = [Time::from_micros(200), Time::from_millis(10), Time::from_millis(200)][(seed % 3) as usize];
     let control = control(&setup, rng.next_u32() % 5);
     let mut line = Line::new(Sender::new(&setup, control), Unlucky::new(seed, segments));
-    let mut patience = 0;
+    let mut idle_steps = 0;
     while line.step() {
         // The time-out may have grown shorter since the segment was sent.
         let timeout = line.sender.timer.timeout();
-        patience = if line.moved_at == line.now { timeout } else { timeout.max(patience) };
+        idle_steps = if line.moved_at == line.now { timeout } else { timeout.max(idle_steps) };
         // A window of a part of a packet waits for its pace, at most a hundred round trips of Swift's.
         let since = line.moved_at.max(line.sender.paced_until().min(line.now));
-        if line.now - since > 2 * patience {
+        if line.now - since > 2 * idle_steps {
             let first = line.sender.flight.first();
             return Err(format!("seed {seed}: {first} was sent at {} and is awaited at {}", line.moved_at, line.now));
         }

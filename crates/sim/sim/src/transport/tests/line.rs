@@ -18,7 +18,7 @@ pub(super) trait Fate {
 
 /// Packet on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum OnTheWay {
+enum InTransit {
     Segment { sequence: u32, sent: Instant },
     Ack { sequence: u32, sent: Instant, expected: u32, block: (u32, u32), is_duplicate: bool },
 }
@@ -48,7 +48,7 @@ pub(super) struct Line<F> {
     /// Time at which the line takes the next packet, per direction: in sequence; otherwise the packets triggered by
     /// two acknowledgements would leave at one instant.
     free_at: [Instant; 2],
-    events: BinaryHeap<Reverse<(Instant, u64, OnTheWay)>>,
+    events: BinaryHeap<Reverse<(Instant, u64, InTransit)>>,
     number: u64,
 }
 
@@ -58,9 +58,9 @@ impl<F: Fate> Line<F> {
         Self { sender, receiver, fate, now: 0, sent: 0, timeouts: 0, moved_at: 0, free_at: [0; 2], events, number: 0 }
     }
 
-    fn put(&mut self, delay: Option<Instant>, what: OnTheWay) {
+    fn put(&mut self, delay: Option<Instant>, what: InTransit) {
         self.number += 1;
-        let free_at = &mut self.free_at[usize::from(matches!(what, OnTheWay::Ack { .. }))];
+        let free_at = &mut self.free_at[usize::from(matches!(what, InTransit::Ack { .. }))];
         *free_at = self.now.max(*free_at) + 1_000;
         if let Some(delay) = delay {
             self.events.push(Reverse((*free_at + delay, self.number, what)));
@@ -77,7 +77,7 @@ impl<F: Fate> Line<F> {
                         self.moved_at = self.now;
                     }
                     let delay = self.fate.forward(sequence, self.sent);
-                    self.put(delay, OnTheWay::Segment { sequence, sent: self.now });
+                    self.put(delay, InTransit::Segment { sequence, sent: self.now });
                     witness(&self.sender, self.now, Step::Sent(sequence));
                 }
                 SenderStep::At(at) => return at,
@@ -115,16 +115,16 @@ impl<F: Fate> Line<F> {
         true
     }
 
-    fn arrive(&mut self, what: OnTheWay, witness: Witness<'_>) {
+    fn arrive(&mut self, what: InTransit, witness: Witness<'_>) {
         match what {
-            OnTheWay::Segment { sequence, sent } => {
+            InTransit::Segment { sequence, sent } => {
                 let received = self.receiver.on_segment(sequence);
                 let (block, is_duplicate) = (received.block, received.is_duplicate);
                 let delay = self.fate.back();
                 let (expected, block) = (received.expected, (block.start, block.end));
-                self.put(delay, OnTheWay::Ack { sequence, sent, expected, block, is_duplicate });
+                self.put(delay, InTransit::Ack { sequence, sent, expected, block, is_duplicate });
             }
-            OnTheWay::Ack { sequence, sent, expected, block: (start, end), is_duplicate } => {
+            InTransit::Ack { sequence, sent, expected, block: (start, end), is_duplicate } => {
                 let block = Block { start, end };
                 let answer = SegmentReply { sent, is_duplicate, ..super::answer(sequence, expected, block) };
                 let first = self.sender.flight.first();

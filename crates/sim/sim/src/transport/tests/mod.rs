@@ -58,7 +58,7 @@ fn send_all(sender: &mut Sender, now: Instant) -> Vec<u32> {
 }
 
 #[test]
-fn the_third_later_segment_tells_of_a_loss_and_only_that_is_sent_again() {
+fn the_third_later_segment_marks_a_loss_and_only_that_is_retransmitted() {
     let mut sender = sender(20_000, 6);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4, 5]);
     // Segment 1 is missing.
@@ -76,19 +76,19 @@ fn the_third_later_segment_tells_of_a_loss_and_only_that_is_sent_again() {
 }
 
 #[test]
-fn the_time_out_sends_everything_again_that_has_not_arrived() {
+fn the_time_out_retransmits_every_missing_segment() {
     let mut sender = sender(5_000, 5);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4]);
     sender.on_answer(10, &answer(3, 0, Block { start: 3, end: 4 }), |_, marked, _| marked);
-    let strikes = sender.timeout_at();
-    assert!(!sender.on_timer(strikes - 1));
-    assert!(sender.on_timer(strikes));
-    assert_eq!(send_all(&mut sender, strikes), [0, 1, 2, 4]);
-    assert_eq!(sender.timeout_at() - strikes, 2_000_000_000, "the next one comes after twice the shortest one");
+    let expires = sender.timeout_at();
+    assert!(!sender.on_timer(expires - 1));
+    assert!(sender.on_timer(expires));
+    assert_eq!(send_all(&mut sender, expires), [0, 1, 2, 4]);
+    assert_eq!(sender.timeout_at() - expires, 2_000_000_000, "the next one comes after twice the shortest one");
 }
 
 #[test]
-fn the_last_segment_carries_what_is_left_of_the_size() {
+fn the_last_segment_carries_the_remainder_of_the_size() {
     let mut sender = sender(2_500, 9);
     let sizes: Vec<u32> = std::iter::from_fn(|| match sender.poll(0) {
         SenderStep::Send { bytes, .. } => Some(bytes),
@@ -116,7 +116,11 @@ fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
 /// Swift at its target, with a round trip of 40 us: half a packet is one each 80 us. From one packet on nothing is paced.
 #[test]
 fn a_window_of_half_a_packet_sends_one_in_two_round_trips() {
-    let target = swift::Params { base: Time::from_micros(40), range: Time::ZERO, ..swift::Params::default() };
+    let target = swift::Params {
+        base_target: Time::from_micros(40),
+        flow_scaling_range: Time::ZERO,
+        ..swift::Params::default()
+    };
     for (window, gap) in [(500, 80_000_000), (100, 400_000_000), (1_000, 0)] {
         let setup = setup(100_000, 1);
         let start = FlowStart { initial_window: window, ..setup.flow_start() };
@@ -130,7 +134,7 @@ fn a_window_of_half_a_packet_sends_one_in_two_round_trips() {
 }
 
 #[test]
-fn a_receiver_tells_the_block_around_what_came_early() {
+fn a_receiver_reports_the_block_around_early_segments() {
     let mut receiver = Receiver::default();
     assert_eq!(receiver.on_segment(0).expected, 1);
     assert_eq!(receiver.on_segment(3).block, Block { start: 3, end: 4 });
@@ -145,35 +149,35 @@ fn a_receiver_tells_the_block_around_what_came_early() {
 
 /// A window that is not used does not grow (RFC 9002, section 7.8): the application writes a segment in a round trip.
 #[test]
-fn a_sender_whose_application_is_slow_keeps_its_window() {
+fn a_sender_with_a_slow_application_keeps_its_window() {
     let after = |available: fn(u32) -> u32| {
         let setup = Setup { max_window: 1_000, ..setup(1_000_000, 10) };
         let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
-        let mut on_the_way = Vec::new();
+        let mut in_transit = Vec::new();
         for round in 0..5 {
             let sent = u64::from(round) * 10_000_000;
             sender.make_available(available(round));
-            on_the_way.extend(send_all(&mut sender, sent));
+            in_transit.extend(send_all(&mut sender, sent));
             let now = sent + 5_000_000;
-            for sequence in std::mem::take(&mut on_the_way) {
+            for sequence in std::mem::take(&mut in_transit) {
                 sender.on_answer(
                     now,
                     &SegmentReply { sent, ..answer(sequence, sequence + 1, Block::default()) },
                     |_, marked, _| marked,
                 );
-                on_the_way.extend(send_all(&mut sender, now));
+                in_transit.extend(send_all(&mut sender, now));
             }
         }
-        let on_the_way = on_the_way.len();
+        let in_transit = in_transit.len();
         sender.make_available(1_000);
-        on_the_way + send_all(&mut sender, 60_000_000).len()
+        in_transit + send_all(&mut sender, 60_000_000).len()
     };
     assert_eq!(after(|round| round + 1), 10, "one segment in each round, so the first window is still the window");
     assert!(after(|_| 1_000) > 20, "the window grows where there is always more to send");
 }
 
 #[test]
-fn a_sender_waits_for_what_is_not_written() {
+fn a_sender_waits_for_unwritten_bytes() {
     let mut sender = sender(2_500, 9);
     sender.make_available(0);
     assert_eq!((send_all(&mut sender, 0), sender.starved_of()), (vec![], Some(1_000)));

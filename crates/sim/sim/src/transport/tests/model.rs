@@ -228,7 +228,7 @@ fn compare(seed: u64) -> usize {
 }
 
 #[test]
-fn losses_are_those_of_the_text() {
+fn losses_equal_those_of_a_model_of_the_rfc() {
     let compared: usize = (0..300).map(compare).sum();
     assert!(compared > 100_000, "{compared} steps");
 }

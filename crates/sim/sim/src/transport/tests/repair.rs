@@ -16,7 +16,7 @@ fn arrives(sender: &mut Sender, now: u64, sequence: u32, sent: u64) {
 
 /// The error of version 0.1.0: other segments arrive all the time, and the first segment is not sent a third time.
 #[test]
-fn a_retransmission_that_is_lost_again_is_sent_again() {
+fn a_retransmission_lost_again_is_sent_again() {
     let mut sender = sender(1_000_000, 10);
     assert_eq!(send_all(&mut sender, 0), (0..10).collect::<Vec<u32>>());
     for sequence in 1..=3 {
@@ -35,14 +35,14 @@ fn a_retransmission_that_is_lost_again_is_sent_again() {
 
 /// RFC 6298, 5.3: acknowledgements of new data in order restart the timer, others do not.
 #[test]
-fn segments_beyond_a_gap_do_not_put_the_time_out_off() {
+fn segments_beyond_a_gap_do_not_postpone_the_time_out() {
     let mut sender = sender(1_000_000, 10);
     send_all(&mut sender, 0);
     sender.on_answer(MS, &answer(0, 1, Block::default()), |_, marked, _| marked);
-    let strikes = sender.timer.at();
-    assert_eq!(strikes, MS + sender.timer.timeout());
+    let expires = sender.timer.at();
+    assert_eq!(expires, MS + sender.timer.timeout());
     sender.on_answer(2 * MS, &answer(2, 1, Block { start: 2, end: 3 }), |_, marked, _| marked);
-    assert_eq!(sender.timer.at(), strikes);
+    assert_eq!(sender.timer.at(), expires);
     sender.on_answer(2 * MS + 1, &answer(1, 3, Block::default()), |_, marked, _| marked);
     assert_eq!(sender.timer.at(), 2 * MS + 1 + sender.timer.timeout());
 }
@@ -54,11 +54,11 @@ fn windows(missing: &[u32], lost_later: impl Fn(u32, bool) -> bool) -> Vec<u64> 
     let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
     let mut receiver = Receiver::default();
     let (mut windows, mut lost) = (Vec::new(), Vec::new());
-    let mut on_the_way: Vec<(u32, u64)> =
+    let mut in_transit: Vec<(u32, u64)> =
         send_all(&mut sender, 0).into_iter().filter(|it| !missing.contains(it)).map(|it| (it, 0)).collect();
     for round in 1..=4_u64 {
         let mut now = round * 10 * MS;
-        for (sequence, sent) in std::mem::take(&mut on_the_way) {
+        for (sequence, sent) in std::mem::take(&mut in_transit) {
             now += 1;
             let received = receiver.on_segment(sequence);
             let answer = SegmentReply { sent, ..answer(sequence, received.expected, received.block) };
@@ -67,7 +67,7 @@ fn windows(missing: &[u32], lost_later: impl Fn(u32, bool) -> bool) -> Vec<u64> 
                 if !lost.contains(&(sequence, is_again)) && lost_later(sequence, is_again) {
                     lost.push((sequence, is_again));
                 } else {
-                    on_the_way.push((sequence, now));
+                    in_transit.push((sequence, now));
                 }
             }
         }
@@ -87,7 +87,7 @@ fn losses_of_one_window_shrink_it_once() {
 
 /// RFC 5681, 4.3: "the loss of a retransmission should be taken as two indications of congestion"; RFC 8985, 9.3.
 #[test]
-fn a_retransmission_that_is_lost_shrinks_the_window_again() {
+fn a_lost_retransmission_shrinks_the_window_again() {
     let (once, twice) = (windows(&[3], |_, _| false), windows(&[3], |_, is_again| is_again));
     assert_eq!(once[0], twice[0]);
     assert!(twice[1] <= once[1] / 2 + 1, "{once:?} {twice:?}");
@@ -103,7 +103,7 @@ fn a_loss_after_the_window_shrank_shrinks_it_again() {
 
 /// RFC 8985, 6.3: what was sent less than a round trip ago is not lost.
 #[test]
-fn a_time_out_sends_the_first_segment_and_waits_for_what_left_just_before() {
+fn a_time_out_sends_the_first_segment_and_waits_for_recent_ones() {
     let mut sender = sender(1_000_000, 10);
     sender.make_available(4);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3]);
@@ -111,19 +111,19 @@ fn a_time_out_sends_the_first_segment_and_waits_for_what_left_just_before() {
     let probes = sender.timeout_at();
     assert!(!sender.on_timer(probes));
     assert_eq!(send_all(&mut sender, probes), [3]);
-    let strikes = sender.timer.at();
+    let expires = sender.timer.at();
     sender.make_available(5);
-    assert_eq!(send_all(&mut sender, strikes - MS), [4]);
+    assert_eq!(send_all(&mut sender, expires - MS), [4]);
     // A probe would be due at the same time; but one is out.
-    assert_eq!(sender.prober.at(), strikes);
-    assert!(sender.on_timer(strikes));
+    assert_eq!(sender.prober.at(), expires);
+    assert!(sender.on_timer(expires));
     // 1, 2 and 3 are lost, and 4 is in flight.
-    assert_eq!((sender.flight.in_flight(), send_all(&mut sender, strikes)), (1, vec![1, 2, 3]));
+    assert_eq!((sender.flight.in_flight(), send_all(&mut sender, expires)), (1, vec![1, 2, 3]));
 }
 
 /// Occasional writes of an application do not defer the time-out: RFC 8985, 7.3, would restart the timer.
 #[test]
-fn new_data_does_not_put_the_time_out_off() {
+fn new_data_does_not_postpone_the_time_out() {
     let mut sender = sender(1_000_000, 100);
     sender.make_available(2);
     send_all(&mut sender, 0);
@@ -152,14 +152,14 @@ fn the_end_of_a_transfer_is_repaired_by_a_probe_and_not_by_a_time_out() {
         sender.on_answer(MS, &answer(sequence, sequence + 1, Block::default()), |_, marked, _| marked);
     }
     assert_eq!((sender.timeout_at(), sender.timer.at() > 3 * MS), (sender.prober.at(), true));
-    let strikes = sender.timeout_at();
-    assert_eq!(strikes, 3 * MS, "after two round trips");
-    assert!(!sender.on_timer(strikes));
-    assert_eq!(send_all(&mut sender, strikes), [9]);
-    assert_eq!(sender.timeout_at(), strikes + sender.timer.timeout(), "there is no second probe");
+    let expires = sender.timeout_at();
+    assert_eq!(expires, 3 * MS, "after two round trips");
+    assert!(!sender.on_timer(expires));
+    assert_eq!(send_all(&mut sender, expires), [9]);
+    assert_eq!(sender.timeout_at(), expires + sender.timer.timeout(), "there is no second probe");
     sender.on_answer(
-        strikes + MS,
-        &SegmentReply { sent: strikes, ..answer(9, 10, Block::default()) },
+        expires + MS,
+        &SegmentReply { sent: expires, ..answer(9, 10, Block::default()) },
         |_, marked, _| marked,
     );
     assert!(sender.is_done());

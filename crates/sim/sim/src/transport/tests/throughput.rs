@@ -117,7 +117,7 @@ const BELOW: f64 = 3.3;
 
 /// C of Mathis et al. for losses at equal distances and every segment acknowledged: sqrt(3/2).
 #[test]
-fn newreno_has_the_windows_of_mathis_where_each_so_manieth_segment_is_lost() {
+fn newreno_has_the_windows_of_mathis_for_periodic_losses() {
     for (every, losses) in [(100, 200), (1_000, 100), (10_000, 30)] {
         let losses = [COMING_DOWN, losses];
         let (window, timeouts) = mean_window(newreno, Time::from_millis(100), Pattern::Periodic(every), losses);
@@ -134,7 +134,7 @@ fn newreno_has_the_windows_of_mathis_where_each_so_manieth_segment_is_lost() {
 /// over n losses has a standard deviation of about 0.5 / sqrt(n); the test allows three, and the cost of small
 /// windows.
 #[test]
-fn newreno_has_the_windows_of_mathis_where_segments_are_lost_at_random() {
+fn newreno_has_the_windows_of_mathis_for_random_losses() {
     let losses = losses();
     let error = 1.5 / (losses as f64).sqrt();
     for p in [1e-2_f64, 1e-3, 1e-4] {

@@ -7,7 +7,7 @@ use super::super::timer::{LONGEST, NEVER, RetransmissionTimer};
 const MS: u64 = 1_000_000_000;
 
 #[test]
-fn the_first_time_out_is_what_the_scenario_says_and_later_ones_follow_the_round_trip() {
+fn the_first_time_out_is_configured_and_later_ones_follow_the_round_trip() {
     let mut timer = RetransmissionTimer::new(10 * MS, 1_000 * MS);
     assert_eq!(timer.timeout(), 1_000 * MS);
     // RFC 6298, 2.2: SRTT = R, RTTVAR = R / 2.
@@ -69,7 +69,7 @@ fn rack(least: u64, multiplier: u32, has_reordering: bool) -> Rack {
 
 /// RFC 8985, 6.2, step 4: every row of the decision.
 #[test]
-fn the_reordering_window_is_what_the_table_says() {
+fn the_reordering_window_follows_the_table() {
     for (has_reordering, is_recovering, arrived, multiplier, expected) in [
         (false, false, 0, 1, 10),
         (false, false, 2, 1, 10),
@@ -108,7 +108,7 @@ fn duplicates_widen_the_window_once_a_round_trip_and_for_16_recoveries() {
 }
 
 #[test]
-fn a_retransmission_counts_only_if_it_is_what_was_answered() {
+fn a_retransmission_counts_only_if_it_was_acknowledged() {
     let mut rack = rack(40, 1, false);
     // Retransmitted at 100 ms. An answer to the first transmission, at 60 ms, or one that is too early, is ignored.
     assert!(!rack.on_delivered(150 * MS, 60 * MS, (100 * MS, 1), true));
@@ -121,7 +121,7 @@ fn a_retransmission_counts_only_if_it_is_what_was_answered() {
 }
 
 #[test]
-fn probes_wait_for_two_round_trips_and_never_past_the_time_out() {
+fn probes_wait_for_two_round_trips_but_never_beyond_the_time_out() {
     for (smoothed, in_flight, delay, tick, left, expected) in [
         (50, 2, 200, 1, 1_000, 100),
         (50, 1, 200, 1, 1_000, 300),
@@ -146,7 +146,7 @@ fn prober(pending: Pending) -> Prober {
 
 /// RFC 8985, 7.4.2, TLP_process_ack: every state, with every answer. A probe of all data before 10.
 #[test]
-fn what_an_answer_says_about_a_probe_is_what_the_table_says() {
+fn the_effect_of_an_answer_on_a_probe_follows_the_table() {
     let states = [Pending::None, Pending::NewData { end: 10 }, Pending::Again { end: 10 }];
     for pending in states {
         for first in [9, 10, 11] {

@@ -30,7 +30,7 @@ fn ends(star: &Star) -> FlowEndpoints {
 /// Flows of this payload whose data is offered so.
 fn offered(star: &Star, arrivals: FlowArrivals, size: u64, offer: SendSchedule) -> Traffic {
     let mut reliable = Reliable::new(arrivals, Some(FlowSizes::Fixed(Bytes::new(size))));
-    reliable.offer = Some(offer);
+    reliable.send_schedule = Some(offer);
     Traffic::new("f", ends(star), Workload::Flows(reliable))
 }
 
@@ -56,7 +56,7 @@ fn a_flow_without_end_sends_while_it_is_on() {
 
 /// Catches entries of a list that overlap, or that are left out: on once from 2 to 3 ms, then in turn from 5 ms on.
 #[test]
-fn entries_of_a_schedule_hold_one_after_the_other() {
+fn entries_of_a_schedule_apply_one_after_another() {
     let star = two();
     let mut bulk = endless("bulk", star.hosts[0], star.hosts[1]);
     let ms = Time::from_millis;
@@ -71,7 +71,7 @@ fn entries_of_a_schedule_hold_one_after_the_other() {
 /// frames leave when the source was on for 0, 1, 2, ... ms. On for 2 ms from 1 ms on, and off for 3 ms: 1, 2, 6, 7,
 /// 11 ms.
 #[test]
-fn a_source_goes_on_where_it_stopped() {
+fn a_source_resumes_where_it_stopped() {
     let star = two();
     let ms = Time::from_millis;
     let (rate, burst) = (Rate::from_mbit(8), Bytes::new(1_000));
@@ -155,11 +155,11 @@ fn an_application_that_is_off_writes_nothing() {
 
 /// Catches an offer that is forgotten where the network is slower than the application: 20 Gbit/s on a line of 10.
 #[test]
-fn an_application_that_is_ahead_of_the_network_limits_nothing() {
+fn an_application_faster_than_the_network_limits_nothing() {
     let star = two();
     let all = |offer: Option<SendSchedule>| {
         let mut reliable = Reliable::new(FlowArrivals::Once, Some(FlowSizes::Fixed(Bytes::new(500 * SEGMENT))));
-        reliable.offer = offer;
+        reliable.send_schedule = offer;
         let traffic = Traffic::new("f", ends(&star), Workload::Flows(reliable));
         run(&scenario(&star, 10, vec![traffic]), 1).traffic[0].completions.times().max()
     };

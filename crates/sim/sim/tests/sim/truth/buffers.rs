@@ -23,7 +23,7 @@ fn twenty(discipline: Discipline, limit: u64) -> (u64, u64, u64) {
 
 /// Catches a limit that counts parts of packets, leaves out the one that is being sent, or is off by one byte.
 #[test]
-fn a_buffer_takes_whole_packets_up_to_its_limit_and_not_a_byte_more() {
+fn a_buffer_takes_whole_packets_up_to_its_limit() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority, Discipline::SmallestRemainingFirst] {
         for (limit, taken) in [(999, 0), (1_000, 1), (9_999, 9), (10_000, 10), (10_999, 10), (19_999, 19), (20_000, 20)]
         {
@@ -36,7 +36,7 @@ fn a_buffer_takes_whole_packets_up_to_its_limit_and_not_a_byte_more() {
 /// Catches room that comes back too early or too late: a place is free again when the last bit of its packet has left,
 /// at that instant and not a nanosecond before; in a port that is empty then, and in one that has more to send.
 #[test]
-fn a_place_is_free_when_the_last_bit_has_left() {
+fn buffer_space_is_free_when_the_last_bit_has_left() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
         // The first frame is at the port from 80 ns on and sent until 8,080 ns; the last one comes at 8,080 ns or
         // before.
@@ -85,7 +85,7 @@ fn lengths(alpha: f64, count: usize, discipline: Discipline) -> Vec<(u64, u64)> 
 /// Choudhury and Hahne, 1998: n overloaded queues each hold alpha B / (1 + alpha n). Catches a threshold computed
 /// from the whole buffer, from the used part, or from a pool that leaks.
 #[test]
-fn overloaded_queues_each_hold_what_the_dynamic_threshold_leaves_them() {
+fn overloaded_queues_each_hold_their_dynamic_threshold() {
     for (alpha, count) in [(0.5, 1), (1.0, 1), (2.0, 1), (1.0, 2), (0.5, 4), (4.0, 4), (8.0, 3)] {
         let theory = alpha * POOL as f64 / (1.0 + alpha * count as f64);
         for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
@@ -102,7 +102,7 @@ fn overloaded_queues_each_hold_what_the_dynamic_threshold_leaves_them() {
 
 /// Catches a pool that is not given back: after an overload the buffer takes as much as before it.
 #[test]
-fn a_shared_buffer_is_whole_again_after_an_overload() {
+fn a_shared_buffer_is_completely_free_after_an_overload() {
     let star = star(&[FAST, SLOW], 0);
     let mut scenario = Scenario::new("twice", star.network.clone(), Time::from_millis(60));
     scenario.switches = ports(Discipline::Fifo, Buffering::Shared { total: Bytes::new(POOL), alpha: 1.0 });

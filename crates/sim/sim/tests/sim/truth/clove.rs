@@ -80,14 +80,14 @@ fn completions(routing: Routing, seed: u64) -> [f64; 2] {
 /// Catches: reports that never reach the path scheme, or are taken for another path's. Half of the hashed flows take
 /// a link of 4 Gbit/s, whose load is 1.
 #[test]
-fn unequal_paths_are_used_better_than_by_hashes() {
+fn clove_uses_unequal_paths_better_than_hashing() {
     let mean = |routing: Routing| {
         let runs: Vec<[f64; 2]> = (1..=3).map(|seed| completions(routing.clone(), seed)).collect();
         let sum = runs.iter().fold([0.0; 2], |sum, run| [sum[0] + run[0], sum[1] + run[1]]);
         sum.map(|sum| sum / 3.0)
     };
     let hashed = mean(Routing::ecmp());
-    let by_marks = mean(clove(Params { by: FlowletChoice::Marks, ..Params::default() }));
+    let by_marks = mean(clove(Params { path_metric: FlowletChoice::Marks, ..Params::default() }));
     let by_use = mean(clove(Params::default()));
     println!("mean and 99th percentile in us: hashed {hashed:.0?}, marks {by_marks:.0?}, utilisation {by_use:.0?}");
     for (name, measured) in [("marks", by_marks), ("utilisation", by_use)] {
@@ -99,7 +99,7 @@ fn unequal_paths_are_used_better_than_by_hashes() {
 /// Four flows without end that pause, over paths whose delays differ by less than 200 us: Swift keeps queues below that.
 fn paused(gap: Time) -> (Lopsided, Outcome) {
     let net = lopsided(Rate::from_gbit(4));
-    let mut scenario = scenario(&net.network, clove(Params { gap, ..Params::default() }), 100);
+    let mut scenario = scenario(&net.network, clove(Params { flowlet_gap: gap, ..Params::default() }), 100);
     scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
     let pair = |at: usize| {
         let mut flow = endless(&format!("f{at}"), net.left[at], net.right[at]);
@@ -116,7 +116,7 @@ fn paused(gap: Time) -> (Lopsided, Outcome) {
 /// Catches: packets of one flowlet on two paths. A gap that is shorter than the difference of the paths shows that the test
 /// would see it.
 #[test]
-fn nothing_is_reordered_within_a_flowlet() {
+fn packets_are_not_reordered_within_a_flowlet() {
     let again =
         |outcome: &Outcome| (0..4).map(|at| flow(outcome, at).again + flow(outcome, at).duplicates).sum::<u64>();
     let (net, outcome) = paused(Time::from_micros(200));
@@ -132,7 +132,7 @@ fn nothing_is_reordered_within_a_flowlet() {
 fn apart(probe: Time) -> usize {
     let is_apart = |&seed: &u64| {
         let net = lopsided(Rate::from_gbit(10));
-        let mut scenario = scenario(&net.network, clove(Params { probe, ..Params::default() }), 30);
+        let mut scenario = scenario(&net.network, clove(Params { probe_interval: probe, ..Params::default() }), 30);
         scenario.transport = TransportConfig { congestion: Congestion::swift(), ..TransportConfig::default() };
         scenario.warmup = Time::from_millis(15);
         let ends = |at: usize| (net.left[at], net.right[at]);
@@ -152,8 +152,8 @@ fn apart(probe: Time) -> usize {
 /// Catches: probes that are never sent, return to no pair, or are taken for another path's. Without probes a pair
 /// knows nothing of the path that it does not use, and draws.
 #[test]
-fn a_pair_that_is_open_knows_which_path_is_unused() {
-    assert_eq!(apart(Params::default().probe), 10);
+fn an_open_pair_knows_its_unused_path() {
+    assert_eq!(apart(Params::default().probe_interval), 10);
     let drawn = apart(Time::ZERO);
     assert!((1..=9).contains(&drawn), "{drawn}");
 }

@@ -80,7 +80,7 @@ fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
 
 /// Catches one average for all queues of a port: that of the second queue would mark the packets of the first.
 #[test]
-fn random_early_detection_averages_each_queue_for_itself() {
+fn random_early_detection_averages_each_queue_separately() {
     let (min, max) = (Bytes::new(5_000), Bytes::new(10_000));
     let red = Ecn::Red(Red { min, max, probability: 1.0, weight: 0.01 });
     let (first, second) = marks_of_two_queues(red.into());
@@ -90,7 +90,7 @@ fn random_early_detection_averages_each_queue_for_itself() {
 
 /// Catches marks that are not those of the packet's queue: only the queue that has a threshold marks.
 #[test]
-fn every_queue_marks_as_its_entry_says() {
+fn every_queue_marks_as_configured() {
     let threshold = Some(Ecn::above(Bytes::new(20 * FRAME)));
     let marked = |queues: [Option<Ecn>; 2]| marks_of_two_queues(PortEcn::PerQueue(queues.to_vec()));
     let (first, second) = marked([None, threshold.clone()]);
@@ -123,7 +123,7 @@ fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
 /// C RTT / 7 (section 3.4) the port never falls idle. Catches marks that come late, windows that react twice a round trip
 /// or not in proportion to the marks.
 #[test]
-fn the_queue_of_dctcp_flows_swings_as_the_paper_says() {
+fn the_queue_of_dctcp_flows_oscillates_as_in_the_paper() {
     // Four cables of 24 us, a segment twice and its acknowledgement: 100 us.
     let in_flight = 10e9 * 100e-6 / (8.0 * FRAME as f64);
     for (flows, threshold) in [(2, 20), (2, 40), (4, 65), (8, 40)] {
@@ -142,7 +142,7 @@ fn the_queue_of_dctcp_flows_swings_as_the_paper_says() {
 /// Many flows, whose windows are a few packets only, are not in step: the peak still is K + N. Catches a queue that
 /// grows without bound.
 #[test]
-fn the_queue_of_many_dctcp_flows_stays_about_the_threshold() {
+fn the_queue_of_many_dctcp_flows_stays_near_the_threshold() {
     let (least, mean, most, busy) = sawtooth(20, 40);
     let what = format!("{least} to {most} packets, mean {mean}, busy {busy}");
     assert!((most - 60.0).abs() <= 5.0 && (0.7 * 40.0..40.0).contains(&mean) && busy > 0.9999, "{what}");
@@ -151,7 +151,7 @@ fn the_queue_of_many_dctcp_flows_stays_about_the_threshold() {
 /// Below the bound of section 3.4 (11.6 packets here) the queue runs empty. Catches a port that is busy at any
 /// threshold, which would make the checks above meaningless.
 #[test]
-fn a_threshold_below_a_seventh_of_what_is_in_flight_costs_throughput() {
+fn a_threshold_below_a_seventh_of_the_data_in_flight_costs_throughput() {
     let (least, _, most, busy) = sawtooth(2, 3);
     assert!(least == 0.0 && (0.8..0.995).contains(&busy), "{least} to {most} packets, busy {busy}");
 }
@@ -191,7 +191,7 @@ fn multi_hop() -> Outcome {
 /// within 10 % of ns-3. Its result, 22, 489 and 77 (on the wire), is close to the other simulator, not to the
 /// testbed. Catches a bottleneck that starves flows with a longer path, and one that is not used up.
 #[test]
-fn flows_over_two_bottlenecks_get_between_what_ns_3_and_the_testbed_give() {
+fn flows_over_two_bottlenecks_get_between_the_rates_of_ns_3_and_the_testbed() {
     let outcome = multi_hop();
     let mbit = |flows: std::ops::Range<usize>| {
         let count = flows.len() as f64;

@@ -84,10 +84,10 @@ fn the_first_copy_counts_and_the_second_is_removed() {
     let outcome = run(&scenario(&network, burst("one", from, to, 1000, 1, 0), &["c"], &[]), 1);
     // Tags come off: 1,000 B on the first link, 4 B less behind every switch.
     let sizes = [1000, 996, 992, 988];
-    let way: u64 = sizes.iter().map(|&size| takes(size, GBIT)).sum();
-    assert_eq!(whole(&outcome).delay.max(), Some(way));
-    assert_eq!(copy(&outcome, 0).delay.max(), Some(way));
-    assert_eq!(copy(&outcome, 1).delay.max(), Some(takes(1000, GBIT) + way + LONGER * 1000));
+    let path_delay: u64 = sizes.iter().map(|&size| takes(size, GBIT)).sum();
+    assert_eq!(whole(&outcome).delay.max(), Some(path_delay));
+    assert_eq!(copy(&outcome, 0).delay.max(), Some(path_delay));
+    assert_eq!(copy(&outcome, 1).delay.max(), Some(takes(1000, GBIT) + path_delay + LONGER * 1000));
     let counts = |flow: &FlowOutcome| (flow.sent, flow.delivered, flow.duplicates);
     assert_eq!(counts(whole(&outcome)), (1, 1, 1));
     assert_eq!(counts(copy(&outcome, 1)), (1, 1, 0));
@@ -96,7 +96,7 @@ fn the_first_copy_counts_and_the_second_is_removed() {
 /// Catches copies that share the fate of the first: a link of either path fails while packets are on it, and nothing
 /// is lost. Without a copy, or with both paths cut, the same failure loses the packets in flight and all later ones.
 #[test]
-fn a_cut_loses_nothing_as_long_as_one_way_is_left() {
+fn a_cut_loses_nothing_while_one_path_is_left() {
     let network = network();
     for cut in ["a->b", "b->d", "a->c", "c->d"] {
         let outcome = run(&scenario(&network, steady(&network), &["c"], &[(cut, 500_000)]), 1);

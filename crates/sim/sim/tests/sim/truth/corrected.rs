@@ -17,7 +17,7 @@ use crate::truth::services::two_sizes;
 
 /// A host's tagger delays every packet, also those that are released when the run begins.
 #[test]
-fn the_first_packets_of_a_run_wait_for_their_hosts_processing() {
+fn the_first_packets_of_a_run_wait_for_the_processing_of_their_hosts() {
     let mut cables = Cables::new();
     let (from, switch) = (cables.slow("from", NodeKind::Host, 5_000, 0), cables.switch("s"));
     let to = cables.host("to");
@@ -31,14 +31,14 @@ fn the_first_packets_of_a_run_wait_for_their_hosts_processing() {
 /// A time-out is for segments that are in flight (RFC 6298, 5.2). Here each of 1,000 flows of one host has its only
 /// segment acknowledged after 40 us, and then waits 12 ms for its next turn at the host's port.
 #[test]
-fn a_flow_that_waits_for_its_turn_at_the_host_does_not_time_out() {
+fn a_flow_queued_at_its_host_does_not_time_out() {
     let star = star(&[Rate::from_gbit(1), Rate::from_gbit(10)], 1_000);
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     let mut scenario = Scenario::new("turns", star.network.clone(), Time::from_millis(200));
     scenario.transport = fixed_window(1);
     let arrivals = FlowArrivals::Rpc(Rpc {
         outstanding: 1_000,
-        think: Time::from_millis(1_000),
+        think_time: Time::from_millis(1_000),
         ..Rpc::new(FlowSizes::Fixed(Bytes::new(1)))
     });
     let sizes = FlowSizes::Fixed(Bytes::new(10 * 1_460));
@@ -66,7 +66,7 @@ fn both_forms_of_a_port_report_the_same_peak() {
 /// Evicted packets no longer use the shared buffer. The short flows, which always find the long one's packets to
 /// evict, lose nothing, as with a buffer of the port's own.
 #[test]
-fn a_pfabric_port_with_a_shared_buffer_gives_back_what_it_puts_out() {
+fn a_pfabric_port_with_a_shared_buffer_frees_evicted_packets() {
     let total = Bytes::new(60_000);
     let (scenario, _) = two_sizes(Buffering::Shared { total, alpha: 1.0 });
     let outcome = run(&scenario, 1);
@@ -137,7 +137,7 @@ fn a_flow_waits_behind_many_seconds_of_packets_at_its_host() {
 /// A flow with a short last packet takes at least its ideal: behind a slow link the following links carry the last
 /// packet last, not the first.
 #[test]
-fn nothing_is_faster_than_its_ideal() {
+fn no_flow_is_faster_than_its_ideal() {
     let star = star(&[Rate::from_mbit(100), Rate::from_mbit(400)], 0);
     let mut scenario = Scenario::new("ideal", star.network.clone(), Time::from_millis(5));
     scenario.transport = fixed_window(100);
@@ -148,7 +148,7 @@ fn nothing_is_faster_than_its_ideal() {
 
 /// Drops and delays of a shared service are in the outcome, as for any other queue.
 #[test]
-fn drops_at_a_shared_service_stand_at_a_queue() {
+fn drops_at_a_shared_service_are_attributed_to_a_queue() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let mut scenario = Scenario::new("service", star.network.clone(), Time::from_millis(1));
     let switch = star.network.find_node("s").unwrap();
@@ -163,7 +163,7 @@ fn drops_at_a_shared_service_stand_at_a_queue() {
 /// Paths avoid failed elements at once, as documented for `Change::Fails`: also paths of packets that are not
 /// acknowledged.
 #[test]
-fn packets_of_a_source_avoid_a_spine_that_failed() {
+fn packets_of_a_source_avoid_a_failed_spine() {
     let spec =
         LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 1, cabling: Cabling::default(), ..LeafSpine::default() };
     let network = Arc::new(build::leaf_spine(&spec).unwrap());
@@ -183,7 +183,7 @@ fn packets_of_a_source_avoid_a_spine_that_failed() {
 
 /// The processing of a host before its first port (a tagger) applies to reliable flows as well.
 #[test]
-fn segments_wait_for_their_hosts_processing() {
+fn segments_wait_for_the_processing_of_their_hosts() {
     let mut cables = Cables::new();
     let (from, switch) = (cables.slow("from", NodeKind::Host, 5_000, 0), cables.switch("s"));
     let to = cables.host("to");
@@ -197,7 +197,7 @@ fn segments_wait_for_their_hosts_processing() {
 
 /// A host's port is shared, as a qdisc is: a source that demands the whole rate does not silence the host's flows.
 #[test]
-fn a_flow_gets_a_share_beside_a_source_that_wants_the_whole_link() {
+fn a_flow_gets_a_share_beside_a_source_with_the_demand_of_the_whole_link() {
     let star = star(&[Rate::from_gbit(1); 3], 0);
     let mut scenario = Scenario::new("beside", star.network.clone(), Time::from_millis(100));
     scenario.hosts.buffering = Buffering::EachQueue(Bytes::new(100_000));

@@ -49,7 +49,7 @@ fn alone() -> u64 {
 /// Catches a node that lets no packet pass, or that holds a packet for longer than its jitter. All packets that
 /// arrive within the jitter precede the packet, although they came later.
 #[test]
-fn a_late_packet_waits_for_a_burst_that_came_after_it() {
+fn a_delayed_packet_waits_for_a_burst_that_arrived_after_it() {
     let outcome = run(&scenario(each(JitterDistribution::Against { traffic: 0 }, PacketOrder::Free)), 1);
     assert_eq!(delay(&outcome), alone() + COUNT * takes(FRAME, SLOW));
     assert_eq!(outcome.flows[1].delivered, COUNT);
@@ -57,14 +57,14 @@ fn a_late_packet_waits_for_a_burst_that_came_after_it() {
 
 /// Catches a node that lets packets of one queue pass one another although it keeps their order.
 #[test]
-fn where_the_order_is_kept_it_does_not() {
+fn with_preserved_order_a_late_packet_does_not_wait() {
     let outcome = run(&scenario(each(JitterDistribution::Against { traffic: 0 }, PacketOrder::Kept)), 1);
     assert_eq!(delay(&outcome), alone());
 }
 
 /// Catches draws that are always equal, or beyond the jitter.
 #[test]
-fn drawn_times_lie_between_nothing_and_the_jitter() {
+fn drawn_times_are_between_zero_and_the_jitter() {
     let mut seen = Vec::new();
     for seed in 0..200 {
         let mut scenario = scenario(each(JitterDistribution::Uniform, PacketOrder::Free));
@@ -79,7 +79,7 @@ fn drawn_times_lie_between_nothing_and_the_jitter() {
 
 /// Catches a stage that loses or doubles packets, and packets that cannot overtake at all.
 #[test]
-fn a_burst_keeps_its_packets_and_its_order_only_where_that_is_kept() {
+fn a_burst_keeps_its_packets_but_its_order_only_if_preserved() {
     let spread = |order| {
         let mut scenario = scenario(each(JitterDistribution::Uniform, order));
         scenario.traffic.remove(0);
@@ -94,7 +94,7 @@ fn a_burst_keeps_its_packets_and_its_order_only_where_that_is_kept() {
 }
 
 #[test]
-fn a_seed_draws_the_same_times_again() {
+fn a_seed_reproduces_its_times() {
     let of = |seed| delay(&run(&scenario(each(JitterDistribution::Uniform, PacketOrder::Free)), seed));
     assert_eq!(of(3), of(3));
     assert_ne!(of(3), of(4));

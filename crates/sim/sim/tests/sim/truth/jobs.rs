@@ -31,14 +31,14 @@ fn scenario(star: &Star, graph: JobGraph, iterations: u32) -> Scenario {
 }
 
 fn exchange(collective: Collective, data: u64) -> CollectiveExchange {
-    CollectiveExchange { collective, data: Bytes::new(data), pieces: 1, compute: Time::ZERO }
+    CollectiveExchange { collective, data: Bytes::new(data), chunks: 1, compute: Time::ZERO }
 }
 
 /// Catches: a receive that is over before its message, a send before its dependency, concurrent computations of one
 /// processor, and a dependency on the beginning that waits for the end. Two hops of propagation and of one segment
 /// are between two ranks; the reverse direction has the same delay for 64 B.
 #[test]
-fn operations_wait_for_what_they_depend_on() {
+fn operations_wait_for_their_dependencies() {
     let star = star(&[RATE; 2], DELAY_NS);
     let operation = |rank, action, cpu| JobOperation { rank, action, cpu, nic: 0 };
     let microseconds = |count| OperationAction::Compute(Time::from_micros(count));
@@ -82,7 +82,7 @@ fn operations_wait_for_what_they_depend_on() {
 
 /// Catches: iterations that overlap or are lost, and a job whose time is not from the first beginning to the last end.
 #[test]
-fn iterations_follow_one_another_and_the_job_is_over_with_the_last() {
+fn iterations_are_consecutive_and_the_job_ends_with_the_last() {
     let star = star(&[RATE; 4], DELAY_NS);
     let ring =
         CollectiveExchange { compute: Time::from_micros(100), ..exchange(Collective::RingAllReduce, 40 * SEGMENT) };
@@ -145,7 +145,7 @@ fn an_exchange_on_an_idle_network_has_a_slowdown_of_about_one() {
 
 /// Catches: messages of two jobs that are taken for one another, and jobs that begin before their start.
 #[test]
-fn two_jobs_on_one_network_slow_one_another_down_and_stay_apart() {
+fn two_jobs_on_one_network_slow_each_other_down_and_stay_separate() {
     let star = star(&[RATE; 4], DELAY_NS);
     let graph = Arc::new(exchange(Collective::AllToAll, 400 * SEGMENT).graph(4).unwrap());
     let mut alone = scenario(&star, (*graph).clone(), 1);
@@ -158,7 +158,7 @@ fn two_jobs_on_one_network_slow_one_another_down_and_stay_apart() {
 
 /// Catches: ranks at one host whose messages are lost, or go over the network.
 #[test]
-fn messages_within_a_host_are_there_at_once() {
+fn messages_within_a_host_arrive_at_once() {
     let star = star(&[RATE; 2], DELAY_NS);
     let graph = exchange(Collective::RingAllReduce, 4 * SEGMENT).graph(4).unwrap();
     let [first, second] = [star.hosts[0], star.hosts[1]].map(Endpoint::from);
@@ -175,7 +175,7 @@ fn messages_within_a_host_are_there_at_once() {
 
 /// Catches: an iteration that is not over when the run ends, and is not counted or counted for each message.
 #[test]
-fn what_is_not_over_at_the_end_is_counted_once() {
+fn an_unfinished_iteration_at_the_end_is_counted_once() {
     let star = star(&[RATE; 4], DELAY_NS);
     let mut scenario = scenario(&star, exchange(Collective::AllToAll, 100_000_000).graph(4).unwrap(), 3);
     scenario.duration = Time::from_millis(1);
@@ -189,7 +189,7 @@ proptest! {
 
     /// Catches: a ring that moves too much, too little, or faster than links can. Thakur et al., section 4.5: 2(N-1) steps of one part each.
     #[test]
-    fn a_ring_all_reduce_moves_what_it_must_and_is_no_faster_than_its_bound(count in 2_u64..9, parts in 1_u64..60, seed in 0_u64..1_000) {
+    fn a_ring_all_reduce_moves_the_required_bytes_and_respects_its_bound(count in 2_u64..9, parts in 1_u64..60, seed in 0_u64..1_000) {
         let star = star(&vec![RATE; count as usize], DELAY_NS);
         let data = count * parts * SEGMENT;
         let outcome = run(&scenario(&star, exchange(Collective::RingAllReduce, data).graph(count as u32).unwrap(), 1), seed);
@@ -208,11 +208,11 @@ proptest! {
     /// Catches: an algorithm that leaves out a rank. All of them end, and every rank sends and receives at least its
     /// part.
     #[test]
-    fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, pieces in 1_u32..4) {
+    fn every_collective_ends_with_the_payload_of_its_graph(which in 0_usize..6, bits in 1_u32..4, data in 1_u64..200_000, chunks in 1_u32..4) {
         let (_, collective) = Collective::ALL[which];
         let count = 1_u32 << bits;
         let star = star(&vec![RATE; count as usize], DELAY_NS);
-        let graph = CollectiveExchange { pieces, ..exchange(collective, data) }.graph(count).unwrap();
+        let graph = CollectiveExchange { chunks, ..exchange(collective, data) }.graph(count).unwrap();
         let empty = graph.operations().iter().filter(|operation| matches!(operation.action, OperationAction::Send { size: Bytes::ZERO, .. })).count();
         let payload = graph.payload() + empty as u64;
         let outcome = run(&scenario(&star, graph, 1), 1);

@@ -44,7 +44,7 @@ fn one_packet_takes_the_sum_of_its_parts() {
 
 /// Catches tags that are taken off too late, too early, or at the last host.
 #[test]
-fn every_switch_takes_four_bytes_off_a_packet_with_a_route() {
+fn every_switch_removes_four_bytes_from_a_packet_with_a_route() {
     let (scenario, from, to, links) = mixed();
     let mut traffic = burst("tagged", from, to, 1_001, 1, 10_000);
     traffic.route = Some(Route { hops: links.into_iter().map(|link| Hop { link, queue: 0 }).collect() });
@@ -56,7 +56,7 @@ fn every_switch_takes_four_bytes_off_a_packet_with_a_route() {
 /// Catches packets that wait at a hop where they should not: behind the slowest link of a path nothing queues, and
 /// before that link each packet waits for the ones ahead.
 #[test]
-fn the_last_of_a_burst_leaves_the_slowest_link_when_all_were_sent_there() {
+fn the_last_packet_of_a_burst_is_delayed_by_the_slowest_link() {
     let (scenario, from, to, _) = mixed();
     let (first, second, third) = (800_000, takes(1_000, Rate::from_gbit(3)), 80_000_000);
     let alone = CONSTANTS + first + second + third;
@@ -66,7 +66,7 @@ fn the_last_of_a_burst_leaves_the_slowest_link_when_all_were_sent_there() {
 /// Catches a completion time that is not the moment at which the last bit comes, and an ideal that is not what a flow
 /// alone takes: 19 full segments and one of 100 B behind each other on the slowest link.
 #[test]
-fn a_flow_alone_takes_what_store_and_forward_takes() {
+fn a_lone_flow_takes_the_time_of_store_and_forward() {
     let mut cables = Cables::new();
     let (from, to) = (cables.host("from"), cables.host("to"));
     let (first, second) = (cables.switch("s1"), cables.switch("s2"));

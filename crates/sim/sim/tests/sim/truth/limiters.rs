@@ -43,7 +43,7 @@ fn limited(hosts: usize, class: Option<Rate>, pair: Option<Rate>, burst: u64, mi
     let star = star(&vec![LINE; hosts], 1_000);
     let mut scenario = Scenario::new("limited", star.network.clone(), Time::from_millis(milliseconds));
     scenario.transport = fixed_window(200);
-    let limits = StaticLimits { pair, burst: Bytes::new(burst) };
+    let limits = StaticLimits { pair_rate: pair, burst: Bytes::new(burst) };
     let machine = services(&star.network, &[("a", class)]);
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     Limited { star, scenario }
@@ -65,7 +65,7 @@ fn machine<'a>(outcome: &'a Outcome, service: &str, host: usize) -> &'a MachineS
 
 /// Catches: tokens that are lost to rounding, or taken twice.
 #[test]
-fn a_pair_sends_exactly_what_its_bucket_lets_through() {
+fn a_pair_sends_exactly_the_tokens_of_its_bucket() {
     for rate in [GIGABIT, Rate::from_bits_per_second(777_777_777)] {
         let Limited { star, mut scenario } = limited(2, None, Some(rate), 10 * FRAME, 20);
         scenario.traffic = vec![of_a(endless("flow", star.hosts[0], star.hosts[1]))];
@@ -121,7 +121,7 @@ fn a_burst_leaves_at_the_line_rate_and_the_next_frame_when_it_is_earned() {
 
 /// Catches: packets that are lost without being counted, or that wait in more room than there is.
 #[test]
-fn packets_of_a_source_wait_for_tokens_and_are_dropped_behind_a_full_queue() {
+fn packets_of_a_source_wait_for_tokens_and_are_dropped_at_a_full_queue() {
     let Limited { star, mut scenario } = limited(2, None, Some(GIGABIT), FRAME, 20);
     let room = 8;
     scenario.sharing.as_mut().unwrap().packet_queue = Bytes::new(room * FRAME);
@@ -146,7 +146,7 @@ fn packets_of_a_source_wait_for_tokens_and_are_dropped_behind_a_full_queue() {
 
 /// Catches: tokens of a segment that was granted and never sent, which are lost.
 #[test]
-fn short_segments_pay_for_their_own_bytes_only() {
+fn short_segments_are_charged_for_their_own_bytes_only() {
     let Limited { star, mut scenario } = limited(2, None, Some(GIGABIT), FRAME, 100);
     // 1,461 B are two segments: 1,538 B and 79 B on the wire.
     let flows = (0..500).map(|_| (0, star.hosts[0], star.hosts[1], 1_461)).collect::<Vec<_>>();
@@ -154,17 +154,17 @@ fn short_segments_pay_for_their_own_bytes_only() {
     let outcome = run(&scenario, 1);
     let last = outcome.traffic[0].completions.times().max().unwrap();
     let earned = takes(500 * (FRAME + 79) - FRAME, GIGABIT);
-    let way = 2 * (takes(FRAME, LINE) + 1_000_000);
-    assert!(earned < last && last <= earned + way, "{last} ps, and {earned} ps are needed for the tokens");
+    let path_delay = 2 * (takes(FRAME, LINE) + 1_000_000);
+    assert!(earned < last && last <= earned + path_delay, "{last} ps, and {earned} ps are needed for the tokens");
 }
 
 /// Catches: a pair that is never forgotten, or too early.
 #[test]
-fn a_pair_that_is_idle_for_long_is_forgotten_with_its_bucket() {
+fn a_long_idle_pair_is_forgotten_with_its_bucket() {
     let drops = |idle: u64| {
         let Limited { star, mut scenario } = limited(2, None, Some(Rate::from_bits_per_second(1_000)), 10 * FRAME, 40);
         let sharing = scenario.sharing.as_mut().unwrap();
-        (sharing.idle, sharing.packet_queue) = (Time::from_millis(idle), Bytes::ZERO);
+        (sharing.idle_timeout, sharing.packet_queue) = (Time::from_millis(idle), Bytes::ZERO);
         let kind = |phase| PacketKind::TokenBucket {
             rate: Rate::from_bits_per_second(1),
             burst: Bytes::new(10 * FRAME),
@@ -202,7 +202,7 @@ fn series_of_machines_and_limits_add_up() {
 /// Catches: virtual machines whose pairs are taken for one, whose service is forgotten, or that are counted together. Two
 /// of one host send to a third one: two pairs, each with a limiter of its own, where two flows of hosts share one.
 #[test]
-fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
+fn pairs_of_virtual_machines_on_the_same_two_hosts_are_distinguished() {
     let sent = |has_vms: bool| {
         let Limited { star, mut scenario } = limited(2, None, Some(GIGABIT), 10 * FRAME, 20);
         let vm = |name: &str, host: usize| ScenarioVm {

@@ -50,7 +50,7 @@ fn incast_into_a_tiny_buffer_completes() {
 
 /// Catches acknowledgements that count as received data, and the reverse: here the reverse path is congested.
 #[test]
-fn losses_of_acknowledgements_do_no_harm() {
+fn losses_of_acknowledgements_are_harmless() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), Rate::from_gbit(10)], 1_000);
     let (a, b, c) = (star.hosts[0], star.hosts[1], star.hosts[2]);
     let mut scenario = Scenario::new("acks", star.network.clone(), Time::from_millis(1_000));
@@ -69,7 +69,7 @@ fn losses_of_acknowledgements_do_no_harm() {
 /// Catches reordering that is taken for an end, duplicates that are delivered, and segments that stay in a reordering
 /// buffer. Packets, cells or flowlets take a path each, to spines that carry half of the hosts' sending rate.
 #[test]
-fn flows_whose_packets_overtake_each_other_arrive_whole() {
+fn flows_with_reordered_packets_arrive_complete() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let spec = LeafSpine {
         leaves: 2,
@@ -82,7 +82,7 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let network = std::sync::Arc::new(build::leaf_spine(&spec).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<(NodeId, NodeId)> = (0..8).map(|index| (hosts[index], hosts[8 + index])).collect();
-    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000), silence: None });
+    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000), path_timeout: None });
     let gap = Routing::Flowlet(flowlet::Params { gap: Time::from_micros(5) });
     let all = [Congestion::newreno(), Congestion::dctcp(), Congestion::fixed_window(64)];
     for (routing, congestion) in [Routing::spraying(), cell, gap]
@@ -128,7 +128,7 @@ fn flows_finish_after_their_only_link_is_repaired() {
 
 /// Catches flows that stay on a failed path: a spine of two fails, and all traffic uses the other one.
 #[test]
-fn flows_change_over_to_the_spine_that_is_left() {
+fn flows_move_to_the_remaining_spine() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
     let spec = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 8, cabling, ..LeafSpine::default() };
     let network = std::sync::Arc::new(build::leaf_spine(&spec).unwrap());
@@ -153,7 +153,7 @@ fn flows_change_over_to_the_spine_that_is_left() {
 /// Catches distances that are not recomputed: in a triangle of switches the direct path fails, a longer one takes
 /// over, and the direct one is used again after its repair.
 #[test]
-fn a_longer_way_is_used_while_the_short_one_is_down() {
+fn a_longer_path_is_used_while_the_short_one_is_down() {
     let mut cables = Cables::new();
     let switches = [cables.switch("s1"), cables.switch("s2"), cables.switch("s3")];
     let rate = Rate::from_gbit(1);
@@ -249,7 +249,7 @@ fn every_datagram_is_delivered_or_counted_as_lost() {
 
 /// Catches a window that is not kept: a port that never overflows sees exactly the window.
 #[test]
-fn a_fixed_window_is_what_is_on_the_way() {
+fn a_fixed_window_is_the_data_in_flight() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(1)], 0);
     let mut scenario = Scenario::new("window", star.network.clone(), Time::from_millis(50));
     scenario.switches = ports(Discipline::StrictPriority, Buffering::Unlimited);

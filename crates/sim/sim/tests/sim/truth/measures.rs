@@ -36,7 +36,7 @@ fn round_trips_are_those_of_each_segment() {
 
 /// Little's law: two flows with 20 segments each in flight to one port, which sends one in 1,230.4 ns.
 #[test]
-fn round_trips_include_what_waits() {
+fn round_trips_include_queueing() {
     let star = star(&[LINE; 3], 0);
     let mut scenario = Scenario::new("round trips", star.network.clone(), Time::from_millis(10));
     scenario.transport = fixed_window(20);
@@ -65,7 +65,7 @@ fn guaranteed(pair: Option<Rate>, change: impl FnOnce(&mut Traffic)) -> Outcome 
     };
     let machine =
         Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).unwrap();
-    let limits = StaticLimits { pair, burst: Bytes::new(10 * FRAME) };
+    let limits = StaticLimits { pair_rate: pair, burst: Bytes::new(10 * FRAME) };
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::StaticLimits(limits), machine));
     let mut traffic = endless("flow", star.hosts[0], star.hosts[1]);
     traffic.service = Some("a".to_owned());
@@ -85,7 +85,7 @@ fn missed(shortfall: &Shortfall) -> Vec<u64> {
 /// Catches: guarantees that are measured at one end only, or against another rate. 4 Gbit/s are 500,000 B in a
 /// millisecond; the limiter lets 1 Gbit/s through.
 #[test]
-fn a_guarantee_misses_what_the_service_gets_less_than_it() {
+fn a_guarantee_misses_the_shortfall_of_its_service() {
     let outcome = guaranteed(Some(Rate::from_gbit(1)), |_| {});
     let (sender, receiver) = (machine(&outcome, 0), machine(&outcome, 1));
     let transmit = sender.transmit_shortfall.as_ref().unwrap();
@@ -102,10 +102,10 @@ fn a_guarantee_misses_what_the_service_gets_less_than_it() {
 
 /// Catches: guarantees that are owed without demand. A segment in 100 us is all the demand.
 #[test]
-fn a_guarantee_owes_no_more_than_what_is_wanted() {
+fn a_guarantee_owes_no_more_than_the_demand() {
     let outcome = guaranteed(None, |traffic| {
         if let Workload::Flows(reliable) = &mut traffic.workload {
-            reliable.offer = Some(SendSchedule::Rate(Rate::from_bits_per_second(116_800_000)));
+            reliable.send_schedule = Some(SendSchedule::Rate(Rate::from_bits_per_second(116_800_000)));
         }
     });
     let sender = machine(&outcome, 0);

@@ -42,7 +42,7 @@ fn shares(congestion: Congestion, deadlines: [u64; 2]) -> [f64; 2] {
 /// Catches deadlines that do not reach flows, and urgencies with the wrong sign. 500 MB take 4 s alone: with 5 s a
 /// flow is urgent (d = 2 at half of the rate), with 50 s it has more than ten times its transfer time (d = 1/2).
 #[test]
-fn a_tight_deadline_gets_more_than_a_lax_one() {
+fn a_tight_deadline_gets_more_than_a_loose_one() {
     let equal = shares(Congestion::dctcp(), [5_000, 50_000]);
     // Two flows alone can stay in step for long, one a little above the other, with any deadlines.
     assert!(equal[0] < 1.5 * equal[1] && equal[1] < 1.5 * equal[0], "DCTCP knows no deadlines: {equal:?}");

@@ -44,7 +44,7 @@ fn complete(outcome: &Outcome) -> Vec<bool> {
 /// Catches paths that avoid a link that failed silently, packets that pass over it, losses that are not counted, and
 /// flows that do not resume after its repair.
 #[test]
-fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on() {
+fn flows_over_a_silent_failure_stall_until_its_repair_and_others_continue() {
     let (network, mut scenario) = eight_flows();
     let link = network.find_link("leaf1->spine1").unwrap();
     let fails = |change| outage(Time::from_millis(1), link, change);
@@ -98,7 +98,7 @@ fn a_silent_failure_while_nothing_is_sent_changes_no_path() {
 /// Ten frames of 1 us leave one after the other on a cable of 100 us that fails at 104.5 us, when four have arrived and
 /// six are on it; ten more leave while it is down, and ten when it works again. Both kinds of ports.
 #[test]
-fn what_is_on_a_link_and_what_comes_to_it_is_lost_and_counted() {
+fn packets_on_and_sent_to_a_failed_link_are_lost_and_counted() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
         let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10)], 100_000);
         let mut scenario = Scenario::new("cut", star.network.clone(), Time::from_millis(1));

@@ -96,7 +96,7 @@ fn flows_of_one_pair_take_different_paths() {
 /// Catches paths that are drawn unevenly: with a path for each packet, the four links out of a pod that lead to cores
 /// carry the same within a few per cent. 8,000 segments draw from four: a standard deviation of 2 %.
 #[test]
-fn a_path_for_each_packet_balances_the_cores() {
+fn packet_spraying_balances_the_cores() {
     let (network, hosts) = fat_tree();
     let mut scenario = scenario(Routing::spraying(), vec![listed("f", &[(0, hosts[0], hosts[15], 8_000 * 1_460)])]);
     scenario.transport = fixed_window(20);
@@ -121,8 +121,10 @@ fn flowcells_use_all_paths_and_arrive_in_order() {
     let (network, hosts) = fat_tree();
     let size = Bytes::new(64 * 1024);
     let flows = [(0, hosts[0], hosts[15], 6_000_000), (0, hosts[1], hosts[14], 6_000_000)];
-    let outcome =
-        run(&scenario(Routing::Flowcells(presto::Spreading { size, silence: None }), vec![listed("f", &flows)]), 1);
+    let outcome = run(
+        &scenario(Routing::Flowcells(presto::Spreading { size, path_timeout: None }), vec![listed("f", &flows)]),
+        1,
+    );
     let data: Vec<u64> = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 500_000).collect();
     assert_eq!((data.len(), finished(&outcome, 0)), (4, 2));
     let mean = data.iter().sum::<u64>() as f64 / 4.0;

@@ -121,7 +121,7 @@ fn completion_times_are_near_those_of_shortest_remaining_first() {
 /// turn. A flow's turn lasts 17 to 50 round trips, of which it may lose a time-out and a slow start: a quarter at
 /// most.
 #[test]
-fn an_incast_is_served_one_flow_after_the_other() {
+fn an_incast_is_served_one_flow_after_another() {
     let star = port(20);
     let flows: Vec<Arrival> = (0..20).map(|at| (at, at as usize, (at + 10) * 20 * SEGMENT)).collect();
     let (mean, outcome) = mean_time(&star, &scenario(&star, 1_000), &flows);
@@ -136,7 +136,7 @@ fn an_incast_is_served_one_flow_after_the_other() {
 
 /// Catches classes that ports do not see: a flow of the first class with much left goes before one of the second with little.
 #[test]
-fn a_class_goes_before_what_is_smaller_in_a_later_one() {
+fn a_class_is_served_before_smaller_flows_of_a_later_class() {
     let star = port(2);
     let mut scenario = scenario(&star, 1_000);
     let class = |class| Congestion::Pfabric(pfabric::Params { class, ..pfabric::Params::default() });

@@ -30,13 +30,17 @@ enum Baseline {
 fn set_up(scenario: &mut Scenario, baseline: Baseline) -> HostSchemeConfig {
     scenario.switches.buffering = Buffering::EachQueue(Bytes::new(2_750_000));
     let gap = Time::from_micros(36);
-    scenario.routing = Routing::Clove(clove::Params { gap, ..clove::Params::default() });
+    scenario.routing = Routing::Clove(clove::Params { flowlet_gap: gap, ..clove::Params::default() });
     let (congestion, scheme) = match baseline {
         Baseline::Pwc => (Congestion::swift(), HostSchemeConfig::Picnic(picnic::Settings::default())),
         Baseline::Es => {
             scenario.switches.ecn = Ecn::above(Bytes::new(80_000)).into();
             let [period, hold] = [500, 2_000].map(Time::from_micros);
-            let settings = elasticswitch::Settings { period, hold, ..elasticswitch::Settings::default() };
+            let settings = elasticswitch::Settings {
+                partition_period: period,
+                min_hold: hold,
+                ..elasticswitch::Settings::default()
+            };
             (Congestion::dctcp(), HostSchemeConfig::ElasticSwitch(settings))
         }
     };
@@ -99,7 +103,7 @@ fn crossed(baseline: Baseline) -> (Outcome, Vec<u64>) {
 /// and feedback is delayed). Of 20 Gbit/s receivers share out 19 with PicNIC', and flows on unequal paths leave at
 /// most a tenth more. ElasticSwitch grows into the remaining rate, and decreases with every mark.
 #[test]
-fn minima_are_met_and_what_is_left_over_is_used_on_two_paths() {
+fn minima_are_met_and_spare_capacity_is_used_on_two_paths() {
     for (baseline, least) in [(Baseline::Pwc, 0.9 * 19.0), (Baseline::Es, 0.85 * 20.0)] {
         let (outcome, minima) = crossed(baseline);
         let rate = |at| flow(&outcome, at).delivered as f64 * FRAME as f64 * 8.0 / 60e6;

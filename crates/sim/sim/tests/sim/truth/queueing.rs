@@ -24,8 +24,8 @@ fn mean_wait(scenario: &Scenario, seeds: std::ops::Range<u64>, wait: impl Fn(&Ou
 fn assert_agrees((measured, error): (f64, f64), theory: f64, what: &str) {
     assert!(error < 0.03 * theory, "{what}: an error of {error} ps in {theory} ps says nothing");
     let bound = 4.0 * error + 0.005 * theory;
-    let says = format!("measured {measured} +- {error} ps with seeds 0 to {}, theory says {theory} ps", SEEDS - 1);
-    assert!((measured - theory).abs() < bound, "{what}: {says}");
+    let claim = format!("measured {measured} +- {error} ps with seeds 0 to {}, theory says {theory} ps", SEEDS - 1);
+    assert!((measured - theory).abs() < bound, "{what}: {claim}");
 }
 
 /// Pollaczek-Khinchine: the mean wait in ps at a line, from sources of (frame, rate).
@@ -79,7 +79,7 @@ fn packets_of_one_size_wait_as_in_m_d_1() {
 
 /// Catches sizes that do not count for service, and sources whose packets come together. M/G/1 with three sizes.
 #[test]
-fn packets_of_three_sizes_wait_as_pollaczek_and_khinchine_say() {
+fn packets_of_three_sizes_wait_as_in_the_pollaczek_khinchine_formula() {
     let sources = [(84, Rate::from_mbit(500)), (500, Rate::from_gbit(2)), (1_538, Rate::from_mbit(4_500))];
     let (scenario, star) = one_port(&sources, 1500, 50);
     let measured = mean_wait(&scenario, 0..SEEDS, |outcome| wait_at(outcome, star.up[0]));
@@ -113,7 +113,7 @@ fn packets_of_exponential_size_wait_as_in_m_m_1() {
 /// Catches waits that appear or vanish between a host and a switch: twenty hosts on fast links are nearly a Poisson
 /// process for the port behind the switch, in either form of port.
 #[test]
-fn a_switch_port_that_many_hosts_send_to_is_m_d_1_too() {
+fn a_switch_port_with_many_senders_is_m_d_1_too() {
     let mut rates = vec![Rate::from_gbit(400); 20];
     rates.push(LINE);
     let star = star(&rates, 1_000);

@@ -26,7 +26,7 @@ fn mixture() -> Scenario {
     let on_off =
         PacketKind::OnOff(OnOff { rate: Rate::from_gbit(1), on: Time::from_micros(50), off: Time::from_micros(100) });
     let answer = FlowSizes::Exponential(Bytes::new(20_000));
-    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 2, think: Time::from_micros(20), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 2, think_time: Time::from_micros(20), ..Rpc::new(answer) });
     scenario.traffic = vec![
         Traffic::packets("poisson", everybody(), poisson, Bytes::new(700)),
         Traffic::packets("on and off", FlowEndpoints::Permutation(hosts.clone()), on_off, Bytes::new(1_538)),
@@ -48,7 +48,7 @@ fn a_run_repeats_bit_for_bit() {
 
 /// Catches a run that depends on the number of its observations.
 #[test]
-fn looking_at_a_run_does_not_change_it() {
+fn observing_a_run_does_not_change_it() {
     let scenario = mixture();
     let mut looks = Vec::new();
     let watched = wayleave_sim::run(&scenario, 7, |now| {
@@ -61,7 +61,7 @@ fn looking_at_a_run_does_not_change_it() {
 
 /// Catches a run that continues after a request to stop, or takes a part for the whole.
 #[test]
-fn a_run_that_is_stopped_says_so_and_how_far_it_came() {
+fn a_stopped_run_reports_its_end_and_progress() {
     let scenario = mixture();
     let outcome = wayleave_sim::run(&scenario, 7, |now| now < Time::from_millis(2)).unwrap();
     assert_eq!(outcome.ending, wayleave_sim::RunEnd::Stopped);
@@ -72,7 +72,7 @@ fn a_run_that_is_stopped_says_so_and_how_far_it_came() {
 /// Catches random numbers that several kinds of traffic take from one row: another one beside a traffic, between other
 /// hosts, changes nothing.
 #[test]
-fn a_traffic_draws_the_same_beside_another_one() {
+fn a_traffic_draws_equal_values_beside_another_one() {
     let star = star(&[Rate::from_gbit(10); 4], 0);
     let delays = |others: bool| {
         let mut scenario = Scenario::new("draws", star.network.clone(), Time::from_millis(10));

@@ -70,7 +70,7 @@ fn port(pairs: usize, others: Others, settings: Settings) -> Port {
     let policy = tenants(network, &vec![min; pairs], &at);
     let services = (0..pairs).map(|at| format!("a{at}")).collect();
     let mut sharing = Sharing::new(HostSchemeConfig::StaticLimits(StaticLimits::default()), policy);
-    sharing.also.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services });
+    sharing.other_schemes.push(SchemeOf { scheme: HostSchemeConfig::Ufab(settings), services });
     scenario.sharing = Some(sharing);
     for pair in 0..pairs {
         let mut traffic = of(pair, endless(&format!("a{pair}"), star.hosts[pair], last));
@@ -166,7 +166,7 @@ fn minima_below_bursts_are_kept_and_all_bounds_hold() {
 
 /// The design's loop without what a pair may send when its window is full: no answer comes while a burst lasts, so windows of C' T carry less than C'.
 #[test]
-fn windows_alone_miss_minima_below_bursts() {
+fn without_the_floor_windows_miss_minima_below_bursts() {
     let windows = Settings { full_window_rate: FullWindowRate::Nothing, ..Settings::default() };
     for (pairs, times) in [(14, 4.0), (40, 5.0)] {
         let shown = shown(pairs, Others::Everything, windows.clone());
@@ -186,7 +186,7 @@ fn windows_that_rise_without_steps_overshoot_after_bursts() {
 /// A port without knowledge of the reservations above promises too much: minima of all that it assumes to have do not
 /// fit.
 #[test]
-fn minima_of_a_port_that_knows_no_reservations_are_missed() {
+fn minima_of_a_port_without_knowledge_of_reservations_are_missed() {
     let mut port = port(4, Others::Everything, Settings::default());
     port.residual.rate = LINE;
     port.scenario.reserved.clear();
@@ -266,7 +266,7 @@ const FIVE_ROUND_TRIPS: u64 = 93;
 /// A latency contract sends 4 Gbit/s, is silent from 5 to 7 ms, and resumes. Its unused rate is used after three base
 /// round trips. When it resumes, its packets wait for one frame in transmission, as in its bound.
 #[test]
-fn an_idle_latency_reservation_is_used_by_others_and_given_back_within_a_frame() {
+fn an_idle_latency_reservation_is_used_by_others_and_returned_within_a_frame() {
     let mut port = port(4, Others::Nothing, Settings::default());
     port.scenario.traffic.retain(|traffic| !traffic.name.starts_with('l'));
     let (from, to) = (port.star.hosts[port.pairs + 2], port.star.hosts[port.pairs]);
@@ -295,7 +295,7 @@ fn an_idle_latency_reservation_is_used_by_others_and_given_back_within_a_frame()
 /// after five base round trips (its last packets take one, and links continue to count its tokens, so the steps of
 /// the other are half the usual size). The first one has its minimum back at once.
 #[test]
-fn an_idle_minimum_is_used_by_others_and_given_back() {
+fn an_idle_minimum_is_used_by_others_and_returned() {
     let mut port = port(2, Others::Nothing, Settings::default());
     port.scenario.traffic.retain(|traffic| !traffic.name.starts_with('l'));
     let ms = Time::from_millis;
@@ -317,12 +317,12 @@ fn an_idle_minimum_is_used_by_others_and_given_back() {
 /// follows from weights and reservations, 0.9 (EyeQ, section 4) of 3.6 Gbit/s. Without knowledge of the reservations
 /// they divide more, and the queue of their class overflows.
 #[test]
-fn machines_that_no_switch_tells_divide_what_is_reserved_for_them() {
-    let eyeq = |is_told: bool| {
+fn machines_without_switch_reports_divide_their_reserved_rate() {
+    let eyeq = |has_reports: bool| {
         let mut port = port(2, Others::Everything, Settings::default());
-        port.scenario.sharing.as_mut().unwrap().also[0].scheme = HostSchemeConfig::Eyeq(Eyeq::default());
+        port.scenario.sharing.as_mut().unwrap().other_schemes[0].scheme = HostSchemeConfig::Eyeq(Eyeq::default());
         port.scenario.warmup = Time::from_millis(10);
-        if !is_told {
+        if !has_reports {
             port.scenario.reserved.clear();
         }
         let outcome = run(&port.scenario, 1);
@@ -343,7 +343,7 @@ fn hoses(pairs: usize, settings: Settings) -> Shown {
     let all = port.star.hosts[..=pairs].to_vec();
     let sharing = port.scenario.sharing.as_mut().unwrap();
     sharing.machine = tenants(&port.star.network, &[hose], &[all]);
-    sharing.also[0].services = vec!["a0".to_owned()];
+    sharing.other_schemes[0].services = vec!["a0".to_owned()];
     for traffic in &mut port.scenario.traffic {
         if let Some(service) = &mut traffic.service {
             *service = "a0".to_owned();
@@ -357,7 +357,7 @@ fn hoses(pairs: usize, settings: Settings) -> Shown {
 /// Each host has a hose, and begins with the whole hose if it does not first receive the rate that its receiver
 /// admits, which all the others ask as well.
 #[test]
-fn hoses_that_turn_to_one_host_have_no_more_in_flight_than_is_said() {
+fn hoses_that_switch_to_one_host_respect_the_in_flight_bound() {
     for pairs in [4, 14, 40, 100] {
         let shown = hoses(pairs, Settings::beside_other_classes());
         assert!(shown.in_flight <= 1.0 && shown.wait <= 1.0 && shown.lag <= 1.0, "{pairs} pairs: {shown:?}");

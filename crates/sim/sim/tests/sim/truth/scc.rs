@@ -66,7 +66,7 @@ fn ratio(shares: [u64; 2], tunnels: usize, milliseconds: u64, params: Params) ->
 /// Catches: a law that does not share by weight, marks that are another share of few packets than of many, and tunnels that march
 /// in step.
 #[test]
-fn divisions_share_by_weight_whatever_their_tunnels() {
+fn divisions_share_by_weight_for_any_number_of_tunnels() {
     for (tunnels, milliseconds, tolerance) in [(1, 1_000, 0.05), (4, 1_000, 0.05), (16, 4_000, 0.05)] {
         for (shares, expected) in [([250, 750], 3.0), ([91, 909], 10.0)] {
             let (ratio, sum, drops) = ratio(shares, tunnels, milliseconds, Params::default());
@@ -78,7 +78,7 @@ fn divisions_share_by_weight_whatever_their_tunnels() {
 
 /// Catches: windows and steps that are made for feedback once in a round trip.
 #[test]
-fn divisions_share_by_weight_whatever_the_period() {
+fn divisions_share_by_weight_for_any_period() {
     for period in [150, 600] {
         let params = Params { feedback_period: Time::from_micros(period), ..Params::default() };
         for tunnels in [1, 4] {
@@ -164,7 +164,7 @@ fn the_second_tracker_takes_over() {
 
 /// Catches: a rate that crashes when many begin at once, and does not come back. Two divisions of equal shares, one with ten flows in one tunnel.
 #[test]
-fn ten_flows_in_a_tunnel_have_no_more_than_one_in_another() {
+fn ten_flows_in_a_tunnel_get_no_more_than_one_in_another() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), LINE], 70_000);
     let mut scenario = Scenario::new("flows", star.network.clone(), Time::from_millis(600));
     scenario.switches.buffering = wayleave_scenarios::Buffering::EachQueue(Bytes::new(250 * 1_538));

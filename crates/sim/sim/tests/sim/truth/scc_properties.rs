@@ -112,7 +112,7 @@ fn distance(outcome: &Outcome, shares: &[u64], measured: Time) -> (f64, f64) {
 
 /// Catches: shares by flows or by tunnels instead of by weights, divisions whose objective or transport changes what they get, and a bottleneck that is not used.
 #[test]
-fn shares_follow_weights_whatever_the_number_of_tunnels_flows_and_hosts() {
+fn shares_follow_weights_for_any_number_of_tunnels_flows_and_hosts() {
     let (mut least, mut all) = (1.0_f64, Vec::new());
     for seed in cases(6) {
         let (scenario, shares) = drawn(seed);
@@ -179,7 +179,7 @@ fn window(scenario: &Scenario, end: Time, periods: u64) -> [f64; 2] {
 /// from 200 to 300 ms. Nine tenths of a share are back ten periods after demand resumes, and free capacity is used
 /// after 100.
 #[test]
-fn a_share_that_is_not_wanted_is_free_and_comes_back() {
+fn an_unused_share_is_free_and_returns_with_demand() {
     let star = senders(4);
     let mut scenario = scenario(&star, &[(500, None), (500, None)], Time::from_millis(400));
     for from in 0..2 {
@@ -243,7 +243,7 @@ fn shares_survive_lost_trackers_and_messages() {
 /// Catches: rates that stay at their values from the time without answers. For 50 ms nothing returns from the
 /// receiver, neither acknowledgements nor feedback.
 #[test]
-fn shares_come_back_when_feedback_does() {
+fn shares_recover_with_feedback() {
     let star = senders(5);
     let mut scenario = lopsided(&star);
     let back = Element::Link(star.up[5]);
@@ -257,7 +257,7 @@ fn shares_come_back_when_feedback_does() {
 
 /// Catches: packets that a tunnel reorders, which a transport would take for losses, and bytes that it loses without a word.
 #[test]
-fn tunnels_reorder_no_flow_and_lose_nothing_but_what_they_report() {
+fn tunnels_reorder_no_flow_and_report_every_loss() {
     for seed in cases(6) {
         let (mut scenario, _) = drawn(seed);
         (scenario.duration, scenario.warmup) = (Time::from_millis(200), Time::ZERO);

@@ -32,7 +32,7 @@ fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
 
 /// Catches preemption, and a second frame of a lower class that slips through.
 #[test]
-fn the_highest_class_waits_for_the_rest_of_one_lower_frame_and_no_longer() {
+fn the_highest_class_waits_for_at_most_one_lower_frame() {
     let star = funnel(2);
     let to = star.hosts[2];
     let low = in_queue(burst("low", star.hosts[0], to, 1_500, 3, 0), 7);
@@ -48,7 +48,7 @@ fn the_highest_class_waits_for_the_rest_of_one_lower_frame_and_no_longer() {
 /// Catches an event order that serves a lower class first although a higher frame comes at the same instant. With
 /// some propagation, without an event at the choice, also a choice that is made too early.
 #[test]
-fn a_frame_that_comes_when_the_port_falls_free_is_not_blocked() {
+fn a_frame_that_arrives_when_the_port_becomes_free_is_not_blocked() {
     for propagation in [0, 1_000] {
         let star = star(&[FAST, FAST, SLOW], propagation);
         let to = star.hosts[2];
@@ -56,8 +56,8 @@ fn a_frame_that_comes_when_the_port_falls_free_is_not_blocked() {
         // There at 12.12 us and the propagation exactly: sent at 12.08 us, 40 ns for 500 B.
         let high = burst("high", star.hosts[1], to, 500, 1, 12_080);
         let outcome = run(&scenario(&star, Discipline::StrictPriority, vec![low, high], 1), 1);
-        let on_the_way = 2 * 1_000 * propagation;
-        assert_eq!(flow(&outcome, 1).delay.max(), Some(40_000 + 4_000_000 + on_the_way), "{propagation} ns");
+        let in_transit = 2 * 1_000 * propagation;
+        assert_eq!(flow(&outcome, 1).delay.max(), Some(40_000 + 4_000_000 + in_transit), "{propagation} ns");
     }
 }
 
@@ -84,7 +84,7 @@ fn eight_classes_are_served_from_the_highest_to_the_lowest() {
 /// Catches differences between the two forms of first come first served: departures that are computed when a packet
 /// comes, and packets that a port holds until it sends them. Overload, drops and ties included.
 #[test]
-fn both_forms_of_a_port_serve_one_class_alike() {
+fn both_forms_of_a_port_serve_one_class_equally() {
     let star = funnel(5);
     let mut traffic: Vec<Traffic> = (0..4)
         .map(|index| poisson(&format!("p{index}"), star.hosts[index], star.hosts[5], 300 + 200 * index as u64, SLOW))
@@ -147,7 +147,7 @@ fn deficit_round_robin_shares_bytes_in_proportion_to_weights() {
 
 /// Catches a scheduler that keeps the share of an empty queue for it.
 #[test]
-fn the_share_of_an_empty_queue_goes_to_the_others() {
+fn the_share_of_an_empty_queue_is_used_by_the_others() {
     let bytes = deficit_bytes(&[1, 3, 4], &[1_000, 1_000]);
     assert_near(bytes[0] as f64, 1.25e6, 0.005, "one of four");
     assert_near(bytes[1] as f64, 3.75e6, 0.005, "three of four");
@@ -156,7 +156,7 @@ fn the_share_of_an_empty_queue_goes_to_the_others() {
 /// Catches credit that is saved up while a queue has nothing to send: one that begins after 20 ms gets its third of the
 /// next 15 ms, and nothing for the time before.
 #[test]
-fn a_queue_that_was_empty_is_owed_nothing() {
+fn an_empty_queue_accumulates_no_credit() {
     let mut cables = Cables::new();
     cables.queues = 3;
     let star = star_of(cables, &[FAST, FAST, FAST, SLOW], 0);
@@ -191,7 +191,7 @@ fn equal_windows_share_one_bottleneck_equally() {
 /// Catches rates that are not max-min fair where every flow has a queue of its own: A crosses both links, B the first,
 /// C and D the second. The second gives a third to each of A, C, D; B gets the two thirds that A leaves.
 #[test]
-fn a_flow_over_two_bottlenecks_gets_what_the_tighter_one_gives() {
+fn a_flow_over_two_bottlenecks_gets_the_rate_of_the_tighter_one() {
     let mut cables = Cables::new();
     cables.queues = 3;
     let switches = [cables.switch("s1"), cables.switch("s2"), cables.switch("s3")];
@@ -224,7 +224,7 @@ fn a_flow_over_two_bottlenecks_gets_what_the_tighter_one_gives() {
 /// Catches traffic that is put beside contracts because it names no queue. Without a queue it is in the lowest queue
 /// of each port, and in the only one of ports that serve all as one.
 #[test]
-fn traffic_that_names_no_queue_waits_in_the_lowest() {
+fn traffic_without_a_queue_waits_in_the_lowest() {
     let star = funnel(2);
     let to = star.hosts[2];
     let anywhere = Traffic { queue: None, ..burst("anywhere", star.hosts[0], to, 1_000, 10, 0) };

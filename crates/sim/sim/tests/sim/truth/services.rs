@@ -11,7 +11,7 @@ use crate::truth::networks::{assert_near, burst, finished, fixed_window, flow, l
 /// pFabric (SIGCOMM 2013): a long flow fills the port, a short one overtakes it. Catches service by age, and drops of
 /// the flow with less left.
 #[test]
-fn the_flow_with_less_left_finishes_as_if_it_were_alone() {
+fn the_flow_with_less_remaining_finishes_as_if_alone() {
     let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), Rate::from_gbit(10)], 0);
     let (long, short, to) = (star.hosts[0], star.hosts[1], star.hosts[2]);
     let mut scenario = Scenario::new("pfabric", star.network.clone(), Time::from_millis(50));
@@ -70,7 +70,7 @@ pub(crate) fn two_sizes(buffering: Buffering) -> (Scenario, LinkId) {
 
 /// Catches a port that holds more than it may while it puts packets out, or puts out those that are more urgent.
 #[test]
-fn a_pfabric_port_makes_room_for_what_is_more_urgent_within_its_limit() {
+fn a_pfabric_port_evicts_less_urgent_packets_within_its_limit() {
     let (scenario, down) = two_sizes(Buffering::EachQueue(Bytes::new(20_000)));
     let outcome = run(&scenario, 1);
     let port = queue(&outcome, down, 0);
@@ -95,7 +95,7 @@ fn shared(hosts: usize, buffer: u64) -> (Scenario, crate::truth::networks::Star)
 
 /// Catches a service that is passed by, or a processing time that is counted twice: cable, service, processing, cable.
 #[test]
-fn a_packet_alone_takes_service_and_processing() {
+fn a_lone_packet_takes_service_and_processing() {
     let (mut scenario, star) = shared(2, 30_000);
     scenario.traffic = vec![burst("one", star.hosts[0], star.hosts[1], 1_000, 1, 5_000)];
     let outcome = run(&scenario, 1);

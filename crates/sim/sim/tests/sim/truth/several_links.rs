@@ -57,7 +57,7 @@ fn link(network: &Network, name: &str) -> LinkId {
 
 /// Catches a simulator that sends over the first link only: one flow, packet by packet over both planes, has nearly 20 Gbit/s.
 #[test]
-fn a_flow_that_is_sprayed_has_both_links() {
+fn a_sprayed_flow_has_both_links() {
     let (network, [h1, h2]) = two_planes();
     let outcome = run(&scenario(network.clone(), Routing::spraying(), vec![endless("f", h1, h2)]), 1);
     for name in ["h1->a", "h1->b", "a->h2", "b->h2"] {

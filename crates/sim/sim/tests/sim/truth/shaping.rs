@@ -31,7 +31,7 @@ fn rate_of(outcome: &Outcome, flow: usize) -> f64 {
 
 /// Catches: feedback that reaches the wrong pair, or meters that miss packets.
 #[test]
-fn a_receiver_with_eyeq_holds_all_senders_to_nine_tenths_of_its_line() {
+fn a_receiver_with_eyeq_limits_all_senders_to_nine_tenths_of_its_line() {
     for senders in [2, 5, 9] {
         let star = star(&vec![LINE; senders + 1], 1_000);
         let mut scenario = Scenario::new("eyeq", star.network.clone(), Time::from_millis(60));
@@ -81,7 +81,7 @@ fn services_share_a_receiver_by_weight_under_eyeq() {
 
 /// Catches: marks for the machines that make a transport slow down.
 #[test]
-fn a_transport_that_knows_no_marks_is_not_changed_by_them() {
+fn a_transport_without_ecn_is_not_affected_by_marks() {
     let packets = |ecn: Option<Ecn>| {
         let star = star(&[LINE; 3], 1_000);
         let mut scenario = Scenario::new("marks", star.network.clone(), Time::from_millis(20));
@@ -149,7 +149,7 @@ fn sent(outcome: &Outcome, service: &str, of: usize, from: u64, to: u64) -> f64 
 /// Catches: brokers that receive no messages of one another, limits that reach no limiter, broker messages that are
 /// not counted.
 #[test]
-fn a_rack_policy_holds_for_all_machines_of_a_rack_together() {
+fn a_rack_policy_applies_to_all_machines_of_a_rack_together() {
     let (network, hosts) = racks();
     let mut scenario = parley(&network, 200);
     let sharing = scenario.sharing.as_mut().unwrap();
@@ -170,7 +170,7 @@ fn a_rack_policy_holds_for_all_machines_of_a_rack_together() {
 
 /// Catches: limits that stay without renewal, and brokers that do not come back.
 #[test]
-fn when_its_broker_dies_a_machine_falls_back_and_the_broker_comes_back() {
+fn without_its_broker_a_machine_falls_back_until_the_broker_returns() {
     let (network, hosts) = racks();
     let mut scenario = parley(&network, 400);
     let sharing = scenario.sharing.as_mut().unwrap();
@@ -194,7 +194,7 @@ fn when_its_broker_dies_a_machine_falls_back_and_the_broker_comes_back() {
 
 /// Catches: a fabric broker that is not asked, and terms that never change.
 #[test]
-fn a_fabric_policy_holds_for_all_racks_and_can_change() {
+fn a_fabric_policy_applies_to_all_racks_and_can_change() {
     let (network, hosts) = racks();
     for place in [FabricBrokerAt::default(), FabricBrokerAt::Host(hosts[5])] {
         let mut scenario = parley(&network, 1_000);
@@ -218,7 +218,7 @@ fn a_fabric_policy_holds_for_all_racks_and_can_change() {
 
 /// Catches: faults that are not drawn, or drawn without the seed.
 #[test]
-fn broker_messages_are_lost_and_late_by_seed_and_the_rack_settles_all_the_same() {
+fn a_rack_settles_despite_lost_and_late_broker_messages() {
     let (network, hosts) = racks();
     let mut scenario = parley(&network, 300);
     let sharing = scenario.sharing.as_mut().unwrap();
@@ -241,7 +241,7 @@ fn broker_messages_are_lost_and_late_by_seed_and_the_rack_settles_all_the_same()
 
 /// Catches: messages of pairs that reach the wrong end, demands and losses that are not reported.
 #[test]
-fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
+fn under_elasticswitch_guarantees_hold_and_spare_capacity_is_used() {
     let star = star(&[LINE; 6], 1_000);
     let guaranteed = |name: &str, port: u16, min| ServiceSpec {
         bandwidth: PerDirection {

@@ -16,7 +16,7 @@ const HELD: Buffering = Buffering::Shared { total: Bytes::new(1 << 40), alpha: 1
 /// warm-up or a failure; and packets that are written after they were lost. Windows follow telemetry to the byte, so
 /// any error in one probe changes the traffic.
 #[test]
-fn ports_tell_the_same_however_they_are_simulated() {
+fn ports_report_equal_telemetry_in_both_simulations() {
     let mut moved = 0;
     for seed in 1..=6 {
         let outcomes = [Buffering::Unlimited, HELD].map(|buffering| {

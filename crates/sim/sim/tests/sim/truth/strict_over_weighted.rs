@@ -61,7 +61,7 @@ fn constant(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Tra
 /// A strict frame of 500 B (4 us) comes while b0 is sent, and another one while b1 is: each is sent next, and costs
 /// no queue any credit. Catches preemption, a turn that a strict frame ends, and credit that it takes.
 #[test]
-fn strict_frames_go_between_those_of_a_turn() {
+fn strict_frames_are_sent_between_those_of_a_turn() {
     let star = funnel(4, 3);
     let to = star.hosts[4];
     // Name, queue, size, when it is sent in ns, when its last bit arrives in ns.
@@ -90,7 +90,7 @@ fn strict_frames_go_between_those_of_a_turn() {
 /// Two strict queues take three tenths of the link. Those below are always backlogged, and share the rest in
 /// proportion to their weights, at any frame sizes: exactly, except for one quantum of each.
 #[test]
-fn weighted_queues_share_what_strict_ones_leave() {
+fn weighted_queues_share_the_capacity_left_by_strict_ones() {
     let cases: [(&[u32], &[u64]); 3] =
         [(&[3, 1], &[1_538, 1_538]), (&[1, 2, 5], &[300, 1_538, 777]), (&[4, 2, 1], &[84, 84, 1_538])];
     for (weights, frames) in cases {
@@ -146,7 +146,7 @@ fn a_strict_queue_waits_for_one_lower_frame_at_most() {
 /// The same order at a host, whose flows are pulled one segment at a time: strict flows leave a fifth of the uplink, of
 /// which the others get three parts and one.
 #[test]
-fn a_host_serves_its_flows_in_the_same_order() {
+fn a_host_serves_its_flows_strict_over_weighted() {
     let mut cables = Cables::new();
     cables.queues = 3;
     let star = star_of(cables, &[SLOW, FAST], 0);

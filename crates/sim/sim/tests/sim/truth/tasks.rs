@@ -30,7 +30,7 @@ fn writes(star: &Star, milliseconds: u64) -> Scenario {
 /// Catches: tasks that are lost, that count each flow for itself, or from another beginning. A segment takes two hops; three copies leave the second host
 /// one after the other; the answer of each goes back.
 #[test]
-fn what_follows_a_flow_begins_when_it_is_complete_and_is_over_with_the_last_of_its_flows() {
+fn follow_up_flows_begin_and_end_with_the_completion_of_their_predecessors() {
     let star = star(&[Rate::from_gbit(10); 5], 0);
     let mut scenario = writes(&star, 10);
     let (block, chunks) = (vec![star.hosts[1]], star.hosts[2..].to_vec());
@@ -100,7 +100,7 @@ fn periodic_flows_keep_their_period_and_draw_their_receivers() {
 
 /// Catches: tasks that continue after the end of their traffic.
 #[test]
-fn nothing_follows_after_the_stop() {
+fn no_flow_follows_after_the_stop_time() {
     let star = star(&[Rate::from_gbit(10); 3], 0);
     let mut scenario = writes(&star, 10);
     let mut copy = follows("copy", "write", vec![star.hosts[1]], vec![star.hosts[2]], Onward::Drawn(1));
@@ -111,7 +111,7 @@ fn nothing_follows_after_the_stop() {
 
 /// Catches: chains that cannot be followed, which would end silently.
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn chains_that_cannot_be_followed_are_refused() {
     let star = star(&[Rate::from_gbit(10); 4], 0);
     let (block, chunks) = (vec![star.hosts[1]], star.hosts[2..].to_vec());
     let refused = |copy: Traffic, write: Option<FlowArrivals>| {
@@ -136,11 +136,11 @@ fn what_cannot_be_followed_is_refused() {
     ));
     assert!(matches!(
         refused(copy("write", &chunks, Onward::Drawn(1)), None),
-        TrafficError::FollowsStranger { key: "from", .. }
+        TrafficError::FollowsUnrelated { key: "from", .. }
     ));
     assert!(matches!(
         refused(copy("write", &block, Onward::Sender), None),
-        TrafficError::FollowsStranger { key: "to", .. }
+        TrafficError::FollowsUnrelated { key: "to", .. }
     ));
     assert!(matches!(
         refused(copy("write", &block, Onward::Drawn(3)), None),

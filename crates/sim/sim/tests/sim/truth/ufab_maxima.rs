@@ -212,29 +212,29 @@ fn check(shape: Shape, patterns: &[Pattern], settings: &Settings) {
 }
 
 #[test]
-fn members_of_a_star_get_their_maximum_and_no_more() {
+fn members_of_a_star_get_exactly_their_maximum() {
     check(Shape::Star, &PATTERNS, &contracts());
 }
 
 #[test]
-fn members_of_a_leaf_spine_get_their_maximum_and_no_more() {
+fn members_of_a_leaf_spine_get_exactly_their_maximum() {
     check(Shape::LeafSpine, &PATTERNS, &contracts());
 }
 
 #[test]
-fn members_of_a_fat_tree_get_their_maximum_and_no_more() {
+fn members_of_a_fat_tree_get_exactly_their_maximum() {
     check(Shape::FatTree, &PATTERNS, &contracts());
 }
 
 #[test]
-fn members_that_do_not_ask_before_they_begin_get_their_maximum_and_no_more() {
+fn members_without_initial_probes_get_exactly_their_maximum() {
     check(Shape::Star, &[Pattern::AllToOne, Pattern::OneToAll], &Settings::default());
 }
 
 /// Catches: limits that are divided anew too late. Twelve senders come and go in times of 30 us to 3 ms, one always sends, and a fifth of the probes is lost in some runs. One
 /// sender becomes silent at 10 ms, since its cable fails. At no time do the limiters of all senders exceed the receiver's maximum, and it is used.
 #[test]
-fn limiters_never_exceed_a_maximum_while_senders_come_and_go() {
+fn limiters_never_exceed_a_maximum_while_senders_join_and_leave() {
     for (seed, loss) in [(1, 0.0), (2, 0.0), (3, 0.2), (4, 0.2)] {
         for terms in [Terms { min: 200, max: 1_000 }, Terms { min: 1_000, max: 1_000 }] {
             let star = star(&[LINE; 14], 5_000);
@@ -275,7 +275,7 @@ fn limiters_never_exceed_a_maximum_while_senders_come_and_go() {
 /// Catches: a receiver that gives a pair a part which its sender has for others, and the reverse. Six receivers have one sender, which has one maximum; the first of them
 /// has a second sender, which gets what the first cannot send.
 #[test]
-fn what_one_end_cannot_use_goes_to_other_pairs() {
+fn capacity_unused_by_one_end_is_used_by_other_pairs() {
     for terms in [Terms { min: 200, max: 1_000 }, Terms { min: 1_000, max: 1_000 }] {
         let (network, hosts) = build(Shape::LeafSpine);
         let mut scenario = scenario(&network, &[(terms, hosts[..8].to_vec())], contracts(), [8, 8]);
@@ -293,7 +293,7 @@ fn what_one_end_cannot_use_goes_to_other_pairs() {
 
 /// Catches: an equal part that is kept for a sender which does not use it. One of three sends 100 of 2,000 Mbit/s; twice of that is kept for it, so that it can grow.
 #[test]
-fn a_sender_that_wants_little_leaves_the_rest_to_others() {
+fn a_sender_with_little_demand_leaves_the_rest_to_others() {
     let star = star(&[LINE; 4], 5_000);
     let terms = Terms { min: 100, max: 2_000 };
     let mut scenario = scenario(&star.network, &[(terms, star.hosts.clone())], contracts(), [8, 8]);
@@ -348,7 +348,7 @@ fn each_hose_of_a_host_has_its_own_maximum() {
 /// Catches: a pair that begins and waits for ever, and a part that no pair has. Seven senders have a whole maximum.
 /// When the first of them ends, another one begins, and has most of an equal part within half a millisecond.
 #[test]
-fn a_sender_that_comes_later_gets_its_part() {
+fn a_later_sender_gets_its_part() {
     for terms in [Terms { min: 200, max: 1_000 }, Terms { min: 1_000, max: 1_000 }] {
         let star = star(&[LINE; 9], 5_000);
         let mut scenario = scenario(&star.network, &[(terms, star.hosts.clone())], contracts(), [6, 6]);

@@ -24,7 +24,7 @@ fn over_both(minima: &[u64], milliseconds: u64) -> (Diamond, Scenario) {
 /// them fit on one path of 9.5. With one path each, one pair misses its minimum; with two, each has half on either
 /// path.
 #[test]
-fn minima_of_which_no_two_fit_on_a_path_fit_on_both() {
+fn minima_that_fit_on_no_single_path_fit_on_both() {
     let minima = [7_000, 6_000, 4_000];
     let missed = |(_, mut scenario): (Diamond, Scenario), seed| {
         scenario.warmup = Time::from_millis(10);
@@ -71,7 +71,7 @@ fn sums_are_exact_where_both_paths_of_a_pair_meet() {
 
 /// After the last transmission, finish probes have subtracted everything, on every path.
 #[test]
-fn nothing_is_counted_when_all_paths_have_finished() {
+fn after_all_paths_have_finished_nothing_is_counted() {
     let (diamond, mut scenario) = over_both(&[2_000, 3_000], 20);
     scenario.sharing.as_mut().unwrap().faults.probe_loss = 0.1;
     for (at, traffic) in scenario.traffic.iter_mut().enumerate() {
@@ -124,7 +124,7 @@ fn windows_as_bytes_give_the_longer_round_trip_less() {
 /// probes; with the text's reading it keeps its half. Its unused part goes to the other pair in either case (Fig.
 /// 21b).
 #[test]
-fn a_pair_that_wants_little_says_what_it_keeps() {
+fn a_pair_with_little_demand_reports_its_kept_tokens() {
     let tokens = |unused_tokens: UnusedTokens| {
         let star = star(&[LINE; 3], 5_000);
         let mut scenario = Scenario::new("little", star.network.clone(), Time::from_millis(10));
@@ -135,7 +135,7 @@ fn a_pair_that_wants_little_says_what_it_keeps() {
         let [from, little, much] = [0, 1, 2].map(|at| star.hosts[at]);
         let mut slow = of(0, endless("little", from, little));
         if let Workload::Flows(flows) = &mut slow.workload {
-            flows.offer = Some(SendSchedule::Rate(Rate::from_mbit(100)));
+            flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(100)));
         }
         scenario.traffic = vec![slow, of(0, endless("much", from, much))];
         let (_, events) = watch(&scenario, 1);

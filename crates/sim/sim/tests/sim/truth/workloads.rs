@@ -17,7 +17,7 @@ use crate::truth::networks::{
 /// Little's law: in a closed loop without pauses, requests per second times the mean time of one is the number
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
 #[test]
-fn a_closed_loop_keeps_its_requests_outstanding() {
+fn a_closed_loop_has_a_constant_number_of_outstanding_requests() {
     for outstanding in [1, 3, 8] {
         let star = star(&[Rate::from_gbit(10); 4], 1_000);
         let mut scenario = Scenario::new("rpc", star.network.clone(), Time::from_millis(40));
@@ -42,7 +42,7 @@ fn a_closed_loop_pauses_between_its_requests() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let mut scenario = Scenario::new("think", star.network.clone(), Time::from_millis(200));
     let answer = FlowSizes::Fixed(Bytes::new(100));
-    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
+    let rpc = FlowArrivals::Rpc(Rpc { outstanding: 100, think_time: Time::from_millis(1), ..Rpc::new(answer) });
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     scenario.traffic = vec![Traffic::flows("rpc", FlowEndpoints::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
     let outcome = run(&scenario, 1);
@@ -75,7 +75,7 @@ fn incast_begins_in_rounds() {
 
 /// Catches a load that counts other links than those of the senders, frames for payload, or the wrong mean.
 #[test]
-fn a_load_is_that_share_of_the_senders_links() {
+fn a_load_is_a_fraction_of_the_links_of_senders() {
     let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
     let network = Arc::new(build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
@@ -98,7 +98,7 @@ fn a_load_is_that_share_of_the_senders_links() {
 
 /// Catches flows a second that are not.
 #[test]
-fn flows_begin_as_often_as_was_asked_for() {
+fn flows_begin_at_the_configured_frequency() {
     let star = star(&[Rate::from_gbit(100); 3], 0);
     let mut scenario = Scenario::new("rate", star.network.clone(), Time::from_millis(200));
     let ends = FlowEndpoints::Pairs(vec![(star.hosts[0], star.hosts[1]), (star.hosts[1], star.hosts[2])]);
@@ -186,7 +186,7 @@ fn colliding_bursts_meet_at_the_last_port() {
 
 /// Catches flows that vanish because they have not finished when the run ends: percentiles without them are too small.
 #[test]
-fn flows_that_do_not_finish_are_reported() {
+fn unfinished_flows_are_reported() {
     let star = star(&[Rate::from_mbit(10), Rate::from_gbit(1)], 0);
     let mut scenario = Scenario::new("unfinished", star.network.clone(), Time::from_millis(5));
     scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 10_000_000)])];
@@ -195,7 +195,7 @@ fn flows_that_do_not_finish_are_reported() {
 
 /// Catches: gaps that are not uniform, pairs that share one process.
 #[test]
-fn every_pair_has_uniform_gaps_of_its_own() {
+fn every_pair_has_its_own_uniform_gaps() {
     let star = star(&[Rate::from_gbit(10); 5], 1_000);
     let mut scenario = Scenario::new("uniform", star.network.clone(), Time::from_millis(400));
     let mean = Time::from_micros(400);
@@ -210,7 +210,7 @@ fn every_pair_has_uniform_gaps_of_its_own() {
 
 /// Catches: connections that are lost, flows that overtake one another, times that begin when a connection is free.
 #[test]
-fn flows_wait_for_one_of_the_connections_of_their_pair() {
+fn flows_wait_for_a_free_connection_of_their_pair() {
     let star = star(&[Rate::from_gbit(10); 2], 1_000);
     let times = |connections: u32| {
         let mut scenario = Scenario::new("connections", star.network.clone(), Time::from_millis(100));
@@ -239,7 +239,7 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
 /// deadline. A flow of 500 segments takes one hop of its first segment and all of them in turn: 1,538 B are 1.2304 us at
 /// 10 Gbit/s, so 501 of them 616.4 us, without propagation.
 #[test]
-fn every_flow_has_a_deadline_of_its_own() {
+fn every_flow_has_its_own_deadline() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let us = Time::from_micros;
     let outcome = |deadline: Option<Deadline>| {
@@ -292,10 +292,14 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
 /// twice. The first request is at its server after 284.8 ns; its answer, behind the acknowledgement, at the switch at
 /// 1,582.4 ns, and all eight have passed the client's link after eight times 1,230.4 ns.
 #[test]
-fn a_request_that_fans_out_is_complete_with_its_last_answer() {
+fn a_fan_out_request_is_complete_with_its_last_answer() {
     let pause = Time::from_millis(1_000);
-    let rpc =
-        Rpc { server: RpcServer::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc = Rpc {
+        server: RpcServer::Drawn,
+        fan_out: 8,
+        think_time: pause,
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT)))
+    };
     let outcome = requests(rpc, 1);
     let traffic = &outcome.traffic[0];
     assert_eq!((traffic.begun, finished(&outcome, 0)), (1, 1));
@@ -311,10 +315,14 @@ fn a_request_that_fans_out_is_complete_with_its_last_answer() {
 /// Catches: steps that overlap or that are left out. Each takes 284.8 ns, 67.2 ns behind the acknowledgement, and
 /// 2,460.8 ns; all but the first one also wait for the acknowledgement of the answer before, which is on the link.
 #[test]
-fn the_steps_of_a_request_follow_one_another() {
+fn the_steps_of_a_request_are_consecutive() {
     let pause = Time::from_millis(1_000);
-    let rpc =
-        Rpc { server: RpcServer::Drawn, chain: 3, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc = Rpc {
+        server: RpcServer::Drawn,
+        chain: 3,
+        think_time: pause,
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT)))
+    };
     let outcome = requests(rpc, 1);
     let all = outcome.traffic[0].completions.all();
     assert_eq!((outcome.traffic[0].begun, all.finished()), (1, 1));
@@ -344,7 +352,7 @@ fn a_server_is_drawn_for_every_request() {
 
 /// Catches requests that are counted as unfinished once for each part.
 #[test]
-fn a_request_that_is_not_over_is_unfinished_once() {
+fn an_unfinished_request_is_counted_once() {
     let rpc = Rpc { server: RpcServer::Drawn, fan_out: 8, ..Rpc::new(FlowSizes::Fixed(Bytes::new(10_000_000))) };
     let outcome = requests(rpc, 1);
     assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.unfinished()), (1, 1));

@@ -33,7 +33,7 @@ fn assert_near(got: f64, expected: f64, part: f64) {
 
 /// First fixed point: what a virtual machine receives is guaranteed against any number of senders to another one.
 #[test]
-fn a_guarantee_is_kept_beside_many_senders_to_another_machine() {
+fn a_guarantee_holds_beside_many_senders_to_another_machine() {
     for senders in [1, 10, 100] {
         let mut fluid = network(3 + senders, senders as u64);
         fluid.share_one_link(LINE);
@@ -56,7 +56,7 @@ fn a_guarantee_is_kept_beside_many_senders_to_another_machine() {
 
 /// Second fixed point: bandwidth that no other pair uses is used.
 #[test]
-fn one_machine_alone_uses_the_whole_link_and_gives_it_back() {
+fn one_machine_alone_uses_the_whole_link_and_releases_it() {
     let mut fluid = network(4, 2);
     fluid.share_one_link(LINE);
     for (host, class) in [(0, 1), (1, 1), (2, 2), (3, 2)] {
@@ -80,7 +80,7 @@ fn one_machine_alone_uses_the_whole_link_and_gives_it_back() {
 
 /// Third fixed point: what a pair cannot use because its other end gives it less goes to the others.
 #[test]
-fn guarantees_are_the_less_of_both_ends_and_the_rest_goes_to_other_pairs() {
+fn guarantees_are_the_minimum_of_both_ends_and_the_rest_goes_to_other_pairs() {
     // X (host 0) sends to Y (1) and Z (2); Y also receives from three others.
     let mut fluid = network(6, 3);
     for host in 0..6 {
@@ -109,7 +109,7 @@ fn guarantees_are_the_less_of_both_ends_and_the_rest_goes_to_other_pairs() {
 
 /// In units of guarantees both rates follow the same curve; the shorter hold favours the larger one beyond that.
 #[test]
-fn twice_the_guarantee_gets_more_than_twice_of_what_is_spare() {
+fn twice_the_guarantee_gets_more_than_twice_the_spare_bandwidth() {
     let mut fluid = network(4, 4);
     fluid.share_one_link(LINE);
     for (host, class, mbit) in [(0, 1, 150), (1, 1, 150), (2, 2, 300), (3, 2, 300)] {
@@ -126,7 +126,7 @@ fn twice_the_guarantee_gets_more_than_twice_of_what_is_spare() {
 }
 
 #[test]
-fn guarantees_are_kept_when_messages_are_lost() {
+fn guarantees_hold_when_messages_are_lost() {
     let mut fluid = network(5, 5);
     fluid.delay_feedback(Time::from_millis(2), 0.5);
     fluid.share_one_link(LINE);
@@ -142,7 +142,7 @@ fn guarantees_are_kept_when_messages_are_lost() {
 }
 
 #[test]
-fn minima_that_a_line_cannot_keep_beside_its_headroom_are_scaled() {
+fn minima_that_exceed_a_line_with_its_headroom_are_scaled() {
     let mut fluid = network(3, 6);
     fluid.set_class(0, 1, hose(1_200));
     fluid.set_class(0, 2, hose(600));
@@ -156,7 +156,7 @@ fn minima_that_a_line_cannot_keep_beside_its_headroom_are_scaled() {
 }
 
 #[test]
-fn timers_rest_while_nothing_is_sent() {
+fn timers_are_inactive_while_nothing_is_sent() {
     let mut fluid = network(2, 7);
     fluid.set_class(0, 1, hose(450));
     fluid.set_class(1, 1, hose(450));
@@ -175,7 +175,7 @@ fn timers_rest_while_nothing_is_sent() {
 }
 
 #[test]
-fn lost_bytes_are_congestion_as_marked_ones_are_and_told_once_a_period() {
+fn lost_bytes_are_congestion_like_marked_ones_and_reported_once_a_period() {
     let mut fluid = network(2, 8);
     fluid.set_class(1, 1, hose(450));
     fluid.open(1, 0, 1);
@@ -186,24 +186,24 @@ fn lost_bytes_are_congestion_as_marked_ones_are_and_told_once_a_period() {
     ] {
         let host = &mut fluid.hosts[1];
         let mut congested = 0;
-        let mut tell = |host: &mut ElasticSwitch, now, input: HostInput<'_, Message, Timer>| {
+        let mut handle = |host: &mut ElasticSwitch, now, input: HostInput<'_, Message, Timer>| {
             host.on(now, input, &mut |action| {
                 congested += usize::from(matches!(done(action), fluid::HostRecord::Send(_, Message::Congested)));
             });
         };
         let now = Time::from_millis(10);
         for _ in 0..3 {
-            tell(host, now, HostInput::Received { pair: Incoming(0), arrivals });
+            handle(host, now, HostInput::Received { pair: Incoming(0), arrivals });
         }
-        tell(host, now, HostInput::Timer(Timer::Rates));
-        tell(host, now, HostInput::Timer(Timer::Rates));
+        handle(host, now, HostInput::Timer(Timer::Rates));
+        handle(host, now, HostInput::Timer(Timer::Rates));
         assert_eq!(congested, 1);
     }
 }
 
 /// Nothing panics, and no rate is above the line.
 #[test]
-fn whatever_is_told_in_whatever_order_is_survived() {
+fn no_input_in_any_order_causes_a_panic_or_a_rate_above_the_line() {
     for seed in 0..300 {
         let mut random = SplitMix::new(seed);
         let mut layer = ElasticSwitch::new(LINE, Params::default());

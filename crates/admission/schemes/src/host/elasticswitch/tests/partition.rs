@@ -10,7 +10,7 @@ fn parts(hose: u64, bounds: &[u64]) -> Vec<u64> {
 }
 
 #[test]
-fn a_pair_that_is_not_bounded_gets_what_the_bounded_ones_leave() {
+fn an_unbounded_pair_gets_what_bounded_pairs_leave() {
     assert_eq!(parts(450, &[1_000, 1_000, 1_000]), [150, 150, 150]);
     // The one that another end holds to 50 would get a third as well, if it could use it.
     assert_eq!(parts(450, &[50, 1_000, 1_000]), [150, 200, 200]);
@@ -28,7 +28,7 @@ fn shares(hose: u64, bounds: &[u64]) -> Vec<u64> {
 }
 
 #[test]
-fn what_pairs_can_use_of_their_parts_is_the_max_min_share_and_never_more_than_the_hose() {
+fn usable_parts_of_pairs_are_the_max_min_share_and_never_above_the_hose() {
     for seed in 0..2_000 {
         let mut random = SplitMix::new(seed);
         let hose = u64::from(random.below(1_000));

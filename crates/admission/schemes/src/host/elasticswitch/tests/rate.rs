@@ -33,7 +33,7 @@ fn a_rate_without_congestion_reaches_the_line_from_half_of_it_within_ten_periods
 }
 
 #[test]
-fn congestion_takes_a_fifth_but_never_of_the_guarantee_and_the_hold_is_longer_for_less() {
+fn congestion_takes_a_fifth_above_the_guarantee_and_holds_small_rates_longer() {
     let params = Params::default();
     for (guarantee, periods) in [(500, 2), (100, 10), (50, 10)] {
         let mut rate = RateAllocation::new(Time::ZERO, Rate::from_mbit(800));
@@ -52,7 +52,7 @@ fn congestion_takes_a_fifth_but_never_of_the_guarantee_and_the_hold_is_longer_fo
 }
 
 #[test]
-fn congestion_of_what_was_sent_before_a_reduction_is_no_news() {
+fn congestion_of_bytes_sent_before_a_reduction_is_ignored() {
     let mut rate = RateAllocation::new(Time::ZERO, Rate::from_mbit(800));
     for (at, expected) in [(0, 640), (15, 640), (30, 512), (45, 512), (60, 450)] {
         rate.reduce(Time::from_millis(at), entitled(450), &Params::default());
@@ -61,7 +61,7 @@ fn congestion_of_what_was_sent_before_a_reduction_is_no_news() {
 }
 
 #[test]
-fn a_curve_is_flat_where_it_met_congestion() {
+fn a_growth_curve_is_flat_at_the_rate_of_the_last_congestion() {
     let mut rate = RateAllocation::new(Time::ZERO, Rate::from_mbit(800));
     rate.reduce(Time::ZERO, entitled(400), &Params::default());
     let (_, rates) = grow(&mut rate, Time::ZERO, 12, 400);

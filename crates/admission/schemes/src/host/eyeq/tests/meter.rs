@@ -93,7 +93,7 @@ fn r_settles_from_far_below_for_1_to_1000_equal_senders() {
 }
 
 #[test]
-fn behind_a_line_that_marks_r_settles_as_soon_as_the_queue_is_gone() {
+fn behind_a_marking_line_r_settles_as_soon_as_the_queue_is_empty() {
     let mut worst = 0;
     for senders in [1, 2, 3, 10, 33, 100, 333, 1000] {
         let senders = f64::from(senders);
@@ -110,7 +110,7 @@ fn behind_a_line_that_marks_r_settles_as_soon_as_the_queue_is_gone() {
 }
 
 #[test]
-fn senders_that_obey_one_interval_late_settle_as_well() {
+fn senders_that_react_one_interval_late_settle_as_well() {
     let mut worst = 0;
     for senders in [1, 2, 3, 10, 33, 100, 333, 1000] {
         let senders = f64::from(senders);
@@ -128,7 +128,7 @@ fn senders_that_obey_one_interval_late_settle_as_well() {
 }
 
 #[test]
-fn senders_that_join_late_take_their_part_within_30_intervals() {
+fn senders_that_join_late_get_their_share_within_30_intervals() {
     for (first, joining) in [(1, 1), (1, 9), (10, 90), (1, 999), (500, 500)] {
         let mut meter = meter();
         for _ in 0..100 {
@@ -185,7 +185,7 @@ fn worst_of_random_demands(multiple: f64) -> usize {
 /// The equation sees y alone. Where few of the bytes come from senders that want more than R, a change of R changes y by
 /// little, and R takes long: the claim of section 6.3 is about flows that all want more.
 #[test]
-fn senders_with_little_to_send_keep_it_and_the_rest_is_shared_the_later_the_less_it_is_wanted() {
+fn small_senders_keep_their_rate_and_low_excess_demand_slows_convergence() {
     let taken = [4.0, 2.0, 1.5, 1.2, 1.05].map(worst_of_random_demands);
     println!("{taken:?} intervals");
     assert!(taken[0] <= 30 && taken[1] <= 40 && taken[2] <= 60, "{taken:?}");
@@ -217,7 +217,7 @@ fn beta_follows_the_fraction_of_marks_by_a_sixteenth_and_counts_only_where_there
 
 /// A receiver behind a congested link, whose marks come in bursts: every fourth interval is marked, the others not.
 #[test]
-fn smoothed_marks_hold_r_down_less_than_those_of_single_intervals() {
+fn smoothed_marks_reduce_r_less_than_those_of_single_intervals() {
     let settles_at = |params| {
         let mut meter = RateMeter::new(Rate::from_bits_per_second(CAPACITY as u64), params);
         for round in 0..400 {
@@ -257,7 +257,7 @@ fn r_stays_between_the_floor_and_the_capacity_and_at_most_halves() {
 }
 
 #[test]
-fn a_smaller_capacity_holds_at_once() {
+fn a_smaller_capacity_applies_at_once() {
     let mut meter = meter();
     meter.set_capacity(Rate::from_gbit(2));
     assert_eq!(meter.rate(), Rate::from_gbit(2));

@@ -48,7 +48,7 @@ fn figure_4_senders_share_a_receiver_max_min_fairly() {
 }
 
 #[test]
-fn feedback_that_is_late_or_lost_changes_nothing_in_the_end() {
+fn late_or_lost_feedback_does_not_change_the_steady_state() {
     for (seed, delay, loss) in [(1, 150, 0.0), (2, 20, 0.5), (3, 100, 0.3)] {
         let mut fluid = network(5, &Params::default(), seed);
         fluid.delay_feedback(Time::from_micros(delay), loss);
@@ -74,7 +74,7 @@ fn weighted_senders_are_in_the_ratio_of_their_weights() {
 
 /// Fig. 12: services under different racks send to receivers under one rack, through one link.
 #[test]
-fn figure_12_receivers_behind_one_marked_link_get_equal_parts_of_it() {
+fn figure_12_receivers_behind_one_marked_link_share_it_equally() {
     let mut fluid = network(4, &Params::default(), 12);
     fluid.share_one_link(LINE);
     fluid.open(1, 0, 2);
@@ -90,7 +90,7 @@ fn figure_12_receivers_behind_one_marked_link_get_equal_parts_of_it() {
 }
 
 #[test]
-fn classes_share_a_receiver_by_weight_and_minimum_and_idle_ones_leave_their_part() {
+fn classes_share_a_receiver_by_weight_and_minimum_and_idle_ones_release_theirs() {
     let mut fluid = network(4, &Params::default(), 6);
     let gbit = |min, weight| Share { min: Rate::from_gbit(min), max: None, weight };
     fluid.set_class(3, 1, gbit(3, 1));
@@ -112,7 +112,7 @@ fn classes_share_a_receiver_by_weight_and_minimum_and_idle_ones_leave_their_part
 }
 
 #[test]
-fn classes_share_what_a_machine_sends_and_are_not_limited_where_it_is_not_full() {
+fn classes_share_an_uplink_and_are_not_limited_where_it_is_not_full() {
     let mut fluid = network(6, &Params::default(), 7);
     fluid.set_class(0, 1, Share::BEST_EFFORT);
     fluid.set_class(0, 2, Share::BEST_EFFORT);
@@ -140,7 +140,7 @@ fn classes_share_what_a_machine_sends_and_are_not_limited_where_it_is_not_full()
 
 /// The other class waits at its receiver, not at this line: it is not taken to want more than it sends.
 #[test]
-fn a_class_that_its_receivers_hold_back_leaves_the_line_to_others() {
+fn a_class_limited_by_its_receivers_leaves_the_line_to_others() {
     let mut fluid = network(6, &Params::default(), 8);
     for from in [0, 2, 3] {
         fluid.open(1, from, 4);
@@ -152,7 +152,7 @@ fn a_class_that_its_receivers_hold_back_leaves_the_line_to_others() {
 }
 
 #[test]
-fn parts_of_a_service_share_what_it_gets() {
+fn parts_of_a_service_share_its_allocation() {
     // Fig. 5: HBase and VMs use DFS; S2 is another service.
     let (dfs, hbase, vms, other) = (1, 2, 3, 4);
     let parents = vec![(ClassId(hbase), ClassId(dfs)), (ClassId(vms), ClassId(dfs))];
@@ -208,7 +208,7 @@ fn a_broker_sets_and_lifts_capacities() {
 }
 
 #[test]
-fn intervals_end_when_nothing_moves_and_silent_limiters_are_lifted() {
+fn intervals_end_without_traffic_and_limiters_without_feedback_are_lifted() {
     let mut fluid = network(3, &Params::default(), 11);
     fluid.open(1, 0, 2);
     fluid.open(1, 1, 2);
@@ -250,7 +250,7 @@ fn eighty_senders(staleness: Staleness, floor: Rate) -> Vec<f64> {
 /// changes nothing: at 3 Gbit/s there is a sample every 27 us. With the floor of EyeQ's last release, 10 Mbit/s, no
 /// sender is that slow.
 #[test]
-fn many_senders_share_alike_if_they_hear_of_large_changes_of_r_or_the_floor_is_high() {
+fn many_senders_share_equally_with_change_feedback_or_a_high_floor() {
     let [low, released] = [1, 10].map(Rate::from_mbit);
     for staleness in [Staleness::Sampled, Staleness::Timed] {
         let rates = eighty_senders(staleness, low);

@@ -4,7 +4,7 @@ mod rack;
 mod shaper;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_packet_format::broker::{RateList, ServiceRates, RateSubject};
+use wayleave_packet_format::broker::{RateList, RateSubject, ServiceRates};
 use wayleave_scheme_api::{BrokerId, BrokerInput, Member};
 use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};
@@ -52,7 +52,7 @@ fn figure_1_is_reached_within_three_rounds() {
 }
 
 #[test]
-fn who_wants_less_than_its_share_is_not_limited() {
+fn a_machine_with_demand_below_its_share_is_not_limited() {
     let mut racks = figure_1();
     racks.want(0, "dfs", gbit(2));
     racks.rounds(4);
@@ -60,7 +60,7 @@ fn who_wants_less_than_its_share_is_not_limited() {
 }
 
 #[test]
-fn section_6_3_a_leaves_b_takes_the_peak() {
+fn section_6_3_when_a_leaves_b_gets_the_peak() {
     let network = network(2, 10, 8);
     let services = vec![service("a", 0, Some(30_000)), service("b", 30_000, None)];
     let rack = policy(&network, PolicyLevel::Rack, Some(gbit(60)), services);
@@ -95,7 +95,7 @@ fn marked(is_metered: bool) -> Racks {
 }
 
 #[test]
-fn what_marks_hold_back_wants_more_than_it_uses() {
+fn traffic_limited_by_marks_has_demand_above_its_usage() {
     let limits = |racks: &Racks| {
         ["a", "b"].map(|name| racks.machines[0].limits[racks.class(name).index()][1].filter(|&limit| limit < gbit(30)))
     };
@@ -112,7 +112,7 @@ fn what_marks_hold_back_wants_more_than_it_uses() {
 }
 
 #[test]
-fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak() {
+fn uplink_capacity_comes_from_the_driver_but_never_exceeds_the_peak() {
     let network = network(2, 2, 8);
     let rack = policy(&network, PolicyLevel::Rack, Some(gbit(12)), vec![service("a", 0, None)]);
     let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
@@ -121,14 +121,14 @@ fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak(
     assert_eq!(racks.limit(0, "a"), Some(gbit(6)));
     for (capacity, share) in [(4, 2), (80, 6)] {
         let capacity = BrokerInput::Capacity { transmit: gbit(capacity), receive: gbit(capacity) };
-        (0..2).for_each(|machine| racks.tell(machine, capacity.clone()));
+        (0..2).for_each(|machine| racks.handle(machine, capacity.clone()));
         racks.rounds(2);
         assert_eq!(racks.limit(0, "a"), Some(gbit(share)));
     }
 }
 
 #[test]
-fn the_links_are_not_shared_out_to_the_last_bit() {
+fn a_part_of_each_link_is_not_shared_out() {
     let network = network(2, 2, 1);
     let rack = policy(&network, PolicyLevel::Rack, None, vec![service("a", 0, None)]);
     let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
@@ -138,7 +138,7 @@ fn the_links_are_not_shared_out_to_the_last_bit() {
 }
 
 #[test]
-fn lost_broadcasts_change_nothing_until_the_time_out_and_then_the_machine_vanishes() {
+fn lost_broadcasts_change_nothing_until_the_time_out_removes_the_machine() {
     let mut racks = figure_1();
     racks.rounds(4);
     // Messages of machine 1 are lost from now on; its last known demand is 4.5 Gbit/s and more.
@@ -156,7 +156,7 @@ fn lost_broadcasts_change_nothing_until_the_time_out_and_then_the_machine_vanish
 }
 
 #[test]
-fn a_restarted_broker_goes_on_from_the_limits_that_are_in_force() {
+fn a_restarted_broker_resumes_from_the_limits_in_force() {
     let mut racks = figure_1();
     racks.rounds(4);
     let mut fresh = racks.machines[1].broker.clone().unwrap();
@@ -170,24 +170,24 @@ fn a_restarted_broker_goes_on_from_the_limits_that_are_in_force() {
 }
 
 #[test]
-fn no_share_stays_stuck_small() {
+fn no_share_stays_permanently_small() {
     let mut racks = figure_1();
     for machine in 0..2 {
         racks.want(machine, "vms", Rate::ZERO);
     }
     // The capacity was 1 bit/s for some rounds: the next rounds recover as if that had never happened.
     let nothing = BrokerInput::Capacity { transmit: Rate::from_bits_per_second(2), receive: Rate::ZERO };
-    (0..2).for_each(|machine| racks.tell(machine, nothing.clone()));
+    (0..2).for_each(|machine| racks.handle(machine, nothing.clone()));
     racks.rounds(30);
     assert_eq!(racks.limit(0, "dfs"), Some(Rate::from_bits_per_second(1)));
     let capacity = BrokerInput::Capacity { transmit: gbit(10), receive: gbit(10) };
-    (0..2).for_each(|machine| racks.tell(machine, capacity.clone()));
+    (0..2).for_each(|machine| racks.handle(machine, capacity.clone()));
     racks.rounds(4);
     assert_eq!((racks.used(0, "dfs"), racks.used(1, "dfs")), (gbit(5), gbit(5)));
 }
 
 #[test]
-fn stale_epochs_old_serials_and_strangers_are_counted_and_not_heeded() {
+fn stale_epochs_old_serials_and_unknown_senders_are_counted_and_ignored() {
     let mut racks = figure_1();
     racks.rounds(4);
     let leaf1 = racks.machines[0].broker.as_ref().unwrap().place.rack.index() as u32;
@@ -206,16 +206,16 @@ fn stale_epochs_old_serials_and_strangers_are_counted_and_not_heeded() {
     ];
     for list in wrong {
         let message = Message::Rates(list);
-        racks.tell(0, BrokerInput::Message { from: Member::Broker(BrokerId(1)), message });
+        racks.handle(0, BrokerInput::Message { from: Member::Broker(BrokerId(1)), message });
     }
     let ignored = racks.machines[0].broker.as_ref().unwrap().ignored();
-    assert_eq!(ignored, IgnoredParam { epoch: 2, serial: 1, stranger: 4 });
+    assert_eq!(ignored, IgnoredParam { epoch: 2, serial: 1, unknown_sender: 4 });
     racks.rounds(1);
     assert_eq!(racks.limit(0, "dfs"), Some(mbit(4_500)));
 }
 
 #[test]
-fn the_first_machine_that_is_heard_leads() {
+fn the_first_machine_received_becomes_the_leader() {
     let mut racks = figure_1();
     racks.rounds(3);
     let leader = |racks: &Racks, at: usize| {
@@ -233,7 +233,7 @@ fn the_first_machine_that_is_heard_leads() {
 }
 
 #[test]
-fn traffic_inside_the_rack_keeps_its_part_and_does_not_count_at_the_uplinks() {
+fn traffic_inside_the_rack_keeps_its_share_and_is_not_counted_at_uplinks() {
     let mut racks = figure_1();
     for machine in 0..2 {
         racks.want(machine, "vms", Rate::ZERO);
@@ -247,7 +247,7 @@ fn traffic_inside_the_rack_keeps_its_part_and_does_not_count_at_the_uplinks() {
 }
 
 #[test]
-fn light_services_are_told_as_one_sum_that_is_taken_off_the_capacity() {
+fn light_services_are_reported_as_one_sum_and_deducted_from_the_capacity() {
     let network = network(2, 2, 1);
     let names = ["a", "b", "c", "d"];
     let services = names.map(|name| service(name, 0, None)).to_vec();
@@ -277,7 +277,7 @@ fn fabric() -> Racks {
 }
 
 #[test]
-fn the_fabric_broker_limits_a_service_of_all_racks_together() {
+fn the_fabric_broker_limits_a_service_across_all_racks() {
     let mut racks = fabric();
     // The first racks to speak are answered before the others are known, and again ten seconds later.
     racks.rounds(25);
@@ -297,7 +297,7 @@ fn a_rack_without_the_fabric_broker_falls_back_to_its_own_policy() {
     racks.rounds(25);
     assert_eq!(racks.used(2, "t"), mbit(500));
     let fabric = racks.fabric.take();
-    let heard = Time::from_millis(22_000);
+    let last_message = Time::from_millis(22_000);
     let mut free_at = None;
     for _ in 0..60 {
         racks.rounds(1);
@@ -306,7 +306,7 @@ fn a_rack_without_the_fabric_broker_falls_back_to_its_own_policy() {
         }
     }
     let free_at = free_at.unwrap();
-    assert!((heard + SECOND * 49..=heard + SECOND * 52).contains(&free_at), "{free_at}");
+    assert!((last_message + SECOND * 49..=last_message + SECOND * 52).contains(&free_at), "{free_at}");
     assert_eq!(racks.used(2, "t"), gbit(5));
     racks.fabric = fabric;
     racks.rounds(25);
@@ -314,7 +314,7 @@ fn a_rack_without_the_fabric_broker_falls_back_to_its_own_policy() {
 }
 
 #[test]
-fn racks_and_their_switches_are_told_apart() {
+fn racks_and_their_switches_are_distinguished() {
     let network = network(4, 1, 1);
     let services = Services::new(Policies::default()).unwrap();
     let pool = Pool::fabric(&network, &services, Policies::default(), None).unwrap();

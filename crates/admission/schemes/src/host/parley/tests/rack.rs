@@ -138,7 +138,7 @@ impl Racks {
         for machine in 0..self.machines.len() {
             let report = self.machines[machine].run(self.now);
             let host = machine;
-            self.tell(machine, BrokerInput::Message { from: self.member(host), message: Message::Report(report) });
+            self.handle(machine, BrokerInput::Message { from: self.member(host), message: Message::Report(report) });
         }
     }
 
@@ -148,7 +148,7 @@ impl Racks {
         place.map_or(Member::Broker(FABRIC), Member::Host)
     }
 
-    pub(super) fn tell(&mut self, machine: usize, input: BrokerInput<Message, core::convert::Infallible>) {
+    pub(super) fn handle(&mut self, machine: usize, input: BrokerInput<Message, core::convert::Infallible>) {
         let mut actions = Vec::new();
         if let Some(broker) = &mut self.machines[machine].broker {
             broker.on(self.now, input, &mut |action| actions.push(action));
@@ -162,7 +162,7 @@ impl Racks {
     fn carry(&mut self, from: usize, to: Member, message: Message) {
         let sender = Member::Broker(BrokerId(from as u32));
         match (to, message) {
-            (Member::Host(_), Message::Rates(list)) => self.machines[from].hear(&list),
+            (Member::Host(_), Message::Rates(list)) => self.machines[from].receive(&list),
             (Member::Broker(FABRIC), Message::Rates(list)) => {
                 self.written.push(list.clone());
                 if (self.is_lost)(self.now, from as u32, u32::MAX) {
@@ -175,14 +175,14 @@ impl Racks {
                 }
                 for answer in answers {
                     let BrokerAction::Send { to: Member::Broker(to), message } = answer else { panic!() };
-                    self.tell(to.index(), BrokerInput::Message { from: Member::Broker(FABRIC), message });
+                    self.handle(to.index(), BrokerInput::Message { from: Member::Broker(FABRIC), message });
                 }
             }
             (Member::Broker(to), Message::Rates(list)) => {
                 self.written.push(list.clone());
                 if !(self.is_lost)(self.now, from as u32, to.0) {
                     let message = Message::Rates(RateList::decode(&list.encode()).unwrap());
-                    self.tell(to.index(), BrokerInput::Message { from: sender, message });
+                    self.handle(to.index(), BrokerInput::Message { from: sender, message });
                 }
             }
             other => panic!("{other:?}"),
@@ -226,7 +226,7 @@ impl Machine {
         limits.map(|(class, &limit)| Limited { class: ClassId(class as u32), limit }).collect()
     }
 
-    fn hear(&mut self, list: &RateList) {
+    fn receive(&mut self, list: &RateList) {
         for class in 0..self.limits.len() {
             let (transmit, receive) = list.of(class as u16).unwrap();
             self.limits[class] = [transmit, receive];

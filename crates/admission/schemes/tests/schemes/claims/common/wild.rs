@@ -203,8 +203,8 @@ pub(crate) fn random_route(dice: &mut Dice, ledger: &Ledger, from: NodeId, to: N
         }
         let may_pass = |link: &&LinkId| {
             let head = network.link(**link).to;
-            let is_way = head == to || network.node(head).kind == NodeKind::Switch;
-            is_way && !visited.contains(&head) && ledger.budgets(**link).len() > 0
+            let is_allowed = head == to || network.node(head).kind == NodeKind::Switch;
+            is_allowed && !visited.contains(&head) && ledger.budgets(**link).len() > 0
         };
         let open: Vec<LinkId> = network.links_from(at).iter().filter(may_pass).copied().collect();
         let link = *open.get(dice.index(open.len().max(1)))?;

@@ -62,7 +62,7 @@ impl World {
                 let Some(one) = self.nodes.get(&node) else { return Ok(None) };
                 // An agent without a session reports it in the next one.
                 let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
-                Command::See { node, epoch, without_carrier: one.dark.iter().cloned().collect() }
+                Command::See { node, epoch, without_carrier: one.down_links.iter().cloned().collect() }
             }
             What::Report { node } => {
                 let Some(one) = self.nodes.get(&node) else { return Ok(None) };
@@ -251,7 +251,7 @@ impl World {
         if crashes {
             return self.crash("after it has committed");
         }
-        group.into_iter().for_each(|one| self.tell(one));
+        group.into_iter().for_each(|one| self.notify(one));
         Ok(())
     }
 
@@ -270,18 +270,18 @@ impl World {
         }
     }
 
-    fn tell(&mut self, one: Waiting) {
+    fn notify(&mut self, one: Waiting) {
         match one {
             Waiting::Client { mut wanted, .. } => {
                 // The answer is lost: it is asked again.
-                if !self.is_calm && wanted.key.is_some() && wanted.patience > 0 && self.dice.percent(30) {
-                    wanted.patience -= 1;
+                if !self.is_calm && wanted.key.is_some() && wanted.retries > 0 && self.dice.percent(30) {
+                    wanted.retries -= 1;
                     self.carry(Event::Asked(wanted));
                 }
             }
             Waiting::Agent { node, life, number, answer } => {
                 if answer.is_none() {
-                    self.tell_rules(&node);
+                    self.send_rules(&node);
                 }
                 let answer = answer.unwrap_or_else(|| AgentReply::Operations(self.controller.outbox(&node)));
                 self.carry(Event::ToAgent { node, life, number, answer });
@@ -290,15 +290,15 @@ impl World {
     }
 
     /// A host fetches the rules of shares when it asks for operations, and reports them if they are others, or now and then.
-    fn tell_rules(&mut self, name: &str) {
+    fn send_rules(&mut self, name: &str) {
         let Some(host) = self.setup.network.find_node(name) else { return };
-        let told = self.controller.grants().filter(|grant| grant.is_announced_to_hosts());
-        let of_host = told.filter(|grant| grant.order.contract.hosts().contains(&host));
+        let notices = self.controller.grants().filter(|grant| grant.is_announced_to_hosts());
+        let of_host = notices.filter(|grant| grant.order.contract.hosts().contains(&host));
         let rules: Vec<(u64, u64)> = of_host.map(|grant| (grant.serial, grant.rule_version())).collect();
         let (reports_anyway, is_outdated) = (self.dice.percent(5), !self.is_calm && self.dice.percent(10));
         let Some(node) = self.nodes.get_mut(name).filter(|_| !is_outdated) else { return };
         let is_new = node.rules != rules;
-        node.told.extend(rules.iter().copied());
+        node.notices.extend(rules.iter().copied());
         node.rules = rules;
         if is_new || reports_anyway {
             self.report_rules(name);
@@ -314,9 +314,9 @@ impl World {
         self.commits = false;
         for one in std::mem::take(&mut self.group) {
             if let Waiting::Client { mut wanted, .. } = one
-                && wanted.patience > 0
+                && wanted.retries > 0
             {
-                wanted.patience -= 1;
+                wanted.retries -= 1;
                 let late = self.dice.time(100, 20_000);
                 self.at(late, Event::Asked(wanted));
             }

@@ -40,10 +40,10 @@ impl Broker for Beat {
 /// Catches: timers that a broker armed before it was stopped and that its successor receives; a broker started five
 /// times would beat six times per interval.
 #[test]
-fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
+fn a_restarted_broker_receives_no_timers_of_its_earlier_start() {
     let diamond = diamond(2);
     let (to, at) = (diamond.left[0], BrokerLocation::Host(diamond.left[1]));
-    let said = |starts: u64| {
+    let messages = |starts: u64| {
         let mut scenario = scenario(&diamond.network, 10);
         let event = |micros, what| SharingEvent { at: Time::from_micros(micros), what };
         let restart = |number: u64| {
@@ -54,15 +54,15 @@ fn a_broker_that_was_started_again_does_not_hear_timers_of_its_earlier_start() {
         let pairs = [(diamond.left[0], diamond.right[0])];
         scenario.traffic = vec![of("a", once("flow", &pairs, 1_460))];
         let mut parts = Parts::new(|_| script(|_, _, _| {}));
-        let seat = BrokerSpec { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower };
+        let broker_spec = BrokerSpec { point: Some(ContentionPoint::Fabric), at, leadership: Leadership::Follower };
         let broker = move || -> CustomBroker { Box::new(Beat(to)) };
-        parts.broker = Some((seat, Box::new(broker)));
+        parts.broker = Some((broker_spec, Box::new(broker)));
         run_with(&scenario, parts, 1).sharing.unwrap().messages.sent
     };
     // One in each of a hundred intervals; the last one is at the end of the run.
-    let usual = said(0);
+    let usual = messages(0);
     assert!((99..=100).contains(&usual), "{usual}");
     // A start moves the beat, so it costs one at most.
-    let again = said(5);
+    let again = messages(5);
     assert!((usual - 1..=usual).contains(&again), "{again} messages instead of {usual}");
 }

@@ -11,7 +11,7 @@ use wayleave_scheme_api::{
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Parts, diamond, of, run_with, scenario, script, seat};
+use super::{Parts, broker_spec, diamond, of, run_with, scenario, script};
 use crate::truth::networks::{FRAME, flow};
 
 const RATE: Rate = Rate::from_mbit(100);
@@ -50,7 +50,7 @@ impl Broker for Controller {
 /// Catches: packets that leave without a rule, timers of brokers that never fire, copies that are delivered twice, lost
 /// with their path, or counted as drops.
 #[test]
-fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_none() {
+fn packets_wait_for_their_rule_and_then_use_both_paths() {
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 20);
     let kind = PacketKind::ConstantRate { rate: RATE };
@@ -86,7 +86,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
             let controller = Controller { waiting: None, confirmed: confirmed.clone() };
             Box::new(DynRole::new(controller, |_: &u64| 84))
         });
-        parts.broker = Some((seat(BrokerLocation::Host(broker), Leadership::Follower), controller));
+        parts.broker = Some((broker_spec(BrokerLocation::Host(broker), Leadership::Follower), controller));
         parts
     };
     let whole = run_with(&scenario, parts(), 1);
@@ -113,7 +113,7 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
 
 /// Catches: segments whose copies disturb their sender.
 #[test]
-fn segments_over_two_paths_arrive_once_and_no_time_out_strikes_when_one_path_fails() {
+fn segments_over_two_paths_arrive_once_without_a_time_out_after_a_failure() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 20);
     let pairs = [(diamond.left[0], diamond.right[0])];

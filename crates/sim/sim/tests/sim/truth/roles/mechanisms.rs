@@ -15,7 +15,7 @@ use wayleave_sim::{BrokerLocation, Outcome};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario, script, seat, telling};
+use super::{LINE, Parts, broker_spec, diamond, of, run_with, scenario, script, telling};
 use crate::truth::networks::{FRAME, assert_near, endless, fixed_window, flow, once, ports, star};
 
 fn constant(name: &str, from: wayleave_topology::NodeId, to: wayleave_topology::NodeId, rate: Rate) -> Traffic {
@@ -44,7 +44,7 @@ fn windows(window: u64) -> Parts {
 /// Catches: a window that does not hold, or that counts what has been answered. On a star of two hosts, 1 us away from
 /// their switch, a frame takes 2 (1,230.4 + 1,000) ns and its answer 2 (67.2 + 1,000) ns: ten frames in 6,595.2 ns.
 #[test]
-fn a_pair_sends_one_window_in_a_round_trip_whoever_acknowledges() {
+fn a_pair_sends_one_window_per_round_trip() {
     let round_trip = 2.0 * (1_230.4 + 1_000.0) + 2.0 * (67.2 + 1_000.0);
     let star = star(&[LINE; 2], 1_000);
     for frames in [1, 3] {
@@ -93,7 +93,7 @@ fn a_window_below_a_packet_is_a_packet_in_several_round_trips() {
 /// Catches: a window that counts lost packets for ever. Two thirds of all frames find no room in the switch; with a
 /// silent cut of the link for some time, all packets in flight are lost at once.
 #[test]
-fn a_window_never_freezes_however_many_packets_are_lost() {
+fn a_window_never_freezes_for_any_number_of_losses() {
     let star = star(&[LINE, Rate::from_gbit(1)], 1_000);
     for is_reliable in [true, false] {
         let mut scenario = scenario(&star.network, 200);
@@ -120,7 +120,7 @@ fn a_window_never_freezes_however_many_packets_are_lost() {
 
 /// Catches: a limiter that queues where it has to drop.
 #[test]
-fn a_bucket_that_drops_lets_through_what_it_has_tokens_for_and_queues_nothing() {
+fn a_dropping_bucket_passes_its_tokens_and_queues_nothing() {
     let star = star(&[LINE; 2], 1_000);
     let mut scenario = scenario(&star.network, 20);
     scenario.traffic = vec![of("a", constant("packets", star.hosts[0], star.hosts[1], Rate::from_gbit(2)))];
@@ -146,7 +146,7 @@ fn a_bucket_that_drops_lets_through_what_it_has_tokens_for_and_queues_nothing() 
 
 /// Catches: weights that are not applied, or that cost work conservation.
 #[test]
-fn classes_share_the_interface_of_their_host_by_their_weights_and_lend_what_they_do_not_need() {
+fn classes_share_the_interface_of_their_host_by_weight_and_lend_the_rest() {
     let star = star(&[LINE; 3], 1_000);
     let weigh = || {
         Parts::new(|_| {
@@ -182,7 +182,7 @@ fn classes_share_the_interface_of_their_host_by_their_weights_and_lend_what_they
 
 /// Catches: packets that keep to a path that was left, or take one before its time.
 #[test]
-fn packets_take_the_path_that_the_host_chose_from_the_time_it_said() {
+fn packets_take_the_path_chosen_by_the_host_from_the_given_time() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 4);
     scenario.transport = fixed_window(20);
@@ -227,7 +227,7 @@ impl Path for ByFlow {
 }
 
 #[test]
-fn one_path_role_serves_all_flows_of_a_pair_and_hears_of_their_acknowledgements() {
+fn one_path_role_serves_all_flows_of_a_pair_with_their_acknowledgements() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 5);
     let (from, to) = (diamond.left[0], diamond.right[0]);
@@ -311,14 +311,14 @@ type Returned = (Time, PathIndex, ProbeOutcome, Vec<IntHop>);
 
 /// Catches: probes that skip ports, or whose loss is reported.
 #[test]
-fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
+fn a_probe_takes_its_path_and_returns_the_records_of_ports() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 2);
     scenario.switches = telling();
     scenario.transport = fixed_window(1);
     scenario.traffic = vec![of("a", once("flow", &[(diamond.left[0], diamond.right[0])], 100))];
-    let heard: Arc<Mutex<Vec<Returned>>> = Arc::default();
-    let shared = heard.clone();
+    let arrived: Arc<Mutex<Vec<Returned>>> = Arc::default();
+    let shared = arrived.clone();
     let parts = Parts::new(move |_| {
         let shared = shared.clone();
         script(move |now, input, act| match input {
@@ -335,9 +335,9 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
         })
     });
     let outcome = run_with(&scenario, parts, 1);
-    let heard = heard.lock().unwrap();
-    assert_eq!(heard.iter().map(|(_, path, ..)| path.0).collect::<Vec<_>>(), [0, 1]);
-    for (at, _, outcome, hops) in heard.iter() {
+    let arrived = arrived.lock().unwrap();
+    assert_eq!(arrived.iter().map(|(_, path, ..)| path.0).collect::<Vec<_>>(), [0, 1]);
+    for (at, _, outcome, hops) in arrived.iter() {
         assert!(matches!(outcome, ProbeOutcome::Answered(answer) if answer.tokens.is_none()));
         // Leaf, spine, leaf; the windows that the sender wrote are still there, since no switch keeps sums.
         assert_eq!(hops.len(), 3);
@@ -352,7 +352,7 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
 
 /// Catches: failures that are reported although they are silent, or not reported although they are not.
 #[test]
-fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent() {
+fn a_probe_into_a_failed_link_returns_as_failed_unless_the_failure_is_silent() {
     for silent in [false, true] {
         let diamond = diamond(1);
         let mut scenario = scenario(&diamond.network, 3);
@@ -365,8 +365,8 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
             change: if silent { ElementChange::FailsSilently } else { ElementChange::Fails },
         };
         scenario.outages = vec![outage];
-        let heard: Arc<Mutex<Vec<ProbeOutcome>>> = Arc::default();
-        let shared = heard.clone();
+        let arrived: Arc<Mutex<Vec<ProbeOutcome>>> = Arc::default();
+        let shared = arrived.clone();
         let parts = Parts::new(move |_| {
             let shared = shared.clone();
             script(move |_, input, act| match input {
@@ -387,21 +387,21 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
         });
         let outcome = run_with(&scenario, parts, 1);
         let expected: &[ProbeOutcome] = if silent { &[] } else { &[ProbeOutcome::Failed] };
-        assert_eq!(*heard.lock().unwrap(), expected, "silent: {silent}");
+        assert_eq!(*arrived.lock().unwrap(), expected, "silent: {silent}");
         assert_eq!(outcome.sharing.unwrap().probes.lost, u64::from(silent));
     }
 }
 
 /// Catches: one scheme for all classes, and messages or timers that reach another scheme.
 #[test]
-fn several_schemes_live_in_one_host_each_with_its_classes() {
+fn several_schemes_share_one_host_each_with_its_classes() {
     let star = star(&[LINE; 3], 1_000);
     let mut scenario = scenario(&star.network, 20);
     scenario.transport = fixed_window(100);
     let sharing = scenario.sharing.as_mut().unwrap();
-    let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
+    let limits = StaticLimits { pair_rate: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
     let services = vec!["a".to_owned()];
-    sharing.also = vec![SchemeOf { scheme: HostSchemeConfig::StaticLimits(limits), services }];
+    sharing.other_schemes = vec![SchemeOf { scheme: HostSchemeConfig::StaticLimits(limits), services }];
     let hosts = &star.hosts;
     scenario.traffic = vec![of("a", endless("a", hosts[0], hosts[1])), of("b", endless("b", hosts[0], hosts[2]))];
     let classes: Arc<Mutex<Vec<ClassId>>> = Arc::default();
@@ -431,7 +431,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
 
 /// A name without a given scheme is an error before anything runs.
 #[test]
-fn a_scheme_that_was_not_given_is_an_error_with_its_name() {
+fn a_missing_scheme_is_an_error_with_its_name() {
     let star = star(&[LINE; 2], 0);
     let mut scenario = scenario(&star.network, 1);
     scenario.traffic = vec![of("a", once("flow", &[(star.hosts[0], star.hosts[1])], 100))];
@@ -455,12 +455,12 @@ impl Broker for Listener {
 
 /// Catches messages that are lost because they have no network to cross, and a delay that is not the seat's.
 #[test]
-fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says() {
+fn an_external_broker_receives_messages_after_its_configured_delay() {
     for away in [Time::ZERO, Time::from_micros(100)] {
         let diamond = diamond(1);
         let mut scenario = scenario(&diamond.network, 1);
         scenario.traffic.push(constant("none of the scheme", diamond.left[0], diamond.right[0], Rate::from_mbit(10)));
-        let heard: Arc<Mutex<Vec<Time>>> = Arc::default();
+        let arrived: Arc<Mutex<Vec<Time>>> = Arc::default();
         let mut parts = Parts::new(|place| {
             let to = Peer::Broker(place.first_broker);
             script(move |_, input, act| {
@@ -469,11 +469,11 @@ fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says
                 }
             })
         });
-        let list = heard.clone();
+        let list = arrived.clone();
         let broker = Box::new(move || -> CustomBroker { Box::new(DynRole::new(Listener(list.clone()), |_: &u64| 84)) });
-        parts.broker = Some((seat(BrokerLocation::Outside(away), Leadership::Follower), broker));
+        parts.broker = Some((broker_spec(BrokerLocation::Outside(away), Leadership::Follower), broker));
         let outcome = run_with(&scenario, parts, 1);
-        assert_eq!(*heard.lock().unwrap(), [away; 2], "one message of each host");
+        assert_eq!(*arrived.lock().unwrap(), [away; 2], "one message of each host");
         assert_eq!(outcome.sharing.unwrap().messages.sent, 2);
     }
 }

@@ -92,7 +92,7 @@ impl Parts {
 }
 
 /// Returns a seat at a location; its broker receives no link loads.
-fn seat(at: BrokerLocation, leadership: Leadership) -> BrokerSpec {
+fn broker_spec(at: BrokerLocation, leadership: Leadership) -> BrokerSpec {
     BrokerSpec { point: None, at, leadership }
 }
 
@@ -110,7 +110,7 @@ impl CustomScheme for Parts {
         (self.switch)(link, queue)
     }
     fn brokers(&self, _: &BrokerNetwork<'_>) -> Vec<BrokerSpec> {
-        self.broker.iter().map(|(seat, _)| *seat).collect()
+        self.broker.iter().map(|(broker_spec, _)| *broker_spec).collect()
     }
     fn broker(&self, _: &BrokerSetup<'_>) -> Option<CustomBroker> {
         self.broker.as_ref().map(|(_, broker)| broker())

@@ -66,7 +66,7 @@ fn shortest_first(sizes: &[u64]) -> u64 {
 /// Catches: an order that is not the tunnel's, a tunnel that holds packets back while its limiter could send, and
 /// transports that give up because they wait.
 #[test]
-fn a_completion_tunnel_serves_as_shortest_first_would() {
+fn a_completion_tunnel_serves_shortest_first() {
     let diamond = diamond(2);
     let sizes: Vec<u64> = (0..50).map(|number| 100 + (number * 37) % 50).collect();
     let mut means = Vec::new();
@@ -108,7 +108,7 @@ fn a_flow_that_waits_for_others_sends_nothing_twice() {
 
 /// Catches: a deadline tunnel that shares, and so is late with all: the demand is twice the given rate.
 #[test]
-fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
+fn a_deadline_tunnel_meets_feasible_deadlines_instead_of_missing_all() {
     let diamond = diamond(2);
     let mut met = Vec::new();
     for scheduling in [TunnelScheduling::Tunnel, TunnelScheduling::Transports] {
@@ -131,7 +131,7 @@ fn a_deadline_tunnel_meets_what_it_can_instead_of_missing_all() {
 /// Catches: a private queue without bound, drops that are not counted, and marks of the network that a transport
 /// sees.
 #[test]
-fn transports_that_want_losses_find_them_in_the_private_queue() {
+fn loss_based_transports_get_losses_from_the_private_queue() {
     let diamond = diamond(2);
     for scheduling in [TunnelScheduling::Tunnel, TunnelScheduling::Transports] {
         let mut scenario = dctcp(&diamond, 200);
@@ -155,7 +155,7 @@ fn transports_that_want_losses_find_them_in_the_private_queue() {
 fn flowcells_of_tunnelled_flows_use_all_paths_and_arrive_in_order() {
     let diamond = diamond(2);
     let mut scenario = dctcp(&diamond, 200);
-    scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64_000), silence: None });
+    scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64_000), path_timeout: None });
     scenario.traffic = flows(&diamond, &[1_000, 1_000, 1_000]);
     let outcome = run_with(&scenario, tunnels(FlowObjective::Completion, Params::default()), 1);
     assert!(ends(&outcome).iter().all(|&end| end < 40_000), "{:?}", ends(&outcome));

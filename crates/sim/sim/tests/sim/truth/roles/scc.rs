@@ -13,7 +13,7 @@ use wayleave_scheme_api::{
 use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario, seat};
+use super::{LINE, Parts, broker_spec, diamond, of, run_with, scenario};
 use crate::truth::networks::{FRAME, assert_near, endless, once};
 
 #[derive(Clone, Copy, Debug)]
@@ -140,12 +140,12 @@ impl Broker for Tracker {
 struct Private {
     flows: BTreeMap<u32, u64>,
     rate: Option<Rate>,
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
 }
 
 /// Signals that tunnels received.
 #[derive(Debug, Default)]
-struct Heard {
+struct Received {
     rates: u32,
     weights: u32,
     closed: u32,
@@ -158,7 +158,7 @@ impl Tunnel for Private {
     }
     fn on_close(&mut self, _: Time, flow: LocalFlow) {
         assert!(self.flows.remove(&flow.0).is_some());
-        self.heard.lock().unwrap().closed += 1;
+        self.received.lock().unwrap().closed += 1;
     }
     /// III-C: 100 packets for transports that rely on drops.
     fn on_arrival(&mut self, _: Time, packet: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
@@ -182,20 +182,20 @@ impl Tunnel for Private {
     }
     fn on_rate(&mut self, _: Time, rate: Option<Rate>) {
         self.rate = rate;
-        self.heard.lock().unwrap().rates += 1;
+        self.received.lock().unwrap().rates += 1;
     }
     fn on_weight(&mut self, _: Time, _: u32) {
-        self.heard.lock().unwrap().weights += 1;
+        self.received.lock().unwrap().weights += 1;
     }
 }
 
 struct Watched {
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
     weights: Arc<Mutex<Vec<u32>>>,
 }
 
 fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
-    let watched = Watched { heard: Arc::default(), weights: Arc::default() };
+    let watched = Watched { received: Arc::default(), weights: Arc::default() };
     let weights = watched.weights.clone();
     let mut parts = Parts::new(move |place| {
         let role = Underlay {
@@ -207,10 +207,10 @@ fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
         };
         Box::new(DynRole::new(role, |_: &Message| 100))
     });
-    let heard = watched.heard.clone();
-    parts.tunnel = Box::new(move |_, _| Some(Box::new(Private { heard: heard.clone(), ..Private::default() })));
+    let received = watched.received.clone();
+    parts.tunnel = Box::new(move |_, _| Some(Box::new(Private { received: received.clone(), ..Private::default() })));
     let tracker = Box::new(|| -> CustomBroker { Box::new(DynRole::new(Tracker::default(), |_: &Message| 100)) });
-    parts.broker = Some((seat(BrokerLocation::Host(tracker_at), Leadership::Leader), tracker));
+    parts.broker = Some((broker_spec(BrokerLocation::Host(tracker_at), Leadership::Leader), tracker));
     (parts, watched)
 }
 
@@ -258,15 +258,15 @@ fn tunnels_share_a_bottleneck_by_the_feedback_of_their_receivers() {
         let weights = watched.weights.lock().unwrap();
         // Two flows to one: 201 of 302 and 101 of 302.
         assert!(weights.contains(&66) && weights.contains(&33), "{weights:?}");
-        let heard = watched.heard.lock().unwrap();
-        assert!(heard.rates > 400 && heard.weights > 100, "{heard:?}");
+        let received = watched.received.lock().unwrap();
+        assert!(received.rates > 400 && received.weights > 100, "{received:?}");
     }
 }
 
 /// Catches: an order of departure that is not the tunnel's. Behind a limiter the flow that is shortest goes first, so
 /// that it does not see the long one.
 #[test]
-fn the_shortest_flow_of_a_tunnel_goes_first() {
+fn the_shortest_flow_of_a_tunnel_is_served_first() {
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 100);
     scenario.switches = marking();
@@ -282,5 +282,5 @@ fn the_shortest_flow_of_a_tunnel_goes_first() {
     // Twenty frames at the tunnel's 3 Gbit/s or so, and some round trips.
     assert!(times[1] < 500_000_000, "{times:?}");
     assert!(times[0] < 100_000_000_000, "{times:?}");
-    assert_eq!(watched.heard.lock().unwrap().closed, 2);
+    assert_eq!(watched.received.lock().unwrap().closed, 2);
 }

@@ -25,7 +25,7 @@ const SKELETON: Descriptor = Descriptor {
 
 /// Inputs that all flows received.
 #[derive(Debug, Default)]
-struct Heard {
+struct Received {
     routes: Vec<RouteFacts>,
     weights: Vec<u32>,
     probes: u32,
@@ -33,38 +33,38 @@ struct Heard {
 }
 
 #[derive(Debug)]
-struct Skeleton(Arc<Mutex<Heard>>);
+struct Skeleton(Arc<Mutex<Received>>);
 
 impl CustomTransport for Skeleton {
     fn descriptor(&self) -> &'static Descriptor {
         &SKELETON
     }
     fn begin(&self, start: &FlowStart) -> Box<dyn CustomFlow> {
-        Box::new(Probing { heard: self.0.clone(), segment: start.segment, timeouts: 0 })
+        Box::new(Probing { received: self.0.clone(), segment: start.segment, timeouts: 0 })
     }
 }
 
 /// pFabric's host: after two time-outs in a row one byte goes, until an acknowledgement comes (the paper has five).
 #[derive(Debug)]
 struct Probing {
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
     segment: u32,
     timeouts: u32,
 }
 
 impl Flow for Probing {
     fn on_route(&mut self, _: Time, route: RouteFacts) {
-        self.heard.lock().unwrap().routes.push(route);
+        self.received.lock().unwrap().routes.push(route);
     }
     fn on_weight(&mut self, _: Time, weight: u32) {
-        self.heard.lock().unwrap().weights.push(weight);
+        self.received.lock().unwrap().weights.push(weight);
     }
     fn on_send(&mut self, _: Time, bytes: u32) {
-        self.heard.lock().unwrap().probes += u32::from(bytes < self.segment);
+        self.received.lock().unwrap().probes += u32::from(bytes < self.segment);
     }
     fn on_ack(&mut self, _: Time, ack: &Ack<'_>) {
         self.timeouts = 0;
-        self.heard.lock().unwrap().answered += u32::from(ack.newly == 0);
+        self.received.lock().unwrap().answered += u32::from(ack.newly == 0);
     }
     fn on_loss(&mut self, _: Time, loss: Loss) {
         self.timeouts += u32::from(matches!(loss, Loss::Timeout { .. }));
@@ -77,19 +77,19 @@ impl Flow for Probing {
     }
 }
 
-fn skeleton(heard: &Arc<Mutex<Heard>>) -> Congestion {
-    Congestion::Custom(SharedTransport(Arc::new(Skeleton(heard.clone()))))
+fn skeleton(received: &Arc<Mutex<Received>>) -> Congestion {
+    Congestion::Custom(SharedTransport(Arc::new(Skeleton(received.clone()))))
 }
 
 /// Catches: a probe that counts as its segment, one that is never repeated, and a flow that never stops probing. The
 /// link is down for 100 ms silently: time-outs of 10, 20, 40 and 80 ms expire, of which the first two send segments.
 #[test]
-fn probes_of_one_byte_replace_segments_until_one_is_answered() {
+fn probes_of_one_byte_replace_segments_until_one_is_acknowledged() {
     let star = star(&[super::LINE; 2], 1_000);
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let received = Arc::new(Mutex::new(Received::default()));
     let mut scenario = scenario(&star.network, 1_000);
     scenario.sharing = None;
-    scenario.transport.congestion = skeleton(&heard);
+    scenario.transport.congestion = skeleton(&received);
     scenario.traffic = vec![once("flow", &[(star.hosts[0], star.hosts[1])], 2_000 * 1_460)];
     let outage = |at, change| Outage { at: Time::from_millis(at), what: Element::Link(star.down[1]), change };
     scenario.outages = vec![outage(1, ElementChange::FailsSilently), outage(101, ElementChange::Works)];
@@ -97,18 +97,18 @@ fn probes_of_one_byte_replace_segments_until_one_is_answered() {
     assert_eq!(outcome.traffic[0].completions.finished(), 1);
     let flow = flow(&outcome, 0);
     assert_eq!(flow.payload.get(), 2_000 * 1_460, "probes carry no payload that counts");
-    let heard = heard.lock().unwrap();
-    assert!((1..=3).contains(&heard.probes) && heard.answered == 1, "{heard:?}");
+    let received = received.lock().unwrap();
+    assert!((1..=3).contains(&received.probes) && received.answered == 1, "{received:?}");
     assert!(flow.timeouts >= 3, "{}", flow.timeouts);
 }
 
 /// Catches: flows that are not notified of their route, or whose pair's weight stays with the host.
 #[test]
-fn flows_hear_of_their_route_and_of_the_weight_of_their_pair() {
+fn flows_receive_their_route_and_the_weight_of_their_pair() {
     let diamond = diamond(1);
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let received = Arc::new(Mutex::new(Received::default()));
     let mut scenario = scenario(&diamond.network, 5);
-    scenario.transport.congestion = skeleton(&heard);
+    scenario.transport.congestion = skeleton(&received);
     scenario.traffic = vec![of("a", once("flow", &[(diamond.left[0], diamond.right[0])], 5_000 * 1_460))];
     let parts = Parts::new(|_| {
         script(|now, input, act| match input {
@@ -126,13 +126,13 @@ fn flows_hear_of_their_route_and_of_the_weight_of_their_pair() {
     });
     let outcome = run_with(&scenario, parts, 1);
     assert!(flow(&outcome, 0).sent * FRAME > 0);
-    let heard = heard.lock().unwrap();
+    let received = received.lock().unwrap();
     // The pair has its weight when its first flow joins.
-    assert_eq!(heard.weights, [3, 7]);
+    assert_eq!(received.weights, [3, 7]);
     // Four links there; 8 us of propagation and the transmissions of a frame there and of its answer back.
     let round_trip = Time::from_nanos((4 * (1_230_400 + 67_200 + 2_000_000)) / 1_000);
     let facts = RouteFacts { hops: 4, round_trip, slowest: super::LINE };
-    assert_eq!(heard.routes, [facts; 2]);
+    assert_eq!(received.routes, [facts; 2]);
 }
 
 /// Catches weights that do not reach the windows of a pair's flows from its host. Three services of one port of 10

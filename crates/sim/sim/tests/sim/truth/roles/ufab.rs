@@ -239,10 +239,10 @@ impl Switch for Core {
     fn on_telemetry(&mut self, _now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
         self.records.lock().unwrap().push((self.place.0, self.place.1, *hop));
         let Some(probe) = probe else { return };
-        let ProbeAt { probe, said } = probe;
+        let ProbeAt { probe, window } = probe;
         match probe.kind {
             ProbeKind::Candidate => None,
-            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, said.window)),
+            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, window.window)),
             ProbeKind::Finish => self.pairs.remove(&probe.pair),
         };
         hop.tokens = self.pairs.values().map(|(tokens, _)| tokens).sum();
@@ -293,7 +293,7 @@ fn windows_share_the_bottleneck_by_tokens_and_its_queue_stays_short() {
 }
 
 #[test]
-fn a_tenth_of_the_probes_lost_changes_nothing_but_the_number_of_probes() {
+fn losing_a_tenth_of_the_probes_changes_only_their_number() {
     let diamond = long_diamond(2, 10_000);
     let mut scenario = contended(&diamond, 20);
     scenario.sharing.as_mut().unwrap().faults.probe_loss = 0.1;
@@ -310,7 +310,7 @@ fn a_tenth_of_the_probes_lost_changes_nothing_but_the_number_of_probes() {
 /// Catches: candidates that are counted as subscribers, and ports that are no candidates. Two pairs to different hosts
 /// take one spine each, so both have the line.
 #[test]
-fn pairs_take_the_path_that_fewer_have_subscribed() {
+fn pairs_take_the_path_with_fewer_subscriptions() {
     let diamond = diamond(2);
     let mut scenario = contended(&diamond, 10);
     scenario.traffic = vec![
@@ -326,7 +326,7 @@ fn pairs_take_the_path_that_fewer_have_subscribed() {
 
 /// Catches: a failure that is reported to hosts although it is silent, and probes that keep a dead path alive.
 #[test]
-fn a_pair_leaves_a_path_that_fails_without_a_word() {
+fn a_pair_leaves_a_silently_failed_path() {
     let diamond = diamond(1);
     let mut scenario = scenario(&diamond.network, 60);
     scenario.switches = telling();
@@ -353,7 +353,7 @@ fn a_pair_leaves_a_path_that_fails_without_a_word() {
 /// Catches: stamps of another queue, of the whole port, of a counter that begins again after the warm-up. The trace is the
 /// outside counter: everything that left a queue before its stamp, and everything that came to it.
 #[test]
-fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
+fn telemetry_equals_an_external_counter_for_every_port_and_queue() {
     let diamond = diamond(2);
     let mut scenario = contended(&diamond, 2);
     (scenario.traffic[0].queue, scenario.traffic[1].queue) = (Some(0), Some(3));
@@ -404,7 +404,7 @@ fn the_same_seed_gives_the_same_bits() {
 
 /// A pair alone gets the line, which its own window allows.
 #[test]
-fn a_pair_alone_has_the_line() {
+fn a_lone_pair_has_the_line() {
     let diamond = diamond(1);
     let mut scenario = contended_by_one(&diamond);
     scenario.switches = telling();

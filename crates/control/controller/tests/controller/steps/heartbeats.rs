@@ -10,19 +10,19 @@ fn begin(controller: &mut Controller, ms: u64, after: u64, installed: Vec<(u64, 
     epoch
 }
 
-fn hear(controller: &mut Controller, ms: u64, epoch: u64, repairs: &[&str]) {
+fn heartbeat(controller: &mut Controller, ms: u64, epoch: u64, repairs: &[&str]) {
     let repairs = repairs.iter().map(|&what| what.to_owned()).collect();
-    controller.handle(at(ms), Command::Hear { node: "h1".into(), epoch, repairs }).unwrap();
+    controller.handle(at(ms), Command::Heartbeat { node: "h1".into(), epoch, repairs }).unwrap();
 }
 
 /// Returns the events about agents since the last call.
-fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
+fn notices(controller: &mut Controller) -> Vec<(EventKind, String)> {
     let events = controller.take_output().events.into_iter().filter(|event| event.object == "h1");
     events.map(|event| (event.kind, event.detail)).collect()
 }
 
 #[test]
-fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
+fn a_contract_with_a_silent_host_is_not_reported_as_enforced() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let id = Id::new("default", "a");
@@ -31,21 +31,21 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
     let done = installs(&controller.outbox("h1"));
     controller.handle(at(3), Command::Confirm { node: "h1".into(), epoch, done: done.clone() }).unwrap();
     for second in 1..=10 {
-        hear(&mut controller, 1_000 * second, epoch, &[]);
+        heartbeat(&mut controller, 1_000 * second, epoch, &[]);
     }
-    told(&mut controller);
+    notices(&mut controller);
     controller.tick(at(14_999));
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
     controller.tick(at(15_000));
     assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
-    assert_eq!(controller.grant(&id).unwrap().trouble.as_ref().unwrap().code(), "SILENT");
-    assert_eq!(told(&mut controller), [(EventKind::AgentSilent, "agent silent for 5s".to_owned())]);
+    assert_eq!(controller.grant(&id).unwrap().degraded_reason.as_ref().unwrap().code(), "SILENT");
+    assert_eq!(notices(&mut controller), [(EventKind::AgentSilent, "agent silent for 5s".to_owned())]);
 
     // It was only slow, or its cable was cut.
-    hear(&mut controller, 20_000, epoch, &["the queues of up0 had been changed"]);
+    heartbeat(&mut controller, 20_000, epoch, &["the queues of up0 had been changed"]);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
     let repaired = (EventKind::Repaired, "the queues of up0 had been changed".to_owned());
-    assert_eq!(told(&mut controller), [repaired, (EventKind::AgentUp, "agent reports again".to_owned())]);
+    assert_eq!(notices(&mut controller), [repaired, (EventKind::AgentUp, "agent reports again".to_owned())]);
 
     // After a start of the controller no agent has sent a heartbeat yet.
     let mut controller = reload(&controller, &setup);
@@ -58,7 +58,7 @@ fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
 }
 
 #[test]
-fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
+fn contracts_of_an_uninstalled_node_are_degraded_at_once() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let (id, node) = (Id::new("default", "a"), setup.network.find_node("h1").unwrap());
@@ -69,12 +69,12 @@ fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
     // `wayleave agent uninstall` begins a session in which nothing is installed, and leaves.
     let epoch = begin(&mut controller, 4, epoch, vec![]);
-    told(&mut controller);
+    notices(&mut controller);
     controller.handle(at(5), Command::Leave { node: "h1".into(), epoch }).unwrap();
     let grant = controller.grant(&id).unwrap();
-    assert_eq!((grant.state, grant.trouble.as_ref().unwrap().code()), (State::Degraded, "SILENT"));
+    assert_eq!((grant.state, grant.degraded_reason.as_ref().unwrap().code()), (State::Degraded, "SILENT"));
     let detail = "uninstalled: the agent has removed all its rules".to_owned();
-    assert_eq!(told(&mut controller), [(EventKind::AgentSilent, detail)]);
+    assert_eq!(notices(&mut controller), [(EventKind::AgentSilent, detail)]);
     let state = controller.node_state(node).unwrap();
     assert!(state.is_silent && !state.is_open);
     assert!(controller.handle(at(6), Command::Leave { node: "h1".into(), epoch }).is_err(), "its session is over");
@@ -86,7 +86,7 @@ fn what_a_node_sends_that_was_taken_down_is_degraded_at_once() {
 }
 
 #[test]
-fn an_agent_that_never_says_that_it_is_there_is_not_expected_to() {
+fn an_agent_without_a_first_heartbeat_is_never_silent() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     let epoch = begin(&mut controller, 2, 0, vec![]);
@@ -94,7 +94,7 @@ fn an_agent_that_never_says_that_it_is_there_is_not_expected_to() {
     assert!(!controller.node_state(setup.network.find_node("h1").unwrap()).unwrap().is_silent);
     assert!(
         controller
-            .handle(at(1_000_001), Command::Hear { node: "h1".into(), epoch: epoch + 1, repairs: vec![] })
+            .handle(at(1_000_001), Command::Heartbeat { node: "h1".into(), epoch: epoch + 1, repairs: vec![] })
             .is_err()
     );
 }
