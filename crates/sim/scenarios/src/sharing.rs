@@ -539,7 +539,7 @@ impl SharingError {
             | Self::FurtherBrokers { index, .. }
             | Self::UnknownService { index, .. }
             | Self::TwoSchemes { index, .. } => {
-                format!("also.{index}")
+                format!("otherSchemes.{index}")
             }
             Self::SplitParent { .. } => "otherSchemes".to_owned(),
             Self::NoQueue { .. } => "queue".to_owned(),
