@@ -120,7 +120,7 @@ impl Moments<'_> {
         let name = || admitted.name.clone();
         let mut add = |what: String, stated: Time, derived: Time| {
             if stated != derived {
-                let (stated, derived) = (stated.to_string(), derived.to_string());
+                let (stated, derived) = (format!("{stated:#}"), format!("{derived:#}"));
                 self.found.push(Discrepancy::Stated { name: name(), what, stated, derived });
             }
         };
@@ -137,7 +137,7 @@ impl Moments<'_> {
             let derived = if holds { until } else { at };
             if stated != derived {
                 let what = "the end of its reservation".to_owned();
-                let (stated, derived) = (stated.to_string(), derived.to_string());
+                let (stated, derived) = (format!("{stated:#}"), format!("{derived:#}"));
                 self.found.push(Discrepancy::Stated { name, what, stated, derived });
             }
         }
@@ -309,7 +309,7 @@ pub(crate) fn check_share_times(
         let is_past = || present.get(share.name.as_str()) != Some(&share);
         let stated = share.there_within.filter(|&stated| stated > derived || (stated < derived && is_past()))?;
         let what = "the time to reach its minimum".to_owned();
-        let (stated, derived) = (stated.to_string(), derived.to_string());
+        let (stated, derived) = (format!("{stated:#}"), format!("{derived:#}"));
         Some(Discrepancy::Stated { name: share.name.clone(), what, stated, derived })
     });
     differ.collect()

@@ -120,7 +120,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     }
     args.print(&reproduced)?;
     crate::output::tell!(
-        "{} in {:.1}s",
+        "{} in {:.1} s",
         human::count(reproduced.figures.len(), "figure"),
         started.elapsed().as_secs_f64()
     );

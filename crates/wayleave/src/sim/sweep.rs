@@ -391,11 +391,11 @@ impl Sweep {
         Ok(())
     }
 
-    /// `1,234 packet-hops in 0.2s, 6,170 a second`; `None` if nothing was done now.
+    /// `1,234 packet-hops in 0.2 s, 6,170 per second`; `None` if nothing was done now.
     pub fn speed(&self) -> Option<String> {
         let seconds = self.elapsed.as_secs_f64();
         let speed = text::count((self.hops as f64 / seconds.max(1e-9)) as u64);
-        (self.hops > 0).then(|| format!("{} packet-hops in {seconds:.1}s, {speed} a second", text::count(self.hops)))
+        (self.hops > 0).then(|| format!("{} packet-hops in {seconds:.1} s, {speed} per second", text::count(self.hops)))
     }
 
     /// Checks that every run ended at its end time or by a cancellation.

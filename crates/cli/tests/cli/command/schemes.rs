@@ -54,7 +54,7 @@ fn qjump_explains_the_epoch_the_shares_and_what_would_fit() {
     let held = explain("fast", "--qjump-reading flat").ends_with(0).stdout;
     assert!(held.contains("Its shaper passes 15.54 Mbit/s of 300 Mbit/s"), "{held}");
     let burst = explain("burst", "").ends_with(3).stdout;
-    assert!(burst.contains("A burst of 6 packets takes 6 epochs") && burst.contains("4.5 kB"), "{burst}");
+    assert!(burst.contains("A burst of 6 packets takes 6 epochs") && burst.contains("4.5kB"), "{burst}");
     // Three packets of 1500 B fit the buffer of 9 kB when two of each share count as there.
     let full = explain("fits", "--buffer 2999B").ends_with(3).stdout;
     assert!(full.contains("refused, BUFFER") && !full.contains("Queues of"), "{full}");

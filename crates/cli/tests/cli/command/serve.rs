@@ -87,7 +87,7 @@ fn an_unusable_configuration_is_refused_with_advice() {
             "add --tls-cert and --tls-key, or --insecure-http",
         ),
         (&["serve", "-t", "star:hosts=2", "--scheme", "qjump"], "reserves no queues"),
-        (&["serve", "-t", "star:hosts=2", "--reroute", "--reroute-moves", "kept"], "leave it out"),
+        (&["serve", "-t", "star:hosts=2", "--reroute", "--reroute-moves", "kept"], "omit it"),
         (&["serve", "-t", "star:hosts=2", "--log-level", "loud"], "expected off, error, warn, info, debug or trace"),
         (&["serve", "-t", "star:hosts=2", "--tls-cert", "none.pem", "--tls-key", "none.pem"], "none.pem"),
     ] {

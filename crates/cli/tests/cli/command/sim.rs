@@ -200,12 +200,12 @@ fn resuming_runs_missing_results_and_keeps_existing_ones() {
     fs::write(path(2), marked).unwrap();
     let again = format!("sim {} --out {} -o json --resume", file("sim-resume.yaml", SWEEP), out.display());
     let second = wayleave(&again).ends_with(0);
-    assert!(second.stderr.contains("2 of 4 runs are there already"), "{}", second.stderr);
+    assert!(second.stderr.contains("2 of 4 runs are already complete"), "{}", second.stderr);
     assert!(second.stderr.contains("not a result of a run"), "{}", second.stderr);
     assert!(second.stdout.contains("\"peak_packets\":77"));
     fs::remove_file(path(2)).unwrap();
     let third = wayleave(&again).ends_with(0);
-    assert!(third.stderr.contains("3 of 4 runs are there already"), "{}", third.stderr);
+    assert!(third.stderr.contains("3 of 4 runs are already complete"), "{}", third.stderr);
     assert_eq!(third.stdout, first.stdout);
 }
 
@@ -214,7 +214,7 @@ fn results_of_another_input_are_not_resumed() {
     let (_, out) = sim("sim-changed", SWEEP, "");
     let changed = file("sim-changed.yaml", SWEEP.replace("20kB", "30kB"));
     let run = wayleave(&format!("sim {changed} --out {} --resume", out.display())).ends_with(0);
-    assert!(run.stderr.contains("0 of 4 runs are there already"), "{}", run.stderr);
+    assert!(run.stderr.contains("0 of 4 runs are already complete"), "{}", run.stderr);
 }
 
 #[test]

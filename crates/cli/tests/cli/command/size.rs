@@ -33,9 +33,9 @@ fn sizes_are_read_and_wrong_queries_explained() {
     let time = found(&format!("--sizes {sizes} --bandwidth 1Gbit --load 50%"), "mg1", "withinNs");
     assert!((20_000.0..200_000.0).contains(&time), "{time}");
     let wrong = [
-        ("--size 1MB --bandwidth 1Gbit", "two of the bandwidth, the load and the time are expected"),
+        ("--size 1MB --bandwidth 1Gbit", "expected two of bandwidth, load and time"),
         ("--size 1MB --load 50% --within 1ms", "give --offered RATE instead of --load"),
-        ("--size 1MB --bandwidth 1Gbit --offered 1Gbit", "less than the bandwidth is expected"),
+        ("--size 1MB --bandwidth 1Gbit --offered 1Gbit", "expected less than the bandwidth"),
         ("--size 1MB --bandwidth 1Gbit --load 1.5", "a load above 0 and below 1 is expected"),
         ("--size 0B --bandwidth 1Gbit --load 0.5", "--size: expected a value above zero"),
         ("--sizes nowhere.txt --bandwidth 1Gbit --load 0.5", "published distributions are web-search"),

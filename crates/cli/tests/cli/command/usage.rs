@@ -77,7 +77,7 @@ fn every_command_has_help_with_an_example() {
         assert!(help.contains(&format!("  wayleave {command}")), "{command}: {help}");
     }
     let help = wayleave("--help").ends_with(0).stdout;
-    assert!(help.contains("3  something was refused") && help.contains("4  the recheck found"), "{help}");
+    assert!(help.contains("3  a request was refused") && help.contains("4  the recheck or verify found"), "{help}");
     assert!(wayleave("--version").ends_with(0).stdout.starts_with("wayleave "));
 }
 
@@ -92,7 +92,7 @@ fn wrong_usage_exits_with_2() {
     let run = wayleave("plan -t fat-tree:k=4 -f a --budgets 100").ends_with(2);
     assert!(run.stderr.contains("has no unit"), "{}", run.stderr);
     let run = wayleave("plan -t fat-tree:k=4 -f a --max-frame 10B").ends_with(2);
-    assert!(run.stderr.contains("from 64B"), "{}", run.stderr);
+    assert!(run.stderr.contains("expected 64B"), "{}", run.stderr);
     let run = fed("plan -t - -f -", "").ends_with(2);
     assert!(run.stderr.contains("only one input"), "{}", run.stderr);
     let run = wayleave("plan -t fat-tree:k=4 -f a --scheme silo --reroute").ends_with(2);

@@ -160,7 +160,7 @@ fn a_fault_is_caught_by_the_documented_check_or_has_a_reason() {
         file("verify-light.yaml", contracts(&["name: c1, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 9ms"]));
     let run =
         wayleave(&format!("verify -t star:hosts=2 -f {light} --scheme silo --inject buffers-gone --effort quick"));
-    assert!(run.ends_with(5).stderr.contains("--inject buffers-gone was not noticed"));
+    assert!(run.ends_with(5).stderr.contains("--inject buffers-gone was not detected"));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn contradictory_options_are_refused() {
     let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
     for (arguments, expected) in [
         (format!("{STAR} -f {list} --replay chasing:9,1"), "no guarantee 9"),
-        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: expected PATTERN,SEED[,SHIFTS]"),
+        (format!("{STAR} -f {list} --replay chasing,1"), "is not an attack: PATTERN,SEED[,SHIFTS] is expected"),
         (format!("-t star:hosts=6 --plan {plan}"), "the plan is for star with 5 hosts"),
         (format!("-t star:hosts=5 --plan {list}"), "is not a plan of `wayleave plan -o json`"),
         (format!("-t star:hosts=5 --plan {plan} --scheme silo"), "cannot be used with"),
@@ -278,7 +278,7 @@ fn minima_behind_small_buffers_are_unknown() {
     assert!(text.contains("buffers of 4 ports may be too small for the minima"), "{text}");
     let verified = wayleave(&format!("verify {} --effort quick", on("3kB"))).ends_with(7);
     assert!(
-        verified.stderr.contains("2 contracts missed a minimum or a weight without a known guarantee"),
+        verified.stderr.contains("2 contracts missed a minimum or a weight that is not guaranteed"),
         "{}",
         verified.stderr
     );
@@ -346,7 +346,7 @@ fn shares_and_times_of_minima_are_derived_after_every_event() {
     let mut greedy = plan.clone();
     greedy["requests"][0]["min_bps"] = 5_000_000_000_u64.into();
     let run = verified("verify-shares-greedy.json", &greedy).ends_with(4);
-    let output = "once \"l\" was admitted, the guaranteed class of h1->s1 has 5000000000 bit/s reserved, above the limit of 4590000000";
+    let output = "after \"l\" was admitted, the guaranteed class of h1->s1 has 5 Gbit/s reserved, above the limit of 4.59 Gbit/s";
     assert!(run.stderr.contains(output), "{}", run.stderr);
     // A minimum of a pair, and one of a hose, that are available later than the plan states.
     for (number, name) in [(2, "a"), (3, "b")] {

@@ -18,7 +18,7 @@ const CONTROLLER: Cell = By("the controller");
 const HOSTS: Cell = By("hosts");
 const DEVICE: Cell = By("describes devices and cables: admission counts it, and nothing can set it");
 const BROKER: Cell = By("brokers, which read their own files; the controller counts minima alone");
-const NO_POLICY: Cell = Named("one of kind Contracts is expected");
+const NO_POLICY: Cell = Named("expected kind Contracts");
 
 const fn row(kind: &'static str, keys: &'static [&'static str], cells: [Cell; 4]) -> Row {
     Row { kind, keys, cells }
@@ -340,7 +340,7 @@ pub(super) const ROWS: &[Row] = &[
         &["spec.services[].tenant"],
         [By("who may change a service"), Test("a_rack_broker_limits_a_tenant_until_it_falls_silent"), HOSTS, NO_POLICY],
     ),
-    row(POLICY, &["spec.services[].{share,objective}"], [Changes, Named("knows no shares"), HOSTS, NO_POLICY]),
+    row(POLICY, &["spec.services[].{share,objective}"], [Changes, Named("does not support shares"), HOSTS, NO_POLICY]),
     all(
         TENANTS,
         &[

@@ -564,16 +564,10 @@ impl fmt::Display for TrafficError {
                 write!(f, "the senders follow from the traffic before: leave out pairs, and give from and to")
             }
             Self::FollowsUnrelated { key: "from", endpoint, traffic } => {
-                write!(
-                    f,
-                    "{endpoint} receives flows of {traffic} and sends the follow-up flows: expected it in this list"
-                )
+                write!(f, "{endpoint} receives flows of {traffic} and sends follow-up flows: expected it here")
             }
             Self::FollowsUnrelated { endpoint, traffic, .. } => {
-                write!(
-                    f,
-                    "{endpoint} sends flows of {traffic} and receives the follow-up flows: expected it in this list"
-                )
+                write!(f, "{endpoint} sends flows of {traffic} and receives follow-up flows: expected it here")
             }
             Self::TooFewReceivers { sender, receivers, wanted } => {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
