@@ -182,7 +182,10 @@ impl fmt::Display for BrokenShare {
                 )
             }
             Self::Time { share, stated, derived } => {
-                write!(f, "the minimum of {share} is stated to be reached within {stated:#}, but takes up to {derived:#}")
+                write!(
+                    f,
+                    "the minimum of {share} is stated to be reached within {stated:#}, but takes up to {derived:#}"
+                )
             }
         }
     }

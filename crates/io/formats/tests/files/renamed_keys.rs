@@ -8,7 +8,7 @@ use wayleave_formats::{
     KEY_WARNINGS, RenamedKey, Source, parse_builder, read_agent, read_contracts_of_all_kinds, renamed_keys,
 };
 
-use crate::common::scenarios::{read, messages};
+use crate::common::scenarios::{messages, read};
 
 /// Documents by kind of mapping, with `PAIR` for a key and its value.
 const DOCUMENTS: &[(&str, &str)] = &[

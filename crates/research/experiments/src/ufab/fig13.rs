@@ -286,15 +286,16 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 const IDEALS: [&str; 2] = ["the ideal case is uFAB without MongoDB", "the ideal case is plain TCP without MongoDB"];
 
 /// The statements in the second reading.
-fn over_tcp(says: &str, ratios: &[f64]) -> Statement {
+fn over_tcp(claim_text: &str, ratios: &[f64]) -> Statement {
     let range = 1.0 - SIMILAR..=1.0 + SIMILAR;
-    Statement::mean_within("5.3, Fig. 13", says, range, ratios, format!("{:.2} times", mean(ratios))).reading(IDEALS[1])
+    Statement::mean_within("5.3, Fig. 13", claim_text, range, ratios, format!("{:.2} times", mean(ratios)))
+        .reading(IDEALS[1])
 }
 
 fn ratio(system: System, what: &str, times: f64, ratios: &[f64]) -> Statement {
-    let says = format!("with {} {what}", system.name());
+    let claim_text = format!("with {} {what}", system.name());
     let range = times / FACTOR..=times * FACTOR;
-    Statement::mean_within("5.3, Fig. 13", says, range, ratios, format!("{:.1} times", mean(ratios)))
+    Statement::mean_within("5.3, Fig. 13", claim_text, range, ratios, format!("{:.1} times", mean(ratios)))
 }
 
 fn panel(rows: &[Row]) -> Panel {
