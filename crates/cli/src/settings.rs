@@ -75,12 +75,12 @@ pub(crate) fn all(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<Set
 /// Returns the value of a flag, or its default.
 fn spoken(arg: &Arg, given: &ArgMatches) -> (Vec<String>, Origin) {
     let id = arg.get_id().as_str();
-    let is_said = given.value_source(id) == Some(ValueSource::CommandLine);
+    let is_explicit = given.value_source(id) == Some(ValueSource::CommandLine);
     if is_flag(arg) {
-        return (vec![is_said.to_string()], if is_said { Origin::Flag } else { Origin::Default });
+        return (vec![is_explicit.to_string()], if is_explicit { Origin::Flag } else { Origin::Default });
     }
     let raw = given.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect();
-    match (is_said, arg.get_default_values().is_empty()) {
+    match (is_explicit, arg.get_default_values().is_empty()) {
         (true, _) => (raw, Origin::Flag),
         (false, false) => (raw, Origin::Default),
         (false, true) => (Vec::new(), Origin::Unset),
@@ -112,7 +112,7 @@ fn matches(line: &[OsString], whole: fn() -> Command) -> Option<ArgMatches> {
 fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Failure> {
     let options = options(whole);
     let mut settings: Vec<Setting> = Vec::new();
-    let is_said = |arg: &Arg, settings: &[Setting]| {
+    let is_explicit = |arg: &Arg, settings: &[Setting]| {
         given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
             || settings.iter().any(|setting| Some(setting.name.as_str()) == arg.get_long())
     };
@@ -125,7 +125,7 @@ fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Fai
         if let [(first, _), (second, _), ..] = &set[..] {
             return Err(Failure::Usage(format!("{first} and {second} are two names of one setting: unset one")));
         }
-        let Some((variable, value)) = set.into_iter().next().filter(|_| !is_said(arg, &settings)) else { continue };
+        let Some((variable, value)) = set.into_iter().next().filter(|_| !is_explicit(arg, &settings)) else { continue };
         let origin = Origin::Environment(variable);
         settings.push(Setting { name: name.to_owned(), values: vec![value], is_flag: is_flag(arg), origin });
     }
@@ -136,7 +136,7 @@ fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Fai
     if let Some(file) = file {
         for (name, value) in read(&file, &options)? {
             let Some(arg) = options.iter().find(|arg| arg.get_long() == Some(&name)) else { continue };
-            if !is_said(arg, &settings) {
+            if !is_explicit(arg, &settings) {
                 let origin = Origin::File(file.clone());
                 settings.push(Setting { name, values: value, is_flag: is_flag(arg), origin });
             }

@@ -170,8 +170,8 @@ fn explain_flow(
     let refusal = verdict.decision.as_ref().err();
     let (scheme, model) = (&mut session.scheme, &session.model);
     let refused = refusal.map(|refusal| inspect_links(scheme, model, contract, &verdict.request, refusal));
-    let said = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
-    let finding = said.map(|(field, message)| contracts.finding(place, field, &message));
+    let given = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
+    let finding = given.map(|(field, message)| contracts.finding(place, field, &message));
     let (contract, verdict, refused) = (Box::new(contract.clone()), Box::new(verdict), refused.map(Box::new));
     Explanation { session, matter: ExplainTarget::Latency { contract, verdict, refused }, before, finding }
 }

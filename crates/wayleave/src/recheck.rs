@@ -27,8 +27,8 @@ pub fn recheck_shares(context: &Context<'_>, watch: &mut Watch<'_>) -> Vec<Broke
     let checked = check_all_shares(&claim, classes, &closed(context), &shares, times.as_ref(), &mut |done, total| {
         watch.step(ProgressStep::Items { done, total });
     });
-    let said: Vec<_> = context.ledger().into_iter().flat_map(|ledger| ledger.short_buffers()).collect();
-    let buffers = checked.compare_buffers(context.network, &said);
+    let given: Vec<_> = context.ledger().into_iter().flat_map(|ledger| ledger.short_buffers()).collect();
+    let buffers = checked.compare_buffers(context.network, &given);
     checked.broken.into_iter().chain(buffers).collect()
 }
 

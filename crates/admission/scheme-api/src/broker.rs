@@ -97,7 +97,7 @@ impl<M, T> BrokerInput<M, T> {
             Self::Started => BrokerInput::Started,
             Self::Elected(leadership) => BrokerInput::Elected(leadership),
             Self::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
-            Self::Message { from, message: said } => BrokerInput::Message { from, message: message(said)? },
+            Self::Message { from, message: incoming } => BrokerInput::Message { from, message: message(incoming)? },
             Self::Timer(token) => BrokerInput::Timer(timer(token)?),
         })
     }
@@ -107,7 +107,7 @@ impl<M, T> BrokerAction<M, T> {
     /// Returns this action with the messages and timers of the whole; the reverse of [`BrokerInput::narrow`].
     pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> BrokerAction<N, U> {
         match self {
-            Self::Send { to, message: said } => BrokerAction::Send { to, message: message(said) },
+            Self::Send { to, message: incoming } => BrokerAction::Send { to, message: message(incoming) },
             Self::Arm { at, timer: token } => BrokerAction::Arm { at, timer: timer(token) },
         }
     }

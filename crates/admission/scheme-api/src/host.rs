@@ -384,7 +384,7 @@ impl<'a, M, T> HostInput<'a, M, T> {
         timer: impl FnOnce(T) -> Option<U>,
     ) -> Option<HostInput<'a, N, U>> {
         Some(match self {
-            Self::Message { from, message: said } => HostInput::Message { from, message: message(said)? },
+            Self::Message { from, message: incoming } => HostInput::Message { from, message: message(incoming)? },
             Self::Timer(token) => HostInput::Timer(timer(token)?),
             Self::Started => HostInput::Started,
             Self::ClassSet { class, transmit, receive } => HostInput::ClassSet { class, transmit, receive },
@@ -409,7 +409,7 @@ impl<M, T> HostAction<M, T> {
     /// Returns this action with the messages and timers of the whole; the reverse of [`HostInput::narrow`].
     pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> HostAction<N, U> {
         match self {
-            Self::Send { to, message: said } => HostAction::Send { to, message: message(said) },
+            Self::Send { to, message: incoming } => HostAction::Send { to, message: message(incoming) },
             Self::Arm { at, timer: token } => HostAction::Arm { at, timer: timer(token) },
             Self::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
             Self::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },

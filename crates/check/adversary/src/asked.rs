@@ -52,18 +52,18 @@ pub(crate) fn constants(network: &Network, route: &Route) -> Time {
 
 /// Returns the stated maximum delay of a route's queues.
 pub(crate) fn budgets(statement: &Statement, route: &Route) -> Time {
-    let said = |hop: &wayleave_topology::Hop| Some(statement.queue(hop.link, hop.queue)?.budget);
-    route.hops.iter().filter_map(said).sum()
+    let claimed = |hop: &wayleave_topology::Hop| Some(statement.queue(hop.link, hop.queue)?.budget);
+    route.hops.iter().filter_map(claimed).sum()
 }
 
 /// Flows on the network of a statement, with its budgets.
 pub(crate) fn asked(statement: &Statement, flows: Vec<PromisedFlow>) -> Asked<'_> {
     let network = &statement.network;
     let mut budgets = vec![Vec::new(); network.links().len()];
-    for said in &statement.queues {
+    for claimed in &statement.queues {
         // Queues of a link are stated in order; `check_queues` finds violations of the order.
-        if budgets[said.link.index()].len() == usize::from(said.queue) {
-            budgets[said.link.index()].push(said.budget);
+        if budgets[claimed.link.index()].len() == usize::from(claimed.queue) {
+            budgets[claimed.link.index()].push(claimed.budget);
         }
     }
     Asked {

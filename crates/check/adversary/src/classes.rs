@@ -180,7 +180,7 @@ impl fmt::Display for ClassBreach {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassAttack {
     /// All tenants begin at the times of the scenario.
-    AsSaid,
+    AsClaimed,
     /// Every tenant begins later, by a time up to this that is drawn.
     Shifted {
         /// Of the draws.

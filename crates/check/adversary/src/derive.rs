@@ -183,12 +183,12 @@ impl Flows {
 }
 
 fn claimed_queues(statement: &Statement) -> Vec<ClaimedQueue> {
-    let claimed = |said: &StatedQueue| ClaimedQueue {
-        link: said.link,
-        queue: said.queue,
+    let claimed = |given: &StatedQueue| ClaimedQueue {
+        link: given.link,
+        queue: given.queue,
         // An unbounded queue has no figures here; the check reports it.
-        delay: said.delay.unwrap_or(Time::ZERO),
-        backlog: said.backlog.unwrap_or(Bytes::ZERO),
+        delay: given.delay.unwrap_or(Time::ZERO),
+        backlog: given.backlog.unwrap_or(Bytes::ZERO),
     };
     statement.queues.iter().map(claimed).collect()
 }
@@ -196,7 +196,7 @@ fn claimed_queues(statement: &Statement) -> Vec<ClaimedQueue> {
 impl Statement {
     /// Returns the statement about a queue.
     pub(crate) fn queue(&self, link: LinkId, queue: u8) -> Option<&StatedQueue> {
-        let found = self.queues.binary_search_by_key(&(link, queue), |said| (said.link, said.queue)).ok()?;
+        let found = self.queues.binary_search_by_key(&(link, queue), |given| (given.link, given.queue)).ok()?;
         self.queues.get(found)
     }
 
@@ -215,25 +215,25 @@ impl Statement {
 fn check_queues(statement: &Statement, discrepancies: &mut Vec<Discrepancy>) {
     let network = &statement.network;
     let mut before: Option<(LinkId, u8)> = None;
-    for said in &statement.queues {
-        let link = || network.link(said.link).name.clone();
-        let queue = said.queue;
-        let expected = before.filter(|(other, _)| *other == said.link).map_or(0, |(_, queue)| queue + 1);
+    for given in &statement.queues {
+        let link = || network.link(given.link).name.clone();
+        let queue = given.queue;
+        let expected = before.filter(|(other, _)| *other == given.link).map_or(0, |(_, queue)| queue + 1);
         if queue != expected {
             discrepancies.push(Discrepancy::QueueOrder { link: link(), queue, expected });
         }
-        before = Some((said.link, queue));
-        if usize::from(queue) >= statement.contract_queues(said.link) {
+        before = Some((given.link, queue));
+        if usize::from(queue) >= statement.contract_queues(given.link) {
             discrepancies.push(Discrepancy::NoContractQueue { link: link(), queue });
             continue;
         }
-        let Some(real) = network.queues(said.link).get(usize::from(queue)) else { continue };
-        if real.buffer != said.buffer {
-            let (stated, derived) = (said.buffer, real.buffer);
+        let Some(real) = network.queues(given.link).get(usize::from(queue)) else { continue };
+        if real.buffer != given.buffer {
+            let (stated, derived) = (given.buffer, real.buffer);
             discrepancies.push(Discrepancy::Buffer { link: link(), queue, stated, derived });
         }
-        if let Some(derived) = real.budget.filter(|&budget| budget != said.budget) {
-            discrepancies.push(Discrepancy::Budget { link: link(), queue, stated: said.budget, derived });
+        if let Some(derived) = real.budget.filter(|&budget| budget != given.budget) {
+            discrepancies.push(Discrepancy::Budget { link: link(), queue, stated: given.budget, derived });
         }
     }
 }
@@ -247,18 +247,18 @@ fn check_contract(statement: &Statement, admitted: &Admitted, discrepancies: &mu
     }
     for (number, stated) in admitted.routes.iter().enumerate() {
         let name = || route_name(&admitted.name, number);
-        let mut said = stated.terms.clone();
+        let mut given = stated.terms.clone();
         let mut derived = terms(statement, &stated.route);
-        said.sort_unstable();
+        given.sort_unstable();
         derived.sort_unstable();
         // Terms without delay are optional.
-        said.retain(|term| term.delay > Time::ZERO);
+        given.retain(|term| term.delay > Time::ZERO);
         derived.retain(|term| term.delay > Time::ZERO);
-        if said == derived {
+        if given == derived {
             continue;
         }
         let only_in = |one: &[StatedTerm], other: &[StatedTerm]| one.iter().find(|term| !other.contains(term)).copied();
-        let (stated, derived) = (only_in(&said, &derived), only_in(&derived, &said));
+        let (stated, derived) = (only_in(&given, &derived), only_in(&derived, &given));
         let network = &statement.network;
         let text = |term: Option<StatedTerm>| term.map(|term| term_text(network, term));
         discrepancies.push(Discrepancy::Terms { name: name(), stated: text(stated), derived: text(derived) });
@@ -280,7 +280,7 @@ fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
     let mut terms = Vec::new();
     for hop in route.hops.iter().filter(|hop| hop.link.index() < network.links().len()) {
         let link = network.link(hop.link);
-        let budget = statement.queue(hop.link, hop.queue).map(|said| said.budget);
+        let budget = statement.queue(hop.link, hop.queue).map(|given| given.budget);
         let parts = [
             (DelayPart::Queue(hop.link, hop.queue), budget.unwrap_or(Time::ZERO)),
             (DelayPart::Propagation(hop.link), link.propagation),
@@ -293,11 +293,11 @@ fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
 
 /// Compares the numbers of flows in queues.
 fn check_counts(statement: &Statement, report: &RecheckReport, discrepancies: &mut Vec<Discrepancy>) {
-    for said in &statement.queues {
-        let derived = report.queue(said.link, said.queue).map_or(0, |found| found.flows);
-        if derived != said.flows {
-            let link = statement.network.link(said.link).name.clone();
-            discrepancies.push(Discrepancy::Flows { link, queue: said.queue, stated: said.flows, derived });
+    for given in &statement.queues {
+        let derived = report.queue(given.link, given.queue).map_or(0, |found| found.flows);
+        if derived != given.flows {
+            let link = statement.network.link(given.link).name.clone();
+            discrepancies.push(Discrepancy::Flows { link, queue: given.queue, stated: given.flows, derived });
         }
     }
 }

@@ -131,11 +131,11 @@ impl fmt::Display for Discrepancy {
             Self::ShareMeanwhile { after, broken } => write!(f, "after \"{after}\" was admitted, {broken}"),
             Self::Reserved { name, stated, derived } => {
                 let (rate, burst) = (derived.rate, derived.burst);
-                let said = (stated.rate, stated.burst);
+                let claimed = (stated.rate, stated.burst);
                 write!(
                     f,
                     "\"{name}\" has {:#} with bursts of {:#} reserved, but its traffic can be {rate:#} with bursts of {burst:#} on the wire",
-                    said.0, said.1
+                    claimed.0, claimed.1
                 )
             }
             Self::Asked { name, what, stated, contract } => {

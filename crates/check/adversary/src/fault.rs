@@ -217,14 +217,15 @@ impl Statement {
         let nothing = none("nothing is admitted");
         match fault {
             Fault::CalculusLow => {
-                let mut low = broken.queues.iter_mut().filter(|said| said.flows > 0).peekable();
+                let mut low = broken.queues.iter_mut().filter(|claimed| claimed.flows > 0).peekable();
                 low.peek().ok_or(nothing)?;
-                for said in low {
-                    said.delay = said.delay.map(|delay| Time::from_nanos(of_hundred(delay.as_nanos(), 98)));
+                for claimed in low {
+                    claimed.delay = claimed.delay.map(|delay| Time::from_nanos(of_hundred(delay.as_nanos(), 98)));
                 }
             }
             Fault::FrameForgotten => {
-                let busiest = broken.queues.iter_mut().filter(|said| said.flows > 0).max_by_key(|said| said.flows);
+                let busiest =
+                    broken.queues.iter_mut().filter(|claimed| claimed.flows > 0).max_by_key(|claimed| claimed.flows);
                 let busiest = busiest.ok_or(nothing)?;
                 let link = self.network.link(busiest.link);
                 let frame = self.counting.largest_frame(link.mtu).bits();
@@ -299,12 +300,12 @@ fn without_jitter(statement: &Statement) -> Result<Vec<StatedQueue>, FaultNotInj
     }
     let builder = with_links_of(network, builder)?;
     let calm = Statement { network: Arc::new(builder.build()), ..statement.clone() };
-    let said = derive(&calm).map(|derivation| derivation.figures);
-    let Ok(figures) = said else { return Ok(statement.queues.clone()) };
+    let claimed = derive(&calm).map(|derivation| derivation.figures);
+    let Ok(figures) = claimed else { return Ok(statement.queues.clone()) };
     let mut queues = statement.queues.clone();
-    for said in &mut queues {
-        if let Some(figure) = figures.get(&(said.link, said.queue)) {
-            (said.delay, said.backlog) = *figure;
+    for claimed in &mut queues {
+        if let Some(figure) = figures.get(&(claimed.link, claimed.queue)) {
+            (claimed.delay, claimed.backlog) = *figure;
         }
     }
     Ok(queues)

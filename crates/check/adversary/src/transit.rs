@@ -18,7 +18,7 @@ use crate::statement::{Admitted, PlanEvent, Relocation, Statement, TransitionRul
 #[derive(Clone, Copy, Debug)]
 enum Clock {
     /// As stated.
-    Said,
+    Claimed,
     /// The times of moves are not stated: moves of one decision happen at once, and every decision waits until all
     /// packets of the one before have left.
     Steps { now: Time, longest: Time },
@@ -44,7 +44,7 @@ impl<'s> Transit<'s> {
             PlanEvent::Released { .. } | PlanEvent::Shared { .. } => true,
         };
         let clock = match statement.history.iter().all(has_time) {
-            true => Clock::Said,
+            true => Clock::Claimed,
             false => Clock::Steps { now: Time::ZERO, longest: longest(statement) },
         };
         let (of_place, of_name) = (HashMap::new(), HashMap::new());
@@ -85,9 +85,9 @@ impl<'s> Transit<'s> {
         found.broken.into_iter().filter(|one| !in_the_end.contains(&one.broken)).collect()
     }
 
-    fn now(&self, said: Time) -> Time {
+    fn now(&self, claimed: Time) -> Time {
         match self.clock {
-            Clock::Said => said,
+            Clock::Claimed => claimed,
             Clock::Steps { now, .. } => now,
         }
     }

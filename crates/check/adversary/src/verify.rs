@@ -76,7 +76,7 @@ struct Campaign<'a, P> {
 /// Decision to continue or to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    Goes,
+    Continues,
     Stops,
 }
 
@@ -194,7 +194,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
                 }
             }
         }
-        Ok(Next::Goes)
+        Ok(Next::Continues)
     }
 
     fn take(&mut self, attack: &Attack, shown: &RunObservations) -> Next {
@@ -203,7 +203,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         self.report.add(self.stage.claim, &shown.seen, attack);
         self.report.add_protected(self.stage.claim, &shown.kept, attack);
         self.done += 1;
-        if (self.progress)(self.done, self.total.max(self.done)) { Next::Goes } else { Next::Stops }
+        if (self.progress)(self.done, self.total.max(self.done)) { Next::Continues } else { Next::Stops }
     }
 
     /// Searches by hill climbing over the phases of the contracts that share a line with the victim. From the best
@@ -242,7 +242,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
                 return Ok(Next::Stops);
             }
         }
-        Ok(Next::Goes)
+        Ok(Next::Continues)
     }
 
     /// Tries places, and keeps the best: the first of those that are equal.

@@ -153,8 +153,8 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     if let EndpointCommand::Add { interface, .. } = command {
         let options = with_credentials(file).unwrap_or(options);
         let node = options.nodes.iter().find(|known| known.name == *node);
-        for doubt in node.map(|node| warnings::warnings(node, &endpoint, interface)).unwrap_or_default() {
-            tell!("warning: {doubt}");
+        for warning in node.map(|node| warnings::warnings(node, &endpoint, interface)).unwrap_or_default() {
+            tell!("warning: {warning}");
         }
     }
     Ok(Exit::Fine)

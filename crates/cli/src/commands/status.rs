@@ -201,10 +201,10 @@ impl Screen {
         }
         if let Some(ahead) = status.clock_ahead_ns {
             let ahead = show::time(ahead);
-            let doubted = format!(
+            let suspected = format!(
                 "not trusted: it jumped forward by {ahead}; contracts start and end by the previous calendar (serve --clock-step-holddown)"
             );
-            fields.push(("clock", doubted));
+            fields.push(("clock", suspected));
         }
         let mut agents = format!("{} connected", status.agents);
         if !status.silent.is_empty() {

@@ -33,7 +33,7 @@ const DURATION: Time = Time::from_millis(12);
 /// Length of the intervals in which arriving traffic is counted.
 const BIN: Time = Time::from_micros(500);
 /// Flows of the division that has many.
-const CROWD: usize = 500;
+const LATENCY_CONTRACTS: usize = 500;
 /// Members of the hose.
 const MEMBERS: usize = 8;
 const HOSE: Rate = Rate::from_mbit(1_500);
@@ -162,12 +162,15 @@ fn misbehaviour(tenants: &Tenants, hosts: &[NodeId]) -> Vec<Traffic> {
         (traffic.service, traffic.queue) = (Some(service.to_owned()), Some(queue));
         Some(traffic)
     };
-    let crowd = (0..CROWD).map(|number| {
+    let latency_contracts = (0..LATENCY_CONTRACTS).map(|number| {
         let (from, ahead) = (number % hosts.len(), 1 + number * 7 % (hosts.len() - 1));
         (hosts[from], hosts[(from + ahead) % hosts.len()])
     });
     let bursts = hosts[1..8].iter().map(|&host| (host, hosts[0])).collect();
-    let all = [more("crowd", "index", crowd.collect(), None), more("bursts", "bulk", bursts, Some(Bytes::new(20_000)))];
+    let all = [
+        more("crowd", "index", latency_contracts.collect(), None),
+        more("bursts", "bulk", bursts, Some(Bytes::new(20_000))),
+    ];
     all.into_iter().flatten().collect()
 }
 

@@ -10,19 +10,19 @@ use super::show::{Show, TIMEOUT};
 
 /// Runs `work`, and displays a message once it lasts longer than a second.
 pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) -> T {
-    let message = Said::begin(Show::choose(is_forced), what);
+    let message = Printed::begin(Show::choose(is_forced), what);
     let done = work();
     drop(message);
     done
 }
 
 /// Displays a message until it is dropped.
-struct Said {
+struct Printed {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Said {
+impl Printed {
     fn begin(show: Show, what: &str) -> Self {
         if matches!(show, Show::Never) {
             return Self { end: None, thread: None };
@@ -50,7 +50,7 @@ impl Said {
     }
 }
 
-impl Drop for Said {
+impl Drop for Printed {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {

@@ -76,9 +76,9 @@ fn in_short(seen: &Value) -> String {
     };
     let counts =
         ["id", "state", "sent", "received", "shaped", "lost", "late", "lateInStalls", "lateUnpromised", "duplicates"];
-    let deeds = ["deed", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
+    let actions = ["deed", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
     let whole = line(seen, &["violations", "moves", "refused", "silent", "stalls"]);
-    format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &deeds))
+    format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &actions))
 }
 
 static LABS: RwLock<()> = RwLock::new(());

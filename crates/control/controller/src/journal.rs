@@ -104,8 +104,8 @@ impl Journal {
         self.counters = counters;
         self.written = counters.uptime.map(|uptime| (counters.calendar, uptime));
         if counters.calendar > 0 {
-            let believed = Timestamps { wall: WallTime::from_nanos(counters.calendar), ..self.now };
-            self.calendar = Calendar::new(&self.timing, believed);
+            let trusted = Timestamps { wall: WallTime::from_nanos(counters.calendar), ..self.now };
+            self.calendar = Calendar::new(&self.timing, trusted);
             self.calendar.see(self.now);
         }
     }
@@ -179,8 +179,8 @@ impl Journal {
 
     /// Sets the time of the calendar and the thresholds for jumps of the clock, starting from the last trusted time.
     pub(crate) fn with_timing(mut self, timing: Timeouts, wall: WallTime) -> Self {
-        let believed = Timestamps { wall: self.calendar.wall(), ..self.now };
-        (self.calendar, self.timing) = (Calendar::new(&timing, believed), timing);
+        let trusted = Timestamps { wall: self.calendar.wall(), ..self.now };
+        (self.calendar, self.timing) = (Calendar::new(&timing, trusted), timing);
         self.set_now(Timestamps { wall, ..self.now });
         self
     }

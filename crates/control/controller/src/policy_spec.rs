@@ -69,7 +69,7 @@ fn change(change: &TimedTerms) -> PolicyChange {
 /// Returns the policy of a document, or the reason that it is invalid.
 pub(crate) fn policy(network: &Network, name: &str, spec: &PolicySpec) -> Result<Policy, String> {
     let level = named(PolicyLevel::NAMED, &spec.level, "level")?;
-    let services = spec.services.iter().map(|said| service(network, said)).collect::<Result<_, _>>()?;
+    let services = spec.services.iter().map(|stated| service(network, stated)).collect::<Result<_, _>>()?;
     let policy = Policy::new(network, name, level, nodes(network, &spec.nodes)?, read(spec.peak.as_ref())?, services);
     policy.map_err(|errors| {
         let faults: Vec<String> = errors.iter().map(|error| error.fault.to_string()).collect();
@@ -77,21 +77,22 @@ pub(crate) fn policy(network: &Network, name: &str, spec: &PolicySpec) -> Result
     })
 }
 
-fn service(network: &Network, said: &PolicyService) -> Result<ServiceSpec, String> {
-    let objective = said.objective.as_deref().map(|name| named(FlowObjective::NAMED, name, "objective")).transpose()?;
-    let division = read(said.share.as_ref())?.map(|share| Division { share, objective });
-    let change = |said: &PolicyChange| -> Result<TimedTerms, String> {
-        let at = said.at.parse().map_err(|_| format!("{} is not a duration", said.at))?;
-        Ok(TimedTerms { at, bandwidth: both(&said.transmit, &said.receive)? })
+fn service(network: &Network, stated: &PolicyService) -> Result<ServiceSpec, String> {
+    let objective =
+        stated.objective.as_deref().map(|name| named(FlowObjective::NAMED, name, "objective")).transpose()?;
+    let division = read(stated.share.as_ref())?.map(|share| Division { share, objective });
+    let change = |stated: &PolicyChange| -> Result<TimedTerms, String> {
+        let at = stated.at.parse().map_err(|_| format!("{} is not a duration", stated.at))?;
+        Ok(TimedTerms { at, bandwidth: both(&stated.transmit, &stated.receive)? })
     };
     Ok(ServiceSpec {
-        name: said.name.clone(),
-        parent: said.parent.clone(),
-        tenant: said.tenant.clone(),
-        filter: said.matching.as_ref().map(Match::try_from).transpose()?,
-        endpoints: nodes(network, &said.endpoints)?,
-        bandwidth: both(&said.transmit, &said.receive)?,
-        changes: said.changes.iter().map(change).collect::<Result<_, _>>()?,
+        name: stated.name.clone(),
+        parent: stated.parent.clone(),
+        tenant: stated.tenant.clone(),
+        filter: stated.matching.as_ref().map(Match::try_from).transpose()?,
+        endpoints: nodes(network, &stated.endpoints)?,
+        bandwidth: both(&stated.transmit, &stated.receive)?,
+        changes: stated.changes.iter().map(change).collect::<Result<_, _>>()?,
         division,
     })
 }

@@ -178,16 +178,16 @@ fn post(agent: &Agent, url: &str, token: Option<&str>, body: &Value) -> Result<V
     let text = answer.body_mut().with_config().limit(64 << 20).read_to_string();
     let text = text.map_err(|error| unknown(error.to_string()))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| unknown(format!("status {status}: {error}")))?;
-    let said = value.get("error").or_else(|| value.get("message")).and_then(Value::as_str);
-    match said {
+    let body_text = value.get("error").or_else(|| value.get("message")).and_then(Value::as_str);
+    match body_text {
         None if status == 200 => Ok(value),
-        said => {
-            let said = format!("{url}: {}", said.unwrap_or("error without a message"));
+        body_text => {
+            let body_text = format!("{url}: {}", body_text.unwrap_or("error without a message"));
             let code = value.get("code").and_then(Value::as_i64).unwrap_or(UNCERTAIN[0]);
-            Err(MemberError::Other(match said {
-                said if said.contains(COMPACTED) => EtcdError::Compacted(said),
-                said if UNCERTAIN.contains(&code) => EtcdError::Unknown(said),
-                said => EtcdError::Refused(said),
+            Err(MemberError::Other(match body_text {
+                body_text if body_text.contains(COMPACTED) => EtcdError::Compacted(body_text),
+                body_text if UNCERTAIN.contains(&code) => EtcdError::Unknown(body_text),
+                body_text => EtcdError::Refused(body_text),
             }))
         }
     }

@@ -221,21 +221,22 @@ mod tests {
     fn samples_of_two_hosts_are_reported_with_the_counts_of_the_sender() {
         let counted = ReportedTraffic::default();
         let clock = Clock { boot: "one".to_owned(), ..Clock::default() };
-        let tell = |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {
-            let samples = Samples { number, clock: clock.clone(), sent, arrived, ..Samples::default() };
-            counted.put_samples(Time::from_millis(1_000 * second), node, &samples, |host| host == "h2");
-        };
+        let report_samples =
+            |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {
+                let samples = Samples { number, clock: clock.clone(), sent, arrived, ..Samples::default() };
+                counted.put_samples(Time::from_millis(1_000 * second), node, &samples, |host| host == "h2");
+            };
         let sent = |to: &str, packets: Vec<(u64, u64)>| {
             vec![SentPackets { serial: 5, to: to.to_owned(), via: Vec::new(), bound_ns: 1_000, packets }]
         };
         let start = Instant::now();
         let of = |serial| counted.counters(start, ["h1"], serial).traffic;
         counted.put(start, "h1", vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
-        tell(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
-        tell(1, "h1", 1, sent("a host that is none", vec![(13, 300)]), Vec::new());
-        tell(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
+        report_samples(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
+        report_samples(1, "h1", 1, sent("a host that is none", vec![(13, 300)]), Vec::new());
+        report_samples(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
         assert_eq!(of(5).unwrap().followed, None, "there may be more packets that look the same");
-        tell(13, "h2", 1, Vec::new(), Vec::new());
+        report_samples(13, "h2", 1, Vec::new(), Vec::new());
         let known =
             SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
         let reports = of(5).unwrap();

@@ -95,7 +95,7 @@ pub struct ProbePacket {
     /// Of the ports that were passed, the first first.
     pub records: Vec<PortRecord>,
     /// For the others.
-    pub said: Vec<PortRequest>,
+    pub requests: Vec<PortRequest>,
 }
 
 /// Reason that bytes are no such packet.
@@ -228,14 +228,14 @@ impl ProbePacket {
     ///
     /// ```
     /// use wayleave_packet_format::probe::{ProbePacket, ProbeType, PortRequest};
-    /// let said = vec![PortRequest { window: 3_000, ..PortRequest::default() }; 5];
-    /// let probe = ProbePacket { kind: ProbeType::Probe, tokens: 500, change: 1, records: Vec::new(), said };
+    /// let requests = vec![PortRequest { window: 3_000, ..PortRequest::default() }; 5];
+    /// let probe = ProbePacket { kind: ProbeType::Probe, tokens: 500, change: 1, records: Vec::new(), requests };
     /// let bytes = probe.encode()?;
     /// assert_eq!((bytes.len(), ProbePacket::decode(&bytes)), (44, Ok(probe)));
     /// # Ok::<(), wayleave_packet_format::probe::ProbeError>(())
     /// ```
     pub fn encode(&self) -> Result<Vec<u8>, ProbeError> {
-        let hops = self.records.len() + self.said.len();
+        let hops = self.records.len() + self.requests.len();
         if hops > 15 {
             return Err(ProbeError::TooManyHops(hops));
         }
@@ -246,8 +246,8 @@ impl ProbePacket {
         for record in &self.records {
             bytes.extend(record.bits()?.to_be_bytes());
         }
-        for said in &self.said {
-            bytes.extend(said.bits().to_be_bytes());
+        for request in &self.requests {
+            bytes.extend(request.bits().to_be_bytes());
         }
         Ok(bytes)
     }
@@ -269,13 +269,14 @@ impl ProbePacket {
         if slots.len() > 15 {
             return Err(ProbeError::TooManyHops(slots.len()));
         }
-        let (records, said) = slots.split_at_checked(passed).ok_or(ProbeError::Hops { passed, there: slots.len() })?;
+        let (records, requests) =
+            slots.split_at_checked(passed).ok_or(ProbeError::Hops { passed, there: slots.len() })?;
         Ok(Self {
             kind,
             tokens: u16::from_be_bytes([high, low]),
             change,
             records: records.iter().map(|&slot| PortRecord::read(u64::from_be_bytes(slot))).collect(),
-            said: said.iter().map(|&slot| PortRequest::read(u64::from_be_bytes(slot))).collect(),
+            requests: requests.iter().map(|&slot| PortRequest::read(u64::from_be_bytes(slot))).collect(),
         })
     }
 }
@@ -306,7 +307,7 @@ mod tests {
             tokens: 0x0102,
             change: 3,
             records: vec![record()],
-            said: Vec::new(),
+            requests: Vec::new(),
         };
         let bytes = packet.encode().unwrap();
         assert_eq!(bytes[..4], [0x21, 0x01, 0x02, 0x03]);
@@ -320,7 +321,7 @@ mod tests {
             tokens: 1,
             change: 0,
             records: vec![record(); 8],
-            said: vec![PortRequest::default(); 8],
+            requests: vec![PortRequest::default(); 8],
         };
         assert_eq!(packet.encode(), Err(ProbeError::TooManyHops(16)));
         packet.records = vec![PortRecord { rate: Rate::from_gbit(7), ..record() }];
@@ -335,9 +336,9 @@ mod tests {
         /// A window is rounded down, by less than a thousandth, and once.
         #[test]
         fn windows_are_rounded_down_slightly(window in 0..1_u64 << 42) {
-            let said = rounded(window);
-            prop_assert!(said <= window && window - said <= window >> 10);
-            prop_assert_eq!(rounded(said), said);
+            let kept = rounded(window);
+            prop_assert!(kept <= window && window - kept <= window >> 10);
+            prop_assert_eq!(rounded(kept), kept);
         }
 
         /// Any bytes are an error, or a packet that is written as the same bytes.

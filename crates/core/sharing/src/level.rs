@@ -82,7 +82,7 @@ impl Level {
 pub(crate) fn level(amount: u64, among: &impl SiblingClaims, memory: &mut Vec<Claim>) -> Water {
     let (water, heaviest) = (Water { amount, weight: among.weight() }, among.heaviest());
     memory.resize(among.count(), Claim { cap: 0, weight: 0 });
-    let (full, doubt) = if among.count() < MANY {
+    let (full, uncertain) = if among.count() < MANY {
         match Slope::exact(water, heaviest) {
             Some(slope) => divide(among, memory, |claim| (slope.fills(claim), true)),
             None => divide(among, memory, |claim| (claim.is_full(amount, water.weight), true)),
@@ -90,16 +90,16 @@ pub(crate) fn level(amount: u64, among: &impl SiblingClaims, memory: &mut Vec<Cl
     } else {
         let bracket = Bracket::guess(water, among, memory);
         let (low, high) = (bracket.low(), bracket.high());
-        let (full, doubt) = divide(among, memory, |claim| (low.fills(claim), high.fills(claim)));
+        let (full, uncertain) = divide(among, memory, |claim| (low.fills(claim), high.fills(claim)));
         // Claims that are full below the level hold no more than there is.
-        let found = water.without(full).map(|left| left.settled(doubt, heaviest));
+        let found = water.without(full).map(|left| left.settled(uncertain, heaviest));
         match found.map_or(Ordering::Less, |found| bracket.side(found)) {
             Ordering::Less => divide(among, memory, |claim| (false, low.fills(claim))),
             Ordering::Equal => return found.unwrap_or(water),
             Ordering::Greater => divide(among, memory, |claim| (high.fills(claim), true)),
         }
     };
-    water.without(full).unwrap_or(water).settled(doubt, heaviest)
+    water.without(full).unwrap_or(water).settled(uncertain, heaviest)
 }
 
 /// Sums over the claims that are full, and the others as far as they may be full.
@@ -127,47 +127,47 @@ impl Water {
     }
 
     /// Without the undecided claims that turn out to be full.
-    fn settled(mut self, mut doubt: &mut [Claim], heaviest: u64) -> Self {
-        while !doubt.is_empty() {
+    fn settled(mut self, mut uncertain: &mut [Claim], heaviest: u64) -> Self {
+        while !uncertain.is_empty() {
             // A quarter is a constant part.
-            let before = doubt.len();
+            let before = uncertain.len();
             let enough = before - before.div_ceil(4);
             let Self { amount, weight } = self;
-            doubt = match Slope::exact(self, heaviest) {
-                Some(slope) => self.take_out(doubt, |claim| slope.fills(claim)),
-                None => self.take_out(doubt, |claim| claim.is_full(amount, weight)),
+            uncertain = match Slope::exact(self, heaviest) {
+                Some(slope) => self.take_out(uncertain, |claim| slope.fills(claim)),
+                None => self.take_out(uncertain, |claim| claim.is_full(amount, weight)),
             };
-            if doubt.len() == before {
+            if uncertain.len() == before {
                 break;
             }
-            if doubt.len() <= FEW {
+            if uncertain.len() <= FEW {
                 continue;
             }
-            if doubt.len() > enough {
-                let pivot = low_of_sample(doubt);
-                doubt = self.settle(doubt, pivot);
+            if uncertain.len() > enough {
+                let pivot = low_of_sample(uncertain);
+                uncertain = self.settle(uncertain, pivot);
             }
-            if doubt.len() > enough {
-                let middle = doubt.len() / 2;
-                let (_, &mut median, _) = doubt.select_nth_unstable_by(middle, Claim::order);
-                doubt = self.settle(doubt, median);
+            if uncertain.len() > enough {
+                let middle = uncertain.len() / 2;
+                let (_, &mut median, _) = uncertain.select_nth_unstable_by(middle, Claim::order);
+                uncertain = self.settle(uncertain, median);
             }
         }
         self
     }
 
     /// Takes out the claims that are full, with the amounts that they hold; returns the others.
-    fn take_out<'a>(&mut self, doubt: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
+    fn take_out<'a>(&mut self, uncertain: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
         let (mut full, mut kept) = (Sums::default(), 0);
-        for at in 0..doubt.len() {
-            let claim = doubt[at];
+        for at in 0..uncertain.len() {
+            let claim = uncertain[at];
             let is_full = is_full(&claim);
-            doubt[kept] = claim;
+            uncertain[kept] = claim;
             full.add(&claim, is_full);
             kept += usize::from(!is_full);
         }
         self.lose(full);
-        &mut doubt[..kept]
+        &mut uncertain[..kept]
     }
 
     /// Without the claims that are full: they hold no more than there was.
@@ -176,15 +176,15 @@ impl Water {
     }
 
     /// Settles the claims up to a pivot, or the pivot and those beyond it; returns those that remain undecided.
-    fn settle<'a>(&mut self, doubt: &'a mut [Claim], pivot: Claim) -> &'a mut [Claim] {
+    fn settle<'a>(&mut self, uncertain: &'a mut [Claim], pivot: Claim) -> &'a mut [Claim] {
         let is_low = |claim: &Claim| claim.order(&pivot) != Ordering::Greater;
-        let low = Sums::of(doubt, is_low);
+        let low = Sums::of(uncertain, is_low);
         let left = u128::from(self.amount).checked_sub(low.caps).map(|left| left as u64);
         if left.is_some_and(|left| pivot.is_full(left, self.weight - low.weights)) {
-            return self.take_out(doubt, is_low);
+            return self.take_out(uncertain, is_low);
         }
         // The pivot is not full, and the claims beyond it are not either: their weight stays in.
-        keep(doubt, |claim| claim.order(&pivot) == Ordering::Less)
+        keep(uncertain, |claim| claim.order(&pivot) == Ordering::Less)
     }
 }
 

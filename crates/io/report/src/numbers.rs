@@ -211,9 +211,9 @@ mod tests {
 
     #[test]
     fn ordinals_have_english_endings() {
-        let said =
+        let printed =
             [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (231, "231st"), (1941, "1,941st")];
-        for (number, text) in said {
+        for (number, text) in printed {
             assert_eq!(ordinal(number), text);
         }
     }

@@ -75,7 +75,7 @@ pub trait NodeDriver: Driver {
     }
 
     /// Handles a message from the agent of another node.
-    fn on_peer_message(&mut self, _now: Time, _from: NodeId, _said: &PeerMessage) {}
+    fn on_peer_message(&mut self, _now: Time, _from: NodeId, _message: &PeerMessage) {}
 
     /// An interval of the division among these contracts is over; whether there is another one.
     fn divide(&mut self, _now: Time) -> bool {

@@ -164,7 +164,7 @@ fn receive_reports(
     let Ok(received) = opened.try_clone() else { return };
     exchange.set_socket(opened);
     peers::listen(&received, exchange, |from, message, unread| {
-        outgoing.send(WorkerEvent::Said(from, message, unread)).is_ok()
+        outgoing.send(WorkerEvent::PeerMessageReceived(from, message, unread)).is_ok()
     });
 }
 

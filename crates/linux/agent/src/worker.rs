@@ -73,7 +73,7 @@ pub enum WorkerEvent {
     /// The checks that are on.
     Checks(Vec<CheckTask>),
     /// A message from the agent of another node.
-    Said(NodeId, PeerMessage, UnreadMessage),
+    PeerMessageReceived(NodeId, PeerMessage, UnreadMessage),
     /// Limits from the rack broker of this machine.
     Limits(LimitsLine, broker::UnreadLimits),
     /// Stop; what is installed stays.
@@ -362,7 +362,9 @@ impl<N: NodeDriver> Worker<N> {
                 self.report_at = Instant::now();
             }
             WorkerEvent::Checks(tasks) => self.checks.set(tasks, self.agent.driver_mut()),
-            WorkerEvent::Said(from, message, _unread) => self.agent.driver_mut().on_peer_message(now, from, &message),
+            WorkerEvent::PeerMessageReceived(from, message, _unread) => {
+                self.agent.driver_mut().on_peer_message(now, from, &message)
+            }
             WorkerEvent::Limits(limits, _unread) => self.agent.driver_mut().limit(now, limits),
             WorkerEvent::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             WorkerEvent::OtherNetwork(_) | WorkerEvent::End => {}

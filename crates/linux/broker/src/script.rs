@@ -58,8 +58,8 @@ pub fn run(
                 world.want(machine, class, [rate, Rate::ZERO]);
             }
         }
-        for &deed in &phase.actions {
-            match deed {
+        for &action in &phase.actions {
+            match action {
                 ScriptAction::KillRack(machine) => world.crash_broker(machine),
                 ScriptAction::StartRack(machine) => world.start_broker(machine)?,
                 ScriptAction::KillFabric => world.crash_fabric(),

@@ -418,8 +418,8 @@ mod tests {
             let statements = recorded(entry.check);
             assert!(!statements.is_empty(), "{} has no statement that was checked", entry.id);
             for headline in HEADLINES.iter().filter(|headline| headline.figure == entry.id) {
-                let is_it = |statement: &crate::Statement| statement.says == headline.says;
-                assert!(statements.iter().any(is_it), "{} has no statement: {}", entry.id, headline.says);
+                let is_it = |statement: &crate::Statement| statement.claim_text == headline.claim_text;
+                assert!(statements.iter().any(is_it), "{} has no statement: {}", entry.id, headline.claim_text);
             }
         }
         assert!(HEADLINES.iter().all(|headline| find(headline.figure).is_some()));
@@ -459,9 +459,11 @@ mod tests {
         for entry in CATALOGUE.iter().filter(|entry| CHECKED.contains(&entry.paper)) {
             for statement in recorded(entry.check) {
                 let Some(reason) = too_wide(&statement) else { continue };
-                match ARGUED.iter().position(|[id, part, _]| *id == entry.id && statement.says.contains(part)) {
+                match ARGUED.iter().position(|[id, part, _]| *id == entry.id && statement.claim_text.contains(part)) {
                     Some(at) => used[at] = true,
-                    None => refused.push(format!("{}: {}: {:?}: {reason}", entry.id, statement.says, statement.range)),
+                    None => {
+                        refused.push(format!("{}: {}: {:?}: {reason}", entry.id, statement.claim_text, statement.range))
+                    }
                 }
             }
         }

@@ -15,7 +15,13 @@ fn measure(id: &str, threads: usize) -> Figure {
 /// Every statement of a figure whose outcome is no matter of chance.
 fn assert_held(id: &str) {
     for statement in measure(id, 1).statements {
-        println!("{} {}: {} ({})", statement.section, statement.says, statement.measured, statement.verdict.name());
+        println!(
+            "{} {}: {} ({})",
+            statement.section,
+            statement.claim_text,
+            statement.measured,
+            statement.verdict.name()
+        );
         assert_eq!(statement.verdict, Verdict::Holds, "{statement:?}");
     }
 }

@@ -443,14 +443,14 @@ fn a_frame_fits_the_links_of_its_pinned_route() {
     let traffic = Traffic::packets("jumbo", FlowEndpoints::Pairs(vec![(a, d)]), kind, Bytes::new(9000));
     scenario.traffic.push(traffic);
     let refused = "9kB on the wire, and a->narrow carries up to 1.562kB";
-    let said = |scenario: &Scenario| scenario.validate().map_err(|error| error.to_string());
-    assert_eq!(said(&scenario), Err(refused.to_owned()), "it may take either way");
+    let text = |scenario: &Scenario| scenario.validate().map_err(|error| error.to_string());
+    assert_eq!(text(&scenario), Err(refused.to_owned()), "it may take either way");
     let route = |links: [_; 2]| Route { hops: links.map(|link| Hop { link, queue: 0 }).to_vec() };
     scenario.traffic[0].route = Some(route([up, down]));
-    assert_eq!(said(&scenario), Ok(()));
+    assert_eq!(text(&scenario), Ok(()));
     let copies = Copies { routes: vec![route([second, other])], window: 8, reset: Time::from_millis(1) };
     scenario.traffic[0].copies = Some(copies);
-    assert_eq!(said(&scenario), Err(refused.to_owned()), "its copies would be lost");
+    assert_eq!(text(&scenario), Err(refused.to_owned()), "its copies would be lost");
 }
 
 #[test]

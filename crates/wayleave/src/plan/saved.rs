@@ -159,10 +159,10 @@ impl<'a> SavedPlan<'a> {
         until: Option<ContractIndex>,
         watch: &mut Watch<'_>,
     ) -> Result<EarlierDecisions, Error> {
-        let (said, there) = (self.requests.len(), contracts.len());
-        if said != there {
+        let (given, there) = (self.requests.len(), contracts.len());
+        if given != there {
             let name = self.source.name();
-            let what = format!("decides {said} requests, but {there} contracts were given: {AGAIN}");
+            let what = format!("decides {given} requests, but {there} contracts were given: {AGAIN}");
             return Err(Error::Located(format!("{name}: {what}")));
         }
         let mut before = EarlierDecisions { admitted: 0, refused: 0 };
@@ -287,40 +287,40 @@ impl File<'_> {
         // Through text, since a number that is read may be another than the one that was written, by its last bit.
         let here = value(&serde_json::to_string(&Head::of(session))?)?;
         let mut differences = Vec::new();
-        for (key, said) in [("wayleave", self.wayleave), ("scheme", self.scheme), ("model", self.model)] {
-            compare(key, &value(said.get())?, &here[key], &mut differences);
+        for (key, given) in [("wayleave", self.wayleave), ("scheme", self.scheme), ("model", self.model)] {
+            compare(key, &value(given.get())?, &here[key], &mut differences);
         }
         // The same network may be read from another file.
-        let said = value(self.topology.get())?;
+        let given = value(self.topology.get())?;
         for key in ["hosts", "switches", "links"] {
-            compare(&format!("topology.{key}"), &said[key], &here["topology"][key], &mut differences);
+            compare(&format!("topology.{key}"), &given[key], &here["topology"][key], &mut differences);
         }
         Ok(differences)
     }
 }
 
 /// Adds how two values differ, member by member.
-fn compare(path: &str, said: &Value, here: &Value, differences: &mut Vec<String>) {
-    match (said, here) {
-        (Value::Object(said), Value::Object(here)) => {
-            let keys: std::collections::BTreeSet<&String> = said.keys().chain(here.keys()).collect();
+fn compare(path: &str, given: &Value, here: &Value, differences: &mut Vec<String>) {
+    match (given, here) {
+        (Value::Object(given), Value::Object(here)) => {
+            let keys: std::collections::BTreeSet<&String> = given.keys().chain(here.keys()).collect();
             for key in keys {
                 let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or_default();
-                compare(&format!("{path}.{key}"), &of(said), &of(here), differences);
+                compare(&format!("{path}.{key}"), &of(given), &of(here), differences);
             }
         }
-        _ if said == here => {}
-        _ => differences.push(format!("{path} is {said} in the plan and {here} here")),
+        _ if given == here => {}
+        _ => differences.push(format!("{path} is {given} in the plan and {here} here")),
     }
 }
 
 /// The plan's queues have to be those of the ledger, with their budgets and buffers.
-fn compare_queues(said: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Result<(), String> {
+fn compare_queues(given: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Result<(), String> {
     let here: usize = network.links().map(|(link, _)| ledger.budgets(link).len()).sum();
-    if said.len() != here {
-        return Err(format!("the plan has {} queues for contracts, but the network has {here}: {AGAIN}", said.len()));
+    if given.len() != here {
+        return Err(format!("the plan has {} queues for contracts, but the network has {here}: {AGAIN}", given.len()));
     }
-    for queue in said {
+    for queue in given {
         let of = || format!("queue {} of {}", queue.queue, queue.link);
         let at = usize::from(queue.queue);
         let known = network.find_link(&queue.link).and_then(|link| {

@@ -241,8 +241,8 @@ impl Sink for RequestTable {
 
 /// Among events, when what happened.
 fn event(event: Option<(RequestEvent, Time)>) -> String {
-    let said = |(kind, at)| format!("{at:#} {}", if kind == RequestEvent::Add { "add" } else { "change" });
-    event.map(said).unwrap_or_default()
+    let given = |(kind, at)| format!("{at:#} {}", if kind == RequestEvent::Add { "add" } else { "change" });
+    event.map(given).unwrap_or_default()
 }
 
 /// Lines about buffers that may be too small, the largest shortage first.

@@ -62,10 +62,10 @@ impl Flow<'_> {
         while changes {
             changes = false;
             for (index, edge) in self.edges.iter().enumerate() {
-                if let Some(forth) = gain[0][edge.from].map(|gain| gain + edge.value)
-                    && gain[1][edge.to].is_none_or(|known| forth > known)
+                if let Some(forward) = gain[0][edge.from].map(|gain| gain + edge.value)
+                    && gain[1][edge.to].is_none_or(|known| forward > known)
                 {
-                    (gain[1][edge.to], before[1][edge.to], changes) = (Some(forth), Some(index), true);
+                    (gain[1][edge.to], before[1][edge.to], changes) = (Some(forward), Some(index), true);
                 }
                 if self.on[index] > 0
                     && let Some(back) = gain[1][edge.to].map(|gain| gain - edge.value)
@@ -87,9 +87,9 @@ impl Flow<'_> {
         let (mut path, mut receiver) = (BTreeMap::new(), end);
         let mut amount = self.sizes[end] - self.received[end];
         let start = loop {
-            let Some(forth) = before[1][receiver] else { return };
-            path.insert(forth, 1);
-            let sender = self.edges[forth].from;
+            let Some(forward) = before[1][receiver] else { return };
+            path.insert(forward, 1);
+            let sender = self.edges[forward].from;
             let Some(back) = before[0][sender] else { break sender };
             path.insert(back, -1);
             amount = amount.min(self.on[back]);

@@ -128,7 +128,7 @@ pub fn verify_kinds(
     claim.attack_links(tenants, effort);
     let fault = fault.map(|fault| (fault, claim.break_by(fault)));
     let shifted = |seed| ClassAttack::Shifted { seed: effort.seed + seed, most: Time::from_millis(1) };
-    let attacks: Vec<ClassAttack> = [ClassAttack::AsSaid].into_iter().chain((0..shifts).map(shifted)).collect();
+    let attacks: Vec<ClassAttack> = [ClassAttack::AsClaimed].into_iter().chain((0..shifts).map(shifted)).collect();
     let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
     let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
     let unknown = users(tenants, short);

@@ -36,10 +36,10 @@ fn document(scheme: &str) -> (Session, serde_json::Value) {
 fn a_plan_has_every_kind_in_order_with_its_certainty() {
     let (session, plan) = document("fabric");
     let requests = plan["requests"].as_array().unwrap();
-    let said = |key: &str| requests.iter().map(|one| one[key].as_str().unwrap_or("-")).collect::<Vec<_>>();
-    assert_eq!(said("name"), ["ptp", "copy", "db", "search", "backup", "bulk"]);
-    assert_eq!(said("kind"), ["-", "bandwidth", "bandwidth", "objective", "objective", "best-effort"]);
-    assert_eq!(said("certainty"), ["-", "proven", "proven", "proven", "proven", "-"]);
+    let given = |key: &str| requests.iter().map(|one| one[key].as_str().unwrap_or("-")).collect::<Vec<_>>();
+    assert_eq!(given("name"), ["ptp", "copy", "db", "search", "backup", "bulk"]);
+    assert_eq!(given("kind"), ["-", "bandwidth", "bandwidth", "objective", "objective", "best-effort"]);
+    assert_eq!(given("certainty"), ["-", "proven", "proven", "proven", "proven", "-"]);
     assert_eq!(plan["summary"]["admitted"], 6);
     assert!(recheck(&session.context(), &mut Watch::none()).unwrap().is_sound());
     assert_eq!(recheck_shares(&session.context(), &mut Watch::none()), []);
@@ -130,15 +130,15 @@ fn contracts_of_every_kind_are_added_changed_and_removed() {
     let outcome = decide(&mut session, asked, &mut document, &mut Watch::none()).unwrap();
     document.end(&session, &outcome.summary).unwrap();
     let plan: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    let said = |key: &str| -> Vec<String> {
+    let given = |key: &str| -> Vec<String> {
         plan["requests"].as_array().unwrap().iter().map(|one| one[key].as_str().unwrap_or("-").to_owned()).collect()
     };
     let decisions = [
         "admitted", "refused", "refused", "admitted", "admitted", "admitted", "released", "released", "released",
         "admitted",
     ];
-    assert_eq!(said("decision"), decisions);
-    assert_eq!(said("event")[..3], ["add", "add", "change"]);
+    assert_eq!(given("decision"), decisions);
+    assert_eq!(given("event")[..3], ["add", "add", "change"]);
     assert_eq!(plan["requests"][2]["at_ns"], 2_000_000);
     let held = plan["requests"][6]["held_until_ns"].as_u64().unwrap();
     assert!(held > 6_000_000 && held < 7_000_000, "{held}: until its last packets have left");

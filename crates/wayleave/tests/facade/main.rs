@@ -135,7 +135,7 @@ fn a_modified_plan_is_refused() {
         change(&mut changed);
         read(&changed.to_string(), &network, Some(&contracts)).err().map(|error| error.to_string()).unwrap_or_default()
     };
-    let said = |change: &dyn Fn(&mut serde_json::Value)| {
+    let given = |change: &dyn Fn(&mut serde_json::Value)| {
         let mut changed = document.clone();
         change(&mut changed);
         let promises = read(&changed.to_string(), &network, Some(&contracts)).unwrap();
@@ -159,13 +159,13 @@ fn a_modified_plan_is_refused() {
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
     assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
-    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1 ns, below its bound")));
+    assert!(given(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1 ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
-    assert!(said(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
+    assert!(given(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
     let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();
-    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7 ns")));
+    assert!(given(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7 ns")));
     let missing = |plan: &mut serde_json::Value| drop(plan["requests"].as_array_mut().unwrap().remove(0));
-    let text = said(&missing);
+    let text = given(&missing);
     assert!(text.contains(&format!("contract \"{name}\" is missing")), "{text}");
     assert!(text.contains(" by the routes: a move is missing"), "{text}");
 }

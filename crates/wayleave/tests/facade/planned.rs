@@ -74,9 +74,9 @@ proptest! {
         let network = Network::open("fat-tree:k=4,queues=4").unwrap();
         let copies = copies && how < 4;
         let contracts = if copies { protected(&network, seed, count) } else { Contracts::drawn(&network, 8, seed, count, &mut Watch::none()).unwrap() };
-        let said = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
-        let text = serde_json::to_string(&said).unwrap();
-        let refused: Vec<&str> = said.refused().map(|(name, _)| name).collect();
+        let printed = plan(&network, &contracts, &options, &mut Watch::none()).unwrap();
+        let text = serde_json::to_string(&printed).unwrap();
+        let refused: Vec<&str> = printed.refused().map(|(name, _)| name).collect();
         let all: Vec<&str> = contracts.iter().map(|(_, contract)| contract.name.as_str()).collect();
         for name in [*at.get(&all), if refused.is_empty() { all[count - 1] } else { *at.get(&refused) }] {
             let again = explain(&network, &contracts, name, &options, &mut Watch::none()).unwrap();

@@ -168,7 +168,7 @@ fn most(senders: u64) -> Rate {
 
 fn attacks() -> Vec<ClassAttack> {
     let shifted = |seed| ClassAttack::Shifted { seed, most: ROUND };
-    [ClassAttack::AsSaid].into_iter().chain((1..4).map(shifted)).collect()
+    [ClassAttack::AsClaimed].into_iter().chain((1..4).map(shifted)).collect()
 }
 
 #[test]
@@ -269,10 +269,10 @@ fn objectives_get_their_shares_below_latency_contracts() {
         contention: None,
         tolerance_percent: 5,
     };
-    let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();
+    let report = verify_classes(&claim, &[ClassAttack::AsClaimed], 1).unwrap();
     assert!(report.is_sound(), "{report:?}");
     // Shares that differ from those configured at hosts are reported as missed.
     claim.shares.iter_mut().for_each(|promise| promise.weight = 1);
-    let report = verify_classes(&claim, &[ClassAttack::AsSaid], 1).unwrap();
+    let report = verify_classes(&claim, &[ClassAttack::AsClaimed], 1).unwrap();
     assert!(matches!(report.breaches[0].1, ClassBreach::Share { due: 333, got: 476.., .. }), "{report:?}");
 }

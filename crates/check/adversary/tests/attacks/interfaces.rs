@@ -50,7 +50,7 @@ fn assert_kept(pairs: &[(usize, u64)]) {
     assert_eq!(refused, Vec::<String>::new());
     let mut claim = TenantsClaim::of(&tenants, Time::from_millis(8)).unwrap();
     claim.attack_links(&tenants, &Effort::QUICK);
-    let report = verify_tenants(&claim, &[ClassAttack::AsSaid], 1).unwrap();
+    let report = verify_tenants(&claim, &[ClassAttack::AsClaimed], 1).unwrap();
     assert!(report.is_sound(), "{:#?}", report.minima);
     // A minimum of a frame in 8 ms is not tested.
     let rates: Vec<u64> = report.minima.iter().filter_map(|tested| tested.rate).collect();

@@ -75,7 +75,7 @@ fn verified(tenants: &Tenants, fault: Option<ClassFault>) -> TenantsReport {
     let mut claim = TenantsClaim::of(tenants, Time::from_millis(8)).unwrap();
     claim.attack_links(tenants, &Effort::QUICK);
     fault.iter().for_each(|&fault| assert!(claim.break_by(fault), "{}", fault.name()));
-    verify_tenants(&claim, &[ClassAttack::AsSaid], 1).unwrap()
+    verify_tenants(&claim, &[ClassAttack::AsClaimed], 1).unwrap()
 }
 
 fn is_missed(breaches: &[(ClassAttack, ClassBreach)]) -> bool {
@@ -120,7 +120,7 @@ fn a_minimum_without_an_attack_is_not_tested() {
     let network = tenants.network();
     let attacked: Vec<&str> = claim.links.iter().map(|attack| network.link(attack.link).name.as_str()).collect();
     assert_eq!(attacked, ["s1->s2", "s1->s2", "s1->s2", "s2->s1", "s2->s1", "s2->s1"]);
-    let report = verify_tenants(&claim, &[ClassAttack::AsSaid], 1).unwrap();
+    let report = verify_tenants(&claim, &[ClassAttack::AsClaimed], 1).unwrap();
     let aside = claim.whole.minima.iter().position(|promise| promise.service == "aside").unwrap();
     assert_eq!((report.minima[aside].by, report.minima[aside].rate), (None, None));
     assert!(report.minima[aside].lag.is_some(), "the run of all tenants asks for it");

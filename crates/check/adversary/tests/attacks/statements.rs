@@ -18,7 +18,7 @@ use wayleave_units::{Bytes, Rate, Time};
 fn queues(ledger: &Ledger) -> Vec<StatedQueue> {
     let links = ledger.network().links();
     let reports = links.flat_map(|(link, _)| ledger.report(link));
-    let said = reports.map(|report| StatedQueue {
+    let claimed = reports.map(|report| StatedQueue {
         link: report.link,
         queue: report.queue,
         budget: report.budget,
@@ -27,7 +27,7 @@ fn queues(ledger: &Ledger) -> Vec<StatedQueue> {
         delay: report.delay_bound(),
         backlog: report.backlog_bound(),
     });
-    said.collect()
+    claimed.collect()
 }
 
 /// Returns a ledger's statement about one of its flows, which was not moved.
@@ -342,13 +342,13 @@ fn stated_delays_without_jitter_are_found_by_either_check() {
 /// The stated figures of equal flows are larger if nodes do not preserve the order.
 #[test]
 fn figures_for_ordered_jitter_are_too_small_for_reordering_jitter() {
-    let said = |order| {
+    let claimed = |order| {
         let ledger = far_or_slow_of(order, Time::ZERO, Time::ZERO, Time::from_micros(300));
         let flow = ledger.flows().next().unwrap().0;
         statement(&ledger, vec![admitted(&ledger, flow, "slow")])
     };
-    let mut small = said(JitterModel::Any);
-    small.queues = said(JitterModel::Ordered).queues;
+    let mut small = claimed(JitterModel::Any);
+    small.queues = claimed(JitterModel::Ordered).queues;
     assert_found(&small, "queue 0 of s1->h2 is claimed to delay by");
 }
 

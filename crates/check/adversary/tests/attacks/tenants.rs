@@ -75,7 +75,7 @@ fn tenants() -> Tenants {
 
 fn attacks(shifted: u64) -> Vec<ClassAttack> {
     let shift = |seed| ClassAttack::Shifted { seed, most: Time::from_millis(1) };
-    [ClassAttack::AsSaid].into_iter().chain((1..=shifted).map(shift)).collect()
+    [ClassAttack::AsClaimed].into_iter().chain((1..=shifted).map(shift)).collect()
 }
 
 #[test]

@@ -176,8 +176,8 @@ fn simulate(case: &Case, jitter: JitterTerm, random: &mut Random) -> [i128; 3] {
 }
 
 /// The largest share of a derived delay that was seen where nodes do with their jitter what `is`, and are taken to do what
-/// `said`.
-fn closest(said: JitterTerm, is: JitterTerm) -> f64 {
+/// `claimed`.
+fn closest(claimed: JitterTerm, is: JitterTerm) -> f64 {
     let mut closest = 0.0f64;
     for seed in 0..CASES {
         let mut random = Random(seed);
@@ -186,7 +186,7 @@ fn closest(said: JitterTerm, is: JitterTerm) -> f64 {
         let mut claim = claim(&network, &case.senders);
         claim.max_frame.clone_from(&case.frames);
         claim.shaping = case.shaping;
-        claim.jitter = said;
+        claim.jitter = claimed;
         let report = check(&claim);
         let seen = simulate(&case, is, &mut random);
         for queue in 0..3u8 {
@@ -201,7 +201,9 @@ fn closest(said: JitterTerm, is: JitterTerm) -> f64 {
             closest = closest.max(ratio);
         }
     }
-    println!("{CASES} seeds from 0, {said:?} said, {is:?} done: the closest delay was {closest:.4} of the derived one");
+    println!(
+        "{CASES} seeds from 0, {claimed:?} said, {is:?} done: the closest delay was {closest:.4} of the derived one"
+    );
     closest
 }
 

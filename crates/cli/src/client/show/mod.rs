@@ -134,8 +134,8 @@ pub(crate) fn state(status: &ContractStatus) -> Cell {
 
 /// Returns the reason of a contract's state, unless the state itself expresses it.
 pub(crate) fn reason(status: &ContractStatus) -> Option<String> {
-    let is_said = matches!(status.reason.as_deref(), Some("NOT_ENFORCED" | "ENFORCED_IN_PART"));
-    status.message.clone().filter(|_| !is_said)
+    let is_implied = matches!(status.reason.as_deref(), Some("NOT_ENFORCED" | "ENFORCED_IN_PART"));
+    status.message.clone().filter(|_| !is_implied)
 }
 
 pub(crate) fn up_down(state: UpDown) -> Cell {

@@ -117,8 +117,8 @@ impl Processes {
         for &(machine, service, rate) in &phase.wants {
             self.machines[machine].wants.insert(service, rate);
         }
-        for &deed in &phase.actions {
-            match deed {
+        for &action in &phase.actions {
+            match action {
                 ScriptAction::KillRack(machine) => self.machines[machine].broker = None,
                 ScriptAction::StartRack(machine) => self.start(machine),
                 ScriptAction::KillFabric => self.fabric = None,

@@ -30,15 +30,15 @@ impl Dice {
 }
 
 /// Value of a key, the revision at which it was written, and its lease.
-type Said = (Arc<[u8]>, i64, i64);
+type Answered = (Arc<[u8]>, i64, i64);
 
 #[derive(Default)]
 struct Inner {
     now: u64,
     revision: i64,
-    keys: BTreeMap<String, Said>,
+    keys: BTreeMap<String, Answered>,
     /// The keys at earlier revisions, as long as these are not compacted.
-    past: BTreeMap<i64, BTreeMap<String, Said>>,
+    past: BTreeMap<i64, BTreeMap<String, Answered>>,
     /// By number: the time of expiry, and the duration.
     leases: BTreeMap<i64, (u64, u64)>,
     /// `true` while its space is used up (the alarm `NOSPACE`).
@@ -112,7 +112,7 @@ impl World {
 }
 
 /// An older state of the keys.
-pub(crate) struct Saved(BTreeMap<String, Said>);
+pub(crate) struct Saved(BTreeMap<String, Answered>);
 
 impl Inner {
     /// The next revision begins.
@@ -131,8 +131,11 @@ impl Inner {
             at => self.past.get(&at).ok_or_else(|| EtcdError::Compacted(at.to_string()))?,
         };
         let found = keys.range(from.to_owned()..to.to_owned());
-        let key =
-            |(key, found): (&String, &Said)| KeyValue { key: key.clone(), value: found.0.to_vec(), revision: found.1 };
+        let key = |(key, found): (&String, &Answered)| KeyValue {
+            key: key.clone(),
+            value: found.0.to_vec(),
+            revision: found.1,
+        };
         let mut keys: Vec<KeyValue> = found.map(key).collect();
         let is_cut = keys.len() > *most;
         keys.truncate(*most);

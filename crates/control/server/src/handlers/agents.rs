@@ -227,7 +227,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         samples,
         troubles,
         hears_at,
-        checks: told_checks,
+        checks: check_reports,
         beat,
         leaves,
         rules_in_force,
@@ -271,7 +271,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             executor.handle(Command::Leave { node, epoch }).map_err(fault)?;
             return Ok(HttpReply::nothing());
         }
-        let tasks = checks.on_reports(&node, told_checks.unwrap_or_default());
+        let tasks = checks.on_reports(&node, check_reports.unwrap_or_default());
         Ok(if tasks.checks.is_empty() { HttpReply::nothing() } else { HttpReply::json(200, &tasks) })
     };
     shared.submit(&call, work).await

@@ -104,13 +104,13 @@ impl Policy {
         now: Option<WallTime>,
         is_here: impl Fn(usize) -> bool,
     ) -> Vec<ServiceTerms> {
-        let said: Vec<Bandwidth> =
+        let stated: Vec<Bandwidth> =
             self.services.iter().map(|service| stated_bandwidth(service, direction, now)).collect();
-        let below = self.minima_below(&said, is_here);
-        let terms = said.iter().zip(below).map(|(said, below)| ServiceTerms {
-            min: said.min.unwrap_or(below),
-            max: said.max,
-            weight: said.weight.unwrap_or(std::num::NonZeroU32::MIN),
+        let below = self.minima_below(&stated, is_here);
+        let terms = stated.iter().zip(below).map(|(stated, below)| ServiceTerms {
+            min: stated.min.unwrap_or(below),
+            max: stated.max,
+            weight: stated.weight.unwrap_or(std::num::NonZeroU32::MIN),
         });
         terms.collect()
     }
@@ -121,10 +121,10 @@ impl Policy {
     }
 
     /// The minima of the services below each, together.
-    pub(super) fn minima_below(&self, said: &[Bandwidth], is_here: impl Fn(usize) -> bool) -> Vec<Rate> {
-        let mut below = vec![Rate::ZERO; said.len()];
+    pub(super) fn minima_below(&self, stated: &[Bandwidth], is_here: impl Fn(usize) -> bool) -> Vec<Rate> {
+        let mut below = vec![Rate::ZERO; stated.len()];
         for &service in self.order.iter().rev().filter(|&&service| is_here(service)) {
-            let min = said[service].min.unwrap_or(below[service]);
+            let min = stated[service].min.unwrap_or(below[service]);
             if let Some(parent) = self.parents[service] {
                 below[parent] = below[parent].checked_add(min).unwrap_or(Rate::MAX);
             }
@@ -148,8 +148,8 @@ pub(super) fn is_point(network: &Network, level: PolicyLevel, node: NodeId) -> b
 /// Returns the terms of a service at a time.
 pub(super) fn stated_bandwidth(service: &ServiceSpec, direction: Direction, now: Option<WallTime>) -> Bandwidth {
     let past = service.changes.iter().filter(|change| now.is_some_and(|now| change.at <= now));
-    past.fold(*service.bandwidth.get(direction), |said, change| {
+    past.fold(*service.bandwidth.get(direction), |stated, change| {
         let new = change.bandwidth.get(direction);
-        Bandwidth { min: new.min.or(said.min), max: new.max.or(said.max), weight: new.weight.or(said.weight) }
+        Bandwidth { min: new.min.or(stated.min), max: new.max.or(stated.max), weight: new.weight.or(stated.weight) }
     })
 }

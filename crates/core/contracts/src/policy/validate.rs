@@ -48,21 +48,21 @@ impl Policy {
                 fault(index, PolicyFault::ChangeOrder(pair[1].at));
             }
         }
-        let mut told = vec![false; self.services.len()];
+        let mut reported = vec![false; self.services.len()];
         let times = std::iter::once(None).chain(self.change_times().into_iter().map(Some));
         for (direction, at) in times.flat_map(|at| Direction::ALL.map(|direction| (direction, at))) {
-            let said: Vec<Bandwidth> =
+            let stated: Vec<Bandwidth> =
                 self.services.iter().map(|service| stated_bandwidth(service, direction, at)).collect();
-            let below = self.minima_below(&said, |_| true);
-            for (service, (said, children)) in said.iter().zip(below).enumerate() {
-                let min = said.min.unwrap_or(children);
-                let found = match said.max {
+            let below = self.minima_below(&stated, |_| true);
+            for (service, (stated, children)) in stated.iter().zip(below).enumerate() {
+                let min = stated.min.unwrap_or(children);
+                let found = match stated.max {
                     Some(max) if max < min => Some(PolicyFault::MaxBelowMin { direction, min, max, at }),
                     _ if children > min => Some(PolicyFault::Minima { direction, children, min, at }),
                     _ => None,
                 };
                 // Reported once, for the first direction and time with this error.
-                if let Some(found) = found.filter(|_| !std::mem::replace(&mut told[service], true)) {
+                if let Some(found) = found.filter(|_| !std::mem::replace(&mut reported[service], true)) {
                     fault(service, found);
                 }
             }

@@ -108,7 +108,7 @@ pub(super) fn is_plain(text: &str) -> bool {
 pub(super) fn rate(text: &str, at: Span, plain: Option<RateUnit>, problems: &mut Problems<'_>) -> Option<Rate> {
     let (number, word) = split(text);
     let unit = if word.is_empty() { plain } else { RateUnit::of_word(word) };
-    let stated = Said { text, number, at };
+    let stated = Explicit { text, number, at };
     let worth = unit.map(RateUnit::worth);
     let rate =
         stated.value::<Rate>(worth, Rounding::Down, (Rate::MAX.bits_per_second(), Rate::MAX.to_string()), problems)?;
@@ -123,7 +123,7 @@ pub(super) fn rate(text: &str, at: Span, plain: Option<RateUnit>, problems: &mut
 pub(super) fn delay(text: &str, at: Span, plain: Option<DelayUnit>, problems: &mut Problems<'_>) -> Option<Time> {
     let (number, word) = split(text);
     let unit = if word.is_empty() { plain } else { DelayUnit::of_word(word) };
-    let stated = Said { text, number, at };
+    let stated = Explicit { text, number, at };
     let worth = unit.map(DelayUnit::worth);
     stated
         .value::<Time>(worth, Rounding::Up, (Time::MAX.as_nanos(), Time::MAX.to_string()), problems)
@@ -137,13 +137,13 @@ pub(super) fn real(text: &str) -> Option<f64> {
 }
 
 /// A text, and the number that it begins with.
-struct Said<'t> {
+struct Explicit<'t> {
     text: &'t str,
     number: &'t str,
     at: Span,
 }
 
-impl Said<'_> {
+impl Explicit<'_> {
     /// Returns the number multiplied by its unit. Errors use the terms of the quantity `T`.
     fn value<T: Quantity>(
         &self,

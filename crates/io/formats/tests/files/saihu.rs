@@ -19,7 +19,7 @@ fn with_flows(flows: &str) -> Result<PortNetworkFile, InputErrors> {
 }
 
 #[track_caller]
-fn assert_said(result: Result<PortNetworkFile, InputErrors>, kind: ProblemKind, parts: &[&str]) {
+fn assert_messages(result: Result<PortNetworkFile, InputErrors>, kind: ProblemKind, parts: &[&str]) {
     let errors = result.expect_err("the file is wrong");
     assert_eq!(errors.problems()[0].kind(), kind, "{errors}");
     for part in parts {
@@ -80,39 +80,39 @@ fn without_a_head_units_are_seconds_bits_and_bits_per_second() {
 fn errors_have_their_place_and_the_expected_form() {
     const CURVE: &str = r#""arrival_curve": { "bursts": [1], "rates": [1] }"#;
     let flow = |rest: &str| with_flows(&format!(r#"{{ "name": "f", {rest} }}"#));
-    assert_said(
+    assert_messages(
         flow(&format!(r#""path": ["a", "aa"], {CURVE}"#)),
         ProblemKind::UnknownName,
         &["n.json:3:30: there is no server \"aa\"", "in flow \"f\""],
     );
-    assert_said(
+    assert_messages(
         flow(r#""path": ["a"], "arrival_curve": { "bursts": ["1us"], "rates": [1] }"#),
         ProblemKind::BadValue,
         &["\"1us\" is not accepted: a number such as 1500B", "without a unit it counts in the data_unit"],
     );
-    assert_said(
+    assert_messages(
         flow(r#""path": ["a"], "arrival_curve": { "bursts": [1, 2], "rates": [1] }"#),
         ProblemKind::Impossible,
         &["2 bursts and 1 rates: as many of both"],
     );
-    assert_said(flow(CURVE), ProblemKind::MissingKey, &["a flow needs a path, or paths if it is multicast"]);
-    assert_said(
+    assert_messages(flow(CURVE), ProblemKind::MissingKey, &["a flow needs a path, or paths if it is multicast"]);
+    assert_messages(
         flow(&format!(r#""path": ["a"], "paths": [["a"]], {CURVE}"#)),
         ProblemKind::WrongType,
         &["path and paths cannot be combined"],
     );
-    assert_said(
+    assert_messages(
         flow(&format!(r#""path": ["a", "b", "a"], {CURVE}"#)),
         ProblemKind::Impossible,
         &["n.json:3:1: path 1 of flow \"f\" visits server \"a\" twice"],
     );
-    assert_said(
+    assert_messages(
         flow(&format!(r#""path": ["a"], "arival_curve": 3, {CURVE}"#)),
         ProblemKind::UnknownKey,
         &["did you mean \"arrival_curve\"?"],
     );
     let twice = format!(r#"{{ "name": "f", "path": ["a"], {CURVE} }}"#);
-    assert_said(
+    assert_messages(
         with_flows(&format!("{twice},\n{twice}")),
         ProblemKind::Impossible,
         &["n.json:4:1: two flows are called \"f\""],
@@ -123,28 +123,28 @@ fn errors_have_their_place_and_the_expected_form() {
 fn meaningless_servers_and_heads_are_refused() {
     let server = |server: &str, head: &str| read(&format!(r#"{{ {head} "servers": [{server}], "flows": [] }}"#));
     const CURVE: &str = r#""service_curve": { "latencies": [0], "rates": [1] }"#;
-    assert_said(
+    assert_messages(
         server(r#"{ "name": "s", "service_curve": { "latencies": [0], "rates": [0] } }"#, ""),
         ProblemKind::Impossible,
         &["server \"s\" serves nothing: expected a rate above zero"],
     );
-    assert_said(
+    assert_messages(
         server(&format!(r#"{{ "name": "s", {CURVE}, "capacity": 0 }}"#), ""),
         ProblemKind::Impossible,
         &["a capacity of zero lets nothing through"],
     );
-    assert_said(
+    assert_messages(
         server(&format!(r#"{{ "name": "s", {CURVE} }}, {{ "name": "s", {CURVE} }}"#), ""),
         ProblemKind::DuplicateName,
         &["the name \"s\" is already used on line 1"],
     );
     let head = |head: &str| server("", &format!(r#""network": {{ {head} }},"#));
-    assert_said(head(r#""time_unit": "sec""#), ProblemKind::BadValue, &["\"sec\" is not a time_unit: s, m or h"]);
-    assert_said(head(r#""multiplexing": "FIFA""#), ProblemKind::BadValue, &["did you mean \"FIFO\"?"]);
-    assert_said(head(r#""packetizer": "yes""#), ProblemKind::BadValue, &["true or false is expected"]);
-    assert_said(read("[]"), ProblemKind::WrongType, &["an output-port network is expected here"]);
-    assert_said(read(""), ProblemKind::Empty, &["nothing is in it"]);
-    assert_said(read("{ \"servers\": [ }"), ProblemKind::Syntax, &["n.json:1:16"]);
+    assert_messages(head(r#""time_unit": "sec""#), ProblemKind::BadValue, &["\"sec\" is not a time_unit: s, m or h"]);
+    assert_messages(head(r#""multiplexing": "FIFA""#), ProblemKind::BadValue, &["did you mean \"FIFO\"?"]);
+    assert_messages(head(r#""packetizer": "yes""#), ProblemKind::BadValue, &["true or false is expected"]);
+    assert_messages(read("[]"), ProblemKind::WrongType, &["an output-port network is expected here"]);
+    assert_messages(read(""), ProblemKind::Empty, &["nothing is in it"]);
+    assert_messages(read("{ \"servers\": [ }"), ProblemKind::Syntax, &["n.json:1:16"]);
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn thousandths_of_bits_are_not_mistaken_for_millions() {
         ))
     };
     let parts = ["\"mbps\" means thousandths here, and millions to most people", "write Mbps if millions are meant"];
-    assert_said(with("4", "mbps"), ProblemKind::BadValue, &parts);
-    assert_said(with("\"4mbps\"", "Mbps"), ProblemKind::BadValue, &parts);
+    assert_messages(with("4", "mbps"), ProblemKind::BadValue, &parts);
+    assert_messages(with("\"4mbps\"", "Mbps"), ProblemKind::BadValue, &parts);
     assert!(with("\"4Mbps\"", "kbps").is_ok());
 }
 
@@ -173,7 +173,7 @@ fn an_invalid_curve_is_not_reported_to_serve_nothing() {
     };
     let errors = curve("\"5 bogus\"").expect_err("the file is wrong").to_string();
     assert!(!errors.contains("serves nothing") && errors.matches("bogus").count() >= 2, "{errors}");
-    assert_said(
+    assert_messages(
         read(
             r#"{ "servers": [ { "name": "s", "service_curve": { "latencies": [1], "rates": [0] } } ],
         "flows": [ { "name": "f", "path": ["s"], "arrival_curve": { "bursts": [1], "rates": [0] } } ] }"#,
@@ -276,7 +276,7 @@ fn errors_of_a_physical_network_are_reported_at_their_place() {
         ("<station/>", ProblemKind::MissingKey, ["4:1", "this station has no \"name\""]),
         ("<network technology=\"FIFO+SI\"/>", ProblemKind::BadValue, ["4:22", "unknown technology \"SI\""]),
     ] {
-        assert_said(physical(elements), kind, &parts);
+        assert_messages(physical(elements), kind, &parts);
     }
     for (from, to, kind, part) in [
         ("1kB", "1000", ProblemKind::BadValue, "write B for bytes or b for bits"),
@@ -292,9 +292,9 @@ fn errors_of_a_physical_network_are_reported_at_their_place() {
         ("source=\"a\"", "source=\"x\"", ProblemKind::UnknownName, "no station or switch \"x\""),
         ("</flow>", "", ProblemKind::Syntax, "invalid XML"),
     ] {
-        assert_said(physical(&FLOW.replacen(from, to, 1)), kind, &[part]);
+        assert_messages(physical(&FLOW.replacen(from, to, 1)), kind, &[part]);
     }
-    assert_said(
+    assert_messages(
         read("<graphml/>"),
         ProblemKind::WrongKind,
         &["the first element is \"graphml\", and elements is expected"],
@@ -309,11 +309,11 @@ fn multicast_lists_further_paths_beside_path_as_in_the_saihu_demo() {
     let file = with_flows(&multicast.replace("\"b\"] }]", "\"a\"] }]"));
     assert_eq!(file.unwrap().network.flows()[0].paths, [vec![0, 1], vec![0]]);
     let alone = multicast.replace("\"path\": [\"a\", \"b\"], ", "");
-    assert_said(with_flows(&alone), ProblemKind::MissingKey, &["multicast lists further paths beside path"]);
+    assert_messages(with_flows(&alone), ProblemKind::MissingKey, &["multicast lists further paths beside path"]);
     let unknown = multicast.replace("\"name\": \"p1\"", "\"nam\": \"p1\"");
-    assert_said(with_flows(&unknown), ProblemKind::UnknownKey, &["\"nam\"", "did you mean \"name\"?"]);
+    assert_messages(with_flows(&unknown), ProblemKind::UnknownKey, &["\"nam\"", "did you mean \"name\"?"]);
     let missing = multicast.replace("\"path\": [\"b\"] }]", "\"path\": [\"c\"] }]");
-    assert_said(with_flows(&missing), ProblemKind::UnknownName, &["there is no server \"c\""]);
+    assert_messages(with_flows(&missing), ProblemKind::UnknownName, &["there is no server \"c\""]);
 }
 
 #[test]

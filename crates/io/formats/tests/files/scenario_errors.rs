@@ -547,9 +547,9 @@ fn errors_of_sharing_are_reported_at_their_place() {
         let messages = messages(with(&sharing.replace("MACHINE", machine), "service: a"));
         assert!(messages.len() == 1 && messages[0].starts_with(expected), "{sharing}: {messages:?}");
     }
-    let said_of = |sharing: &str, traffic| messages(with(sharing, traffic));
+    let messages_of = |sharing: &str, traffic| messages(with(sharing, traffic));
     let sharing = format!("{{ scheme: eyeq, {machine} }}");
-    assert_eq!(said_of(&sharing, "service: b"), ["7:46 no policy has a service b: they have a"]);
+    assert_eq!(messages_of(&sharing, "service: b"), ["7:46 no policy has a service b: they have a"]);
     let alone = messages(read(&SPEC.replace("1MB }", "1MB, service: b }")));
     assert_eq!(alone, ["6:46 it is of service b, and the hosts do not share: sharing is expected in the scenario"]);
 }

@@ -14,7 +14,7 @@ use wayleave_units::WallTime;
 
 use super::message::PeerMessage;
 
-/// The largest datagram that is read: more than one of [`Said`] with its seal.
+/// The largest datagram that is read: more than one of [`PeerMessageReceived`] with its seal.
 const LARGEST: usize = 4_096;
 
 /// Maximum number of messages of agents that are not yet processed.
@@ -258,13 +258,13 @@ mod tests {
                 flooder.send_to(&forged, to).unwrap();
             }
             // The message is repeated if the kernel has dropped it, as agents do.
-            let is_heard = (0..20).any(|_| {
+            let is_received = (0..20).any(|_| {
                 let datagram = seal.seal(today(), BrokerId(1), &message(round).datagrams().remove(0));
                 other.send_to(&datagram, to).unwrap();
                 let received = received.recv_timeout(Duration::from_secs(1));
                 received.is_ok_and(|(from, events, _unread)| from == NodeId(2) && events == message(round))
             });
-            assert!(is_heard, "nothing is heard any more in round {round}");
+            assert!(is_received, "nothing is heard any more in round {round}");
         }
     }
 

@@ -51,12 +51,12 @@ impl World {
                 counted.insert(key, PairCounters { bytes: *total, is_held: sends });
             }
             division.count(self.now, &counted);
-            messages.extend(division.take_messages().into_iter().map(|(to, said)| (host, to, said)));
+            messages.extend(division.take_messages().into_iter().map(|(to, message)| (host, to, message)));
         }
-        while let Some((from, to, said)) = messages.pop().filter(|_| self.are_delivered) {
+        while let Some((from, to, message)) = messages.pop().filter(|_| self.are_delivered) {
             let Some(division) = self.hosts.get_mut(&to) else { continue };
-            division.on_peer_message(self.now, from, &said);
-            messages.extend(division.take_messages().into_iter().map(|(next, said)| (to, next, said)));
+            division.on_peer_message(self.now, from, &message);
+            messages.extend(division.take_messages().into_iter().map(|(next, message)| (to, next, message)));
         }
         arrived
     }

@@ -279,9 +279,9 @@ impl SwitchDriver for LinuxSwitch {
             self.configure(plan)?;
         }
         let names = || plan.ports.iter().map(|port| port.interface.as_str());
-        let (told, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.conflicting_filters(name)).unzip();
+        let (configured, lines): (Vec<_>, Vec<_>) = names().flat_map(|name| there.conflicting_filters(name)).unzip();
         ToolBatch::tc().extend(lines).run(&self.namespace)?;
-        active_problems.extend(told);
+        active_problems.extend(configured);
         self.beside = self.namespace.run(|| names().flat_map(|name| there.beside(name)).collect())?;
         if let Some(level) = self.level
             && self.program.level()? != Some(level)

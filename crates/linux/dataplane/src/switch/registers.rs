@@ -16,7 +16,7 @@ use crate::programs::{Pins, UFAB};
 use crate::test_run::{TO_STACK, TestPacket, run};
 
 /// Bytes of `struct output` and of `struct told` in bpf/ufab.c.
-const SAID: usize = 64;
+const REQUEST: usize = 64;
 const ANSWER: usize = 32;
 const HEADER: usize = 14;
 /// The loopback: frames are only given to the program.
@@ -113,12 +113,12 @@ impl Registers {
         self.settings.set(0, value, 0).map_err(|error| Error::failed("writing the register settings", error))?;
         let mut frame = vec![0; HEADER];
         frame.extend(output.bytes());
-        frame.resize(HEADER + SAID + ANSWER, 0);
+        frame.resize(HEADER + REQUEST + ANSWER, 0);
         let out = run(&self.program, TestPacket { ifindex: LOOPBACK, frame: &frame, gso_size: 0 }, 1)?;
         if out.verdict != TO_STACK {
             return Err(Error::Refused(format!("queue {} has no registers", output.queue)));
         }
-        let number = |at: usize| out.frame.get(HEADER + SAID + 8 * at..HEADER + SAID + 8 * (at + 1));
+        let number = |at: usize| out.frame.get(HEADER + REQUEST + 8 * at..HEADER + REQUEST + 8 * (at + 1));
         let number = |at: usize| number(at).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
         let rate = Rate::from_bits_per_second(number(2));
         Ok(QueueReply { tokens: number(0), windows: Bytes::new(number(1)), rate, period: number(3) != 0 })
@@ -134,7 +134,7 @@ impl ProbeRequest {
         bytes.extend(queue.to_ne_bytes());
         bytes.extend(change.to_ne_bytes());
         bytes.extend([kind as u8, u8::from(is_repeated), period.map_or(NONE, u8::from)]);
-        bytes.resize(SAID, 0);
+        bytes.resize(REQUEST, 0);
         bytes
     }
 }

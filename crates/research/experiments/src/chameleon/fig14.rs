@@ -400,7 +400,7 @@ fn join(scenes: &[Counts], of: fn(&Counts) -> usize) -> String {
 
 /// A late packet disproves the promise; none in time proves something only if one came near its bound.
 fn delays(one: &Counts) -> Statement {
-    let says = format!("the required delays of flows are met, also while flows are rerouted ({})", one.title);
+    let claim_text = format!("the required delays of flows are met, also while flows are rerouted ({})", one.title);
     let measured = format!(
         "{} of {} packets later than their bound, {} more while the machine stood still, {} more while their contract was stopped; {} reroutings; the longest \
          delay is {:.0} % of its bound",
@@ -412,10 +412,10 @@ fn delays(one: &Counts) -> Statement {
         100.0 * one.fullest
     );
     if one.violations == 0 && one.tested == 0 {
-        return Statement::not_compared("5.4.1", says, measured)
+        return Statement::not_compared("5.4.1", claim_text, measured)
             .remark("No packet came near its bound, so none was tested.");
     }
-    Statement::claim("5.4.1", says, one.violations == 0 && one.moves > 0 && one.packets > 0, measured)
+    Statement::claim("5.4.1", claim_text, one.violations == 0 && one.moves > 0 && one.packets > 0, measured)
         .remark(format!(
             "What came near its bound: {} of {} flows used {:.0} % of theirs or more.",
             one.tested,
@@ -460,7 +460,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_bound_that_nothing_came_near_is_not_compared_but_a_late_packet_counts() {
+    fn a_bound_that_no_packet_approached_is_not_compared_but_a_late_packet_counts() {
         let verdict = |tested, violations| delays(&Counts { tested, violations, ..counts()[0].clone() }).verdict;
         assert_eq!(
             [verdict(0, 0), verdict(1, 0), verdict(0, 1)],

@@ -58,15 +58,15 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let (orders, long) = (Orders::of(&network, TRAIN)?, Orders::of(&network, LONG_TRAIN)?);
     let lasts = run.choose(Duration::from_secs(20), Duration::from_secs(4));
     let mut cases = Vec::new();
-    for company in Company::ALL {
-        match company {
-            Company::Nobody | Company::Bursts | Company::LongBursts => {}
-            Company::Chosen => orders.admit(&mut *testbed)?,
-            Company::Sorted => orders.sort(&mut *testbed)?,
+    for cross_traffic in CrossTraffic::ALL {
+        match cross_traffic {
+            CrossTraffic::Nobody | CrossTraffic::Bursts | CrossTraffic::LongBursts => {}
+            CrossTraffic::Chosen => orders.admit(&mut *testbed)?,
+            CrossTraffic::Sorted => orders.sort(&mut *testbed)?,
         }
-        let offered = if company == Company::LongBursts { &long } else { &orders };
-        cases.push(offered.run(&mut *testbed, company, lasts)?);
-        run.report_progress(cases.len(), Company::ALL.len())?;
+        let offered = if cross_traffic == CrossTraffic::LongBursts { &long } else { &orders };
+        cases.push(offered.run(&mut *testbed, cross_traffic, lasts)?);
+        run.report_progress(cases.len(), CrossTraffic::ALL.len())?;
     }
     drop(testbed);
     Ok(Figure {
@@ -93,7 +93,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 
 /// Other senders in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Company {
+enum CrossTraffic {
     Nobody,
     Bursts,
     /// Bursts of many frames.
@@ -104,7 +104,7 @@ enum Company {
     Sorted,
 }
 
-impl Company {
+impl CrossTraffic {
     const ALL: [Self; 5] = [Self::Nobody, Self::Bursts, Self::LongBursts, Self::Chosen, Self::Sorted];
 
     const fn name(self) -> &'static str {
@@ -184,8 +184,8 @@ impl Orders {
         Ok(())
     }
 
-    fn run(&self, testbed: &mut dyn Testbed, company: Company, lasts: Duration) -> Result<Case, Failed> {
-        let count = if company == Company::Nobody { 2 } else { 4 };
+    fn run(&self, testbed: &mut dyn Testbed, cross_traffic: CrossTraffic, lasts: Duration) -> Result<Case, Failed> {
+        let count = if cross_traffic == CrossTraffic::Nobody { 2 } else { 4 };
         let plan = testbed.lab().plan();
         let mut promised: Vec<OfferedContract> =
             self.0[..count].iter().filter_map(|order| OfferedContract::of(plan, order)).collect();
@@ -197,9 +197,9 @@ impl Orders {
                 _ => SenderLoad::Trains,
             };
         }
-        let is_plain = !company.has_contracts();
+        let is_plain = !cross_traffic.has_contracts();
         let seen = testbed.run(&promised, &RunOptions { is_plain, ..RunOptions::lasting(lasts) })?;
-        Ok(Case::of(company, seen))
+        Ok(Case::of(cross_traffic, seen))
     }
 }
 
@@ -252,18 +252,18 @@ fn undisturbed(exchanges: &[Exchange], stalls: &Stalls) -> Vec<Exchange> {
 
 /// Observations with one set of other senders.
 struct Case {
-    company: Company,
+    cross_traffic: CrossTraffic,
     exchanges: Vec<Exchange>,
     left_out: usize,
     seen: RunReport,
 }
 
 impl Case {
-    fn of(company: Company, seen: RunReport) -> Self {
+    fn of(cross_traffic: CrossTraffic, seen: RunReport) -> Self {
         let packets = |at: usize| seen.contracts.get(at).map_or(&[][..], |one| &one.flow.arrivals);
         let all = exchanges(packets(0), packets(1));
         let exchanges = undisturbed(&all, &seen.stalls);
-        Self { company, left_out: all.len() - exchanges.len(), exchanges, seen }
+        Self { cross_traffic, left_out: all.len() - exchanges.len(), exchanges, seen }
     }
 
     /// Errors in us, the smallest first.
@@ -293,7 +293,7 @@ fn over_time(cases: &[Case]) -> Panel {
         };
         let points = case.exchanges.iter().map(point);
         let is_drawn = |point: &Point| matches!(point.x, crate::data::AxisValue::Number(at) if at <= DRAWN);
-        Series { name: case.company.name().to_owned(), points: points.take_while(is_drawn).collect() }
+        Series { name: case.cross_traffic.name().to_owned(), points: points.take_while(is_drawn).collect() }
     };
     Panel {
         name: "time".to_owned(),
@@ -313,7 +313,7 @@ fn distribution(cases: &[Case]) -> Panel {
         let errors = case.errors();
         let share = |at: usize| 100.0 * (at + 1) as f64 / errors.len() as f64;
         let points = errors.iter().enumerate().map(|(at, &error)| Point::of(error.max(0.1), vec![share(at)]));
-        Series { name: case.company.name().to_owned(), points: points.collect() }
+        Series { name: case.cross_traffic.name().to_owned(), points: points.collect() }
     };
     Panel {
         name: "distribution".to_owned(),
@@ -344,9 +344,9 @@ fn table(cases: &[Case]) -> Table {
     ];
     let row = |case: &Case| {
         let error = |share: f64| format!("{:.0} us", case.error(share));
-        let late = |count: u64| if case.company.has_contracts() { count.to_string() } else { "-".to_owned() };
+        let late = |count: u64| if case.cross_traffic.has_contracts() { count.to_string() } else { "-".to_owned() };
         vec![
-            case.company.name().to_owned(),
+            case.cross_traffic.name().to_owned(),
             case.exchanges.len().to_string(),
             case.left_out.to_string(),
             error(0.5),
@@ -370,13 +370,13 @@ fn table(cases: &[Case]) -> Table {
 /// Returns the queues of admitted contracts, and the results of their packets.
 fn queues(cases: &[Case]) -> Table {
     let columns = ["case", "contract", "queues from host to host", "bound", "p99", "maximum delay"];
-    let with_contracts = cases.iter().filter(|case| case.company.has_contracts());
-    let rows = with_contracts.flat_map(|case| case.seen.contracts.iter().map(|one| (case.company, one))).map(
-        |(company, one)| {
+    let with_contracts = cases.iter().filter(|case| case.cross_traffic.has_contracts());
+    let rows = with_contracts.flat_map(|case| case.seen.contracts.iter().map(|one| (case.cross_traffic, one))).map(
+        |(cross_traffic, one)| {
             let hops = one.contract.routes.iter().flatten().map(|(_, queue)| queue.to_string());
             let milliseconds = |time: Time| format!("{:.1} ms", time.as_nanos() as f64 / 1e6);
             vec![
-                company.name().to_owned(),
+                cross_traffic.name().to_owned(),
                 one.contract.id.clone(),
                 hops.collect::<Vec<_>>().join(" "),
                 milliseconds(one.bound()),
@@ -397,7 +397,7 @@ fn queues(cases: &[Case]) -> Table {
 #[derive(Clone, Debug, Default)]
 struct Errors {
     /// Maximum error of 90 % of the exchanges, in us: by company.
-    by_company: [f64; 5],
+    by_cross_traffic: [f64; 5],
     /// Of packets with contracts.
     packets: u64,
     late: u64,
@@ -407,12 +407,13 @@ struct Errors {
 
 impl Errors {
     fn of(cases: &[Case]) -> Self {
-        let error =
-            |company| cases.iter().find(|case| case.company == company).map_or(f64::NAN, |case| case.error(0.9));
-        let kept = || cases.iter().filter(|case| case.company.has_contracts());
+        let error = |cross_traffic| {
+            cases.iter().find(|case| case.cross_traffic == cross_traffic).map_or(f64::NAN, |case| case.error(0.9))
+        };
+        let kept = || cases.iter().filter(|case| case.cross_traffic.has_contracts());
         let sum = |of: fn(&wayleave_lab::run::ContractReport) -> u64| kept().map(|case| case.sum(of)).sum::<u64>();
         Self {
-            by_company: Company::ALL.map(error),
+            by_cross_traffic: CrossTraffic::ALL.map(error),
             packets: sum(|one| one.flow.received()),
             late: sum(|one| one.violations),
             excused: sum(|one| one.excused),
@@ -422,11 +423,14 @@ impl Errors {
 
     /// Returns the additional error over an idle network, at the rate of the paper's testbed, in us. Negative values
     /// are the machine's noise.
-    fn added(&self, company: Company) -> f64 {
+    fn added(&self, cross_traffic: CrossTraffic) -> f64 {
         let at = |wanted| {
-            Company::ALL.iter().position(|&company| company == wanted).map_or(f64::NAN, |at| self.by_company[at])
+            CrossTraffic::ALL
+                .iter()
+                .position(|&cross_traffic| cross_traffic == wanted)
+                .map_or(f64::NAN, |at| self.by_cross_traffic[at])
         };
-        (at(company) - at(Company::Nobody)).max(0.0) / SCALE as f64
+        (at(cross_traffic) - at(CrossTraffic::Nobody)).max(0.0) / SCALE as f64
     }
 }
 
@@ -436,14 +440,15 @@ const HUNDREDS: std::ops::RangeInclusive<f64> = 100.0..=1_000.0;
 const LESS_THAN_TENS: std::ops::RangeInclusive<f64> = 0.0..=10.0;
 
 fn statements(errors: &Errors) -> Vec<Statement> {
-    let Errors { by_company: [alone, ..], packets, late, excused, lost } = *errors;
+    let Errors { by_cross_traffic: [alone, ..], packets, late, excused, lost } = *errors;
     let [bursts, long, chosen, sorted] =
-        [Company::Bursts, Company::LongBursts, Company::Chosen, Company::Sorted].map(|company| errors.added(company));
+        [CrossTraffic::Bursts, CrossTraffic::LongBursts, CrossTraffic::Chosen, CrossTraffic::Sorted]
+            .map(|cross_traffic| errors.added(cross_traffic));
     let frame = (FRAME * 8) as f64 / 10.0;
     let measured = |added: f64| format!("{added:.1} us more than in the idle network, at 1 Gbit/s");
     let idle = |added: f64, reading: &str| {
-        let says = "with contracts the offset remains as in the idle network";
-        Statement::within("5.4.2", says, LESS_THAN_TENS, &[added], measured(added)).reading(reading)
+        let claim_text = "with contracts the offset remains as in the idle network";
+        Statement::within("5.4.2", claim_text, LESS_THAN_TENS, &[added], measured(added)).reading(reading)
     };
     vec![
         Statement::within(
@@ -488,16 +493,16 @@ pub(crate) mod tests {
     #[test]
     pub(crate) fn every_verdict_can_change() {
         let errors =
-            Errors { by_company: [30.0, 20_000.0, 60_000.0, 500.0, 400.0], packets: 1_000, ..Errors::default() };
+            Errors { by_cross_traffic: [30.0, 20_000.0, 60_000.0, 500.0, 400.0], packets: 1_000, ..Errors::default() };
         assert_each_can_change(
             &errors,
             statements,
             &[
-                ("short bursts", &|errors| errors.by_company[1] = 2_000.0),
-                ("endless bursts", &|errors| errors.by_company[1] = 200_000.0),
+                ("short bursts", &|errors| errors.by_cross_traffic[1] = 2_000.0),
+                ("endless bursts", &|errors| errors.by_cross_traffic[1] = 200_000.0),
                 ("a late packet", &|errors| errors.late = 1),
-                ("the exchange waits behind bursts", &|errors| errors.by_company[3] = 5_000.0),
-                ("the exchange waits in front of them", &|errors| errors.by_company[4] = 5_000.0),
+                ("the exchange waits behind bursts", &|errors| errors.by_cross_traffic[3] = 5_000.0),
+                ("the exchange waits in front of them", &|errors| errors.by_cross_traffic[4] = 5_000.0),
             ],
         );
     }
@@ -507,7 +512,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_offset_is_half_of_what_the_two_ways_differ() {
+    fn the_offset_is_half_of_the_difference_of_both_directions() {
         let messages = [arrival(0, 1_000, 1_300), arrival(1, 2_000, 2_100), arrival(2, 3_000, 3_100)];
         // The second is answered before the first, the third never, and one answers nothing.
         let answers = [arrival(1, 2_200, 2_500), arrival(0, 1_400, 1_500), arrival(9, 0, 5)];
@@ -517,14 +522,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_ahead_is_seen_through_equal_ways() {
+    fn a_clock_that_is_ahead_is_detected_on_symmetric_paths() {
         // The slave's clock is 70 ahead, both directions take 30.
         let seen = exchanges(&[arrival(0, 100, 200)], &[arrival(0, 250, 210)]);
         assert_eq!(seen[0].offset, 70);
     }
 
     #[test]
-    fn an_exchange_whose_error_a_stall_may_be_is_left_out() {
+    fn an_exchange_disturbed_by_a_stall_is_left_out() {
         let exchange = |from, to, offset| Exchange { from, to, offset };
         let all = [exchange(0, 100, 1), exchange(100, 200, -5), exchange(140, 230, -6), exchange(200, 300, 1)];
         let stalls = Stalls { all: vec![Stall { core: 0, from: 150, to: 160 }], is_strict: true };

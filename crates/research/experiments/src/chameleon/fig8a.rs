@@ -260,8 +260,8 @@ const TWO_TO_TEN: std::ops::RangeInclusive<f64> = 2.0..=10.0;
 
 fn ratio_statement(chameleon: &Admitted, other: &Admitted, name: &str) -> Statement {
     let ratios = chameleon.ratios(other);
-    let says = format!("without rerouting, 2x to 10x the flows of the others; here over {name}");
-    all_means_within("5.1.3", says, TWO_TO_TEN, &ratios, format!("{} over the eight scenarios", factors(&ratios)))
+    let claim_text = format!("without rerouting, 2x to 10x the flows of the others; here over {name}");
+    all_means_within("5.1.3", claim_text, TWO_TO_TEN, &ratios, format!("{} over the eight scenarios", factors(&ratios)))
 }
 
 fn reroute_gain(plain: &Admitted, rerouting: &Admitted) -> Statement {
@@ -271,8 +271,8 @@ fn reroute_gain(plain: &Admitted, rerouting: &Admitted) -> Statement {
     };
     let differences: Vec<f64> = last.iter().zip(first).map(|(last, first)| last - first).collect();
     let measured = format!("{:.2}x in scenario 1, {:.2}x in scenario 8", mean(first), mean(last));
-    let says = "the benefit of rerouting depends on the traffic: scenario 8 gains more than scenario 1";
-    Statement::mean_within("5.1.3", says, 0.0..=f64::INFINITY, &differences, measured)
+    let claim_text = "the benefit of rerouting depends on the traffic: scenario 8 gains more than scenario 1";
+    Statement::mean_within("5.1.3", claim_text, 0.0..=f64::INFINITY, &differences, measured)
 }
 
 fn silo_sweeps() -> [Vec<System>; 4] {

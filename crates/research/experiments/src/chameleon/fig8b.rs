@@ -213,7 +213,7 @@ fn statements(data: &Data) -> Vec<Statement> {
 }
 
 /// A category has fewer flows that are moved than others.
-fn by_number(data: &Data, says: &str, one: usize, others: &[usize]) -> Statement {
+fn by_number(data: &Data, claim_text: &str, one: usize, others: &[usize]) -> Statement {
     let moved = |run: &Counted, at: usize| f64::from(run.categories[at].moved);
     let less = |&other: &usize| data.each(|run| Some(moved(run, other) - moved(run, one)));
     let groups: Vec<Vec<f64>> = others.iter().map(less).collect();
@@ -223,7 +223,7 @@ fn by_number(data: &Data, says: &str, one: usize, others: &[usize]) -> Statement
         format!("{} {flows:.1} in a run ({percent:.1} % of them)", category.short())
     };
     let measured = Category::ALL.into_iter().enumerate().map(text).collect::<Vec<_>>().join(", ");
-    all_means_within("5.1.3", says, ABOVE_ZERO, &groups, measured)
+    all_means_within("5.1.3", claim_text, ABOVE_ZERO, &groups, measured)
 }
 
 /// The last bin of rates and bursts against all others together.

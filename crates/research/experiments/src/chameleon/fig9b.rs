@@ -94,7 +94,7 @@ const AROUND_FULL_LINKS: &str = "Silo searches around full links";
 
 fn statements(data: &Data) -> Vec<Statement> {
     let [plain, rerouting, silo, around, qjump] = [PLAIN, REROUTING, SILO, AROUND, QJUMP].map(|system| data.of(system));
-    let faster = |says: &str, of: fn(&Summary) -> f64| {
+    let faster = |claim_text: &str, of: fn(&Summary) -> f64| {
         let ratios = [plain, rerouting].map(|chameleon| of(&silo.summary) / of(&chameleon.summary));
         let show = |timed: &Timed| format!("{:.1} us ({})", of(&timed.summary), timed.system.name());
         let measured = format!(
@@ -103,7 +103,7 @@ fn statements(data: &Data) -> Vec<Statement> {
             ratios[1],
             [plain, rerouting, silo, around].map(show).join(", ")
         );
-        Statement::within("5.1.5", says, 1.0..=f64::INFINITY, &ratios, measured)
+        Statement::within("5.1.5", claim_text, 1.0..=f64::INFINITY, &ratios, measured)
     };
     let around_full_links =
         |of: fn(&Summary) -> f64| [plain, rerouting].map(|chameleon| of(&around.summary) / of(&chameleon.summary));

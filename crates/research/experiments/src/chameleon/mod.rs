@@ -87,13 +87,13 @@ const SILO: &str = "one queue of 590 kB a port, 0.1 ms a link, hosts included (5
 /// nearest to an end of it if all are inside.
 fn all_means_within(
     section: &'static str,
-    says: impl Into<String>,
+    claim_text: impl Into<String>,
     range: std::ops::RangeInclusive<f64>,
     groups: &[Vec<f64>],
     measured: impl Into<String>,
 ) -> Statement {
-    let (says, measured) = (says.into(), measured.into());
-    let of = |runs: &[f64]| Statement::mean_within(section, says.clone(), range.clone(), runs, measured.clone());
+    let (claim_text, measured) = (claim_text.into(), measured.into());
+    let of = |runs: &[f64]| Statement::mean_within(section, claim_text.clone(), range.clone(), runs, measured.clone());
     let mut each: Vec<Statement> = groups.iter().map(|runs| of(runs)).collect();
     let rank = |statement: &Statement| match statement.outcome() {
         Outcome::Outside => 0,

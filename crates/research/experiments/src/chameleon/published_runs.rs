@@ -74,10 +74,10 @@ fn statement(repeated: &Repeated, published: &[f64]) -> Statement {
         System::Rerouting(_) => (" with rerouting", "the newest of equal candidates first"),
         _ => ("", ""),
     };
-    let says = format!("the published controller{mode} in scenario 8, run by us: {} flows", list(published));
+    let claim_text = format!("the published controller{mode} in scenario 8, run by us: {} flows", list(published));
     let ratios: Vec<f64> = repeated.flows.iter().zip(published).map(|(here, there)| here / there).collect();
     let measured = format!("{} flows with the same requests", list(&repeated.flows));
-    let statement = Statement::within("5.1", says, 1.0..=1.0, &ratios, measured).reading(reading);
+    let statement = Statement::within("5.1", claim_text, 1.0..=1.0, &ratios, measured).reading(reading);
     match repeated.system {
         System::Chameleon => statement.supposed("the order of routes with equal delay, which 4.1.3 leaves open"),
         _ => statement,

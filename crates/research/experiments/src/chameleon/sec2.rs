@@ -30,7 +30,7 @@ pub(crate) fn measure(_: &Run) -> Result<Figure, Failed> {
     statements.extend(figure_1()?);
     let row = |statement: &Statement| {
         let verdict = statement.verdict.name().to_owned();
-        vec![statement.section.to_owned(), statement.says.clone(), statement.measured.clone(), verdict]
+        vec![statement.section.to_owned(), statement.claim_text.clone(), statement.measured.clone(), verdict]
     };
     let table = Table {
         name: "examples".to_owned(),
@@ -71,12 +71,12 @@ fn qjump_of(applications: u32) -> qjump::Params {
 }
 
 fn qjump_rates() -> Vec<Statement> {
-    let of = |applications: u32, says: &str, latency: Time, mbit: f64| {
+    let of = |applications: u32, claim_text: &str, latency: Time, mbit: f64| {
         let epoch = Epoch::new(&qjump_of(applications), Rate::from_gbit(10));
         let unit = epoch.unit().bits_per_second() as f64 / 1e6;
         // The text rounds to three digits.
         let is_so = epoch.length() == latency && (unit - mbit).abs() < 0.005 * mbit;
-        Statement::claim("2.1.1", says, is_so, format!("{}, {unit:.2} Mbit/s", epoch.length()))
+        Statement::claim("2.1.1", claim_text, is_so, format!("{}, {unit:.2} Mbit/s", epoch.length()))
     };
     vec![
         of(160, "QJump with n = 160 guarantees 80.8 us at up to 29.7 Mbit/s", Time::from_nanos(80_800), 29.7),
@@ -283,8 +283,9 @@ fn silo_refuses_red() -> Result<Statement, Failed> {
     } else {
         "admitted"
     };
-    let says = "with blue (1 to 10), purple (7 to 13) and green (11 to 15) embedded, Silo cannot embed red (5 to 9)";
-    Ok(Statement::claim("2.1.2, Fig. 1", says, is_refused, measured).remark(
+    let claim_text =
+        "with blue (1 to 10), purple (7 to 13) and green (11 to 15) embedded, Silo cannot embed red (5 to 9)";
+    Ok(Statement::claim("2.1.2, Fig. 1", claim_text, is_refused, measured).remark(
         "Green goes from 15 to 11 here: only that way does it stand in red's, since links have two directions.",
     ))
 }
@@ -315,9 +316,9 @@ fn moving_blue_admits_red() -> Result<Statement, Failed> {
     let red = flow(&network, RED, size)?;
     let is_stuck = !embedded(System::Chameleon)?.0.would_admit(&red);
     let (mut scheme, blue) = embedded(System::Rerouting(RerouteSettings::OLDEST))?;
-    let says = "Chameleon reroutes blue on the dashed path and then embeds red";
+    let claim_text = "Chameleon reroutes blue on the dashed path and then embeds red";
     let Ok(decision) = scheme.admit(&red) else {
-        return Ok(Statement::claim("2.1.2, Fig. 1", says, false, "refused"));
+        return Ok(Statement::claim("2.1.2, Fig. 1", claim_text, false, "refused"));
     };
     let moved: Vec<String> = decision
         .moved
@@ -328,7 +329,7 @@ fn moving_blue_admits_red() -> Result<Statement, Failed> {
     let is_so = is_stuck && decision.moved.len() == 1 && moved.len() == 1;
     let (way, red) = (moved.join("; "), switches(&network, &decision.route).join(", "));
     let stuck = if is_stuck { "refused without rerouting" } else { "admitted without rerouting" };
-    Ok(Statement::claim("2.1.2, Fig. 1", says, is_so, format!("{stuck}; blue moves to {way}; red takes {red}")))
+    Ok(Statement::claim("2.1.2, Fig. 1", claim_text, is_so, format!("{stuck}; blue moves to {way}; red takes {red}")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The systems of section 5, each set up as the paper says. Nothing here follows the defaults of Wayleave's schemes but
+//! The systems of section 5, each set up as in the paper. Nothing here follows the defaults of Wayleave's schemes but
 //! [`System::Wayleave`]: a default that changes tomorrow must not change a figure of the paper.
 
 use std::sync::Arc;

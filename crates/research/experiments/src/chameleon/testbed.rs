@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_keeps_its_bytes_and_asks_for_a_hundredth_in_a_hundred_times_the_time() {
+    fn a_request_keeps_its_bytes_at_a_hundredth_of_the_rate() {
         let network = Part::Whole.network().unwrap();
         let largest = WireOverhead::Counted { tags: 6 }.largest_frame(Bytes::new(1500));
         for before in RequestMix::weighted(&network, [31, 31, 31, 11], 3).take(500) {

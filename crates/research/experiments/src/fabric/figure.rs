@@ -259,7 +259,7 @@ const LATE_HOSES: &str = "A pair that goes on while 127 others end is admitted a
 fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) -> Vec<Statement> {
     let seen = of(rows, size, System::OneFabric, false);
     let worst = |of: &dyn Fn(&TenantReadings) -> f64| most(seen, of);
-    let says = |what: &str| format!("one fabric, k = {}: {what}", size.0);
+    let claim_text = |what: &str| format!("one fabric, k = {}: {what}", size.0);
     let section = "expected by the design";
     let (broken, lost) = (worst(&|seen| seen.broken), worst(&|seen| seen.lost));
     let distances = each(seen, distance);
@@ -283,7 +283,7 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) ->
     vec![
         Statement::claim(
             section,
-            says("no packet of a latency contract is late or lost"),
+            claim_text("no packet of a latency contract is late or lost"),
             !seen.is_empty() && broken == 0.0,
             format!(
                 "{broken} contracts broken, {lost} packets lost, the slowest takes {:.2} of its deadline",
@@ -292,7 +292,7 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) ->
         ),
         Statement::claim(
             section,
-            says("no minimum is missed after Theta"),
+            claim_text("no minimum is missed after Theta"),
             !seen.is_empty() && worst(&|seen| seen.short) == 0.0,
             format!(
                 "{:.0} of {:.0} hoses at most; the longest lag is {:.2} ms, Theta {:.2} ms",
@@ -305,7 +305,7 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) ->
         .supposed(LATE_HOSES),
         Statement::within(
             section,
-            says("objectives get shares within 5 % of their weights"),
+            claim_text("objectives get shares within 5 % of their weights"),
             0.0..=0.05,
             &distances,
             percent(&distances),
@@ -313,7 +313,7 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) ->
         .tested(format!("Levels come together by and by: in {longer} it is {}.", percent(&each(seen_longer, distance))), &each(seen_longer, distance)),
         Statement::within(
             section,
-            says("objectives get what their tunnels are due on the paths that they take, within 5 %"),
+            claim_text("objectives get what their tunnels are due on the paths that they take, within 5 %"),
             0.0..=0.05,
             &due,
             percent(&due),
@@ -326,7 +326,7 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) ->
         ), &each(seen_longer, distance_from_due)),
         Statement::within(
             section,
-            says("the busiest links carry 0.94 and more"),
+            claim_text("the busiest links carry 0.94 and more"),
             0.94..=f64::INFINITY,
             &busiest,
             format!("{:.2}", mean(&busiest)),
@@ -338,19 +338,19 @@ fn statements(size: Size, longer: Time, rows: &[(Case, Vec<TenantReadings>)]) ->
         ), &each(stays, |seen| seen.busiest)),
         Statement::claim(
             section,
-            says("when a core switch dies without a word, latency contracts on other routes are kept"),
+            claim_text("when a core switch dies without a word, latency contracts on other routes are kept"),
             !failed.is_empty() && hurt == 0.0,
             format!("{hurt} broken; {:.0} had their only route over it", mean(&each(failed, |seen| seen.cut))),
         ),
         Statement::claim(
             section,
-            says("no link has more of the guaranteed class in flight than is said, without a dead switch"),
+            claim_text("no link has more of the guaranteed class in flight than is said, without a dead switch"),
             !seen.is_empty() && in_flight <= 1.0,
             format!("{:.0} % of it at most", 100.0 * in_flight),
         ),
         Statement::not_compared(
             section,
-            says("after that, hoses have nine tenths of what they have without it again"),
+            claim_text("after that, hoses have nine tenths of what they have without it again"),
             match mean(&backs) {
                 after if after.is_finite() => format!("after {after:.1} ms"),
                 _ => "not in all runs".to_owned(),

@@ -72,7 +72,7 @@ pub(super) const PATTERN: Time = Time::from_millis(4);
 const ROUND: Time = Time::from_millis(2);
 const ROUND_ON: Time = Time::from_micros(800);
 /// Flows of one division.
-const CROWD: usize = 1_000;
+const SENDERS: usize = 1_000;
 /// A small message of best effort.
 const MESSAGE: Bytes = Bytes::new(20_000);
 /// DCTCP's threshold at 10 Gbit/s: 65 packets (SIGCOMM 2010, section 3.4).
@@ -230,11 +230,11 @@ fn tenants(stage: &Stage, case: Case, seed: u64, all: &mut Vec<Traffic>) {
     let pairs = permutation();
     all.push(add("best long", BEST_EFFORT, Class::BestEffort, pairs, None));
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xc20d);
-    let crowd = (0..CROWD).map(|_| {
+    let senders = (0..SENDERS).map(|_| {
         let from = random.random_range(0..hosts.len());
         (hosts[from], hosts[(from + random.random_range(1..hosts.len())) % hosts.len()])
     });
-    all.push(add("cs crowd", "cs", Class::Objective, crowd.collect(), None));
+    all.push(add("cs crowd", "cs", Class::Objective, senders.collect(), None));
     let incast = hosts[1..9].iter().map(|&host| (host, hosts[0])).collect();
     all.push(add("best messages", BEST_EFFORT, Class::BestEffort, incast, Some(FlowSizes::Fixed(MESSAGE))));
 }

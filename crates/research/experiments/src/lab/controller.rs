@@ -71,8 +71,8 @@ impl LabController {
     /// If it does not answer.
     pub fn offer(&self, orders: &[ContractRequest]) -> Result<Vec<Applied>, ControlError> {
         let text = write_orders(orders, self.lab.network(), "lab run");
-        let told = Text { media: "application/yaml", text };
-        let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
+        let response = Text { media: "application/yaml", text };
+        let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", response)?;
         Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())
     }
 }
@@ -117,8 +117,8 @@ impl Operator for LabController {
         let path = format!("/v1/contracts/{}", encode(id));
         let mut spec = self.service.get::<Contract>(&path).map_err(words)?.spec;
         spec.route = route.map(|route| route.iter().map(|(link, queue)| format!("{link}:{queue}")).collect());
-        let told = self.service.send::<Contract>(Method::Put, &path, &spec);
-        told.map(|_| ()).map_err(words)
+        let response = self.service.send::<Contract>(Method::Put, &path, &spec);
+        response.map(|_| ()).map_err(words)
     }
 
     fn is_down(&mut self, link: &str) -> Result<bool, String> {

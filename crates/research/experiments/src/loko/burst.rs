@@ -69,13 +69,16 @@ fn statements(runs: &[Trials]) -> Vec<Statement> {
         !within.is_empty() && within.iter().all(|trial| is_kept(trial)),
         format!("longest delay {longest:.1} % of the guarantee"),
     );
-    let violated = |is_seen: fn(&PacketCounts) -> bool, says: &str, what: &str| {
+    let violated = |is_seen: fn(&PacketCounts) -> bool, claim_text: &str, what: &str| {
         let is_so =
             runs.iter().all(|trials| trials.iter().any(|(multiplier, counted)| *multiplier > 1 && is_seen(counted)));
-        Statement::claim(SLIDE, says, is_so, format!("first {what} at multipliers {} (by seed)", first(runs, is_seen)))
-            .remark(
-                "At which multiplier stands only in the slide's picture, and depends on flows that it does not print.",
-            )
+        Statement::claim(
+            SLIDE,
+            claim_text,
+            is_so,
+            format!("first {what} at multipliers {} (by seed)", first(runs, is_seen)),
+        )
+        .remark("At which multiplier stands only in the slide's picture, and depends on flows that it does not print.")
     };
     vec![
         guarantee,

@@ -74,11 +74,11 @@ fn loko(runs: &[Vec<SchemeResult>]) -> Statement {
     let sum = |what: &dyn Fn(&SchemeResult) -> u64| runs.iter().map(|fared| what(&fared[2])).sum::<u64>();
     let (late, lost) = (sum(&|fared| fared.counted.late), sum(&|fared| fared.counted.lost));
     let measured = format!("{late} late and {lost} lost of {} packets, at least {fewest} a seed", sum(&sent));
-    let says = "Loko has neither late nor lost packets, for more than 10 million packets";
+    let claim_text = "Loko has neither late nor lost packets, for more than 10 million packets";
     if is_kept && fewest <= PUBLISHED_PACKETS {
-        return Statement::not_compared(SLIDE, says, measured).because("Fewer packets were sent: --quick.");
+        return Statement::not_compared(SLIDE, claim_text, measured).because("Fewer packets were sent: --quick.");
     }
-    Statement::claim(SLIDE, says, is_kept, measured)
+    Statement::claim(SLIDE, claim_text, is_kept, measured)
 }
 
 fn table(seeds: &[u64], runs: &[Vec<SchemeResult>]) -> Table {

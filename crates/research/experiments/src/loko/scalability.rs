@@ -225,15 +225,15 @@ fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statem
         row(&bytes)
     );
     let numbers = |columns: &Columns, reading: &str| {
-        let says = format!("{}: max. rate {} %, max. burst {} %", part.title, row(&part.rate), row(&part.burst));
-        Statement::claim(SLIDE, says, columns.fits(part), columns.text()).reading(reading).remark(derived.clone())
+        let claim_text = format!("{}: max. rate {} %, max. burst {} %", part.title, row(&part.rate), row(&part.burst));
+        Statement::claim(SLIDE, claim_text, columns.fits(part), columns.text()).reading(reading).remark(derived.clone())
     };
     let numbers = [
         numbers(by_length, "the columns are lengths of a line"),
         numbers(by_burst, "the columns are evenly spaced bursts of flows of 1 Mbit/s"),
     ];
     let bursts_first = part.buffer == 1;
-    let says = if bursts_first {
+    let claim_text = if bursts_first {
         "with medium-sized flows bursts are used up before rates"
     } else {
         "with an increased buffer rates are used up before bursts"
@@ -246,7 +246,7 @@ fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statem
     };
     let measured =
         format!("in use, all lengths and runs: bursts {}, rates {}", spread(&by_length.burst), spread(&by_length.rate));
-    let order = Statement::claim(SLIDE, says, is_so, measured);
+    let order = Statement::claim(SLIDE, claim_text, is_so, measured);
     let [lengths, bursts] = numbers;
     [lengths, bursts, order]
 }

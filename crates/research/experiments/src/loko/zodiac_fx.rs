@@ -131,16 +131,16 @@ fn statements(Data { model, full, fifth, dimensions }: &Data) -> Vec<Statement> 
     let measured = format!("R = {:.2} Mbit/s, T = {processing:.3} ms", mbit(model.rate));
     // The slides round to the digits that they print.
     let is_so = near(mbit(model.rate), 11.8, 0.05) && near(processing, 0.46, 0.005);
-    let says = "R = 11.8 Mbit/s, T = 0.46 ms";
+    let claim_text = "R = 11.8 Mbit/s, T = 0.46 ms";
     let calibrated = match is_so {
-        true => Statement::not_compared(SLIDE, says, measured),
-        false => Statement::claim(SLIDE, says, false, measured),
+        true => Statement::not_compared(SLIDE, claim_text, measured),
+        false => Statement::claim(SLIDE, claim_text, false, measured),
     };
-    let row = |says: &str, of: &Allocation, printed: (f64, f64), (rate, rate_half): (f64, f64)| {
+    let row = |claim_text: &str, of: &Allocation, printed: (f64, f64), (rate, rate_half): (f64, f64)| {
         let (kib, ms) = (of.burst.get() as f64 / 1024.0, of.delay.as_nanos() as f64 / 1e6);
         let measured = format!("{:.2} Mbit/s, {kib:.3} KiB, {ms:.3} ms", mbit(of.rate));
         let is_so = near(mbit(of.rate), rate, rate_half) && near(kib, printed.0, 0.005) && near(ms, printed.1, 0.005);
-        Statement::claim(SLIDE, says, is_so, measured).remark(
+        Statement::claim(SLIDE, claim_text, is_so, measured).remark(
             "It follows from R, T and one whole number, the packets in the buffer. The slide's kB are read as KiB.",
         )
     };
@@ -162,7 +162,7 @@ fn statements(Data { model, full, fifth, dimensions }: &Data) -> Vec<Statement> 
 /// The published ends of the buffer went into the model, so they can only be contradicted.
 fn buffers(dimensions: &[Dimension]) -> Statement {
     const SLIDE: &str = "slide \"Buffer capacity\"";
-    let says = "the buffer depends only on the packet size: from 3 packets of 1516 B to 25 of 64 B";
+    let claim_text = "the buffer depends only on the packet size: from 3 packets of 1516 B to 25 of 64 B";
     let sizes: Vec<u32> =
         dimensions.iter().filter(|one| one.name == "packet size").flat_map(Dimension::packets).collect();
     let is_same =
@@ -173,16 +173,16 @@ fn buffers(dimensions: &[Dimension]) -> Statement {
         dimensions.iter().all(is_same)
     );
     match is_so {
-        true => Statement::not_compared(SLIDE, says, measured)
+        true => Statement::not_compared(SLIDE, claim_text, measured)
             .remark("Built into the modelled device, so that it comes out is no result."),
-        false => Statement::claim(SLIDE, says, false, measured),
+        false => Statement::claim(SLIDE, claim_text, false, measured),
     }
 }
 
 /// Returns the statement about the dependence of throughput and delay on each dimension.
 fn trends(dimensions: &[Dimension]) -> Statement {
     const SLIDE: &str = "slide \"Step 1: Benchmarking\"";
-    let says =
+    let claim_text =
         "six dimensions influence the processing: entries, match type, action, used entry, priorities, packet size";
     let trend = |one: &Dimension| {
         let delays = || one.values.iter().map(|value| value.delay_us);
@@ -191,11 +191,11 @@ fn trends(dimensions: &[Dimension]) -> Statement {
     };
     let measured = format!("delay of a packet by {}", dimensions.iter().map(trend).collect::<Vec<_>>().join(", "));
     match dimensions.iter().all(Dimension::matters) {
-        true => Statement::not_compared(SLIDE, says, measured).remark(
+        true => Statement::not_compared(SLIDE, claim_text, measured).remark(
             "The benchmark sees all six through packets alone. That they matter follows from the loop of the slides, which is modelled; how much, from costs of our \
              choice. The slides show it in pictures only.",
         ),
-        false => Statement::claim(SLIDE, says, false, measured),
+        false => Statement::claim(SLIDE, claim_text, false, measured),
     }
 }
 

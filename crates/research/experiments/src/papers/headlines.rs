@@ -9,7 +9,7 @@ pub(crate) struct Headline {
     /// The figure that measures it.
     pub(crate) figure: &'static str,
     /// The statement of the figure.
-    pub(crate) says: &'static str,
+    pub(crate) claim_text: &'static str,
     /// The section of the paper.
     pub(crate) section: &'static str,
     /// The claim in a few words.
@@ -26,11 +26,11 @@ pub(crate) struct Headline {
 const fn headline(
     paper: &'static Paper,
     [figure, section]: [&'static str; 2],
-    says: &'static str,
+    claim_text: &'static str,
     [claim, paper_value, unit]: [&'static str; 3],
     open: &'static str,
 ) -> Headline {
-    Headline { paper, figure, says, section, claim, paper_value, unit, open }
+    Headline { paper, figure, claim_text, section, claim, paper_value, unit, open }
 }
 
 /// The headline claims, by paper.

@@ -44,7 +44,9 @@ impl Results {
     pub(super) fn update(&mut self, measured: &[Measured]) {
         for of in measured.iter().filter(|of| of.effort == "full") {
             let is_named = |statement: &&Statement| {
-                HEADLINES.iter().any(|headline| headline.figure == of.entry.id && headline.says == statement.says)
+                HEADLINES
+                    .iter()
+                    .any(|headline| headline.figure == of.entry.id && headline.claim_text == statement.claim_text)
             };
             let short = |statement: &Statement| Statement { values: Vec::new(), ..statement.clone() };
             let statements: Vec<Statement> = of.figure.statements.iter().filter(is_named).map(short).collect();
@@ -63,6 +65,6 @@ impl Results {
     /// Returns the statements of a headline claim: a reading each, the default one first.
     pub(super) fn statements(&self, headline: &Headline) -> Vec<&Statement> {
         let all = self.figure(headline.figure).into_iter().flat_map(|record| &record.statements);
-        all.filter(|statement| statement.says == headline.says).collect()
+        all.filter(|statement| statement.claim_text == headline.claim_text).collect()
     }
 }

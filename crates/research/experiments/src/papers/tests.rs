@@ -48,8 +48,8 @@ fn each_paper_has_five_to_eight_headline_claims_and_a_short_page() {
 }
 
 /// A result of Fig. 14 of uFAB with this ratio for each seed, of all seeds but `lacking`.
-fn measured(ratios: &[f64], says: &str, lacking: usize) -> Measured {
-    let statement = Statement::mean_within("5.3", says, 10.5..=42.0, ratios, "in words");
+fn measured(ratios: &[f64], claim_text: &str, lacking: usize) -> Measured {
+    let statement = Statement::mean_within("5.3", claim_text, 10.5..=42.0, ratios, "in words");
     let runs = Some(Runs { made: 5 - lacking, needed: 5 });
     let figure = Figure { statements: vec![statement.with_runs(runs)], ..Figure::default() };
     let command = "wayleave reproduce ufab-fig14".to_owned();
@@ -71,9 +71,9 @@ fn row(results: &Results) -> String {
 
 #[test]
 fn a_row_has_the_verdict_that_follows_from_the_numbers() {
-    let with = |ratios: &[f64], says, lacking| {
+    let with = |ratios: &[f64], claim_text, lacking| {
         let mut results = Results::default();
-        results.update(&[measured(ratios, says, lacking)]);
+        results.update(&[measured(ratios, claim_text, lacking)]);
         // As it is read from the file.
         row(&Results::read(&results.text().unwrap()).unwrap())
     };

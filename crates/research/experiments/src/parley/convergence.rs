@@ -110,23 +110,23 @@ fn taken(path: Path, senders: f64) -> [usize; 2] {
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
     let iterations = |row: &Row, at: usize| row.taken.iter().map(|taken| taken[at] as f64).collect::<Vec<_>>();
-    let claim = |row: &Row, at: usize, says: &str, most: f64| {
+    let claim = |row: &Row, at: usize, claim_text: &str, most: f64| {
         let shown: Vec<String> =
             SENDERS.iter().zip(&row.taken).map(|(senders, taken)| format!("{} for {senders}", taken[at])).collect();
-        Statement::within("6.3", says, 1.0..=most, &iterations(row, at), format!("{} senders", shown.join(", ")))
+        Statement::within("6.3", claim_text, 1.0..=most, &iterations(row, at), format!("{} senders", shown.join(", ")))
     };
     let open = &rows[0];
     let in_worst_case = |row: &Row| {
-        let says = "it converges, in the worst case, to within 30 iterations, to within 0.01 % of the ideal, regardless of the number of flows";
+        let claim_text = "it converges, in the worst case, to within 30 iterations, to within 0.01 % of the ideal, regardless of the number of flows";
         let cause =
             "what the meter can see. In the same model it takes fewer iterations where all that is sent arrives";
-        claim(row, 0, says, 30.0).reading(row.path.name()).tested(cause, &iterations(open, 0))
+        claim(row, 0, claim_text, 30.0).reading(row.path.name()).tested(cause, &iterations(open, 0))
     };
     let mut all: Vec<Statement> = rows.iter().map(in_worst_case).collect();
     // Fewer than 15 are at most 14.
     let in_practice = |(at, within): (usize, &f64)| {
-        let says = "in practice fewer than 15 iterations suffice";
-        claim(open, at, says, 14.0).reading(format!("to within {} % of the ideal", within * 100.0))
+        let claim_text = "in practice fewer than 15 iterations suffice";
+        claim(open, at, claim_text, 14.0).reading(format!("to within {} % of the ideal", within * 100.0))
     };
     all.extend(WITHIN.iter().enumerate().map(in_practice));
     all

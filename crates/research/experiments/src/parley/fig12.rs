@@ -173,11 +173,11 @@ fn statements(data: &Data) -> Vec<Statement> {
                 &fast,
                 text(data, row),
             );
-            let (says, range) = match row.reading.load {
+            let (claim_text, range) = match row.reading.load {
                 Load::Tcp(_) => ("with T = 1 ms the machine shaper is too slow to guarantee fair shares", 0.0..=FAIR),
                 Load::Udp => ("with UDP in place of TCP a reaction time of 1 ms is sufficient", FAIR..=f64::INFINITY),
             };
-            let later = Statement::mean_within("6.1", says, range, &slow, text(data, row));
+            let later = Statement::mean_within("6.1", claim_text, range, &slow, text(data, row));
             [almost, later].map(|statement| statement.reading(name.as_str()).supposed(cause.clone()))
         })
         .collect()

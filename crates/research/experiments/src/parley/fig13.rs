@@ -142,7 +142,7 @@ fn statements(data: &Data) -> Vec<Statement> {
     for (phase, &limit) in LIMITS[..data.phases].iter().enumerate() {
         for (pattern, least) in [(Pattern::OnOff, 5.0 / 7.0), (Pattern::Steady, 1.0)] {
             let (begin, used, name) = (phase as u64 * PHASE, data.settled(pattern, phase), pattern.name());
-            let says = if phase == 0 {
+            let claim_text = if phase == 0 {
                 let settled = begin as f64 + SETTLED;
                 format!("from {settled} s on the tenant is limited to its {limit} Mbit/s, despite its bursts ({name})")
             } else {
@@ -151,7 +151,7 @@ fn statements(data: &Data) -> Vec<Statement> {
             let range = limit as f64 * least - DIGIT..=limit as f64 + DIGIT;
             let measured = format!("{} from {} s on", text(&used, "Mbit/s"), begin as f64 + SETTLED);
             // A range of its own makes it another claim: traffic that pauses cannot use all of its limit.
-            all.push(Statement::mean_within("6.2, Fig. 13", says, range, &used, measured));
+            all.push(Statement::mean_within("6.2, Fig. 13", claim_text, range, &used, measured));
         }
     }
     all

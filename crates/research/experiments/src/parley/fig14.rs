@@ -170,8 +170,8 @@ fn kept(data: &Data, case: usize) -> [Statement; 3] {
     let (name, alone, [_, b], later) =
         (CASES[case].name().to_string(), data.alone(case), data.both(case), data.later(case));
     let gbit = |values: &[f64]| format!("{} Gbit/s", text(values));
-    let of = |says: &str, range, values: &[f64]| {
-        Statement::mean_within("6.3", says, range, values, gbit(values)).reading(name.as_str())
+    let of = |claim_text: &str, range, values: &[f64]| {
+        Statement::mean_within("6.3", claim_text, range, values, gbit(values)).reading(name.as_str())
     };
     [
         of("alone, A uses only 30 Gbit/s", near(30.0), &alone),
@@ -215,12 +215,12 @@ fn farther_from_30<'a>(a: &'a [f64], b: &'a [f64]) -> &'a [f64] {
 /// Returns the statements about the convergence time.
 fn rounds(data: &Data, case: usize, shares: &[Reading]) -> [Statement; 2] {
     let (rounds, name) = (data.converged(case), CASES[case].name());
-    let of = |section: &'static str, says: &str, most: f64| {
+    let of = |section: &'static str, claim_text: &str, most: f64| {
         let measured = format!(
             "{} rounds after B began both are within a tenth of what they have later, and stay there",
             text(&rounds)
         );
-        Statement::mean_within(section, says, 0.0..=most, &rounds, measured).reading(name.to_string())
+        Statement::mean_within(section, claim_text, 0.0..=most, &rounds, measured).reading(name.to_string())
     };
     let cause = format!(
         "The algorithm does converge in one invocation: what it computes from both demands, {:.0} and {:.0}, is what A and B have in the end with the \

@@ -101,8 +101,8 @@ fn at_scale(scale: u64, [none, fast, slow]: [Vec<f64>; 3]) -> [Statement; 4] {
         &fast,
         text(&fast),
     );
-    let at_most = |says: String, most: f64, values: &[f64], measured: String| {
-        Statement::mean_within("7", says, 0.0..=most, values, measured)
+    let at_most = |claim_text: String, most: f64, values: &[f64], measured: String| {
+        Statement::mean_within("7", claim_text, 0.0..=most, values, measured)
     };
     [
         fast_takes,

@@ -82,7 +82,8 @@ fn statements(tails: &[Vec<f64>; LOADS.len()]) -> Vec<Statement> {
     let measured: Vec<String> =
         LOADS.iter().zip(tails).map(|(load, tails)| format!("{:.1} packets at {load} %", mean(tails))).collect();
     let measured = measured.join(", ");
-    let below = |says: &str, most: f64| Statement::mean_within("4", says, 0.0..=most, &tails[2], measured.clone());
+    let below =
+        |claim_text: &str, most: f64| Statement::mean_within("4", claim_text, 0.0..=most, &tails[2], measured.clone());
     vec![
         below("at 90 % load the 99 % percentile of the queue is less than 25 packets", 25.0),
         below(

@@ -134,10 +134,10 @@ fn overheads() -> [f64; 2] {
 fn statements(data: &Data) -> Vec<Statement> {
     let times = data.flat.iter().filter_map(|flat| {
         let (_, paper) = PAPER.iter().find(|(services, _)| *services == flat.services)?;
-        let says = format!("max-min shares of {} services take {paper} us on one core of 2.4 GHz", flat.services);
+        let claim_text = format!("max-min shares of {} services take {paper} us on one core of 2.4 GHz", flat.services);
         let measured =
             format!("{:.1} us, exactly in bit/s (the paper's demands are multiples of 1 Mbit/s)", flat.median);
-        Some(Statement::not_compared("Table 2", says, measured).remark("Times of another machine."))
+        Some(Statement::not_compared("Table 2", claim_text, measured).remark("Times of another machine."))
     });
     let mut all: Vec<Statement> = times.collect();
     let growth: Vec<f64> = data.flat.windows(2).map(|pair| pair[1].median / pair[0].median).collect();
@@ -160,8 +160,8 @@ fn statements(data: &Data) -> Vec<Statement> {
         &iterations,
         format!("{} services", shown.join(", ")),
     ));
-    let overhead = |says: &str, range: RangeInclusive<f64>, rate: f64| {
-        Statement::within("6.2", says, range, &[rate], format!("{rate:.2} Mbit/s, on the wire"))
+    let overhead = |claim_text: &str, range: RangeInclusive<f64>, rate: f64| {
+        Statement::within("6.2", claim_text, range, &[rate], format!("{rate:.2} Mbit/s, on the wire"))
     };
     all.push(overhead(
         "40 machines that tell each other of 1000 services once a second send less than 3 Mbit/s each",

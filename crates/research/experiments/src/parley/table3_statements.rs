@@ -180,10 +180,10 @@ fn deviations(data: &Data) -> Statement {
         LOADS[..3].iter().flat_map(move |&load| [0, 1].map(|service| data.tails(system, load, service)))
     });
     let worst = cells.map(|tails| deviation(&tails)).fold(f64::NEG_INFINITY, f64::max);
-    let says = "below 100 % load the standard deviation of the percentiles over the runs is less than 0.3 ms";
+    let claim_text = "below 100 % load the standard deviation of the percentiles over the runs is less than 0.3 ms";
     let worst = if worst.is_finite() { format!("at most {worst:.2} ms") } else { "one run each".to_owned() };
     let measured = format!("{worst}, of nothing, EyeQ and Parley without marks");
-    Statement::not_compared("6.3, remark", says, measured).remark(format!(
+    Statement::not_compared("6.3, remark", claim_text, measured).remark(format!(
         "The paper's runs are 20 minutes each, less than {DEVIATION_MS} ms apart. Percentiles of windows as short as ours vary more, whatever the system."
     ))
 }
@@ -199,9 +199,9 @@ fn bounds(data: &Data, service: usize) -> Statement {
     let pairs = printed.zip(&data.bounds[service]);
     let off: Vec<f64> = pairs.clone().map(|(printed, bound)| bound - printed).collect();
     let shown: Vec<String> = pairs.map(|(_, bound)| format!("{bound:.2}")).collect();
-    let says = format!("Table 3's bounds of {}, by equation 2", ["A", "B"][service]);
+    let claim_text = format!("Table 3's bounds of {}, by equation 2", ["A", "B"][service]);
     // To the digits that are printed, and the rounding up of ours.
-    Statement::within("Table 3", says, -0.01..=0.01, &off, format!("{} ms", shown.join(", ")))
+    Statement::within("Table 3", claim_text, -0.01..=0.01, &off, format!("{} ms", shown.join(", ")))
         .remark("The range is that of the difference from what is printed, in ms.")
 }
 

@@ -96,7 +96,7 @@ fn statements(statements: &[Statement]) -> MarkupElement {
     let row = |claim: Claim<'_>| {
         let (first, verdict) = (claim.readings[0], claim.verdict().name().to_owned());
         let measured = claim.measured().join("; ");
-        vec![first.section.clone(), first.says.clone(), measured, verdict, claim.remarks().join(" ")]
+        vec![first.section.clone(), first.claim_text.clone(), measured, verdict, claim.remarks().join(" ")]
     };
     let caption = "What the text says, and what was seen";
     boxed(caption, table(caption, &[], &heads, claims(statements).into_iter().map(row)).class("statements"))

@@ -86,8 +86,9 @@ fn caption(measured: &Measured) -> Vec<String> {
 
 /// Returns a text description of the figure, for accessibility.
 fn description(figure: &Figure) -> String {
-    let says = figure.statements.iter().map(|of| format!("{}: {} ({}).", of.in_full(), of.measured, of.verdict.name()));
-    says.collect::<Vec<_>>().join(" ")
+    let claim_text =
+        figure.statements.iter().map(|of| format!("{}: {} ({}).", of.in_full(), of.measured, of.verdict.name()));
+    claim_text.collect::<Vec<_>>().join(" ")
 }
 
 /// From data to lines.

@@ -64,13 +64,13 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: TableLayo
     writeln!(out)?;
     let mut table = plain_table(&["verdict", "section", "the text says", "measured"], layout);
     // Two columns are broken into lines here.
-    if let Some(says) = table.column_mut(2) {
-        says.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(36)));
+    if let Some(claim_text) = table.column_mut(2) {
+        claim_text.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(36)));
     }
     for claim in claims(&measured.figure.statements) {
         let first = claim.readings[0];
         let seen = [claim.measured(), claim.remarks()].concat().join("\n");
-        table.add_row([claim.verdict().name(), &first.section, &first.says, &seen]);
+        table.add_row([claim.verdict().name(), &first.section, &first.claim_text, &seen]);
     }
     Ok(write_table(out, &mut table)?)
 }

@@ -54,7 +54,7 @@ pub(crate) fn places(panel: &Panel) -> Vec<String> {
 /// Returns `true` if a table has a row for each statement and nothing else, so that it only repeats the statements.
 pub(crate) fn repeats(table: &Table, statements: &[Statement]) -> bool {
     let mut rows = table.rows.iter().zip(statements);
-    table.rows.len() == statements.len() && rows.all(|(row, statement)| row.contains(&statement.says))
+    table.rows.len() == statements.len() && rows.all(|(row, statement)| row.contains(&statement.claim_text))
 }
 
 #[cfg(test)]

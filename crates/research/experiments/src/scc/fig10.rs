@@ -116,11 +116,12 @@ fn reduction(
     unit: &str,
 ) -> Statement {
     let reduced: Vec<f64> = part(rows, sizes, metric).iter().map(|part| 100.0 * (1.0 - part)).collect();
-    let says = format!("with {} flows SCC reduces {what} by up to {percent:.0} %", sizes.name());
+    let claim_text = format!("with {} flows SCC reduces {what} by up to {percent:.0} %", sizes.name());
     let measured = format!("{:.0} %: {}", mean(&reduced), with_and_without(rows, sizes, metric, unit));
     let reduces = |part: Vec<f64>| part.iter().map(|part| 100.0 * (1.0 - part)).collect::<Vec<_>>();
     let alone = format!("A flow of CS alone on its link takes {:.1} ms on average.", sizes.alone_ms());
-    let statement = Statement::mean_within("VI", says, percent / 2.0..=percent * 2.0, &reduced, measured).remark(alone);
+    let statement =
+        Statement::mean_within("VI", claim_text, percent / 2.0..=percent * 2.0, &reduced, measured).remark(alone);
     experiments(statement, rows, sizes, (metric, unit), |one, other| reduces(ratio_of_means(one, other)))
 }
 
@@ -168,19 +169,19 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
         Sizes::WebSearch => 1.8,
         Sizes::MapReduce => {
             let measured = with_and_without(rows, sizes, missed, "%");
-            let says = "with mapreduce flows SCC reduces misses \"by 0.8x\"";
+            let claim_text = "with mapreduce flows SCC reduces misses \"by 0.8x\"";
             return vec![
-                Statement::not_compared("VI-D", says, measured)
+                Statement::not_compared("VI-D", claim_text, measured)
                     .remark("A factor below one is no reduction in any reading."),
             ];
         }
     };
     type Compare = fn(&[f64], &[f64]) -> Vec<f64>;
-    let says = format!("with {} flows SCC misses {times}x fewer deadlines", sizes.name());
+    let says = |claim_text: {} flows SCC misses {times}x fewer deadlines", sizes.name());
     let statement = |found: Vec<f64>, metric: fn(&Metrics) -> f64, compare: Compare| {
         let says = says.clone();
         let measured = format!("{:.2}x: {}", mean(&found), with_and_without(rows, sizes, metric, "%"));
-        let statement = Statement::mean_within("VI", says, ranges::times(times), &found, measured);
+        let statement = Statement::mean_within("VI", claim_text, ranges::times(times), &found, measured);
         experiments(statement, rows, sizes, (metric, "%"), compare)
     };
     let fewer = {

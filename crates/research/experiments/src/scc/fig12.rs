@@ -83,8 +83,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         format!("{without:.2} {unit} in one queue, {with:.2} {unit} with a higher one")
     };
     let times = |metric| ratio_of_means(&of(rows, System::SccFirst, metric), &of(rows, System::Scc, metric));
-    let hurt = |says: &str, metric, unit: &str| {
-        Statement::mean_within("VI-D", says, 1.0..=1.0 + LITTLE, &times(metric), shown(metric, unit))
+    let hurt = |claim_text: &str, metric, unit: &str| {
+        Statement::mean_within("VI-D", claim_text, 1.0..=1.0 + LITTLE, &times(metric), shown(metric, unit))
     };
     vec![
         Statement::mean_within(

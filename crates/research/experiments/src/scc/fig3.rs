@@ -243,7 +243,7 @@ pub(crate) mod tests {
 
     /// Catches a system whose ports have too few queues, and one that is not plugged in: it would have the figures of another.
     #[test]
-    fn every_system_runs_and_has_figures_of_its_own() {
+    fn every_system_runs_and_has_its_own_figures() {
         let run = |system| one((system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
         let runs = SYSTEMS.map(|system| (system, run(system)));
         for (system, metrics) in &runs {

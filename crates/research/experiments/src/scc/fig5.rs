@@ -123,10 +123,10 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             100.0 - 100.0 * shortest / shared
         )
     };
-    let statement = |says: &str, range, metric, unit| {
+    let statement = |claim_text: &str, range, metric, unit| {
         let (load, part) = largest(rows, metric);
         let measured = format!("{:.1} % at {load} %: {}", mean(&part), by_load(metric, unit));
-        Statement::mean_within("VI-A", says, range, &part, measured).supposed(cause(load))
+        Statement::mean_within("VI-A", claim_text, range, &part, measured).supposed(cause(load))
     };
     vec![
         statement("in-tunnel scheduling lowers the misses of DS by up to 8 %", 4.0..=16.0, missed, "%"),

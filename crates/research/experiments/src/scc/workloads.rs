@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_distribution_is_the_same_in_two_parts() {
+    fn a_distribution_split_in_two_parts_keeps_its_mean() {
         for name in ["web-search", "data-mining", "mapreduce"] {
             let Some(FlowSizes::Empirical(points)) = FlowSizes::published(name) else { panic!("{name}") };
             let (small, share, large) = split(&points, SMALL_MESSAGES);

@@ -13,7 +13,7 @@ pub struct Claim<'a> {
 pub fn claims<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Vec<Claim<'a>> {
     let mut all: Vec<Claim<'a>> = Vec::new();
     for statement in statements {
-        match all.iter_mut().find(|claim| claim.readings[0].says == statement.says) {
+        match all.iter_mut().find(|claim| claim.readings[0].claim_text == statement.claim_text) {
             Some(claim) => claim.readings.push(statement),
             None => all.push(Claim { readings: vec![statement] }),
         }
@@ -78,8 +78,8 @@ impl<'a> Claim<'a> {
 mod tests {
     use super::*;
 
-    fn statement(says: &str, reading: &str, is_so: bool) -> Statement {
-        Statement::claim("1", says, is_so, "").reading(reading)
+    fn statement(claim_text: &str, reading: &str, is_so: bool) -> Statement {
+        Statement::claim("1", claim_text, is_so, "").reading(reading)
     }
 
     #[test]

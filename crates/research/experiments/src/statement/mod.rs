@@ -33,13 +33,14 @@ pub struct Runs {
 
 /// Statement of a paper's text in our words, with the measurement under one reading of the text.
 ///
-/// Statements of a figure with the same `says` are readings of one [`Claim`].
+/// Statements of a figure with the same `claim_text` are readings of one [`Claim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     /// The section of the paper.
     pub section: String,
     /// The claim. Together with the range it identifies the definition of the statement.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub claim_text: String,
     /// The reading of the text under which this was measured; empty for the only one.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub reading: String,
@@ -76,7 +77,7 @@ pub struct Statement {
 
 impl Statement {
     fn new(
-        (section, says): (&str, String),
+        (section, claim_text): (&str, String),
         check: Check,
         range: Option<[f64; 2]>,
         values: Vec<f64>,
@@ -84,7 +85,7 @@ impl Statement {
     ) -> Self {
         let statement = Self {
             section: section.to_owned(),
-            says,
+            claim_text,
             reading: String::new(),
             check,
             range,
@@ -102,9 +103,9 @@ impl Statement {
     }
 
     /// Returns a statement that is true or false of what was measured.
-    pub fn claim(section: &str, says: impl Into<String>, is_so: bool, measured: impl Into<String>) -> Self {
+    pub fn claim(section: &str, claim_text: impl Into<String>, is_so: bool, measured: impl Into<String>) -> Self {
         let values = vec![f64::from(u8::from(is_so))];
-        Self::new((section, says.into()), Check::Truth, Some([1.0, 1.0]), values, measured.into())
+        Self::new((section, claim_text.into()), Check::Truth, Some([1.0, 1.0]), values, measured.into())
     }
 
     /// Returns a statement that names a range: it holds if there are numbers and all of them are in the range.
@@ -113,13 +114,13 @@ impl Statement {
     /// If the range is empty or has no finite end: such a statement cannot fail.
     pub fn within(
         section: &str,
-        says: impl Into<String>,
+        claim_text: impl Into<String>,
         range: RangeInclusive<f64>,
         numbers: &[f64],
         measured: impl Into<String>,
     ) -> Self {
         let range = Some(ends(&range));
-        Self::new((section, says.into()), Check::Every, range, numbers.to_vec(), measured.into())
+        Self::new((section, claim_text.into()), Check::Every, range, numbers.to_vec(), measured.into())
     }
 
     /// Returns a statement that names a range for a mean over seeds, with one number for each seed. It holds if the 95 % confidence
@@ -129,18 +130,18 @@ impl Statement {
     /// As [`Self::within`].
     pub fn mean_within(
         section: &str,
-        says: impl Into<String>,
+        claim_text: impl Into<String>,
         range: RangeInclusive<f64>,
         runs: &[f64],
         measured: impl Into<String>,
     ) -> Self {
         let range = Some(ends(&range));
-        Self::new((section, says.into()), Check::Mean, range, runs.to_vec(), measured.into())
+        Self::new((section, claim_text.into()), Check::Mean, range, runs.to_vec(), measured.into())
     }
 
     /// Returns a statement with which no measurement here can be compared.
-    pub fn not_compared(section: &str, says: impl Into<String>, measured: impl Into<String>) -> Self {
-        Self::new((section, says.into()), Check::Nothing, None, Vec::new(), measured.into())
+    pub fn not_compared(section: &str, claim_text: impl Into<String>, measured: impl Into<String>) -> Self {
+        Self::new((section, claim_text.into()), Check::Nothing, None, Vec::new(), measured.into())
     }
 
     /// Sets the reading of the text under which this was measured.
@@ -256,7 +257,11 @@ impl Statement {
 
     /// Returns the claim with its reading.
     pub fn in_full(&self) -> String {
-        if self.reading.is_empty() { self.says.clone() } else { format!("{} ({})", self.says, self.reading) }
+        if self.reading.is_empty() {
+            self.claim_text.clone()
+        } else {
+            format!("{} ({})", self.claim_text, self.reading)
+        }
     }
 
     /// Returns everything that belongs to the verdict, a sentence or more on each line.

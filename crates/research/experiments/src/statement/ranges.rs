@@ -38,14 +38,14 @@ pub(crate) fn too_wide(statement: &Statement) -> Option<&'static str> {
     if matches!(statement.check, Check::Nothing | Check::Truth) {
         return None;
     }
-    let has = |words: &[&str]| words.iter().any(|word| statement.says.contains(word));
-    let names_number = statement.says.chars().any(|c| c.is_ascii_digit());
+    let has = |words: &[&str]| words.iter().any(|word| statement.claim_text.contains(word));
+    let names_number = statement.claim_text.chars().any(|c| c.is_ascii_digit());
     let neutral = |end: f64| end == 0.0 || end == 1.0;
     match (low.is_finite() && low != 0.0, high.is_finite() && high != 0.0) {
         (true, true) if low < 0.0 || high / low <= MAX_RATIO => None,
         // The text names both ends, such as 2x to 10x, or one as a bound of a count: fewer than 15 are at most 14.
-        (true, true) if names(&statement.says, low) && names(&statement.says, high) => None,
-        (true, true) if has(BOUNDS) && [high, high + 1.0].iter().any(|&end| names(&statement.says, end)) => None,
+        (true, true) if names(&statement.claim_text, low) && names(&statement.claim_text, high) => None,
+        (true, true) if has(BOUNDS) && [high, high + 1.0].iter().any(|&end| names(&statement.claim_text, end)) => None,
         (true, true) => Some("its ends are farther apart than half and twice a number"),
         _ if names_number && has(BOUNDS) => None,
         _ if names_number => Some("it names a number, and one end is open"),
@@ -66,8 +66,9 @@ fn names(text: &str, number: f64) -> bool {
 #[test]
 fn ranges_follow_from_the_words_of_a_statement() {
     let open = f64::INFINITY;
-    let reason =
-        |says: &str, low: f64, high: f64| too_wide(&Statement::within("1", says, low..=high, &[low], "")).is_some();
+    let reason = |claim_text: &str, low: f64, high: f64| {
+        too_wide(&Statement::within("1", claim_text, low..=high, &[low], "")).is_some()
+    };
     assert!(!reason("it takes 10 s", 5.0, 20.0));
     assert!(reason("it takes 10 s", 1.0, 20.0));
     assert!(!reason("2x to 10x the flows", 2.0, 10.0));

@@ -82,7 +82,7 @@ fn assert_can_fail(statement: &Statement) {
 /// Asserts that a reading of a claim occurs once, and that all readings are compared with one range.
 fn assert_names_differ(statements: &[Statement]) {
     for (at, one) in statements.iter().enumerate() {
-        for other in statements[..at].iter().filter(|other| other.says == one.says) {
+        for other in statements[..at].iter().filter(|other| other.claim_text == one.claim_text) {
             assert!(other.reading != one.reading, "twice: {one:#?}");
             // Otherwise a claim would hold by its easiest range.
             assert!((other.check, other.range) == (one.check, one.range), "a range of its own: {one:#?} {other:#?}");

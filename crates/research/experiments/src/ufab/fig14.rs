@@ -293,7 +293,7 @@ pub(crate) mod tests {
     /// Catches: flows whose last acknowledgement opens the window of their pair, which finds them over before they do themselves: they left twice, and two others
     /// had their place.
     #[test]
-    fn flows_that_are_over_when_their_pair_goes_on_leave_once() {
+    fn flows_that_end_before_their_pair_resumes_leave_once() {
         let case = case(System::Unbounded, USUAL, Time::from_millis(40), 1).unwrap();
         assert!(case.stored > 95.0, "{case:?}");
     }

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minima_fit_where_a_rack_has_room_for_them_and_not_where_it_has_not() {
+    fn minima_fit_where_a_rack_has_capacity_for_them_and_not_elsewhere() {
         let network = network(Rate::from_gbit(10)).unwrap();
         let servers = servers(&network);
         assert_eq!(shortest_paths(&network, servers[0], servers[7]).len(), 8);
@@ -172,7 +172,7 @@ mod tests {
     /// and 5 never meet. But 4 and 4 may, and then 5 finds room and the other 5 does not: 4 of 9 cannot move to a
     /// link with 5, since no pair searches for others.
     #[test]
-    fn the_rule_has_dead_ends_where_one_would_have_to_make_room_for_another() {
+    fn the_rule_has_dead_ends_where_one_pair_would_have_to_yield_to_another() {
         let network = network(Rate::from_gbit(10)).unwrap();
         let servers = servers(&network);
         let mut random = ChaCha8Rng::seed_from_u64(1);

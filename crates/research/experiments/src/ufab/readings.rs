@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_settles_where_it_stays_and_not_where_it_passes() {
+    fn a_curve_settles_at_its_last_entry_into_the_band() {
         let curve: Curve =
             [0.0, 5.0, 0.0, 5.0, 5.0, 6.0, 5.0, 0.0].into_iter().zip(0..).map(|(v, at)| (f64::from(at), v)).collect();
         assert_eq!(settles(&curve, 0.0, (4.0, 6.0), 2.0), 3.0);

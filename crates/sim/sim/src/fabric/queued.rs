@@ -224,9 +224,9 @@ impl NetworkState {
     fn stamp_queued(&mut self, (link, number): (u32, u32), queue: u8, id: PacketId, now: Instant) {
         let port = &self.ports[number as usize];
         if port.roles.stamps(queue) {
-            let said = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
+            let requests = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
             let role = port.roles.place(queue);
-            self.stamp((link, role), said, id, now);
+            self.stamp((link, role), requests, id, now);
         }
     }
 

@@ -139,8 +139,8 @@ impl FabricBroker {
     /// Sends limits for the reported services whose demand exceeds their share.
     fn answer(&self, rack: usize, list: &RateList, speaker: BrokerId, act: &mut Act<'_>) {
         let mut rates = Vec::new();
-        for told in &list.rates {
-            let class = usize::from(told.service);
+        for granted in &list.rates {
+            let class = usize::from(granted.service);
             if class >= self.pool.classes {
                 continue;
             }
@@ -148,7 +148,7 @@ impl FabricBroker {
             let [transmit, receive] =
                 [0, 1].map(|direction| self.live[direction].limit(self.pool.sides[direction].leaf(at)));
             if transmit.is_some() || receive.is_some() {
-                rates.push(ServiceRates { service: told.service, transmit, receive });
+                rates.push(ServiceRates { service: granted.service, transmit, receive });
             }
         }
         let list = RateList {

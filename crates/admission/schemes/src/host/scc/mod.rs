@@ -17,7 +17,7 @@
 //! - Equations 1 and 2 never share by weight; they are [`RateLaw::AsPrinted`]. The default is `control`'s (docs/theory/scc.md, "Control law").
 //! - Weights are rates, also W_d, so that Algorithms 1 and 3 can compare them with what flows need. Tunnels receive them in kbit/s.
 //! - All trackers of a division receive the reports of all hosts, so that there is no election (docs/theory/scc.md, "Trackers").
-//! - A tunnel has its rate for a round trip and a period in flight at most, and receivers say how long nothing was marked.
+//! - A tunnel has its rate for a round trip and a period in flight at most, and receivers report the time without marks.
 //! - A tunnel begins with its weight as its rate. Its level is kept while it is idle.
 //! - Feedback that stays away for ten periods halves the rate.
 //! - Traffic of no service is a division without an objective.

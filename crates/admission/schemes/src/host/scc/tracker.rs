@@ -27,7 +27,7 @@ use crate::usage_report::{Limited, UsageReport};
 /// The trackers of a division, the first to follow first: those at the first of its hosts.
 pub(super) fn tracker_specs(all: BrokerSpecs<'_>, endpoints: &[NodeId], params: &Params) -> Vec<BrokerId> {
     let is_source = |host: NodeId| endpoints.is_empty() || endpoints.contains(&host);
-    let numbers = (all.first.0..).zip(all.specs).filter(|(_, seat)| seat.at.host().is_some_and(is_source));
+    let numbers = (all.first.0..).zip(all.specs).filter(|(_, spec)| spec.at.host().is_some_and(is_source));
     numbers.map(|(number, _)| BrokerId(number)).take(params.trackers as usize).collect()
 }
 
@@ -46,7 +46,7 @@ struct DivisionReport {
     sum: u64,
     at: Time,
     /// Sum in the last answer to it; `None` if it follows another tracker.
-    told: Option<u128>,
+    sent_sum: Option<u128>,
 }
 
 /// One division, as its tracker knows it.
@@ -66,7 +66,7 @@ impl DivisionState {
     /// Records that a host was sent the sum.
     fn answered(&mut self, host: NodeId) {
         if let Some(reported) = self.hosts.get_mut(&host) {
-            reported.told = Some(self.sum);
+            reported.sent_sum = Some(self.sum);
         }
     }
 
@@ -75,8 +75,8 @@ impl DivisionState {
     fn repeat_notifications(&mut self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
         let sum = self.sum;
         self.hosts.iter_mut().filter_map(move |(&host, reported)| {
-            let told = reported.told.as_mut().filter(|told| sum > told.saturating_mul(2))?;
-            *told = sum;
+            let sent_sum = reported.sent_sum.as_mut().filter(|sent_sum| sum > sent_sum.saturating_mul(2))?;
+            *sent_sum = sum;
             (reported.sum > 0).then_some((host, reported.sum))
         })
     }
@@ -85,11 +85,11 @@ impl DivisionState {
     fn forget(&mut self, since: Time) {
         let Self { hosts, sum } = self;
         hosts.retain(|_, reported| {
-            let is_heard = reported.at >= since;
-            if !is_heard {
+            let is_active = reported.at >= since;
+            if !is_active {
                 *sum -= u128::from(reported.sum);
             }
-            is_heard
+            is_active
         });
     }
 }
@@ -134,21 +134,21 @@ impl Tracker {
         host: NodeId,
         (division, own): (ClassId, u64),
         answer: ReplyRequest,
-        tell: &mut impl FnMut(NodeId, Message),
+        report: &mut impl FnMut(NodeId, Message),
     ) {
         let Some(&share) = self.shares.get(&division) else { return };
         self.sweep(now);
         let knows = now.saturating_sub(self.started) >= self.report_timeout();
         let known = self.divisions.entry(division).or_default();
-        known.report(host, DivisionReport { sum: own, at: now, told: None });
+        known.report(host, DivisionReport { sum: own, at: now, sent_sum: None });
         let sum = u64::try_from(known.sum).unwrap_or(u64::MAX);
         let scale = |own| Message::Scale { division, share, sum, own };
         if knows {
             if answer == ReplyRequest::Wanted {
                 known.answered(host);
-                tell(host, scale(own));
+                report(host, scale(own));
             }
-            known.repeat_notifications().for_each(|(host, own)| tell(host, scale(own)));
+            known.repeat_notifications().for_each(|(host, own)| report(host, scale(own)));
         }
     }
 }

@@ -64,7 +64,7 @@ struct SenderTunnel {
     /// Time of the first sent packet since the last feedback.
     unheard_since: Option<Time>,
     /// Time of the last feedback, or of its opening.
-    heard_at: Time,
+    received_at: Time,
 }
 
 /// Bytes in flight of a tunnel: its rate for a round trip and a period (or two round trips) at most, so that a rate which is too much fills a queue no further than that
@@ -171,7 +171,7 @@ impl Scc {
             sent_at: now,
             usage: TunnelUse::Full,
             unheard_since: None,
-            heard_at: now,
+            received_at: now,
         };
         place(&mut self.sending, pair.index(), sending);
         self.send_weight(pair, act);
@@ -292,7 +292,7 @@ impl Scc {
         let Some(period) = Period::of(arrived, clear.as_nanos() / span.as_nanos().max(1)) else { return };
         let terms = sending.terms(self.line, &self.params);
         sending.unheard_since = None;
-        let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
+        let elapsed = now.saturating_sub(std::mem::replace(&mut sending.received_at, now));
         sending.in_flight.on_acknowledged(period.bytes());
         let usage = match std::mem::replace(&mut sending.usage, TunnelUse::Full) {
             // Packets that its window holds back count as used.
@@ -360,11 +360,11 @@ impl Scc {
         &mut self,
         now: Time,
         (from, class): (BrokerId, ClassId),
-        said: (u64, u64, u64),
+        feedback: (u64, u64, u64),
         act: &mut impl FnMut(Action),
     ) {
         let Some(division) = self.divisions.get_mut(&class) else { return };
-        division.on_scale(from, said);
+        division.on_scale(from, feedback);
         for index in 0..self.sending.len() {
             if self.sending[index].as_ref().is_some_and(|sending| sending.class == class) {
                 self.weigh(now, Outgoing(index as u32), act);

@@ -336,7 +336,7 @@ mod tests {
 
     /// The fixed points of equation 3 at 10 Gbit/s and 24 us: a quarter of the tokens, W of 28,500 B, tx of 9.5 Gbit/s.
     #[test]
-    fn windows_are_those_of_equation_3() {
+    fn windows_follow_equation_3() {
         assert_eq!(view(&hop(4_000, 28_500, 9_500, 0)), View { product: 28_500, share: 7_125, fair: 7_125 });
         assert_eq!(view(&hop(4_000, 28_500, 9_500, 28_500)).fair, 3_562);
         assert_eq!(view(&hop(4_000, 28_500, 4_750, 0)).fair, 14_250, "half of the line is not used");
@@ -362,7 +362,7 @@ mod tests {
 
     /// 10 Gbit/s, of which 9.5 are filled, and 24 us: minima of 1 and 3 Gbit/s, 3,000 and 9,000 B, and 16,500 B above them by weights of 2 and 1.
     #[test]
-    fn what_is_above_minima_is_shared_by_weights() {
+    fn capacity_above_minima_is_shared_by_weights() {
         let settings = Settings { excess_sharing: ExcessSharing::Weights, ..printed() };
         let hop = IntHop { weights: 3, ..hop(4_000, 28_500, 9_500, 0) };
         let view =
@@ -412,7 +412,7 @@ mod tests {
 
     /// Scenario-2: who sends little may have its share in flight and no more; when it wants more it begins there.
     #[test]
-    fn a_pair_that_rests_has_its_share_and_begins_there() {
+    fn an_idle_pair_keeps_its_share_and_resumes_with_it() {
         let terms = PathTerms { tokens: 500, weight: 500, round_trip: T, most: None };
         let mut admission = Admission {
             links: vec![Link { window: 20_000, ..Link::default() }],
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_never_nothing() {
+    fn a_window_is_never_zero() {
         let mut admission = Admission::join(PathTerms { tokens: 1, weight: 1, round_trip: T, most: None }, &printed());
         assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), MIN);
     }

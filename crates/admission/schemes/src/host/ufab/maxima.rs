@@ -30,17 +30,17 @@ pub(super) fn lease(round_trip: Time, settings: &Settings) -> Time {
 
 /// Returns the level up to which requests can be granted out of a maximum: the sum of the lesser of each request and
 /// the level is the maximum. If all requests fit, the largest one could grow up to the level.
-pub(super) fn level(max: u64, wishes: &mut [u64]) -> u64 {
-    wishes.sort_unstable();
+pub(super) fn level(max: u64, demands: &mut [u64]) -> u64 {
+    demands.sort_unstable();
     let mut left = max;
-    for (at, &wish) in wishes.iter().enumerate() {
-        let equal = left / (wishes.len() - at) as u64;
-        if wish >= equal {
+    for (at, &demand) in demands.iter().enumerate() {
+        let equal = left / (demands.len() - at) as u64;
+        if demand >= equal {
             return equal;
         }
-        left -= wish;
+        left -= demand;
     }
-    left.saturating_add(wishes.last().copied().unwrap_or_default())
+    left.saturating_add(demands.last().copied().unwrap_or_default())
 }
 
 /// The receiver's record of one pair.
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_level_is_max_min_fair() {
-        let of = |max, wishes: &[u64]| level(max, &mut wishes.to_vec());
+        let of = |max, demands: &[u64]| level(max, &mut demands.to_vec());
         assert_eq!(of(600, &[u64::MAX; 3]), 200);
         assert_eq!(of(600, &[u64::MAX, 100, u64::MAX]), 250, "what one leaves goes to the others");
         assert_eq!(of(600, &[0, u64::MAX]), 600);
@@ -208,7 +208,7 @@ mod tests {
 
     /// The first of two pairs has everything, and the second what the first has confirmed to have given up.
     #[test]
-    fn a_new_pair_gets_what_is_confirmed_to_be_free() {
+    fn a_new_pair_gets_the_confirmed_free_capacity() {
         let mut ledgers = [Ledger::default(), Ledger::default()];
         let any = MaxRequest::default();
         let ask = |ledgers: &mut [Ledger; 2], at: usize, request: MaxRequest| {
@@ -264,10 +264,10 @@ mod tests {
             match body {
                 Ok(request) => {
                     self.pairs[pair].0.request(self.now, &request, Self::LEASE);
-                    let mut wishes: Vec<u64> = self.pairs.iter().map(|pair| pair.0.wanted(self.now)).collect();
+                    let mut demands: Vec<u64> = self.pairs.iter().map(|pair| pair.0.wanted(self.now)).collect();
                     let others = self.pairs.iter().enumerate().filter(|(other, _)| *other != pair);
                     let held: u64 = others.map(|(_, other)| other.0.held(self.now)).sum();
-                    let grant = self.pairs[pair].0.grant(level(MAX, &mut wishes), MAX.saturating_sub(held));
+                    let grant = self.pairs[pair].0.grant(level(MAX, &mut demands), MAX.saturating_sub(held));
                     self.post(pair, Err(grant));
                 }
                 Err(grant) => {

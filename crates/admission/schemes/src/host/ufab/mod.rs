@@ -41,10 +41,10 @@
 //! - **Unused tokens** (`unusedTokens`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
 //! - **Scenario-2 and work conservation.** A pair that sends less than r may have r T in flight. If links counted that as its window, equation 3 would
 //!   give the others no more than their proportional part of a link that is not full (81 % of it beside one idle pair of the same weight). So links
-//!   continue to count equation 3's window while it rests, and its true one from when it wants more; `stage` says it again.
+//!   continue to count equation 3's window while it rests, and its true one from when it wants more; `stage` reports it again.
 //!
 //! # Beside other classes
-//! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_scheme_api::ClassHop)), a link has two
+//! The text knows uFAB alone on its links. Where a port reports that its queue shares a line with others ([`ClassHop`](wayleave_scheme_api::ClassHop)), a link has two
 //! capacities, windows rise in steps (`windowIncrease`) and minima do not wait for answers (`fullWindowRate`): docs/theory/ufab.md, "Below latency contracts". Where hosts of a hose turn to one receiver together, each begins with all of its own hose,
 //! since those that ask are not among the pairs that Algorithm 1 divides by: with `admitBeforeSend` they are, and every pair asks.
 //!
@@ -63,7 +63,7 @@
 //!   path; without this information from the driver, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
 //! - A pair's paths share its tokens before the first of them receives its part: otherwise the first would begin with all of them.
-//! - **Maxima** ([`Share::max`]), of which the text says nothing: a limiter of the class holds what a host sends, and limiters of its pairs what others receive. Receivers divide their
+//! - **Maxima** ([`Share::max`]), which the text does not mention: a limiter of the class holds what a host sends, and limiters of its pairs what others receive. Receivers divide their
 //!   maximum among the pairs that request a part of it with their probes (`maxima`).
 //! - **Weights** (`excessSharing`): what is above all minima can be shared by the weights of services. A pair then has the window of its tokens, and of what equation 3 gives all
 //!   pairs together beyond the tokens of all a part by weight; with weights as large as minima that is equation 3.
@@ -156,8 +156,8 @@ impl Receiving {
     /// Returns the rate with which it takes part. Returns `None` if it takes no part, or has been silent for the
     /// switches' cleaning time.
     fn takes_part(&self, now: Time, silent: Time) -> Option<u64> {
-        let within = |said: Option<(u64, Time)>, time| {
-            said.filter(|&(_, at)| now.saturating_sub(at) < time).map(|(given, _)| given)
+        let within = |stated: Option<(u64, Time)>, time| {
+            stated.filter(|&(_, at)| now.saturating_sub(at) < time).map(|(given, _)| given)
         };
         within(self.given, silent).or_else(|| within(self.asked, self.waits))
     }
@@ -189,7 +189,7 @@ pub struct Ufab {
     divides: bool,
     is_alive: bool,
     /// Memory of a division.
-    wishes: Vec<SenderDemand>,
+    demands: Vec<SenderDemand>,
     parts: Vec<u64>,
 }
 
@@ -207,7 +207,7 @@ impl Ufab {
             monitor: PathMonitor::default(),
             divides: false,
             is_alive: false,
-            wishes: Vec::new(),
+            demands: Vec::new(),
             parts: Vec::new(),
         }
     }
@@ -230,20 +230,20 @@ impl Ufab {
 
     /// The hose of a class is divided among its pairs (E, Algorithm 1).
     fn divide(&mut self, class: ClassId, act: &mut dyn FnMut(Action)) {
-        let Self { settings, classes, sending, wishes, parts, .. } = self;
+        let Self { settings, classes, sending, demands, parts, .. } = self;
         let Some(class) = classes.get(&class) else { return };
         let state = |pair: &Outgoing| sending.get(pair.index()).and_then(Option::as_ref);
         let active = || class.outgoing.iter().filter(|pair| state(pair).is_some_and(SendingPair::is_active));
-        wishes.clear();
-        wishes.extend(
+        demands.clear();
+        demands.extend(
             active().filter_map(state).map(|pair| SenderDemand { sends: pair.sends_less(), admitted: pair.admitted() }),
         );
-        tokens::assign(class.transmit.min.bits_per_second(), wishes, settings.unused_tokens, parts);
+        tokens::assign(class.transmit.min.bits_per_second(), demands, settings.unused_tokens, parts);
         let pairs: Vec<Outgoing> = active().copied().collect();
         let hose = Hose { transmit: class.transmit, receive: class.receive };
         let level = class.transmit.max.map(|max| {
-            let mut wishes: Vec<u64> = active().filter_map(state).map(SendingPair::demand).collect();
-            maxima::level(max.bits_per_second(), &mut wishes)
+            let mut demands: Vec<u64> = active().filter_map(state).map(SendingPair::demand).collect();
+            maxima::level(max.bits_per_second(), &mut demands)
         });
         for (number, &part) in pairs.into_iter().zip(&*parts) {
             if let Some(Some(pair)) = sending.get_mut(number.index()) {
@@ -332,10 +332,10 @@ impl Ufab {
         let class = self.classes.get(&state.class)?;
         let max = class.receive.max?.bits_per_second();
         let ledger = |other: &Incoming| Some(&self.receiving.get(other.index())?.as_ref()?.ledger);
-        let mut wishes: Vec<u64> = class.incoming.iter().filter_map(ledger).map(|other| other.wanted(now)).collect();
+        let mut demands: Vec<u64> = class.incoming.iter().filter_map(ledger).map(|other| other.wanted(now)).collect();
         let others = class.incoming.iter().filter(|&&other| other != pair).filter_map(ledger);
         let left = max.saturating_sub(others.map(|other| other.held(now)).fold(0, u64::saturating_add));
-        let level = maxima::level(max, &mut wishes);
+        let level = maxima::level(max, &mut demands);
         Some(self.receiving.get_mut(pair.index())?.as_mut()?.ledger.grant(level, left))
     }
 
@@ -490,12 +490,12 @@ impl Host for Ufab {
             return ProbeAnswer { tokens: None, grant };
         }
         let silent = self.settings.pair_expiry;
-        let heard = |other: &&Incoming| {
+        let received = |other: &&Incoming| {
             let state = self.receiving.get(other.index())?.as_ref()?;
             state.takes_part(now, silent).filter(|_| **other != pair)
         };
         let mut all = vec![given];
-        all.extend(class.incoming.iter().filter_map(|other| heard(&other)));
+        all.extend(class.incoming.iter().filter_map(|other| received(&other)));
         let admitted = tokens::admit(hose, &all).first().copied().flatten();
         ProbeAnswer { tokens: admitted.map(|admitted| tokens_of(admitted, self.settings.unit_bandwidth)), grant }
     }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_said_against_what_was_answered_last() {
+    fn a_change_is_relative_to_the_last_answer() {
         let (mut path, mut numbers) = (Registration::default(), Changes::default());
         path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10, 30), vec![Bytes::new(500)]);
         let (first, windows) = path.probe(7).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_counted_once_a_finish_is_answered() {
+    fn nothing_is_counted_after_an_answered_finish() {
         let (mut path, mut numbers) = (Registration::default(), Changes::default());
         path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10, 30), vec![Bytes::new(500)]);
         let (join, _) = path.probe(7).unwrap();

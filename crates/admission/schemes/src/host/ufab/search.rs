@@ -197,7 +197,7 @@ mod tests {
 
     /// A pair that leaves a full link in the middle of its path is counted at the first and the last already: they have room for it, as they have now.
     #[test]
-    fn links_that_a_path_has_in_common_with_the_one_that_is_left_do_not_count_a_pair_twice() {
+    fn links_shared_with_the_old_path_do_not_count_a_pair_twice() {
         let links = Some(&[1, 7, 3][..]);
         let counted = [1, 2, 3].map(LinkId);
         assert!(candidate(&[9_500, 8_500, 9_500], links, Some(&counted)).qualifies());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_that_qualify_are_drawn_and_those_with_more_headroom_more_often() {
+    fn only_qualified_paths_are_drawn_and_those_with_more_headroom_more_often() {
         let found = [(0, 3_000_000), (1, 1_000_000), (2, -1)];
         let found = found.map(|(path, headroom)| Candidate { path: PathIndex(path), headroom, rate: 0 }).to_vec();
         let search = |why, found| Search { found, ..Search::new(why, 0, Vec::new()) };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_have_no_path_twice_and_not_the_one_that_is_left() {
+    fn samples_have_no_path_twice_and_not_the_old_path() {
         let mut random = SplitMix::new(9);
         for _ in 0..100 {
             let mut drawn = sample(8, 4, &[PathIndex(3)], &mut random);

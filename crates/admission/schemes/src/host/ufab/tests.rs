@@ -36,7 +36,7 @@ impl Bench {
             from: Time::ZERO,
         };
         let hose = Share { min: Rate::from_gbit(1), ..Share::BEST_EFFORT };
-        bench.tell(HostInput::ClassSet { class: ClassId(1), transmit: hose, receive: hose });
+        bench.handle(HostInput::ClassSet { class: ClassId(1), transmit: hose, receive: hose });
         let spec = PairSpec {
             class: ClassId(1),
             peer_class: ClassId(1),
@@ -45,11 +45,11 @@ impl Bench {
             paths,
             round_trip: T,
         };
-        bench.tell(HostInput::Opened { pair: Outgoing(0), spec });
+        bench.handle(HostInput::Opened { pair: Outgoing(0), spec });
         bench
     }
 
-    fn tell(&mut self, input: HostInput<'_, Infallible, Timer>) {
+    fn handle(&mut self, input: HostInput<'_, Infallible, Timer>) {
         let Self { edge, now, probes, timers, windows, used, from: since } = self;
         edge.on(*now, input, &mut |action| match action {
             HostAction::SendProbe { path, probe, .. } => probes.push((path, probe)),
@@ -77,7 +77,7 @@ impl Bench {
             let tokens = own + others(path);
             let hop = IntHop { rate: Rate::from_gbit(10), tokens, ..IntHop::default() };
             let outcome = ProbeOutcome::Answered(ProbeAnswer::default());
-            self.tell(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop, hop] });
+            self.handle(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop, hop] });
         }
     }
 
@@ -86,12 +86,12 @@ impl Bench {
         self.now += time;
         while let Some(at) = self.timers.iter().position(|&(at, _)| at <= self.now) {
             let (_, timer) = self.timers.swap_remove(at);
-            self.tell(HostInput::Timer(timer));
+            self.handle(HostInput::Timer(timer));
         }
     }
 
     fn demand(&mut self, demand: Demand) {
-        self.tell(HostInput::Demand { pair: Outgoing(0), demand });
+        self.handle(HostInput::Demand { pair: Outgoing(0), demand });
     }
 
     fn kinds(&self) -> Vec<ProbeKind> {
@@ -101,7 +101,7 @@ impl Bench {
 
 /// Nothing is sent before a path is known; then what 1 Gbit/s carries in 24 us.
 #[test]
-fn candidates_are_asked_before_anything_is_sent() {
+fn candidates_are_probed_before_data_is_sent() {
     let mut bench = Bench::new(3, Settings { initial_path: InitialPath::Probed, ..Settings::default() });
     assert_eq!(bench.kinds(), [ProbeKind::Candidate; 3]);
     assert!(bench.windows.values().all(|&window| window == 0) && bench.used.is_empty());
@@ -112,7 +112,7 @@ fn candidates_are_asked_before_anything_is_sent() {
 }
 
 #[test]
-fn a_pair_with_one_path_asks_where_that_is_wanted() {
+fn a_pair_with_one_path_probes_it_if_configured() {
     assert_eq!(Bench::new(1, Settings::default()).kinds(), [ProbeKind::Active]);
     let mut bench = Bench::new(1, Settings::beside_other_classes());
     assert_eq!((bench.kinds(), &bench.used[..]), (vec![ProbeKind::Candidate], &[][..]));
@@ -123,7 +123,7 @@ fn a_pair_with_one_path_asks_where_that_is_wanted() {
 /// Four hosts ask one with 1 Gbit/s: the parts are 1, 1/2, 1/3 and 1/4. A pair that asks and does not begin is
 /// forgotten after eight round trips. Without the setting each is offered everything.
 #[test]
-fn who_asks_counts_at_its_receiver() {
+fn a_pair_in_discovery_counts_at_its_receiver() {
     let asked = |settings: Settings| {
         let mut bench = Bench::new(1, settings);
         let ask = |bench: &mut Bench, from: u32, kind| {
@@ -135,7 +135,7 @@ fn who_asks_counts_at_its_receiver() {
                 paths: 3,
                 round_trip: T,
             };
-            bench.tell(HostInput::IncomingOpened { pair: Incoming(from), spec });
+            bench.handle(HostInput::IncomingOpened { pair: Incoming(from), spec });
             bench.edge.answer(bench.now, Incoming(from), &Probe::new(u64::from(from), kind, 1_000)).tokens
         };
         let first: Vec<_> = (0..4).map(|from| ask(&mut bench, from, ProbeKind::Candidate)).collect();
@@ -159,7 +159,7 @@ fn two_changes_of_a_pair_never_have_one_number() {
         numbers.extend(bench.probes.iter().map(|(_, probe)| probe.change));
         bench.answer();
         for path in bench.used.clone() {
-            bench.tell(HostInput::Sent { pair: Outgoing(0), path, bytes: Bytes::new(4_000) });
+            bench.handle(HostInput::Sent { pair: Outgoing(0), path, bytes: Bytes::new(4_000) });
         }
     }
     let count = numbers.len();
@@ -206,10 +206,10 @@ fn timers_do_not_pile_up() {
 }
 
 #[test]
-fn what_is_late_for_a_pair_that_has_closed_means_nothing() {
+fn late_messages_for_a_closed_pair_are_ignored() {
     let mut bench = Bench::new(2, Settings::default());
     bench.answer();
-    bench.tell(HostInput::Closed { pair: Outgoing(0) });
+    bench.handle(HostInput::Closed { pair: Outgoing(0) });
     let sent = bench.probes.len();
     bench.answer();
     bench.pass(Time::from_millis(100_000));
@@ -218,7 +218,7 @@ fn what_is_late_for_a_pair_that_has_closed_means_nothing() {
 
 /// Fig. 21a at the receiver: a6 admits a third from the one, and two thirds from the other that asks for all.
 #[test]
-fn a_receiver_answers_with_what_it_admits() {
+fn a_receiver_answers_with_its_admitted_rate() {
     let mut bench = Bench::new(1, Settings::default());
     for (pair, key) in [(0, 5), (1, 6)] {
         let spec = PairSpec {
@@ -229,7 +229,7 @@ fn a_receiver_answers_with_what_it_admits() {
             paths: 1,
             round_trip: T,
         };
-        bench.tell(HostInput::IncomingOpened { pair: Incoming(pair), spec });
+        bench.handle(HostInput::IncomingOpened { pair: Incoming(pair), spec });
     }
     let mut answer =
         |pair, tokens, kind| bench.edge.answer(Time::ZERO, Incoming(pair), &Probe::new(1, kind, tokens)).tokens;
@@ -253,7 +253,7 @@ fn weighted_queues_are_by_powers_of_two() {
 fn maxima_are_limits_of_a_class_and_of_its_pairs() {
     let mut edge = Ufab::new(Rate::from_gbit(10), Settings::default(), 1);
     let mut limits: Vec<(Limiter, Option<u64>)> = Vec::new();
-    let mut tell = |edge: &mut Ufab, input: HostInput<'_, Infallible, Timer>| {
+    let mut handle = |edge: &mut Ufab, input: HostInput<'_, Infallible, Timer>| {
         limits.clear();
         edge.on(Time::ZERO, input, &mut |action| {
             if let HostAction::SetBucket { limiter, bucket } = action {
@@ -279,16 +279,16 @@ fn maxima_are_limits_of_a_class_and_of_its_pairs() {
         HostInput::ProbeReturned { pair: Outgoing(number), path: PathIndex(0), probe, outcome, hops: &[] }
     };
     let of = |number, rate| [(Limiter::Pair(Outgoing(number)), rate)];
-    assert_eq!(tell(&mut edge, set(Some(3_000))), [(Limiter::Class(class), Some(3_000))]);
-    assert_eq!(tell(&mut edge, pair(0)), of(0, Some(0)), "nothing is granted yet");
-    assert_eq!(tell(&mut edge, answer(0, Some((3_000, 1)))), of(0, Some(3_000)));
-    assert_eq!(tell(&mut edge, pair(1)), of(1, Some(0)));
-    assert_eq!(tell(&mut edge, answer(0, Some((1_500, 3)))), of(0, Some(1_500)));
-    assert_eq!(tell(&mut edge, answer(0, Some((3_000, 2)))), [], "a grant that was overtaken");
-    assert_eq!(tell(&mut edge, answer(1, Some((1_500, 1)))), of(1, Some(1_500)));
-    assert_eq!(tell(&mut edge, set(None)), [(Limiter::Class(class), None)]);
-    assert_eq!(tell(&mut edge, answer(0, None)), of(0, None), "the receiver has no maximum any more");
-    assert_eq!(tell(&mut edge, set(None)), [], "there is nothing to lift");
+    assert_eq!(handle(&mut edge, set(Some(3_000))), [(Limiter::Class(class), Some(3_000))]);
+    assert_eq!(handle(&mut edge, pair(0)), of(0, Some(0)), "nothing is granted yet");
+    assert_eq!(handle(&mut edge, answer(0, Some((3_000, 1)))), of(0, Some(3_000)));
+    assert_eq!(handle(&mut edge, pair(1)), of(1, Some(0)));
+    assert_eq!(handle(&mut edge, answer(0, Some((1_500, 3)))), of(0, Some(1_500)));
+    assert_eq!(handle(&mut edge, answer(0, Some((3_000, 2)))), [], "a grant that was overtaken");
+    assert_eq!(handle(&mut edge, answer(1, Some((1_500, 1)))), of(1, Some(1_500)));
+    assert_eq!(handle(&mut edge, set(None)), [(Limiter::Class(class), None)]);
+    assert_eq!(handle(&mut edge, answer(0, None)), of(0, None), "the receiver has no maximum any more");
+    assert_eq!(handle(&mut edge, set(None)), [], "there is nothing to lift");
 }
 
 /// 400 Mbit/s are 57.14 for each of seven, and 57 tokens: less than its part, so Algorithm 1 admits anything. Parts of the maximum are in bit/s, and a receiver

@@ -102,7 +102,7 @@ mod tests {
 
     /// Fig. 21b: a1 to a4 wants epsilon only.
     #[test]
-    fn the_example_with_a_pair_that_wants_little() {
+    fn the_example_with_a_low_demand_pair() {
         let epsilon = 1_000;
         let little = SenderDemand { sends: Some(epsilon), admitted: None };
         let printed = assigned(&[little, ALL, ALL], UnusedTokens::AsPrinted);
@@ -132,13 +132,13 @@ mod tests {
 
     /// ElasticSwitch's worked example, as uFAB's text has it from there: hose 1, three pairs, one wants 0.1.
     #[test]
-    fn what_one_pair_leaves_goes_to_the_others() {
+    fn tokens_unused_by_one_pair_go_to_the_others() {
         let little = SenderDemand { sends: Some(HOSE / 10), admitted: None };
         assert_eq!(assigned(&[little, ALL, ALL], UnusedTokens::AsPrinted), [HOSE / 10, HOSE / 20 * 9, HOSE / 20 * 9]);
     }
 
     #[test]
-    fn nobody_divides_by_zero() {
+    fn no_division_by_zero_occurs() {
         let idle = SenderDemand { sends: Some(0), admitted: Some(0) };
         assert_eq!(assigned(&[idle; 3], UnusedTokens::AsPrinted), [0; 3]);
         assert_eq!(assigned(&[idle; 3], UnusedTokens::Kept), [HOSE / 3; 3]);
@@ -151,12 +151,12 @@ mod tests {
     /// For any demands: with the printed line 7 no more than the hose is given, and with the text's reading less than
     /// twice the hose.
     #[test]
-    fn a_hose_is_never_given_out_twice() {
+    fn a_hose_is_never_allocated_twice() {
         let mut random = crate::random::SplitMix::new(3);
         for _ in 0..10_000 {
             let mut any = |most| (random.below(3) > 0).then(|| u64::from(random.below(most)));
-            let wish = |_| SenderDemand { sends: any(7_000_000), admitted: any(7_000_000) };
-            let pairs: Vec<SenderDemand> = (0..7).map(wish).collect();
+            let demand_of = |_| SenderDemand { sends: any(7_000_000), admitted: any(7_000_000) };
+            let pairs: Vec<SenderDemand> = (0..7).map(demand_of).collect();
             let printed: u64 = assigned(&pairs, UnusedTokens::AsPrinted).iter().sum();
             assert!(printed <= HOSE, "{pairs:?}");
             assert!(assigned(&pairs, UnusedTokens::Kept).iter().sum::<u64>() < 2 * HOSE, "{pairs:?}");
@@ -169,7 +169,7 @@ mod tests {
 
     /// Algorithm 2: equal parts; the unused part of an idle path goes to the others while it keeps its own.
     #[test]
-    fn paths_share_a_pairs_tokens() {
+    fn paths_share_the_tokens_of_a_pair() {
         assert_eq!(spread(900, &[None; 3]), [300; 3]);
         assert_eq!(spread(900, &[Some(100), None, None]), [300, 400, 400]);
         assert_eq!(spread(900, &[Some(0), Some(0), Some(0)]), [300; 3]);

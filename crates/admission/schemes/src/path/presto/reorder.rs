@@ -8,7 +8,7 @@ use wayleave_units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// Alpha: a hole that lasts this many times the average is a loss (section 3.2: 2).
-    pub patience: u32,
+    pub hold_averages: u32,
     /// Beta: after the time-out, segments are still held for this part of the average since one was merged with them
     /// (section 3.2: 2).
     pub grace: u32,
@@ -23,7 +23,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { patience: 2, grace: 2, initial: Time::from_nanos(524_288), gain: 3 }
+        Self { hold_averages: 2, grace: 2, initial: Time::from_nanos(524_288), gain: 3 }
     }
 }
 
@@ -149,7 +149,7 @@ impl<T> Reorder<T> {
     }
 
     fn deadline_from(&self, since: Time) -> Time {
-        since + Time::from_nanos(self.average.saturating_mul(u64::from(self.params.patience)))
+        since + Time::from_nanos(self.average.saturating_mul(u64::from(self.params.hold_averages)))
     }
 
     /// Passes up all packets that are due, the first segment first.

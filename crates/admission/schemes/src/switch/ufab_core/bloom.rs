@@ -92,9 +92,9 @@ mod tests {
         let pairs: Vec<u64> = std::iter::repeat_with(|| random.draw()).take(20_000).collect();
         pairs.iter().for_each(|&pair| filter.insert(pair));
         assert!(pairs.iter().all(|&pair| filter.contains(pair)));
-        let strangers = 100_000;
-        let wrong = (0..strangers).filter(|_| filter.contains(random.draw())).count();
-        let share = wrong as f64 / f64::from(strangers);
+        let absent = 100_000;
+        let wrong = (0..absent).filter(|_| filter.contains(random.draw())).count();
+        let share = wrong as f64 / f64::from(absent);
         let formula = (1.0 - (-20_000.0_f64 / 81_920.0).exp()).powi(2);
         assert!((share - formula).abs() < 0.003 && share < 0.05, "{share} and {formula} by the formula");
     }

@@ -54,7 +54,7 @@ impl Churn {
     }
 
     /// Sends a pair's new values, or repeats them if they were not answered.
-    fn say(&mut self, pair: u64, wanted: Option<(u64, u64)>) {
+    fn window_of(&mut self, pair: u64, wanted: Option<(u64, u64)>) {
         let edge = self.edges.entry(pair).or_default();
         let is_repeated = edge.under_way.is_some();
         let (tokens, window, is_active) = *edge.under_way.get_or_insert_with(|| {
@@ -99,7 +99,7 @@ impl Churn {
             && at <= self.now
         {
             self.repeats.pop_front();
-            self.say(pair, None);
+            self.window_of(pair, None);
             self.repeat_later(pair);
         }
         let pair = u64::from(self.random.below(PAIRS as u32));
@@ -107,7 +107,7 @@ impl Churn {
         if edge.under_way.is_none() {
             let wanted = (edge.counted.is_none() || self.random.below(3) > 0)
                 .then(|| (u64::from(1 + self.random.below(5_000)), u64::from(100 + self.random.below(28_500))));
-            self.say(pair, wanted);
+            self.window_of(pair, wanted);
             self.repeat_later(pair);
         }
     }
@@ -124,12 +124,12 @@ impl Churn {
             self.loss = 0.0;
             self.now += Time::from_micros(192);
             let (_, pair) = self.repeats.pop_front().unwrap();
-            self.say(pair, None);
+            self.window_of(pair, None);
         }
         for _ in 0..periods {
             self.now += clean;
             for (pair, counts) in self.truth.clone() {
-                self.say(pair, Some(counts));
+                self.window_of(pair, Some(counts));
             }
         }
     }
@@ -192,27 +192,27 @@ fn the_filter_of_the_text_leaves_small_errors_that_one_cleaning_removes() {
 #[test]
 fn the_printed_rules_give_wrong_sums() {
     let mut core = UfabCore::new(Params { registers: RegisterRule::AsPrinted, ..Params::default() });
-    let mut say = |kind, tokens, window| {
+    let mut window_of = |kind, tokens, window| {
         let mut hop = IntHop::default();
         let window = HopWindow::new(Bytes::new(window));
         core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe: Probe::new(1, kind, tokens), window }), &mut hop);
         (hop.tokens, hop.windows.get())
     };
-    assert_eq!(say(ProbeKind::Active, 10, 1_000), (10, 1_000));
-    assert_eq!(say(ProbeKind::Active, 20, 2_000), (10, 1_000), "ignored");
-    assert_eq!(say(ProbeKind::Finish, 10, 1_000), (0, 0));
-    assert_eq!(say(ProbeKind::Active, 10, 1_000), (0, 0), "its bits are still there");
+    assert_eq!(window_of(ProbeKind::Active, 10, 1_000), (10, 1_000));
+    assert_eq!(window_of(ProbeKind::Active, 20, 2_000), (10, 1_000), "ignored");
+    assert_eq!(window_of(ProbeKind::Finish, 10, 1_000), (0, 0));
+    assert_eq!(window_of(ProbeKind::Active, 10, 1_000), (0, 0), "its bits are still there");
 }
 
 #[test]
 fn a_pair_silent_for_a_whole_period_is_removed() {
     let mut churn = Churn::new(1, Params { pair_expiry: Time::from_millis(10), ..Params::default() });
     churn.loss = 0.0;
-    churn.say(1, Some((10, 1_000)));
-    churn.say(2, Some((5, 500)));
+    churn.window_of(1, Some((10, 1_000)));
+    churn.window_of(2, Some((5, 500)));
     for period in 1..=2 {
         churn.now = Time::from_millis(10 * period + 1);
-        churn.say(2, Some((5, 600)));
+        churn.window_of(2, Some((5, 600)));
         let expected = if period == 1 { (15, 1_600) } else { (5, 600) };
         let hop = churn.telemetry(None);
         assert_eq!((hop.tokens, hop.windows.get()), expected, "after {period} periods");

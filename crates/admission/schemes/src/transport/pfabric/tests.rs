@@ -32,9 +32,9 @@ fn the_window_is_the_bandwidth_delay_product_and_never_more() {
         assert_eq!(flow.window(), 10 * SEGMENT);
         flow.on_ack(Time::ZERO, &acked(3));
     }
-    let mut said = Pfabric::new(&start(50), &Params { window: 7, ..Params::default() });
-    said.on_route(Time::ZERO, route());
-    assert_eq!(said.window(), 7 * SEGMENT);
+    let mut text = Pfabric::new(&start(50), &Params { window: 7, ..Params::default() });
+    text.on_route(Time::ZERO, route());
+    assert_eq!(text.window(), 7 * SEGMENT);
 }
 
 #[test]

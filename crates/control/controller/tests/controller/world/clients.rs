@@ -195,7 +195,7 @@ impl World {
     }
 
     fn terms(&mut self) -> (Rate, Bytes, Time) {
-        if self.weather.is_crowd {
+        if self.weather.is_crowded {
             let (rate, burst) = (self.dice.pick(&[1, 2, 5, 20]), self.dice.pick(&[1_600, 3_000, 4_000]));
             let deadline = self.dice.pick(&[1, 2, 40, 40, 80, 80]);
             return (Rate::from_mbit(rate), Bytes::new(burst), Time::from_millis(deadline));
@@ -208,8 +208,8 @@ impl World {
 
     fn fresh(&mut self, id: &Id) -> ContractRequest {
         let from = self.some_end(id);
-        let is_crowd = self.weather.is_crowd && self.dice.percent(80);
-        let to = [self.some_end(id), if is_crowd { "h1".to_owned() } else { self.some_end(id) }];
+        let is_crowded = self.weather.is_crowded && self.dice.percent(80);
+        let to = [self.some_end(id), if is_crowded { "h1".to_owned() } else { self.some_end(id) }];
         let to = to.into_iter().max_by_key(|to| *to != from).unwrap_or_default();
         let (rate, burst, deadline) = self.terms();
         let contract = LatencyContract {

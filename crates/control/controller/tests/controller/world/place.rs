@@ -69,7 +69,7 @@ pub(crate) struct Weather {
     pub(crate) pace: PollInterval,
     /// `true` if many small contracts meet at one host: urgent ones need the fast queues there, and others have to
     /// move.
-    pub(crate) is_crowd: bool,
+    pub(crate) is_crowded: bool,
     /// Number of requests of clients.
     pub(crate) generated: u64,
 }
@@ -89,7 +89,7 @@ impl Weather {
                 retry_first: Time::from_millis(dice.pick(&[1, 5])),
                 retry_most: Time::from_millis(60),
             },
-            is_crowd: dice.percent(60),
+            is_crowded: dice.percent(60),
             generated: dice.between(15, 40),
         }
     }

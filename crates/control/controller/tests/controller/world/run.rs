@@ -48,8 +48,8 @@ pub(crate) struct World {
     pub(crate) nodes: BTreeMap<String, Node>,
     pub(crate) wall_offset: u64,
     /// Offset that a controller may trust, and a later offset with the time since which it applies.
-    believed_offset: u64,
-    doubted: Option<(u64, Time)>,
+    trusted_offset: u64,
+    suspected: Option<(u64, Time)>,
     pub(crate) generated: u64,
     /// `true` if nothing fails.
     pub(crate) is_calm: bool,
@@ -151,8 +151,8 @@ impl World {
             nodes,
             setup,
             wall_offset: CALENDAR,
-            believed_offset: CALENDAR,
-            doubted: None,
+            trusted_offset: CALENDAR,
+            suspected: None,
             generated: 0,
             is_calm: false,
             wire: Wire::default(),
@@ -206,17 +206,17 @@ impl World {
     /// time of a jump.
     fn believable(&mut self) -> WallTime {
         let (now, offset, jump) = (self.now, self.wall_offset, JUMP.as_nanos());
-        if offset > self.believed_offset + jump {
-            let since = match self.doubted {
-                Some((doubted, since)) if doubted == offset => since,
+        if offset > self.trusted_offset + jump {
+            let since = match self.suspected {
+                Some((suspected, since)) if suspected == offset => since,
                 _ => now,
             };
-            self.doubted = Some((offset, since));
+            self.suspected = Some((offset, since));
             if now < since + CLOCK_HOLD_DOWN {
-                return WallTime::from_nanos(self.believed_offset + jump + now.as_nanos());
+                return WallTime::from_nanos(self.trusted_offset + jump + now.as_nanos());
             }
         }
-        (self.believed_offset, self.doubted) = (offset, None);
+        (self.trusted_offset, self.suspected) = (offset, None);
         self.wall()
     }
 

@@ -192,8 +192,8 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
 fn shaping_statements(shaped: &[(ShapingScenario, ShapingError)]) -> Vec<Statement> {
     let worst = |of: fn(&ShapingError) -> f64| 100.0 * shaped.iter().map(|(_, shaped)| of(shaped)).fold(0.0, f64::max);
     let error = |what: &str, worst: f64| {
-        let says = format!("the {what} deviates by around 2 % at most");
-        Statement::within("5.3.2", says, 0.0..=2.0, &[worst], format!("{worst:.4} % at most"))
+        let claim_text = format!("the {what} deviates by around 2 % at most");
+        Statement::within("5.3.2", claim_text, 0.0..=2.0, &[worst], format!("{worst:.4} % at most"))
             .ruled_out(["stalls of the machine: the median time between packets counts"])
     };
     let mut statements =

@@ -148,7 +148,7 @@ fn benefit_grows(data: &Data) -> Statement {
     let silo = [PLAIN, REROUTING].map(|chameleon| over(chameleon, SILO_OF_THE_TEXT));
     let qjump = [PLAIN, REROUTING].map(|chameleon| over(chameleon, QJUMP));
     let groups: Vec<Vec<f64>> = silo.iter().chain(&qjump).map(growth).collect();
-    let says = "the benefit over Silo and QJump grows with the size of the network";
+    let claim_text = "the benefit over Silo and QJump grows with the size of the network";
     let measured = format!(
         "over Silo {} without rerouting, {} with it; over QJump {} without",
         ends(&silo[0]),
@@ -158,9 +158,9 @@ fn benefit_grows(data: &Data) -> Statement {
     // Less than before is no benefit, even if it grows.
     let is_benefit = silo.iter().chain(&qjump).all(|ratios| ratios.last().is_some_and(|last| mean(last) > 1.0));
     let grows = if is_benefit {
-        all_means_within("5.2.1", says, MORE, &groups, measured)
+        all_means_within("5.2.1", claim_text, MORE, &groups, measured)
     } else {
-        Statement::claim("5.2.1", says, false, measured)
+        Statement::claim("5.2.1", claim_text, false, measured)
     };
     grows.remark(format!(
         "Over a Silo that searches around full links: {} without rerouting, {} with it.",
@@ -171,10 +171,10 @@ fn benefit_grows(data: &Data) -> Statement {
 
 fn rerouting_grows(data: &Data) -> Statement {
     let [oldest, newest] = [REROUTING, NEWEST].map(|system| data.ratios(system, PLAIN));
-    let says = "the benefit of reconfigurations grows with the size of the network";
+    let claim_text = "the benefit of reconfigurations grows with the size of the network";
     let limits = format!("the limit of candidates: {}", data.limits.growth());
     let order = format!("the order of equal candidates: newest first, {}", ends(&newest));
-    let grows = Statement::mean_within("5.2.1", says, MORE, &growth(&oldest), ends(&oldest));
+    let grows = Statement::mean_within("5.2.1", claim_text, MORE, &growth(&oldest), ends(&oldest));
     grows.tested(limits, &data.limits.growth_with_most()).tested(order, &growth(&newest))
 }
 
@@ -211,13 +211,13 @@ fn numbers(data: &Data) -> Vec<Statement> {
     let [oldest, newest] = [REROUTING, NEWEST].map(|system| last(data.of(system)));
     let [more, more_newest] = [REROUTING, NEWEST].map(|system| last(&data.ratios(system, PLAIN)));
     let flows = |name: &str, runs: &[f64]| {
-        let says = "up to 16,000 flows at k = 12 with four queues";
-        Statement::mean_within("5.2.1", says, 15_500.0..=16_500.0, runs, format!("{:.0} on average", mean(runs)))
+        let claim_text = "up to 16,000 flows at k = 12 with four queues";
+        Statement::mean_within("5.2.1", claim_text, 15_500.0..=16_500.0, runs, format!("{:.0} on average", mean(runs)))
             .reading(format!("{name} of equal candidates first"))
     };
     let double = |name: &str, runs: &[f64]| {
-        let says = "at k = 12 with four queues, rerouting more than doubles the flows";
-        Statement::mean_within("5.2.1", says, 2.0..=f64::INFINITY, runs, format!("{:.2}x", mean(runs)))
+        let claim_text = "at k = 12 with four queues, rerouting more than doubles the flows";
+        Statement::mean_within("5.2.1", claim_text, 2.0..=f64::INFINITY, runs, format!("{:.2}x", mean(runs)))
             .reading(format!("{name} of equal candidates first"))
     };
     let order = format!(
@@ -302,7 +302,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_ratio_that_grows_below_one_is_no_benefit() {
+    fn a_growing_ratio_below_one_is_no_benefit() {
         let mut data = data();
         // From 0.4x to 0.93x.
         scale(&mut data, SILO_OF_THE_TEXT, [5.0, 7.0]);

@@ -1,7 +1,7 @@
 //! Table 5: guarantees of systems. The ticks of the systems that Wayleave implements are measured, packet by packet;
 //! those of the others are as the paper prints them.
 //!
-//! A tick stands for
+//! A tick means
 //! - packet latency: no packet was later than promised or, without a promise, later than its time alone plus a frame
 //!   on each link;
 //! - bandwidth: reserved or guaranteed traffic arrives, regardless of other senders;
@@ -100,11 +100,11 @@ fn statements(seen: &[ObservedProperties]) -> Vec<Statement> {
     let of = |row: &rows::Row| {
         let seen = seen.iter().find(|seen| seen.name == row.name)?;
         let [latency, bandwidth, burst, conserving] = row.ticks.map(Tick::name);
-        let says = format!(
+        let claim_text = format!(
             "{}: packet latency {latency}, bandwidth {bandwidth}, burst {burst}, work conserving {conserving}",
             row.name
         );
-        Some(Statement::claim("Table 5", says, row.ticks == seen.ticks, seen.how.join("; ")))
+        Some(Statement::claim("Table 5", claim_text, row.ticks == seen.ticks, seen.how.join("; ")))
     };
     ROWS.iter().filter_map(of).collect()
 }

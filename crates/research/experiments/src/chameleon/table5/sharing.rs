@@ -53,37 +53,37 @@ pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProp
         LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: HOSTS as u64, parallel: 1, uplink_rate: None, cabling };
     let network = Arc::new(build::leaf_spine(&racks).map_err(Failed::broken)?);
     let hosts: Vec<NodeId> = network.hosts().take(HOSTS).collect();
-    let run = |company: Company| -> Result<Outcome, Failed> {
-        let scenario = scenario(name, &network, &hosts, shares.map(|scheme| scheme()), company)?;
+    let run = |cross_traffic: CrossTraffic| -> Result<Outcome, Failed> {
+        let scenario = scenario(name, &network, &hosts, shares.map(|scheme| scheme()), cross_traffic)?;
         wayleave_sim::run(&scenario, 1, |_| true).map_err(Failed::broken)
     };
-    let (idle, lone, crowd) = (run(Company::Nobody)?, run(Company::Flow)?, run(Company::Crowd)?);
+    let (idle, lone, many) = (run(CrossTraffic::Nobody)?, run(CrossTraffic::Flow)?, run(CrossTraffic::Many)?);
     let of_link =
         |outcome: &Outcome| flows(outcome, ONE).map(|flow| share(flow.payload, LINE, DURATION - WARMUP)).sum::<f64>();
     let slowest =
         |outcome: &Outcome, name: &str| flows(outcome, name).filter_map(|flow| flow.delay.max()).max().unwrap_or(0);
-    let drops = |name: &str| flows(&crowd, name).map(|flow| flow.drops).sum::<u64>();
+    let drops = |name: &str| flows(&many, name).map(|flow| flow.drops).sum::<u64>();
     let bound = |name: &str| slowest(&idle, name) + FRAMES.as_nanos() * 1_000;
-    let is_kept = |name: &str| slowest(&crowd, name) <= bound(name) && drops(name) == 0;
+    let is_kept = |name: &str| slowest(&many, name) <= bound(name) && drops(name) == 0;
     let times = |name: &str| {
         let us = |ps: u64| ps as f64 / 1e6;
         format!(
             "up to {:.0} us beside eight flows, {:.0} us alone, {} lost",
-            us(slowest(&crowd, name)),
+            us(slowest(&many, name)),
             us(slowest(&idle, name)),
             drops(name)
         )
     };
     let half = GUARANTEES[0].bits_per_second() as f64 / LINE.bits_per_second() as f64;
-    let (of_crowd, of_lone) = (of_link(&crowd), of_link(&lone));
+    let (of_many, of_lone) = (of_link(&many), of_link(&lone));
     Ok(ObservedProperties {
         name,
-        ticks: [is_kept(PROBE), of_crowd >= KEPT * half, is_kept(BURSTS), of_lone >= MAX].map(Tick::of),
+        ticks: [is_kept(PROBE), of_many >= KEPT * half, is_kept(BURSTS), of_lone >= MAX].map(Tick::of),
         how: [
             format!("a small packet takes {}", times(PROBE)),
             format!(
                 "beside eight flows one gets {:.0} % of the link; half of it is guaranteed where that is known",
-                100.0 * of_crowd
+                100.0 * of_many
             ),
             format!("the packets of a burst of {BURST} take {}", times(BURSTS)),
             format!("alone, a flow gets {:.0} % of an idle link", 100.0 * of_lone),
@@ -100,10 +100,10 @@ const BURSTS: &str = "bursts";
 
 /// Senders besides small packets and bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Company {
+enum CrossTraffic {
     Nobody,
     Flow,
-    Crowd,
+    Many,
 }
 
 fn scenario(
@@ -111,7 +111,7 @@ fn scenario(
     network: &Arc<Network>,
     hosts: &[NodeId],
     scheme: Option<HostSchemeConfig>,
-    company: Company,
+    cross_traffic: CrossTraffic,
 ) -> Result<Scenario, Failed> {
     let mut scenario = Scenario::new(name, network.clone(), DURATION);
     scenario.warmup = WARMUP;
@@ -129,13 +129,13 @@ fn scenario(
     };
     let to_first = |senders: &[NodeId]| FlowEndpoints::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
     let endless = || Workload::Flows(Reliable::new(FlowArrivals::Once, None));
-    if company != Company::Nobody {
+    if cross_traffic != CrossTraffic::Nobody {
         add(Traffic::new(ONE, to_first(&hosts[1..2]), endless()), ONE);
     }
-    if company == Company::Crowd {
+    if cross_traffic == CrossTraffic::Many {
         add(Traffic::new(OTHERS, to_first(&hosts[2..]), endless()), OTHERS);
     }
-    if company != Company::Flow {
+    if cross_traffic != CrossTraffic::Flow {
         let small = PacketKind::ConstantRate { rate: Rate::from_mbit(1) };
         add(Traffic::packets(PROBE, to_first(&hosts[1..2]), small, Bytes::new(300)), ONE);
         let bursts = PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: BURST, phase: StartPhase::Together };

@@ -51,7 +51,7 @@ fn list(items: impl Iterator<Item = String>) -> Option<String> {
 /// Returns an item for a claim, with an item below it for each reading if there are several.
 fn claim(of: &Claim<'_>) -> String {
     let (first, verdict) = (of.readings[0], of.verdict().name());
-    let text = format!("**{verdict}**, {}: *{}*", first.section, sentence(&first.says));
+    let text = format!("**{verdict}**, {}: *{}*", first.section, sentence(&first.claim_text));
     let remarks = of.remarks();
     let sentences = |of: &[String]| of.iter().map(|text| sentence(text)).collect::<Vec<_>>().join(" ");
     match &of.measured()[..] {

@@ -254,7 +254,7 @@ fn truth(is_so: bool) -> Vec<f64> {
 
 /// Returns the statement that one system is below the other at every place, with the ratio of each run.
 fn below(
-    (section, says): (&'static str, &str),
+    (section, claim_text): (&'static str, &str),
     rows: &[Row],
     [one, other]: [Contender; 2],
     what: impl Fn(&Measured) -> f64 + Copy,
@@ -277,7 +277,7 @@ fn below(
     });
     let shown = shown.collect::<Vec<_>>().join("; ");
     let least = places.iter().map(ratio).min_by(|one, other| mean(one).total_cmp(&mean(other))).unwrap_or_default();
-    let statement = Statement::mean_within(section, says, 1.0..=f64::INFINITY, &least, shown).remark(format!(
+    let statement = Statement::mean_within(section, claim_text, 1.0..=f64::INFINITY, &least, shown).remark(format!(
         "{} and {}, means; the place decides at which they are nearest.",
         one.name(),
         other.name()
@@ -358,7 +358,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         tail(ElasticCubic),
         tail(Elastic)
     );
-    let says = |what: &'static str| ("5.5, Fig. 17a", what);
+    let claim_text = |what: &'static str| ("5.5, Fig. 17a", what);
     vec![
         Statement::within(
             "5.5",
@@ -368,14 +368,14 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             format!("{:.0} % at least", short.iter().copied().fold(f64::NAN, f64::min)),
         ),
         below(
-            says("uFAB misses less of its guarantees than ElasticSwitch+Clove"),
+            claim_text("uFAB misses less of its guarantees than ElasticSwitch+Clove"),
             rows,
             [Ufab, Elastic],
             |run| run.missed,
             "",
         ),
         below(
-            says("ElasticSwitch+Clove misses less than PicNIC'+WCC+Clove"),
+            claim_text("ElasticSwitch+Clove misses less than PicNIC'+WCC+Clove"),
             rows,
             [Elastic, Pwc],
             |run| run.missed,
@@ -459,7 +459,7 @@ pub(crate) mod tests {
     /// If a server sends to one other only, ElasticSwitch misses less than PicNIC' does: that explains the difference. Where it misses
     /// more there as well, and comes nearer, it explains a part.
     #[test]
-    fn other_tenants_explain_what_their_numbers_explain() {
+    fn other_tenants_explain_a_difference_as_far_as_their_numbers_do() {
         let row = |tenancy, system, missed| {
             let run = Measured { missed, tail_us: 1.0, slowdown: 1.0, by_size: [1.0; 4], short: 0.5 };
             Row { place: HEAVY, tenancy, system, runs: vec![run; 2] }

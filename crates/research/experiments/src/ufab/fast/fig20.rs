@@ -135,8 +135,8 @@ fn apart(notes: &[super::watched::Note], senders: &[NodeId]) -> Vec<f64> {
     let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); ROUNDS];
     for note in notes.iter().filter(|note| senders.contains(&note.from)) {
         match note.what {
-            NoteKind::Says { pair, tokens: said } if said == tokens => drop(of_incast.entry(pair).or_insert(0)),
-            NoteKind::Hears { pair, .. } => {
+            NoteKind::Sends { pair, tokens: answers } if answers == tokens => drop(of_incast.entry(pair).or_insert(0)),
+            NoteKind::Receives { pair, .. } => {
                 if let Some(round) = of_incast.get_mut(&pair) {
                     if let Some(times) = rounds.get_mut(*round) {
                         times.push(note.at.as_nanos() as f64 / 1e3);

@@ -38,7 +38,7 @@ const EPSILON: u64 = 600;
 
 /// Latest values in messages, in tokens.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct Answers {
     /// Of a1 to a4, a5 and a6, and of a2 to a6.
     asked: Vec<u64>,
     /// Answer of a6 to a2.
@@ -48,9 +48,9 @@ struct Said {
 /// Fig. 21a, and 21b with the printed line 7 and as the text has it.
 #[derive(Clone, Debug, Default)]
 struct Data {
-    enough: Said,
-    little: Said,
-    kept: Said,
+    enough: Answers,
+    little: Answers,
+    kept: Answers,
 }
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
@@ -72,7 +72,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// Six hosts of one tenant; a1 sends to a4, a5 and a6, and a2 to a6.
-fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Said, Failed> {
+fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Answers, Failed> {
     let cabling = Cabling {
         rate: LINE,
         propagation: Time::from_micros(1),
@@ -101,13 +101,13 @@ fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Said, Fa
     let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());
     for note in notes {
         match note.what {
-            NoteKind::Says { pair, tokens } => drop(asked.insert(pair, tokens)),
-            NoteKind::Hears { pair, admitted: Some(tokens) } => drop(admitted.insert(pair, tokens)),
-            NoteKind::Hears { .. } | NoteKind::Takes => {}
+            NoteKind::Sends { pair, tokens } => drop(asked.insert(pair, tokens)),
+            NoteKind::Receives { pair, admitted: Some(tokens) } => drop(admitted.insert(pair, tokens)),
+            NoteKind::Receives { .. } | NoteKind::Takes => {}
         }
     }
     let last = asked.keys().next_back().and_then(|pair| admitted.get(pair));
-    Ok(Said { admitted: last.copied().unwrap_or_default(), asked: asked.into_values().collect() })
+    Ok(Answers { admitted: last.copied().unwrap_or_default(), asked: asked.into_values().collect() })
 }
 
 /// Returns `true` if all tokens have the expected values, up to the last digit of a rate.
@@ -119,8 +119,8 @@ fn are(tokens: &[u64], expected: &[f64]) -> bool {
 
 fn statements(data: &Data) -> Vec<Statement> {
     let (phi, epsilon) = (PHI as f64, EPSILON as f64);
-    let of_a1 = |said: &Said| said.asked.iter().copied().take(3).collect::<Vec<_>>();
-    let shown = |said: &Said| format!("{:?} of {PHI}, a6 admits {}", of_a1(said), said.admitted);
+    let of_a1 = |answers: &Answers| answers.asked.iter().copied().take(3).collect::<Vec<_>>();
+    let shown = |answers: &Answers| format!("{:?} of {PHI}, a6 admits {}", of_a1(answers), answers.admitted);
     vec![
         Statement::claim(
             "E, Fig. 21a",
@@ -158,8 +158,8 @@ fn statements(data: &Data) -> Vec<Statement> {
 }
 
 fn table(data: &Data) -> Table {
-    let row = |name: &str, said: &Said| {
-        let cells = said.asked.iter().copied().chain([said.admitted]).map(|tokens| tokens.to_string());
+    let row = |name: &str, answers: &Answers| {
+        let cells = answers.asked.iter().copied().chain([answers.admitted]).map(|tokens| tokens.to_string());
         std::iter::once(name.to_owned()).chain(cells).collect()
     };
     Table {
@@ -183,11 +183,11 @@ pub(crate) mod tests {
 
     #[test]
     pub(crate) fn every_verdict_can_change() {
-        let said = |asked: [u64; 4], admitted| Said { asked: asked.to_vec(), admitted };
+        let answers = |asked: [u64; 4], admitted| Answers { asked: asked.to_vec(), admitted };
         let data = Data {
-            enough: said([2_000, 2_000, 2_000, 6_000], 4_000),
-            little: said([600, 2_700, 2_700, 6_000], 3_300),
-            kept: said([2_000, 2_700, 2_700, 6_000], 3_300),
+            enough: answers([2_000, 2_000, 2_000, 6_000], 4_000),
+            little: answers([600, 2_700, 2_700, 6_000], 3_300),
+            kept: answers([2_000, 2_700, 2_700, 6_000], 3_300),
         };
         assert_each_can_change(
             &data,

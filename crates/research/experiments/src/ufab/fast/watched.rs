@@ -28,9 +28,9 @@ pub(super) struct Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoteKind {
     /// A pair reports its tokens.
-    Says { pair: u64, tokens: u64 },
+    Sends { pair: u64, tokens: u64 },
     /// It receives the tokens that its receiver admits; `None` is unlimited.
-    Hears { pair: u64, admitted: Option<u64> },
+    Receives { pair: u64, admitted: Option<u64> },
     /// A pair begins to use a path.
     Takes,
 }
@@ -62,12 +62,12 @@ impl CustomHost for Machine {
             &input
             && probe.kind == ProbeKind::Active
         {
-            note(notes, now, *node, NoteKind::Hears { pair: probe.pair, admitted: *tokens });
+            note(notes, now, *node, NoteKind::Receives { pair: probe.pair, admitted: *tokens });
         }
         edge.on(now, input, &mut |action| {
             match &action {
                 HostAction::SendProbe { probe, .. } if probe.kind == ProbeKind::Active => {
-                    note(notes, now, *node, NoteKind::Says { pair: probe.pair, tokens: probe.tokens });
+                    note(notes, now, *node, NoteKind::Sends { pair: probe.pair, tokens: probe.tokens });
                 }
                 HostAction::UsePath { purpose: PathUse::Share, .. } => note(notes, now, *node, NoteKind::Takes),
                 _ => {}

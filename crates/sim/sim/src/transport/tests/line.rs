@@ -28,7 +28,7 @@ enum InTransit {
 pub(super) enum Step<'a> {
     Sent(u32),
     Answered(&'a SegmentReply<'a>),
-    Struck { judged: bool, timed_out: bool },
+    Expired { judged: bool, timed_out: bool },
 }
 
 /// Observer of the events.
@@ -110,7 +110,7 @@ impl<F: Fate> Line<F> {
             let judged = self.sender.judge_at() <= at;
             let timed_out = self.sender.on_timer(at);
             self.timeouts += u64::from(timed_out);
-            witness(&self.sender, at, Step::Struck { judged, timed_out });
+            witness(&self.sender, at, Step::Expired { judged, timed_out });
         }
         true
     }

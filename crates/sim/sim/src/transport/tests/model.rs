@@ -206,7 +206,7 @@ fn compare(seed: u64) -> usize {
                 let judge_at = text.acknowledge(now, answer, sender.timer.smoothed());
                 assert_eq!(sender.judge_at(), judge_at, "seed {seed} at {now}: {answer:?}");
             }
-            Step::Struck { judged, timed_out } => {
+            Step::Expired { judged, timed_out } => {
                 if judged {
                     let judge_at = text.detect(now, sender.timer.smoothed());
                     assert!(timed_out || sender.judge_at() == judge_at, "seed {seed} at {now}");

@@ -50,9 +50,9 @@ fn flows_over_a_silent_failure_stall_until_its_repair_and_others_continue() {
     let fails = |change| outage(Time::from_millis(1), link, change);
     scenario.outages = vec![fails(ElementChange::Fails)];
     scenario.duration = Time::from_millis(20);
-    let told = run(&scenario, 1);
-    assert_eq!(complete(&told), [true; 8], "everybody changes over to the other spine");
-    assert_eq!(told.links[link.index()].lost_silently, 0);
+    let reported = run(&scenario, 1);
+    assert_eq!(complete(&reported), [true; 8], "everybody changes over to the other spine");
+    assert_eq!(reported.links[link.index()].lost_silently, 0);
 
     scenario.outages = vec![fails(ElementChange::FailsSilently)];
     let silent = run(&scenario, 1);

@@ -48,7 +48,7 @@ fn sums_are_exact_where_both_paths_of_a_pair_meet() {
     for seed in 1..=4 {
         let (_, events) = watch(&scenario, seed);
         let mut path_of = BTreeMap::new();
-        let mut told: BTreeMap<LinkId, BTreeMap<_, u64>> = BTreeMap::new();
+        let mut reported: BTreeMap<LinkId, BTreeMap<_, u64>> = BTreeMap::new();
         let (mut both, mut seen) = (0, 0);
         for event in events {
             match event.what {
@@ -56,9 +56,14 @@ fn sums_are_exact_where_both_paths_of_a_pair_meet() {
                     path_of.insert((probe.pair, probe.change), path);
                 }
                 What::Sums { link, probe, tokens, .. } => {
-                    let told = told.entry(link).or_default();
-                    told.insert((probe.pair, path_of[&(probe.pair, probe.change)]), probe.tokens);
-                    assert_eq!(tokens, told.values().sum::<u64>(), "seed {seed}, {link:?} at {}: {told:?}", event.at);
+                    let reported = reported.entry(link).or_default();
+                    reported.insert((probe.pair, path_of[&(probe.pair, probe.change)]), probe.tokens);
+                    assert_eq!(
+                        tokens,
+                        reported.values().sum::<u64>(),
+                        "seed {seed}, {link:?} at {}: {reported:?}",
+                        event.at
+                    );
                     both += usize::from(probe.is_repeated);
                     seen += 1;
                 }

@@ -27,7 +27,7 @@ fn level(control: &TunnelControl) -> f64 {
 }
 
 #[test]
-fn the_law_is_linear_in_the_share_of_marks() {
+fn the_control_law_is_linear_in_the_fraction_of_marks() {
     let params = Params::default();
     // 2 % without marks; -4 % with nothing else; half of both between them.
     for (marked, expected) in [(0, 1.02), (100, 0.96), (50, 1.0 + 0.01 - 0.02), (25, 1.0 + 0.015 - 0.01)] {
@@ -39,7 +39,7 @@ fn the_law_is_linear_in_the_share_of_marks() {
 
 /// Catches: a brake that holds who is at its weight, or below it.
 #[test]
-fn who_is_above_its_weight_gives_way_sooner() {
+fn a_tunnel_above_its_weight_yields_sooner() {
     for (level, expected) in
         [(0.5, 0.48), (1.0, 0.96), (1.5, 1.5 - 0.06 - 0.05), (2.0, 2.0 - 0.08 - 0.1), (4.0, 4.0 - 0.16 - 0.1)]
     {
@@ -53,7 +53,7 @@ fn who_is_above_its_weight_gives_way_sooner() {
 
 /// Catches: steps that grow before the path was free for long, or without end, or by parts of the level so soon that ratios stay as they are.
 #[test]
-fn steps_grow_while_nothing_is_marked_for_long() {
+fn steps_grow_after_a_long_time_without_marks() {
     let mut control = steady();
     let mut grown = |clear: u64| {
         control.level = 64 * ONE;
@@ -74,7 +74,7 @@ fn steps_grow_while_nothing_is_marked_for_long() {
 
 /// At half of its weight a tunnel grows by 4 % of that rate in a period. No step is more than an eighth of its level.
 #[test]
-fn who_is_below_its_weight_comes_back_sooner() {
+fn a_tunnel_below_its_weight_recovers_sooner() {
     for (part, step) in [(2, 0.04), (4, 0.08), (10, 0.08)] {
         let mut control = steady();
         control.level = ONE / part;
@@ -112,7 +112,7 @@ fn a_tunnel_starts_with_its_weight_and_doubles_until_the_first_mark() {
 }
 
 #[test]
-fn a_loss_halves() {
+fn a_loss_halves_the_rate() {
     let mut control = steady();
     let lost = Period::of((900, 0, 100), 0).unwrap();
     control.on_period(lost, T, TunnelUse::Full, terms(1_000_000), &Params::default());
@@ -121,7 +121,7 @@ fn a_loss_halves() {
 }
 
 #[test]
-fn who_comes_back_does_not_give_way_for_ten_periods() {
+fn a_tunnel_that_resumes_does_not_yield_for_ten_periods() {
     let (params, mut control) = (Params::default(), steady());
     control.wake(9);
     for _ in 0..10 {
@@ -149,7 +149,7 @@ proptest! {
     /// The proof of docs/theory/scc.md in whole numbers: for any initial levels, the difference shrinks with every
     /// mark. The sum of the weights on the link is between a fifth of its rate and four times that rate.
     #[test]
-    fn rates_come_to_the_ratio_of_weights(light in 100_000_000_u64..400_000_000, times in 1_u64..10, far in 1_u64..50) {
+    fn rates_converge_to_the_ratio_of_weights(light in 100_000_000_u64..400_000_000, times in 1_u64..10, far in 1_u64..50) {
         // A weight above its own line cannot get its part.
         prop_assume!(light * times <= LINE);
         let mut controls = [steady(), steady()];

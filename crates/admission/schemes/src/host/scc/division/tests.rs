@@ -5,7 +5,7 @@ fn division() -> Division {
 }
 
 #[test]
-fn a_weight_is_the_part_of_the_reference_weight_in_all() {
+fn a_weight_is_the_fraction_of_the_sum_of_reference_weights() {
     let (mut division, params) = (division(), Params::default());
     division.change(0, 100);
     // Equation 3: 1000 / 400; equation 4: times 100.
@@ -22,7 +22,7 @@ fn a_weight_is_the_part_of_the_reference_weight_in_all() {
 
 /// Catches: hosts that begin together, or lose their tracker together, and take the whole share each.
 #[test]
-fn a_host_that_knows_no_other_has_an_equal_part_of_the_share() {
+fn a_host_without_known_peers_has_an_equal_part_of_the_share() {
     let (mut division, params) = (division(), Params::default());
     assert_eq!(division.first_weight(), 250);
     division.change(0, 10);
@@ -46,7 +46,7 @@ fn a_host_that_knows_no_other_has_an_equal_part_of_the_share() {
 
 /// Catches: a host that begins with an equal part each time, although it knows what others want: short flows with near deadlines were late.
 #[test]
-fn who_comes_back_begins_with_what_it_knew() {
+fn a_division_that_resumes_begins_with_its_earlier_state() {
     let (mut division, params) = (division(), Params::default());
     division.change(0, 40);
     assert_eq!(division.report(&params).count(), 2);
@@ -60,7 +60,7 @@ fn who_comes_back_begins_with_what_it_knew() {
 }
 
 #[test]
-fn sums_of_any_size_give_weights_that_are_not_above_the_share() {
+fn sums_of_any_size_give_weights_that_do_not_exceed_the_share() {
     let (mut division, params) = (division(), Params::default());
     division.change(0, u64::MAX);
     division.change(0, u64::MAX);
@@ -74,7 +74,7 @@ fn sums_of_any_size_give_weights_that_are_not_above_the_share() {
 }
 
 #[test]
-fn a_tracker_that_is_silent_is_followed_no_more() {
+fn a_silent_tracker_is_no_longer_followed() {
     let (mut division, params) = (division(), Params::default());
     division.change(0, 1);
     let wanted = |division: &mut Division| {

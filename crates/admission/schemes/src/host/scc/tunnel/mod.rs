@@ -187,10 +187,10 @@ impl Tunnel for PrivateControl {
     }
 
     fn on_arrival(&mut self, _now: Time, packet: TunnelPacket, queue: TunnelQueue) -> TunnelEntry {
-        let hears_losses =
+        let is_loss_based =
             self.sessions.get(packet.flow).is_some_and(|session| session.signal() == CongestionSignal::Losses);
         let is_full = self.private_queue(packet.flow, queue).packets >= self.params.tunnel_packets;
-        if hears_losses && is_full { TunnelEntry::Dropped } else { TunnelEntry::Queued }
+        if is_loss_based && is_full { TunnelEntry::Dropped } else { TunnelEntry::Queued }
     }
 
     fn on_queued(&mut self, now: Time, packet: TunnelPacket) {
@@ -231,14 +231,14 @@ impl Tunnel for PrivateControl {
     }
 
     fn on_ack(&mut self, _now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
-        let hears_marks = self.sessions.get(flow).is_some_and(|session| session.signal() == CongestionSignal::Marks);
+        let is_ecn_capable = self.sessions.get(flow).is_some_and(|session| session.signal() == CongestionSignal::Marks);
         let threshold = match self.objective {
             Some(FlowObjective::Latency) => self.params.target_packets,
             _ => self.params.tunnel_mark_packets,
         };
         let is_long = self.private_queue(flow, queue).packets > threshold;
         match () {
-            () if hears_marks && is_long => ack.newly,
+            () if is_ecn_capable && is_long => ack.newly,
             () if hears_marks && self.is_at_floor() => ack.marked,
             () => 0,
         }

@@ -117,7 +117,7 @@ fn transports() -> Params {
 }
 
 #[test]
-fn a_deadline_asks_for_what_is_left_over_the_time_that_is_left() {
+fn a_deadline_requests_the_remaining_bytes_over_the_remaining_time() {
     let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     bench.flow(100, 10, Some(10));
     // 100 packets in 10 ms, of which 90 are still at the transport.
@@ -131,7 +131,7 @@ fn a_deadline_asks_for_what_is_left_over_the_time_that_is_left() {
 }
 
 #[test]
-fn nothing_is_asked_for_less_than_a_slot() {
+fn nothing_is_requested_for_less_than_a_slot() {
     let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     bench.flow(10, 10, Some(2));
     bench.now = 2 * MS - 1_000;
@@ -139,7 +139,7 @@ fn nothing_is_asked_for_less_than_a_slot() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
+fn a_passed_deadline_counts_as_none_or_as_one_slot() {
     for (missed_deadline, rate) in
         [(MissedDeadline::Last, PACKET_A_SLOT), (MissedDeadline::Urgent, WIRE * 8 * 10 * 1_000)]
     {
@@ -165,7 +165,7 @@ fn a_deadline_that_needs_more_than_the_line_counts_as_passed() {
 /// Catches: long flows without a deadline that ask for a rate from their length per second, and displace flows with
 /// one.
 #[test]
-fn a_long_flow_without_a_deadline_asks_for_less_than_a_short_one_with_one() {
+fn a_long_flow_without_a_deadline_requests_less_than_a_short_one_with_one() {
     let with = |packets, deadline| {
         let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
         bench.flow(packets, 1, deadline);
@@ -178,7 +178,7 @@ fn a_long_flow_without_a_deadline_asks_for_less_than_a_short_one_with_one() {
 
 /// Catches: latency tunnels that let transports fill them as far as all others.
 #[test]
-fn transports_of_latency_tunnels_hear_marks_above_the_target() {
+fn transports_of_latency_tunnels_receive_marks_above_the_target() {
     let mut marked = Vec::new();
     for objective in [FlowObjective::Latency, FlowObjective::Deadline] {
         let mut bench = Bench::new(objective, &Params::default());
@@ -195,7 +195,7 @@ fn transports_of_latency_tunnels_hear_marks_above_the_target() {
 }
 
 #[test]
-fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
+fn if_all_fit_each_gets_its_part_and_the_cheapest_the_remainder() {
     let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     // A part of a slot of 1 ms: 10 of 100 packets in 10 ms, and 2 of 20.
     let dear = bench.flow(100, 20, Some(10));
@@ -211,7 +211,7 @@ fn if_all_fit_each_gets_its_part_and_the_cheapest_what_is_left_over() {
 }
 
 #[test]
-fn what_is_left_over_may_go_to_the_earliest_deadline() {
+fn the_remainder_may_go_to_the_earliest_deadline() {
     let mut bench =
         Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     let cheap = bench.flow(20, 4, Some(20));
@@ -242,7 +242,7 @@ fn if_not_all_fit_the_cheapest_are_satisfied() {
 
 /// Catches: parts that a flow may collect or overdraw. 0.4 packets a slot are a packet now and the next after 2.5 slots.
 #[test]
-fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
+fn bytes_beyond_the_part_of_a_flow_are_charged_in_the_next_slots() {
     let mut bench =
         Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::EarliestDeadline, ..Params::default() });
     let other = bench.flow(1_000, 100, Some(10));
@@ -259,7 +259,7 @@ fn what_a_packet_takes_beyond_its_part_counts_in_the_next_slots() {
 }
 
 #[test]
-fn a_flow_that_comes_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
+fn a_flow_that_arrives_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
     for (weight, is_first) in [(500_000, true), (130_000, false)] {
         let mut bench =
             Bench::new(FlowObjective::Deadline, &Params { spare_rate: SparePolicy::Cheapest, ..Params::default() });
@@ -277,7 +277,7 @@ fn a_flow_that_comes_within_a_slot_has_its_part_of_the_rest_if_it_fits() {
 }
 
 #[test]
-fn flows_without_a_deadline_and_late_ones_come_after_those_in_time_shortest_first() {
+fn flows_without_a_deadline_and_late_ones_come_last_shortest_first() {
     let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     let none = bench.flow(2, 2, None);
     let late = bench.flow(1, 1, Some(1));
@@ -290,7 +290,7 @@ fn flows_without_a_deadline_and_late_ones_come_after_those_in_time_shortest_firs
 }
 
 #[test]
-fn completion_weighs_by_the_inverse_of_what_is_left() {
+fn completion_weighs_by_the_inverse_of_the_remaining_bytes() {
     let mut bench = Bench::new(FlowObjective::Completion, &Params::default());
     // A bench's line carries 812 packets in a slot.
     let least = (1 << 50) / LINE_IN_A_SLOT;
@@ -308,7 +308,7 @@ fn completion_weighs_by_the_inverse_of_what_is_left() {
 }
 
 #[test]
-fn what_is_left_decides_not_what_a_flow_had() {
+fn the_remaining_bytes_decide_and_not_the_original_size() {
     let mut bench = Bench::new(FlowObjective::Completion, &Params::default());
     let first = bench.flow(10, 10, None);
     assert_eq!(bench.order(6), [first; 6]);
@@ -317,7 +317,7 @@ fn what_is_left_decides_not_what_a_flow_had() {
 }
 
 #[test]
-fn a_flow_of_unknown_size_stands_by_what_it_has_sent() {
+fn a_flow_of_unknown_size_is_ranked_by_its_sent_bytes() {
     let mut bench = Bench::new(FlowObjective::Completion, &Params::default());
     let old = bench.open(None, None, CongestionSignal::Marks);
     for _ in 0..40 {
@@ -334,7 +334,7 @@ fn a_flow_of_unknown_size_stands_by_what_it_has_sent() {
 }
 
 #[test]
-fn latency_asks_for_the_queue_beyond_its_target_and_for_ten_packets_a_round_trip() {
+fn latency_requests_the_queue_beyond_its_target_and_ten_packets_per_round_trip() {
     let mut bench = Bench::new(FlowObjective::Latency, &Params { epsilon_percent: 50, ..Params::default() });
     bench.flow(2, 2, None);
     // 15,380 bytes in 300 us are more than a packet in 1 ms.
@@ -412,7 +412,7 @@ fn latency_sensitive_packets_up_to_the_target_leave_in_order() {
 }
 
 #[test]
-fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
+fn without_its_own_schedule_a_tunnel_has_equal_weights_and_keeps_the_order() {
     for objective in [FlowObjective::Deadline, FlowObjective::Completion, FlowObjective::Latency] {
         let mut weights = Vec::new();
         for params in [Params::default(), transports()] {
@@ -429,7 +429,7 @@ fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
 }
 
 #[test]
-fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
+fn tunnels_without_an_objective_have_equal_weights_and_keep_the_order() {
     let role = PrivateControl::new(None, Rate::from_mbit(100), Rate::from_gbit(1), &Params::default());
     let mut bench =
         Bench { tunnel: TunnelState::new(Box::new(role)), ..Bench::new(FlowObjective::Latency, &Params::default()) };
@@ -439,7 +439,7 @@ fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
 }
 
 #[test]
-fn transports_hear_marks_of_the_private_queue_and_none_of_the_network() {
+fn transports_receive_marks_of_the_private_queue_and_none_of_the_network() {
     // The tunnel's queue where transports schedule, the flow's where the tunnel does.
     for (params, other) in [(transports(), 1_460), (Params::default(), 0)] {
         let mut bench = Bench::new(FlowObjective::Completion, &params);
@@ -459,7 +459,7 @@ fn transports_hear_marks_of_the_private_queue_and_none_of_the_network() {
 }
 
 #[test]
-fn the_queue_is_bounded_for_transports_that_want_losses() {
+fn the_queue_is_bounded_for_loss_based_transports() {
     for (signal, entry) in [
         (CongestionSignal::Losses, TunnelEntry::Dropped),
         (CongestionSignal::Marks, TunnelEntry::Queued),
@@ -476,7 +476,7 @@ fn the_queue_is_bounded_for_transports_that_want_losses() {
 }
 
 #[test]
-fn a_tunnel_with_nothing_left_has_no_slots() {
+fn a_tunnel_without_remaining_bytes_has_no_slots() {
     let mut bench = Bench::new(FlowObjective::Deadline, &Params::default());
     let rests = |bench: &mut Bench| {
         let slot = bench.tunnel.slot(0).unwrap();

@@ -20,7 +20,7 @@ fn one_of(hosts: usize) -> Scc {
     Scc::new(HostLocation { line: Rate::from_gbit(1), divisions, phase: us(10) }, Params::default())
 }
 
-fn tell(host: &mut Scc, now: Time, input: HostInput<'_, Message, Timer>) -> Vec<HostAction<Message, Timer>> {
+fn handle(host: &mut Scc, now: Time, input: HostInput<'_, Message, Timer>) -> Vec<HostAction<Message, Timer>> {
     let mut actions = Vec::new();
     host.on(now, input, &mut |action| {
         actions.push(match action {
@@ -46,21 +46,21 @@ fn rate(host: &Scc) -> u64 {
 
 fn send(host: &mut Scc, now: Time) {
     let bytes = Bytes::new(1_538);
-    tell(host, now, HostInput::Sent { pair: PAIR, path: PathIndex(0), bytes });
+    handle(host, now, HostInput::Sent { pair: PAIR, path: PathIndex(0), bytes });
 }
 
 fn feed(host: &mut Scc, now: Time, marked: u64) {
     let message = Message::Feedback { bytes: 1_538, marked, lost: 0, clear: Time::ZERO };
-    tell(host, now, HostInput::Message { from: MessageOrigin::Receiver(PAIR), message });
+    handle(host, now, HostInput::Message { from: MessageOrigin::Receiver(PAIR), message });
 }
 
 #[test]
-fn a_new_tunnel_has_its_hosts_part_of_the_share_until_the_tracker_answers() {
+fn a_new_tunnel_has_the_host_part_of_the_share_until_the_tracker_answers() {
     let mut host = one_of(10);
-    let actions = tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
+    let actions = handle(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
     assert!(matches!(actions[0], HostAction::SetWeight { weight: 40_000, .. }), "{actions:?}");
     assert_eq!(rate(&host), 40_000_000);
-    let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor: Rate::ZERO });
+    let actions = handle(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor: Rate::ZERO });
     let reports = |actions: &[HostAction<Message, Timer>]| {
         let is_report = |action: &&HostAction<_, _>| {
             matches!(action, HostAction::Send { to: Peer::Broker(_), message: Message::Report { sum: 5, .. } })
@@ -69,48 +69,48 @@ fn a_new_tunnel_has_its_hosts_part_of_the_share_until_the_tracker_answers() {
     };
     assert_eq!(reports(&actions), 1, "the first is reported at once");
     let scale = Message::Scale { division: A, share: 400_000_000, sum: 20, own: 5 };
-    tell(&mut host, us(400), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
+    handle(&mut host, us(400), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
     assert_eq!(host.tunnel(PAIR).unwrap().1, Rate::from_mbit(100), "a quarter of what all want");
-    assert_eq!(reports(&tell(&mut host, us(1_000), HostInput::Timer(Timer::Report))), 1);
-    tell(&mut host, us(1_500), HostInput::Closed { pair: PAIR });
-    assert_eq!(reports(&tell(&mut host, us(2_000), HostInput::Timer(Timer::Report))), 0, "a last report of nothing");
-    assert!(tell(&mut host, us(3_000), HostInput::Timer(Timer::Report)).is_empty(), "and no timer");
+    assert_eq!(reports(&handle(&mut host, us(1_000), HostInput::Timer(Timer::Report))), 1);
+    handle(&mut host, us(1_500), HostInput::Closed { pair: PAIR });
+    assert_eq!(reports(&handle(&mut host, us(2_000), HostInput::Timer(Timer::Report))), 0, "a last report of nothing");
+    assert!(handle(&mut host, us(3_000), HostInput::Timer(Timer::Report)).is_empty(), "and no timer");
 }
 
 #[test]
-fn a_receiver_tells_what_arrived_once_a_period_and_nothing_of_nothing() {
+fn a_receiver_reports_arrivals_once_a_period_and_nothing_without_arrivals() {
     let mut host = host();
     let pair = Incoming(0);
-    tell(&mut host, us(0), HostInput::IncomingOpened { pair, spec: spec() });
+    handle(&mut host, us(0), HostInput::IncomingOpened { pair, spec: spec() });
     let arrivals = |marked| Arrivals { bytes: Bytes::new(100), marked: Bytes::new(marked), lost: Bytes::ZERO };
-    let actions = tell(&mut host, us(0), HostInput::Received { pair, arrivals: arrivals(0) });
+    let actions = handle(&mut host, us(0), HostInput::Received { pair, arrivals: arrivals(0) });
     assert!(matches!(actions[..], [HostAction::Arm { at, .. }] if at == us(300)));
-    assert!(tell(&mut host, us(9), HostInput::Received { pair, arrivals: arrivals(100) }).is_empty());
+    assert!(handle(&mut host, us(9), HostInput::Received { pair, arrivals: arrivals(100) }).is_empty());
     let timer = || HostInput::Timer(Timer::Feedback(pair, 1));
-    let actions = tell(&mut host, us(300), timer());
+    let actions = handle(&mut host, us(300), timer());
     let expected = Message::Feedback { bytes: 200, marked: 100, lost: 0, clear: us(291) };
     assert!(matches!(actions[0], HostAction::Send { to: Peer::Sender(_), message } if message == expected));
-    assert!(tell(&mut host, us(600), timer()).is_empty());
+    assert!(handle(&mut host, us(600), timer()).is_empty());
     // Another pair with the same number: the timer of the old one means nothing.
-    tell(&mut host, us(700), HostInput::Received { pair, arrivals: arrivals(0) });
-    tell(&mut host, us(700), HostInput::IncomingOpened { pair, spec: spec() });
-    tell(&mut host, us(800), HostInput::Received { pair, arrivals: arrivals(0) });
-    assert!(tell(&mut host, us(1_000), timer()).is_empty());
+    handle(&mut host, us(700), HostInput::Received { pair, arrivals: arrivals(0) });
+    handle(&mut host, us(700), HostInput::IncomingOpened { pair, spec: spec() });
+    handle(&mut host, us(800), HostInput::Received { pair, arrivals: arrivals(0) });
+    assert!(handle(&mut host, us(1_000), timer()).is_empty());
 }
 
 /// Catches: a path that counts as free for a tunnel by chance, while others at the same host see marks.
 #[test]
-fn a_receiver_tells_for_how_long_nothing_was_marked_of_any_tunnel() {
+fn a_receiver_reports_the_time_without_marks_on_any_tunnel() {
     let mut host = host();
     let arrivals = |marked| Arrivals { bytes: Bytes::new(100), marked: Bytes::new(marked), lost: Bytes::ZERO };
     for pair in [Incoming(0), Incoming(1)] {
-        tell(&mut host, us(0), HostInput::IncomingOpened { pair, spec: spec() });
+        handle(&mut host, us(0), HostInput::IncomingOpened { pair, spec: spec() });
     }
-    tell(&mut host, us(0), HostInput::Received { pair: Incoming(0), arrivals: arrivals(0) });
-    tell(&mut host, us(100), HostInput::Received { pair: Incoming(1), arrivals: arrivals(100) });
-    let actions = tell(&mut host, us(300), HostInput::Timer(Timer::Feedback(Incoming(0), 1)));
-    let is_told = |action: &HostAction<Message, Timer>| matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200));
-    assert!(actions.iter().any(is_told), "{actions:?}");
+    handle(&mut host, us(0), HostInput::Received { pair: Incoming(0), arrivals: arrivals(0) });
+    handle(&mut host, us(100), HostInput::Received { pair: Incoming(1), arrivals: arrivals(100) });
+    let actions = handle(&mut host, us(300), HostInput::Timer(Timer::Feedback(Incoming(0), 1)));
+    let is_reported = |action: &HostAction<Message, Timer>| matches!(action, HostAction::Send { message: Message::Feedback { marked: 0, clear, .. }, .. } if *clear == us(200));
+    assert!(actions.iter().any(is_reported), "{actions:?}");
 }
 
 /// Catches: a tunnel whose window holds it back, and that counts as one which does not want its rate: below its weight it would not be cut, and have more
@@ -120,7 +120,7 @@ fn a_tunnel_at_its_window_uses_its_rate() {
     let mut levels = Vec::new();
     for packets in [2, 19] {
         let mut host = host();
-        tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
+        handle(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
         let sending = host.sending[0].as_mut().unwrap();
         assert_eq!(sending.in_flight.window, 30_000, "400 Mbit/s for 300 us, twice");
         // Nothing was sent for long, and most of its rate was unused.
@@ -136,7 +136,7 @@ fn a_tunnel_at_its_window_uses_its_rate() {
 
 /// Catches: windows that do not follow rates, and one for the first path only.
 #[test]
-fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() {
+fn a_tunnel_has_at_most_a_round_trip_and_a_period_of_its_rate_in_flight() {
     let mut host = host();
     let windows = |actions: &[HostAction<Message, Timer>]| -> Vec<(u32, u64)> {
         let window = |action: &HostAction<Message, Timer>| match action {
@@ -146,21 +146,22 @@ fn a_tunnel_has_no_more_in_flight_than_its_rate_for_a_round_trip_and_a_period() 
         actions.iter().filter_map(window).collect()
     };
     let opened = HostInput::Opened { pair: PAIR, spec: PairSpec { paths: 2, ..spec() } };
-    assert_eq!(windows(&tell(&mut host, us(0), opened)), [(0, 30_000), (1, 30_000)]);
+    assert_eq!(windows(&handle(&mut host, us(0), opened)), [(0, 30_000), (1, 30_000)]);
     let scale = Message::Scale { division: A, share: 400_000_000, sum: 20, own: 5 };
-    tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor: Rate::ZERO });
-    let actions = tell(&mut host, us(2), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
+    handle(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor: Rate::ZERO });
+    let actions =
+        handle(&mut host, us(2), HostInput::Message { from: MessageOrigin::Broker(BrokerId(0)), message: scale });
     assert_eq!(windows(&actions), [(0, 7_500), (1, 7_500)], "100 Mbit/s for 600 us");
     // Catches: windows that bind all the time where feedback comes more often than a round trip.
     host.params.feedback_period = us(100);
     let opened = HostInput::Opened { pair: PAIR, spec: spec() };
-    assert_eq!(windows(&tell(&mut host, us(3), opened)), [(0, 30_000)], "400 Mbit/s for two round trips");
+    assert_eq!(windows(&handle(&mut host, us(3), opened)), [(0, 30_000)], "400 Mbit/s for two round trips");
 }
 
 #[test]
-fn without_feedback_of_what_it_sends_a_tunnel_halves_every_ten_periods() {
+fn without_feedback_a_sending_tunnel_halves_every_ten_periods() {
     let mut host = host();
-    tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
+    handle(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
     feed(&mut host, us(0), 1_538);
     feed(&mut host, us(300), 0);
     let begin = rate(&host);
