@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(chosen(&monitor, &[0, 1, 2, 3], &[], 4 * GBIT), [3]);
         assert_eq!(chosen(&monitor, &[0, 1, 2], &[], 4 * GBIT), [0], "the one with most room");
         assert_eq!(chosen(&monitor, &[2], &[], GBIT), [2], "there is no other");
-        assert_eq!(chosen(&monitor, &[], &[], GBIT), []);
+        assert_eq!(chosen(&monitor, &[], &[], GBIT), [0_u32; 0]);
     }
 
     #[test]
