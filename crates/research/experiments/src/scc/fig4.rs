@@ -46,19 +46,22 @@ enum Change {
     LargeShares,
     /// A tunnel grows by one step in a period, however long nothing is marked.
     ConstantSteps,
+    /// Steps of 5 % of the weight, up to 64 in a period: less accurate shares (docs/theory/scc.md, "Choice of the growth").
+    FastGrowth,
 }
 
 impl Change {
     /// Experiments, with their names.
-    const EXPERIMENTS: [(Self, &'static str); 3] = [
-        (Self::ConstantSteps, "a tunnel grows by 2 % of its weight in a period, however long nothing is marked"),
+    const EXPERIMENTS: [(Self, &'static str); 4] = [
+        (Self::ConstantSteps, "a tunnel grows by 1 % of its weight in a period, however long nothing is marked"),
+        (Self::FastGrowth, "a tunnel grows by 5 % of its weight in a period, and up to 64 times that on a free path"),
         (Self::SmallShares, "shares of 300 Mbit/s each, 60 % of the link"),
         (Self::LargeShares, "shares of ten times the link's rate, so that rates grow by up to an eighth in a period"),
     ];
 
     const fn share(self) -> Rate {
         match self {
-            Self::None | Self::ConstantSteps => HALF,
+            Self::None | Self::ConstantSteps | Self::FastGrowth => HALF,
             Self::SmallShares => SHARE,
             Self::LargeShares => Rate::from_gbit(5),
         }
@@ -120,9 +123,11 @@ fn one(Case { system, load, change }: Case, duration: Time, seed: u64) -> Result
         .collect();
     let tenants = equal_tenants(&[Application::Deadline, Application::Completion], change.share());
     system.carry_with(&mut run, &tenants, |params| {
-        if change == Change::ConstantSteps {
-            params.max_increase_steps = 1;
-        }
+        (params.increase_factor_percent, params.max_increase_steps) = match change {
+            Change::ConstantSteps => (params.increase_factor_percent, 1),
+            Change::FastGrowth => (5, 64),
+            _ => (params.increase_factor_percent, params.max_increase_steps),
+        };
     })?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }

@@ -26,7 +26,7 @@ pub(super) const WHOLE: u64 = 1 << 16;
 /// Number of periods without marks on any arrival at the receiver's host after which steps grow (docs/theory/scc.md, "Choice of the
 /// growth"): a queue near its threshold seldom pauses that long. The host decides and not the tunnel: a tunnel of few packets would find its
 /// path free by chance, and get more than others.
-const CLEAR: u64 = 8;
+const CLEAR: u64 = 12;
 
 /// Number of such periods after which the path counts as free, and steps of a weight may be too small for it.
 const FREE: u64 = 32;
@@ -142,8 +142,6 @@ pub(super) struct TunnelControl {
     alpha: u64,
     /// Fully marked periods in a row.
     pressed: u32,
-    /// Feedbacks in a row that found the path clear.
-    quiet: u32,
     /// Number of further feedbacks during which the level is not halved again.
     settling: u32,
     /// Average time between two feedbacks, in ns.
@@ -155,7 +153,7 @@ impl TunnelControl {
     /// A tunnel begins with its weight, which is a rate.
     pub(super) fn new(interval: Time) -> Self {
         let interval = interval.as_nanos();
-        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, quiet: 0, settling: 0, interval, phase: Phase::Starting }
+        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, settling: 0, interval, phase: Phase::Starting }
     }
 
     /// The rate in bit/s.
@@ -237,7 +235,6 @@ impl TunnelControl {
 
     fn by_weight(&mut self, Period { marks, loss, clear, .. }: Period, counts: u64, usage: TunnelUse, params: &Params) {
         self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
-        self.quiet = if clear >= CLEAR { self.quiet.saturating_add(1) } else { 0 };
         self.settling = self.settling.saturating_sub(1);
         if loss == Loss::Some {
             // A loss is worse than a mark: DCTCP halves, once for each window.
@@ -277,9 +274,8 @@ impl TunnelControl {
             TunnelUse::Partial if self.alpha < CONTENDED => 0,
             TunnelUse::Full if clear >= CLEAR && params.max_increase_steps > 1 => {
                 let free = if clear >= FREE { self.level / FREE_GROWTH } else { 0 };
-                // They double with each feedback and not with each period: a tunnel of few packets learns late what its last step did.
-                let steps = 1_u64 << self.quiet.min(31);
-                step.max(unit.saturating_mul(steps.min(params.max_increase_steps.into()))).max(free)
+                let steps = (clear - CLEAR + 1).min(params.max_increase_steps.into());
+                step.max(unit.saturating_mul(steps)).max(free)
             }
             TunnelUse::Full | TunnelUse::Partial => part(step.min(self.level / MAX_GROWTH), WHOLE - marks, WHOLE),
         };

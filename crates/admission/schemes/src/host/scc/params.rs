@@ -101,13 +101,13 @@ params! {
         /// Reaction of rates to marks.
         pub rate_law: RateLaw = RateLaw::Weighted, "rateLaw", ValueKind::Word(RateLaw::WORDS), "ours; III-B is as-printed";
         /// Growth of a tunnel in a period without marks, as a part of its weight, in steps of 0.01.
-        pub increase_factor_percent: u8 = 2, "increaseFactor", ValueKind::Hundredths { least: 1, most: 100 }, "ours";
+        pub increase_factor_percent: u8 = 1, "increaseFactor", ValueKind::Hundredths { least: 1, most: 100 }, "ours";
         /// Decrease of a tunnel in a fully marked period, as a part of its rate, in steps of 0.01.
         pub decrease_factor_percent: u8 = 4, "decreaseFactor", ValueKind::Hundredths { least: 1, most: 50 }, "ours";
         /// Additional decrease, as a part of the rate above its weight, up to twice the weight, in steps of 0.01.
         pub overshoot_backoff_percent: u8 = 10, "overshootBackoff", ValueKind::Hundredths { least: 0, most: 50 }, "ours";
-        /// Maximum number of growth steps in a period. They double with each feedback once there were eight periods without marks; 1: always one step.
-        pub max_increase_steps: u32 = 32, "maxIncreaseSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
+        /// Maximum number of growth steps in a period, after many periods without marks; 1: always one step.
+        pub max_increase_steps: u32 = 16, "maxIncreaseSteps", ValueKind::Count { least: 1, most: 1_000 }, "ours";
         /// Number of periods beyond a round trip for which a tunnel's rate may be in flight; more if packets wait for
         /// earlier ones.
         pub in_flight_periods: u32 = 1, "inFlightPeriods", ValueKind::Count { least: 1, most: 1_000 }, "ours";
@@ -162,7 +162,6 @@ impl Params {
     pub fn below_classes(feedback_period: Time) -> Self {
         Self {
             feedback_period,
-            increase_factor_percent: 1,
             max_increase_steps: 1,
             in_flight_periods: 4,
             latency_min_rate: LatencyFloor::Weight,
