@@ -20,7 +20,7 @@ use wayleave_protocol::event::Event;
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant;
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Human, Rate, Time};
 
 use wayleave_schemes::admitted::AdmittedSet as _;
 
@@ -400,12 +400,13 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
 /// The message for a quota that is used up.
 pub(crate) fn quota_short(short: &QuotaShort) -> String {
     let QuotaShort { what, asked, most } = short;
-    let unit = match *what {
-        "rate" => " bit/s",
-        "burst" => " B",
-        _ => "",
+    let sum = u64::try_from(*asked).unwrap_or(u64::MAX);
+    let [most, asked] = match *what {
+        "rate" => [Rate::from_bits_per_second(*most).down(), Rate::from_bits_per_second(sum).up()],
+        "burst" => [Bytes::new(*most).down(), Bytes::new(sum).up()],
+        _ => [most.to_string(), asked.to_string()],
     };
-    format!("quota exceeded: {what} is limited to {most}{unit}, and this contract would raise it to {asked}{unit}")
+    format!("quota exceeded: {what} is limited to {most}, and this contract would raise it to {asked}")
 }
 
 /// Something that has happened.
