@@ -115,7 +115,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 "get contracts",
                 0,
                 [
-                    Has(&["shop:lat", "h1 -> h8", "21Mbit", "804us / 1ms", "h1 -[0]- leaf1"]),
+                    Has(&["shop:lat", "h1 -> h8", "21Mbit", "804us / 1ms", "h1 -[1]- leaf1"]),
                     Has(&["shop:pair", "h3 -> h7", "at least 1.1Gbit", "proven within"]),
                     Has(&["shop:hose", "h1, h4, h6, h8", "at least 1.2Gbit", "proven"]),
                     Has(&["shop:obj", "h2, h3, h5, h8", "at least 610Mbit", "proven"]),
@@ -126,8 +126,8 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 "get contracts -o wide",
                 0,
                 [
-                    Has(&["shop:lat", "latency", "rate 21Mbit, burst 3kB, deadline 1ms", "h1 -[0]- leaf1"]),
-                    Has(&["shop:pair", "bandwidth", "at least 1.1Gbit, within 9ms", "NOT_ENFORCED", "h3 -[0]- leaf1"]),
+                    Has(&["shop:lat", "latency", "rate 21Mbit, burst 3kB, deadline 1ms", "h1 -[1]- leaf1"]),
+                    Has(&["shop:pair", "bandwidth", "at least 1.1Gbit, within 9ms", "NOT_ENFORCED", "h3 -[1]- leaf1"]),
                     Has(&["shop:hose", "bandwidth", "at least 1.2Gbit", "NOT_ENFORCED"]),
                     Has(&["shop:obj", "objective", "deadline 23ms, weight 610Mbit", "NOT_ENFORCED"]),
                     Has(&["shop:best", "best-effort", "h1, h3, h5"]),
@@ -255,7 +255,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 0,
                 [
                     Has(&["End-to-end delay bound: 804us", "propagation on h1->leaf1"]),
-                    Has(&["1.1Gbit", "h3 -[0]- leaf1", "Fullest links"]),
+                    Has(&["1.1Gbit", "h3 -[1]- leaf1", "Fullest links"]),
                     Has(&["1.2Gbit to and from each", "Fullest links"]),
                     Has(&["A share of at least 610Mbit", "Fullest links"]),
                     Has(&["No guarantee"]),
