@@ -5,11 +5,14 @@
 //! does not begin another line.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
+use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use comfy_table::Table;
 use wayleave_explain::table::{self, TableLayout, USUAL_WIDTH};
 use wayleave_units::escaped_but;
+
+use crate::failure::Failure;
 
 /// Format of printed data.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +52,72 @@ pub(crate) fn out() -> EscapingWriter<BufWriter<StdoutLock<'static>>> {
 /// The same without escaping, for bytes that are not read at a terminal and for sequences of this program.
 pub(crate) fn raw_out() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, stdout().lock())
+}
+
+/// File for the data of a command.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OutArgs {
+    /// Write to this file instead of standard output; a name that ends in .html makes a page
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// The standard output, or the contents of a file.
+pub(crate) enum Destination {
+    /// The standard output.
+    Stdout(EscapingWriter<BufWriter<StdoutLock<'static>>>),
+    /// A file that is written at the end.
+    File(EscapingWriter<Vec<u8>>, PathBuf),
+}
+
+impl OutArgs {
+    pub(crate) fn open(&self) -> Destination {
+        match &self.out {
+            None => Destination::Stdout(out()),
+            Some(path) => Destination::File(EscapingWriter { to: Vec::new(), has_colours: false }, path.clone()),
+        }
+    }
+
+    /// Returns the layout of tables.
+    pub(crate) fn layout(&self) -> TableLayout {
+        if self.out.is_some() { TableLayout { width: Some(USUAL_WIDTH), bold: false } } else { layout() }
+    }
+}
+
+impl Destination {
+    /// Writes what is left; `title` heads a page.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn finish(self, title: &str) -> Result<(), Failure> {
+        match self {
+            Self::Stdout(mut out) => Ok(out.flush()?),
+            Self::File(text, path) => {
+                let is_page = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html"));
+                let text = String::from_utf8_lossy(&text.to).into_owned();
+                let command: Vec<String> = std::env::args().skip(1).collect();
+                let page = || wayleave_report::page::of_text(title, &text, &format!("wayleave {}", command.join(" ")));
+                let written = std::fs::write(&path, if is_page { page() } else { text.clone() });
+                written.map_err(|error| Failure::Internal(format!("{} could not be written: {error}", path.display())))
+            }
+        }
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(text, _) => text.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(..) => Ok(()),
+        }
+    }
 }
 
 /// A writer that escapes what a terminal would obey. Colours of tables pass if they are on.

@@ -4,8 +4,9 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
-use wayleave::SchemeOptions;
+use wayleave::{DEFAULT_BUDGETS, SchemeOptions};
 use wayleave_scheme_api::{Descriptor, ParamType, ParamValues, Parameter, Value, ValueKind, Word};
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_schemes::registry::{self, ADMISSION, SchemeEntry};
 
 use crate::failure::Failure;
@@ -18,8 +19,10 @@ pub(crate) const SCHEME_OPTIONS: &str = "scheme-options";
 #[derive(Clone, Debug)]
 pub(crate) struct SchemeArgs {
     scheme: &'static Descriptor,
-    /// `true` if a scheme, or an option of one, was named.
+    /// `true` if a scheme, or an option of one alone, was named.
     is_chosen: bool,
+    /// `true` if any of these options was given.
+    is_given: bool,
     /// Given parameters.
     given: ParamValues,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
@@ -28,6 +31,8 @@ pub(crate) struct SchemeArgs {
     for_all: (ParamValues, Option<(String, &'static str)>),
 }
 
+/// Admits latency contracts.
+const CHAMELEON: &Descriptor = &wayleave_schemes::admission::chameleon::DESCRIPTOR;
 /// Admits contracts of all kinds.
 const FOR_ALL: &Descriptor = &wayleave_schemes::admission::fabric::DESCRIPTOR;
 
@@ -59,8 +64,12 @@ impl FromArgMatches for SchemeArgs {
         let (given, stray) = given_values(scheme, described(), matches);
         let is_named = matches.value_source("scheme") == Some(ValueSource::CommandLine);
         let is_of_another = stray.as_ref().is_some_and(|(_, owner)| *owner != FOR_ALL.name);
-        let is_chosen = is_named || !given.is_empty() || is_of_another;
-        Ok(Self { scheme, is_chosen, given, stray, for_all: given_values(FOR_ALL, described(), matches) })
+        let chooses = |(position, _): &(usize, Value)| {
+            scheme.parameters.get(*position).is_none_or(|parameter| !SHARED.contains(&parameter.key))
+        };
+        let is_chosen = is_named || given.iter().any(chooses) || is_of_another;
+        let is_given = is_named || !given.is_empty() || stray.is_some();
+        Ok(Self { scheme, is_chosen, is_given, given, stray, for_all: given_values(FOR_ALL, described(), matches) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -88,6 +97,10 @@ pub(crate) fn given_values(
         if matches.value_source(&id) != Some(ValueSource::CommandLine) {
             continue;
         }
+        if let Some(position) = shared_position(scheme, owner, parameter) {
+            given.extend(value(parameter, &id, matches).map(|value| (position, value)));
+            continue;
+        }
         if owner.name != scheme.name {
             // A parameter that needs a flag is reported by its flag.
             if parameter.group.is_empty() && stray.is_none() {
@@ -100,6 +113,16 @@ pub(crate) fn given_values(
         }
     }
     (given, stray)
+}
+
+/// Keys of the parameters that [`FOR_ALL`] shares with the scheme for latency contracts: budgets are settings of queues,
+/// and do not choose a scheme.
+const SHARED: [&str; 4] = ["budgets", "host_budgets", "default_budgets", "reroute"];
+
+/// Returns the position in [`FOR_ALL`] of a parameter that it shares with its owner.
+fn shared_position(scheme: &Descriptor, owner: &Descriptor, parameter: &Parameter) -> Option<usize> {
+    let is_shared = scheme.name == FOR_ALL.name && owner.name == CHAMELEON.name && SHARED.contains(&parameter.key);
+    scheme.position(parameter.key).filter(|_| is_shared)
 }
 
 /// The name of an option, without dashes.
@@ -203,9 +226,9 @@ fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value>
 }
 
 impl SchemeArgs {
-    /// Returns `true` if a scheme, or an option of one, was named.
-    pub(crate) const fn is_chosen(&self) -> bool {
-        self.is_chosen
+    /// Returns `true` if any of these options was given.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.is_given
     }
 
     /// The same for contracts of several kinds, or a network whose queues are divided for them: unless another scheme is chosen, the
@@ -216,6 +239,16 @@ impl SchemeArgs {
         }
         let (given, stray) = self.for_all.clone();
         Self { scheme: FOR_ALL, given, stray, ..self.clone() }
+    }
+
+    /// Sets default delay budgets, unless they were given.
+    pub(crate) fn assume_budgets(&mut self, budgets: DefaultBudgets) {
+        let (scheme, for_all) = (self.scheme, FOR_ALL);
+        for (scheme, given) in [(scheme, &mut self.given), (for_all, &mut self.for_all.0)] {
+            let position = scheme.position(DEFAULT_BUDGETS);
+            let position = position.filter(|position| given.iter().all(|(known, _)| known != position));
+            given.extend(position.map(|position| (position, budgets.to_value())));
+        }
     }
 
     /// Returns the scheme with its given parameters, and the defaults of a base.

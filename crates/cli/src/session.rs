@@ -2,6 +2,8 @@
 
 use clap::Args;
 use wayleave::{Contracts, Network, PlanOptions, Session};
+use wayleave_formats::Source;
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -27,6 +29,15 @@ impl SessionArgs {
         Ok(session)
     }
 
+    /// The same for a saved plan: one that does not state its default delay budgets was decided with the published ones.
+    pub(crate) fn like_plan(&self, plan: &Source) -> Self {
+        let mut args = self.clone();
+        if !wayleave::states_default_budgets(plan) {
+            args.scheme.assume_budgets(DefaultBudgets::Published);
+        }
+        args
+    }
+
     /// Refuses options that are wrong regardless of the files, before these are read.
     pub(crate) fn check_options(&self) -> Result<(), Failure> {
         self.model.model()?;
@@ -37,7 +48,10 @@ impl SessionArgs {
     /// The same as [`Self::open`] for contracts that were read already: where some are of another kind than latency, a network without classes has the
     /// usual ones.
     pub(crate) fn open_for(&self, network: &Network, contracts: &Contracts) -> Result<Session, Failure> {
-        self.open_on(network, contracts.has_other_kinds())
+        let session = self.open_on(network, contracts.has_other_kinds())?;
+        let warnings = contracts.warnings(session.model().overhead);
+        warnings.iter().for_each(|warning| crate::output::tell!("warning: {warning}"));
+        Ok(session)
     }
 
     pub(crate) fn open_on(&self, network: &Network, has_other_kinds: bool) -> Result<Session, Failure> {

@@ -2,9 +2,10 @@
 //! begin here.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use wayleave_controller::{Controller, ControllerConfig, EnforcedBy, RecordKind, Timeouts, UnfitPolicy};
+use wayleave_controller::{
+    BudgetPolicy, Controller, ControllerConfig, EnforcedBy, RecordKind, SchemeFactory, Timeouts, UnfitPolicy,
+};
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry;
@@ -52,11 +53,15 @@ pub(crate) fn prepare(args: &SessionArgs, enforced_by: EnforcedBy, timing: Timeo
         return Err(Failure::Usage(message));
     }
     let (of, options) = (network.clone(), session.options().clone());
-    let make = move || match options.scheme(&of, model) {
+    let make = move |budgets| match options.with_default_budgets(budgets).scheme(&of, model) {
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),
     };
-    let scheme = Arc::new(make);
+    let budgets = match session.options().stated_default_budgets() {
+        Some(stated) => BudgetPolicy::Stated(stated),
+        None => BudgetPolicy::Recorded { new: session.options().default_budgets() },
+    };
+    let scheme = SchemeFactory::new(budgets, make);
     let setup = ControllerConfig { network, model, scheme, enforced_by, timing, unfit: UnfitPolicy::Refuse };
     Ok(Prepared { setup, settings, name })
 }

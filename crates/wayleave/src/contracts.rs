@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Contract, DataPlane, LatencyContract, RequestMix};
+use wayleave_contracts::{Contract, DataPlane, LatencyContract, RequestMix, WireOverhead};
 use wayleave_explain::{human, sentences};
 use wayleave_formats::{
     EventList, InputErrors, MixedList, Problem, Source, read_contracts, read_contracts_of_all_kinds, read_events,
@@ -106,6 +106,15 @@ impl Contracts {
         let drawn = Self { lists };
         drawn.check_names()?;
         Ok(drawn)
+    }
+
+    /// Returns warnings about contracts to which no packet conforms, the first five and a count.
+    pub fn warnings(&self, overhead: WireOverhead) -> Vec<String> {
+        const SHOWN: usize = 5;
+        let all: Vec<String> = self.iter().filter_map(|(_, contract)| contract.unusable(overhead)).collect();
+        let more = all.len().saturating_sub(SHOWN);
+        let more = (more > 0).then(|| format!("and {more} more contracts like these"));
+        all.into_iter().take(SHOWN).chain(more).collect()
     }
 
     /// One file's own duplicates are found when it is read; these are those of different files.

@@ -79,13 +79,13 @@ pub use findings::FirstFindings;
 pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, ImportOrigin, Network, NetworkName};
 pub use plan::{
-    Document, EntryKind, Plan, PlanEntry, PlanInput, PlanOutcome, PlanSummary, ReleaseHold, Released, RequestTable,
-    ReservationLog, SavedPlan, Sink, Times, decide, plan, plan_in,
+    BudgetAdvice, Document, EntryKind, Plan, PlanEntry, PlanInput, PlanOutcome, PlanSummary, ReleaseHold, Released,
+    RequestTable, ReservationLog, SavedPlan, Sink, Times, decide, plan, plan_in, states_default_budgets,
 };
 pub use progress::{Cancel, NoProgress, Progress, ProgressStep, Watch};
 pub use proof::Proof;
 pub use recheck::{recheck, recheck_shares};
-pub use schemes::{PlanOptions, SchemeOptions};
+pub use schemes::{DEFAULT_BUDGETS, PlanOptions, SchemeOptions};
 pub use session::{RequestOutcome, Session};
 pub use sim::{Batch, PlannedRun, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, TuneMix, TuneOptions, Tuned, tune};

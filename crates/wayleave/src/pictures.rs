@@ -8,7 +8,7 @@ use crate::verify::VerifyReport;
 use crate::{EntryKind, Network, Plan, Sweep};
 use wayleave_report::markup::MarkupElement;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Plot, PlotLine, WIDTH};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize, WIDTH};
 use wayleave_report::sim::{alone, sweep, text};
 use wayleave_report::svg::{self, Anchor, FigureBackground, Position};
 
@@ -151,6 +151,8 @@ fn shares(id: &str, title: &str, x_name: &str, about: &str, points: Vec<(f64, f6
         y_name: String::new(),
         bands: Vec::new(),
         width: WIDTH,
+        size: PlotSize::Full,
+        uncounted: 0.0,
         styles: Vec::new(),
         join: Join::Marks,
         lines: vec![PlotLine { name: "contracts".to_owned(), points: dots }],

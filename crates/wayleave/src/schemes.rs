@@ -6,12 +6,16 @@ use std::sync::Arc;
 use wayleave_explain::SettingsShape;
 use wayleave_formats::{InputErrors, Source, read_benchmark};
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Descriptor, ParamValues, Value};
+use wayleave_scheme_api::{Descriptor, ParamType, ParamValues, Value};
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Scheme, SchemeEntry, SchemeInputs, admission};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{PacketScenario, SoftwareSwitch, Table};
 
 use crate::error::Error;
+
+/// Key of the parameter for default delay budgets.
+pub const DEFAULT_BUDGETS: &str = "default_budgets";
 
 /// The deciding scheme and its given parameters; the default is the one that admits most.
 ///
@@ -81,6 +85,27 @@ impl SchemeOptions {
         kind.check(&value).map_err(wrong)?;
         self.given.push((position, value));
         Ok(self)
+    }
+
+    /// Returns the default delay budgets that were given as a parameter.
+    pub fn stated_default_budgets(&self) -> Option<DefaultBudgets> {
+        let position = self.entry.descriptor.position(DEFAULT_BUDGETS)?;
+        let (_, value) = self.given.iter().rev().find(|(given, _)| *given == position)?;
+        DefaultBudgets::from_value(value.clone())
+    }
+
+    /// Returns the default delay budgets with which it decides.
+    pub fn default_budgets(&self) -> DefaultBudgets {
+        DefaultBudgets::or_usual(self.stated_default_budgets(), self.defaults)
+    }
+
+    /// The same with these default delay budgets, if the scheme has such a parameter.
+    #[must_use]
+    pub fn with_default_budgets(&self, budgets: DefaultBudgets) -> Self {
+        let mut options = self.clone();
+        let position = self.entry.descriptor.position(DEFAULT_BUDGETS);
+        options.given.extend(position.map(|position| (position, budgets.to_value())));
+        options
     }
 
     /// Returns the scheme's descriptor.

@@ -149,10 +149,12 @@ pub enum Refusal {
         /// The frame, on the wire.
         frame: Bytes,
     },
-    /// Even in an empty network the fastest path takes longer.
+    /// Even in an empty network the fastest path takes longer with these delay budgets.
     Deadline {
         /// The least sum of budgets and constants.
         fastest: Time,
+        /// A lower bound for any delay budgets, from rates, frames and constants alone.
+        least: Time,
         /// The deadline.
         deadline: Time,
     },
@@ -310,6 +312,17 @@ impl Refusal {
         match self {
             Self::Copy { refusal, .. } => refusal.innermost(),
             other => other,
+        }
+    }
+
+    /// Returns `true` if other delay budgets could admit the request, with the same contracts admitted.
+    pub fn depends_on_budgets(&self) -> bool {
+        match self {
+            Self::Deadline { least, deadline, .. } => least <= deadline,
+            Self::TooSlow { .. } => true,
+            Self::Blocked { binding, .. } => matches!(binding, Binding::Delay { .. }),
+            Self::Copy { refusal, .. } => refusal.depends_on_budgets(),
+            _ => false,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::costs::{Cost, DelayCost, Scarcity};
 use crate::held::{AdmittedFlow, Term};
 use crate::routing::{
     CostWeights, Denied, FoundRoute, LabelLimit, LeastCost, LeastDelay, LeastLoaded, LeastLoadedResult, QueueGraph,
-    RouteQuery, Rules, SearchScope, larac,
+    RouteQuery, Rules, SearchScope, larac, least_possible,
 };
 
 /// A parameter that is the delay budget of queues.
@@ -338,7 +338,7 @@ impl Placement {
             return Refusal::Disconnected;
         };
         if fastest > query.deadline {
-            return Refusal::Deadline { fastest, deadline: query.deadline };
+            return Refusal::Deadline { fastest, least: self.least_possible(query), deadline: query.deadline };
         }
         let weigh = CostWeights { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
         // Without detours it is found soon; a deadline that only a detour meets needs the others.
@@ -354,7 +354,9 @@ impl Placement {
             return match (too_large, self.ledger.model().max_switches()) {
                 (Some(frame), _) => Refusal::FrameTooLarge { frame },
                 (None, Some(limit)) => Refusal::TooManySwitches { limit },
-                (None, None) => Refusal::Deadline { fastest, deadline: query.deadline },
+                (None, None) => {
+                    Refusal::Deadline { fastest, least: self.least_possible(query), deadline: query.deadline }
+                }
             };
         };
         let mut bindings = self.bindings(query, &route).into_iter();
@@ -365,6 +367,11 @@ impl Placement {
             (None, Some(limit)) if bound <= query.deadline => Refusal::TooManySwitches { limit },
             (None, _) => Refusal::TooSlow { bound, route, deadline: query.deadline },
         }
+    }
+
+    /// Returns a lower bound of a query's delay bound, for any delay budgets.
+    pub(crate) fn least_possible(&self, query: &RouteQuery) -> Time {
+        least_possible(&self.ledger, query).unwrap_or(Time::ZERO)
     }
 
     /// Reserves a route that was found or checked.

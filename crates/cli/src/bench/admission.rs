@@ -81,7 +81,7 @@ pub(crate) fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
         _ => Rerouting::default(),
     };
     let allocation = match case.budgets {
-        Budgets::Published => Allocation::default(),
+        Budgets::Published => Allocation::PUBLISHED,
         Budgets::Tuned => tuned(),
     };
     let params = Params { allocation, routing: setting.routing, rerouting: case.rerouting.then_some(how) };
@@ -110,7 +110,7 @@ pub(crate) fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
 /// 0.2, 1, 4 and 20 ms for switches, 0.2 ms for hosts.
 fn tuned() -> Allocation {
     let switch = [200, 1_000, 4_000, 20_000].map(Time::from_micros).to_vec();
-    Allocation { switch: Some(switch), host: vec![Time::from_micros(200)] }
+    Allocation { switch: Some(switch), host: Some(vec![Time::from_micros(200)]), ..Allocation::PUBLISHED }
 }
 
 fn network(case: Case) -> Result<Network, String> {

@@ -46,7 +46,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Server
     let Prepared { setup, name, .. } = prepare(session, EnforcedBy::Nobody, Timeouts::default())?;
     Ok(Options {
         document: write_topology(&setup.network, &name),
-        scheme: (setup.scheme)().name().to_owned(),
+        scheme: setup.scheme.for_new_ledger().name().to_owned(),
         setup,
         name,
         disk,

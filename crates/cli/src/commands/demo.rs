@@ -56,8 +56,10 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
         return serving::run(&options, args.ledger.as_deref());
     }
     let mut out = out();
-    let is_kept = one_fabric(args, &mut out)?;
-    let demo = demo(&options, &mut Progress::new(false))?;
+    let fabric = fabric_demo()?;
+    one_fabric(&fabric, args, &mut out)?;
+    let is_kept = fabric.is_kept();
+    let demo = demo(&options, &mut Progress::new(false))?.with_tenants(fabric.report());
     let [report, picture] = demo.write(&args.out)?;
     let paint = if is_colourful() { Paint::Ansi } else { Paint::Plain };
     out.write_all(demo.text(&report, &picture, paint).as_bytes())?;
@@ -65,11 +67,10 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     Ok(if demo.is_sound() && is_kept { Exit::Fine } else { Exit::Unsound })
 }
 
-/// Shows four tenants on one network; returns `true` if they got the promised service.
-fn one_fabric(args: &DemoArgs, out: &mut impl Write) -> Result<bool, Failure> {
-    let fabric = fabric_demo()?;
+/// Shows four tenants on one network.
+fn one_fabric(fabric: &FabricDemo, args: &DemoArgs, out: &mut impl Write) -> Result<(), Failure> {
     let picture = fabric.write(&args.out)?;
-    writeln!(out, "Four tenants on one network: a fat tree of 16 hosts at 10 Gbit/s, for 12 ms\n")?;
+    writeln!(out, "{}\n", FabricDemo::SETTING)?;
     let mut table = plain_table(&FabricDemo::HEADS);
     for row in fabric.rows() {
         table.add_row(row);
@@ -78,5 +79,5 @@ fn one_fabric(args: &DemoArgs, out: &mut impl Write) -> Result<bool, Failure> {
     write_table(out, &mut table)?;
     writeln!(out, "\nPicture: {picture}\n")?;
     out.flush()?;
-    Ok(fabric.is_kept())
+    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
-use crate::output::{OutputFormat, layout, out};
+use crate::output::{OutArgs, OutputFormat};
 use crate::progress::{Progress, waiting};
 
 const EXAMPLE: &str = "\
@@ -41,6 +41,8 @@ pub(crate) struct ExplainArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
+    #[command(flatten)]
+    out: OutArgs,
     /// Show progress even if standard error is not a terminal
     #[arg(long)]
     progress: bool,
@@ -59,16 +61,19 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     session_args.check_options()?;
     let network = session_args.network.read()?;
     let contracts = waiting(args.progress, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
+    let plan = args.plan.as_ref().map(|file| waiting(args.progress, &format!("reading {file}"), || Source::read(file)));
+    let plan = plan.transpose()?;
+    let session_args = plan.as_ref().map_or_else(|| session_args.clone(), |plan| session_args.like_plan(plan));
     let session = session_args.open_for(&network, &contracts)?;
-    let explanation = args.explain(session, &contracts)?;
-    let mut out = out();
+    let explanation = args.explain(session, &contracts, plan.as_ref())?;
+    let mut out = args.out.open();
     match args.output {
-        OutputFormat::Table => explanation.write_text(&mut out, layout())?,
+        OutputFormat::Table => explanation.write_text(&mut out, args.out.layout())?,
         OutputFormat::Json => {
             writeln!(out, "{}", camel_case(&serde_json::to_string_pretty(&explanation)?))?;
         }
     }
-    out.flush()?;
+    out.finish(&format!("Explanation of {}", args.name))?;
     if let Some(finding) = &explanation.finding {
         crate::output::tell!("{finding}");
     }
@@ -77,13 +82,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
 
 impl ExplainArgs {
     /// Without a controller.
-    fn explain(&self, session: Session, contracts: &Contracts) -> Result<Explanation, Failure> {
+    fn explain(&self, session: Session, contracts: &Contracts, plan: Option<&Source>) -> Result<Explanation, Failure> {
         let mut progress = Progress::new(self.progress);
         let watch = &mut Watch::progress(&mut progress);
-        let Some(file) = &self.plan else { return Ok(explain_in(session, contracts, &self.name, watch)?) };
-        let reading = format!("reading {file}");
-        let source = waiting(self.progress, &reading, || Source::read(file))?;
-        let plan = waiting(self.progress, &reading, || SavedPlan::read(&source, &session))?;
+        let Some(source) = plan else { return Ok(explain_in(session, contracts, &self.name, watch)?) };
+        let reading = format!("reading {}", source.name());
+        let plan = waiting(self.progress, &reading, || SavedPlan::read(source, &session))?;
         Ok(explain_planned(session, contracts, &self.name, &plan, watch)?)
     }
 }
@@ -108,7 +112,7 @@ fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
             (service.text(&format!("/v1/decisions/{number}/explanation"), accept)?, Exit::Refused)
         }
     };
-    let mut out = out();
+    let mut out = args.out.open();
     match args.output {
         OutputFormat::Table => write!(out, "{text}")?,
         OutputFormat::Json => {
@@ -117,7 +121,7 @@ fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
             writeln!(out)?;
         }
     }
-    out.flush()?;
+    out.finish(&format!("Explanation of {}", args.name))?;
     Ok(exit)
 }
 

@@ -1,21 +1,21 @@
 //! `wayleave plan`: what would be admitted, where, with which bound; what would move.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Contracts, Document, FirstFindings, PlanInput, PlanOutcome, PlanSummary, PolicyMinima, Proof, ReleaseHold,
-    RequestTable, ReservationLog, Session, Sink, Watch,
+    BudgetAdvice, Contracts, Document, FirstFindings, NetworkName, PlanInput, PlanOutcome, PlanSummary, PolicyMinima,
+    Proof, ReleaseHold, RequestTable, ReservationLog, Session, Sink, Watch,
 };
 use wayleave::{decide, read_event_file};
+use wayleave_explain::human::count;
 use wayleave_formats::{Source, read_policy};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::model_args::Base;
-use crate::output::{OutputFormat, layout, out};
+use crate::output::{OutArgs, OutputFormat, tell};
 use crate::progress::{Progress, waiting};
 use crate::recheck::{BoundSource, recheck, recheck_transitions};
 use crate::session::SessionArgs;
@@ -25,6 +25,9 @@ Examples:
   wayleave plan -t fat-tree:k=4 -f contracts.yaml
   wayleave plan -t network.yaml -f contracts.csv --reroute --recheck -o json
   wayleave generate contracts -t fat-tree:k=4 --count 500 | wayleave plan -t fat-tree:k=4 -f -";
+
+/// Longest list for which budgets are searched: a moment.
+const MAX_ADVISED: usize = 2_500;
 
 /// Dry-run admission: which contracts fit, with routes and delay bounds
 #[derive(Args, Clone, Debug)]
@@ -46,6 +49,8 @@ pub(crate) struct PlanArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
+    #[command(flatten)]
+    out: OutArgs,
     /// Show all requests, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
@@ -89,6 +94,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             args.hold_policies(&mut session)?;
             args.recheck |= args.rechecks_others(&session, contracts.all().any(|(_, any)| any.as_latency().is_none()));
             let (outcome, in_flight) = args.decide(&mut session, PlanInput::Contracts(&contracts))?;
+            args.advise(&session, &contracts, &outcome.summary)?;
             (session, outcome, in_flight)
         }
         Some(file) => {
@@ -114,29 +120,60 @@ fn print(findings: &FirstFindings) {
         crate::output::tell!("{}{problem}", if index == 0 { "" } else { "\n" });
     }
     if findings.more() > 0 {
-        crate::output::tell!("\nand {} more requests that can never be admitted", findings.more());
+        crate::output::tell!(
+            "\nand {} more requests that this network refuses, admitted",
+            findings.more()
+        );
     }
 }
 
 impl PlanArgs {
     /// Decides, and prints: as JSON while decisions fall, as a table in the end.
     fn decide(&self, session: &mut Session, asked: PlanInput<'_>) -> Result<(PlanOutcome, BoundSource), Failure> {
-        let mut out = out();
-        match self.output {
+        let mut out = self.out.open();
+        let decided = match self.output {
             OutputFormat::Json => {
-                let mut document = Document::begin(out, session)?;
+                let mut document = Document::begin(&mut out, session)?;
                 let (outcome, in_flight) = self.decide_into(&mut document, session, asked)?;
                 document.end(session, &outcome.summary)?;
-                Ok((outcome, in_flight))
+                (outcome, in_flight)
             }
             OutputFormat::Table => {
-                let mut table = RequestTable::new(layout(), self.all, self.events.is_some());
+                let mut table = RequestTable::new(self.out.layout(), self.all, self.events.is_some());
                 let (outcome, in_flight) = self.decide_into(&mut table, session, asked)?;
                 table.write(&mut out, session, &outcome.summary)?;
-                out.flush()?;
-                Ok((outcome, in_flight))
+                (outcome, in_flight)
             }
+        };
+        out.finish(&format!("Plan of {}", session.topology()))?;
+        Ok(decided)
+    }
+
+    /// Prints delay budgets that admit what the present ones refuse, and names `tune`, on the standard error.
+    fn advise(&self, session: &Session, contracts: &Contracts, summary: &PlanSummary) -> Result<(), Failure> {
+        if summary.refused_by_budgets == 0 || session.ledger().is_none() {
+            return Ok(());
         }
+        let refused = count(usize::try_from(summary.refused_by_budgets).unwrap_or(usize::MAX), "contract");
+        let files: String = self.files.iter().map(|file| format!(" -f {file}")).collect();
+        let tune = format!("`wayleave tune -t {}{files}`", self.session.network.topology);
+        let is_short = contracts.all().count() <= MAX_ADVISED;
+        let advice = if is_short { BudgetAdvice::search(session, contracts, summary.admitted)? } else { None };
+        let Some(advice) = advice else {
+            tell!("\nhint: delay budgets refuse {refused}: {tune} searches for budgets that fit this list");
+            return Ok(());
+        };
+        let is_builder = matches!(NetworkName::of(&self.session.network.topology), Ok(NetworkName::Builder));
+        let (place, keys) = match is_builder {
+            true => ("Add them to the builder", advice.builder_keys()),
+            false => ("Put them into `defaults` or the builder of the topology", advice.keys()),
+        };
+        let others = if advice.replaces_several { ", and remove the budgets of single links" } else { "" };
+        let (admitted, all) = (advice.admitted, advice.admitted + advice.refused);
+        tell!(
+            "\nhint: delay budgets refuse {refused}; with these, {admitted} of {all} are admitted. {place}{others}:\n  {keys}\n{tune} searches longer"
+        );
+        Ok(())
     }
 
     /// Decides; with `--recheck`, the packets in flight at any time are checked too.

@@ -297,7 +297,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let disk = args.disk(&setup, &settings)?;
     let options = Options {
         document: wayleave_formats::write_topology(&setup.network, &name),
-        scheme: (setup.scheme)().name().to_owned(),
+        scheme: setup.scheme.for_new_ledger().name().to_owned(),
         setup,
         name,
         disk,

@@ -1,6 +1,5 @@
 //! `wayleave verify`: an admitted set under the worst traffic that its contracts allow, packet by packet.
 
-use std::io::Write;
 use wayleave::Watch;
 
 use clap::builder::PossibleValue;
@@ -21,7 +20,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::interrupt;
-use crate::output::{OutputFormat, layout, out};
+use crate::output::{OutArgs, OutputFormat};
 use crate::progress::{Progress, waiting};
 use crate::scheme_args::SCHEME_OPTIONS;
 use crate::session::SessionArgs;
@@ -66,6 +65,8 @@ pub(crate) struct VerifyArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
+    #[command(flatten)]
+    out: OutArgs,
     /// Show all contracts, not only the 40 closest to their limits
     #[arg(long)]
     all: bool,
@@ -256,12 +257,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
             Err(error) => return Err(error.into()),
         }
     }
-    let mut out = out();
+    let mut out = args.out.open();
     match args.output {
         OutputFormat::Json => verified.write_json(&mut out, &topology)?,
-        OutputFormat::Table => verified.write_text(&mut out, layout(), args.all)?,
+        OutputFormat::Table => verified.write_text(&mut out, args.out.layout(), args.all)?,
     }
-    out.flush()?;
+    out.finish(&format!("Verification of {topology}"))?;
     Ok(judge(&verified, cancel.is_cancelled()))
 }
 

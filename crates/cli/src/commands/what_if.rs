@@ -22,7 +22,7 @@ use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{FlowId, NodeId, ShareId};
 use wayleave_units::WallTime;
 
-use crate::client::{Service, Target, show};
+use crate::client::{Names, Service, Target, did_you_mean, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
@@ -86,7 +86,13 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
         return Err(Failure::Usage("no change given: use --fail, --restore, --apply, --delete or --drain".to_owned()));
     }
     let ask = || service.send(Method::Post, "/v1/what-if", &query);
-    let (_, would): (_, WhatIfResult) = waiting(false, "predicting the effect", ask)?;
+    let (_, would): (_, WhatIfResult) = waiting(false, "predicting the effect", ask).map_err(|trouble| {
+        let message = trouble.to_string();
+        match query.fail.iter().chain(&query.restore).find(|name| message.contains(name.as_str())) {
+            Some(name) => did_you_mean(&service, trouble, "link or node", name, Names::OfAll("/v1/links")),
+            None => trouble.into(),
+        }
+    })?;
     match args.output {
         OutputFormat::Json => show::json(&would)?,
         OutputFormat::Table => {
@@ -102,11 +108,11 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
 impl WhatIfArgs {
     /// Returns a temporary controller that has admitted the contracts of a plan.
     fn planned(&self, plan: &str, files: &[Source], has_other_kinds: bool) -> Result<Service, Failure> {
-        let args = self.target.setup.session("what-if -f")?.for_kinds(has_other_kinds);
+        let source = Source::read(plan)?;
+        let args = self.target.setup.session("what-if -f")?.for_kinds(has_other_kinds).like_plan(&source);
         let mut session = args.open_quietly()?;
         let network = session.to_network();
         let contracts = waiting(false, "reading contracts", || Contracts::parse_all_kinds(files, &network))?;
-        let source = Source::read(plan)?;
         let plan = waiting(false, &format!("reading {plan}"), || SavedPlan::read(&source, &session))?;
         let before = plan.restore(&mut session, &contracts, None, &mut Watch::progress(&mut Progress::new(false)))?;
         if before.refused > 0 {

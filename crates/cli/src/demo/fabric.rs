@@ -22,8 +22,9 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::write;
 use wayleave::Error;
 use wayleave::Network;
+use wayleave_report::page::TenantReport;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Plot, PlotLine};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize};
 use wayleave_report::svg::{self, FigureBackground, Position};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
@@ -45,7 +46,7 @@ const THRESHOLD: Bytes = Bytes::new(97_500);
 pub(crate) struct FabricDemo {
     /// Tenant, promise, what it got, what it got where nothing is promised.
     rows: Vec<[String; 4]>,
-    picture: String,
+    lines: Vec<PlotLine>,
     is_kept: bool,
 }
 
@@ -90,14 +91,14 @@ pub(crate) fn fabric_demo() -> Result<FabricDemo, Error> {
     let within = tenants.minima().iter().map(|Minimum { within, .. }| *within).max().unwrap_or_default();
     let is_kept = kept.late == 0 && kept.lost == 0 && kept.lag <= within;
     let rows = rows(tenants.latency().len(), within, &kept, &unkept);
-    Ok(FabricDemo { rows, picture: picture(kept.series), is_kept })
+    Ok(FabricDemo { rows, lines: kept.series, is_kept })
 }
 
 /// Short budgets, as in the experiment of one fabric: latency contracts ask for fractions of a millisecond.
 fn budgets() -> FabricSettings {
     let micros = |all: &[u64]| all.iter().map(|&micros| Time::from_micros(micros)).collect::<Vec<_>>();
     let (switches, hosts) = (micros(&[10, 20, 40, 80, 160]), micros(&[80]));
-    FabricSettings { budgets: Some(switches), host_budgets: hosts, ..FabricSettings::default() }
+    FabricSettings { budgets: Some(switches), host_budgets: Some(hosts), ..FabricSettings::default() }
 }
 
 fn internal(error: impl ToString) -> Error {
@@ -287,10 +288,10 @@ fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[Stri
     ]
 }
 
-fn picture(lines: Vec<PlotLine>) -> String {
+fn plot(lines: Vec<PlotLine>) -> Plot {
     let highest = lines.iter().flat_map(|line| &line.points).map(|dot| dot.y).fold(0.0, f64::max);
     let (x, y) = (Axis::linear(DURATION.as_nanos() as f64 / 1e6), Axis::linear(highest));
-    let plot = Plot {
+    Plot {
         id: "one-fabric".to_owned(),
         title: "Throughput of four tenants on one network".to_owned(),
         description: "Gbit/s over time, for each tenant.".to_owned(),
@@ -300,12 +301,18 @@ fn picture(lines: Vec<PlotLine>) -> String {
         y_name: "Gbit/s".to_owned(),
         bands: Vec::new(),
         width: 640.0,
+        size: PlotSize::Full,
+        uncounted: 0.0,
         styles: Vec::new(),
         join: Join::Straight,
         lines,
         x,
         y,
-    };
+    }
+}
+
+fn picture(lines: Vec<PlotLine>) -> String {
+    let plot = plot(lines);
     let side = FigureBackground::File.side();
     let size = (plot.width + 2.0 * side, plot.height() + side);
     let figure = svg::figure(&plot.id, size, FigureBackground::File, &plot.title, &plot.description);
@@ -332,7 +339,17 @@ impl FabricDemo {
     /// # Errors
     /// If it cannot be written.
     pub(crate) fn write(&self, folder: &Path) -> Result<String, Error> {
-        write(folder, "one-fabric.svg", &self.picture)
+        write(folder, "one-fabric.svg", &picture(self.lines.clone()))
+    }
+
+    /// Setting of the simulation.
+    pub(crate) const SETTING: &'static str =
+        "Four tenants on one network: a fat tree of 16 hosts at 10 Gbit/s, for 12 ms";
+
+    /// Returns the part of the page.
+    pub(crate) fn report(&self) -> TenantReport {
+        let figure = plot(self.lines.clone()).draw();
+        TenantReport { setting: Self::SETTING, heads: Self::HEADS, rows: self.rows.clone(), figure }
     }
 }
 
@@ -347,6 +364,8 @@ mod tests {
         let [plant, shop, ..] = demo.rows() else { panic!("{:?}", demo.rows()) };
         assert!(plant[2].starts_with("all on time") && plant[2] != plant[3], "{plant:?}");
         assert!(shop[2].starts_with("lags by at most") && shop[3].ends_with("too late"), "{shop:?}");
-        assert!(demo.picture.starts_with("<?xml") && demo.picture.contains("best effort"));
+        assert!(
+            picture(demo.lines.clone()).starts_with("<?xml") && picture(demo.lines.clone()).contains("best effort")
+        );
     }
 }

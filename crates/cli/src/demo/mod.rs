@@ -21,6 +21,7 @@ use wayleave::Error;
 use wayleave::Network;
 use wayleave::{Progress, ProgressStep};
 use wayleave_report::findings::{Contender, DecisionRow, Findings, ReportSetting};
+use wayleave_report::page::TenantReport;
 use wayleave_report::svg::{self, FigureBackground};
 use wayleave_report::{network_figure, page, terminal};
 
@@ -55,6 +56,8 @@ impl Default for DemoOptions {
 /// Result of the demo.
 pub(crate) struct Demo {
     findings: Findings,
+    /// Shown first on the page.
+    tenants: Option<TenantReport>,
 }
 
 /// Offers the list to every contender, derives every bound again, and verifies the first contender's promises.
@@ -85,13 +88,19 @@ pub(crate) fn demo(options: &DemoOptions, progress: &mut dyn Progress) -> Result
     let decisions = decisions(&requests, &contenders, &trials);
     let setting = setting(options, requests.len(), &trials);
     let verified = trials.first().map(|trial| verification::run(&trial.session)).transpose()?.unwrap_or_default();
-    Ok(Demo { findings: Findings { setting, nodes, links, contenders, decisions, proof, verified } })
+    let findings = Findings { setting, nodes, links, contenders, decisions, proof, verified };
+    Ok(Demo { findings, tenants: None })
 }
 
 impl Demo {
+    /// The same with tenants on its page.
+    pub(crate) fn with_tenants(self, tenants: TenantReport) -> Self {
+        Self { tenants: Some(tenants), ..self }
+    }
+
     /// The page: HTML with everything in it.
     pub(crate) fn page(&self) -> String {
-        page::render(&self.findings)
+        page::render(&self.findings, self.tenants.as_ref())
     }
 
     /// Returns the picture of the reservations, as an SVG file.

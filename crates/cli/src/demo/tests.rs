@@ -74,7 +74,7 @@ fn a_single_request_gives_a_demo_too() {
 #[test]
 fn both_files_are_written_and_well_formed() {
     let directory = std::env::temp_dir().join(format!("wayleave-demo-test-{}", std::process::id()));
-    let files = Demo { findings: timeless(of(50)) }.write(&directory.join("new")).unwrap();
+    let files = Demo { findings: timeless(of(50)), tenants: None }.write(&directory.join("new")).unwrap();
     let [html, svg] = files.map(|file| std::fs::read_to_string(file).unwrap());
     let options = roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
     let svg = roxmltree::Document::parse(&svg).unwrap();
@@ -92,6 +92,7 @@ fn both_files_are_written_and_well_formed() {
 
 #[test]
 fn a_directory_that_cannot_be_created_is_an_error_with_its_name() {
-    let failure = Demo { findings: timeless(of(1)) }.write(Path::new("/dev/null/report")).unwrap_err().to_string();
+    let failure =
+        Demo { findings: timeless(of(1)), tenants: None }.write(Path::new("/dev/null/report")).unwrap_err().to_string();
     assert!(failure.contains("/dev/null/report"), "{failure}");
 }

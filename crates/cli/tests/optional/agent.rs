@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, SchemeFactory, Timeouts, UnfitPolicy};
 use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_ledger::Model;
@@ -44,7 +44,7 @@ impl Controller {
         let document = wayleave_formats::write_topology(&network, "test");
         let timing = Timeouts::default();
         let setup = ControllerConfig {
-            scheme: Arc::new(scheme),
+            scheme: SchemeFactory::fixed(scheme),
             network,
             model: Model::default(),
             enforced_by: EnforcedBy::Hosts,

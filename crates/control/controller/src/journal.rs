@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wayleave_protocol::Id;
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_topology::NodeId;
 use wayleave_units::{Time, WallTime};
 
@@ -36,6 +37,38 @@ pub(crate) struct Counters {
     /// With this addresses of VMs are derived. Absent in records that are older than it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) vm_secret: Option<VmSecret>,
+    /// Default delay budgets. Older records lack them: their contracts were admitted with the published ones.
+    #[serde(default)]
+    pub(crate) default_budgets: RecordedBudgets,
+}
+
+/// Default delay budgets of a ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RecordedBudgets {
+    /// [`DefaultBudgets::Published`].
+    #[default]
+    Published,
+    /// [`DefaultBudgets::ByLink`].
+    ByLink,
+}
+
+impl From<RecordedBudgets> for DefaultBudgets {
+    fn from(recorded: RecordedBudgets) -> Self {
+        match recorded {
+            RecordedBudgets::Published => Self::Published,
+            RecordedBudgets::ByLink => Self::ByLink,
+        }
+    }
+}
+
+impl From<DefaultBudgets> for RecordedBudgets {
+    fn from(budgets: DefaultBudgets) -> Self {
+        match budgets {
+            DefaultBudgets::Published => Self::Published,
+            DefaultBudgets::ByLink => Self::ByLink,
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -135,6 +168,15 @@ impl Journal {
         let calendar = self.calendar.wall().as_nanos();
         if calendar > self.counters.calendar.saturating_add(self.timing.clock_jump.as_nanos()) {
             self.write_time();
+            self.mark(DirtyRecord::Counters);
+        }
+    }
+
+    /// Records the default delay budgets of the ledger.
+    pub(crate) fn set_default_budgets(&mut self, budgets: DefaultBudgets) {
+        let recorded = budgets.into();
+        if self.counters.default_budgets != recorded {
+            self.counters.default_budgets = recorded;
             self.mark(DirtyRecord::Counters);
         }
     }

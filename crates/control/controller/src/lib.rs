@@ -82,7 +82,7 @@ pub use output::{CommandOutput, RecordChange, RecordKind};
 pub use placed::{PlacedReservation, ReservationKind, records};
 pub use policies::PolicyState;
 pub use policy_spec::{needs as policy_needs, spec as policy_spec};
-pub use setup::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
+pub use setup::{BudgetPolicy, ControllerConfig, EnforcedBy, SchemeFactory, Timeouts, UnfitPolicy};
 pub use shares::in_shares;
 pub use tenants::TenantState;
 pub use tokens::Token;

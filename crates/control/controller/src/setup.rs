@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_ledger::Model;
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::Network;
 use wayleave_units::Time;
@@ -14,14 +15,62 @@ pub struct ControllerConfig {
     pub network: Arc<Network>,
     /// Model by which bytes and delays are counted.
     pub model: Model,
-    /// Makes the scheme that decides, with nothing admitted. It has to keep a ledger of queues.
-    pub scheme: Arc<dyn Fn() -> Scheme + Send + Sync>,
+    /// Makes the scheme that decides. It has to keep a ledger of queues.
+    pub scheme: SchemeFactory,
     /// Nodes whose agents enforce contracts and confirm that.
     pub enforced_by: EnforcedBy,
     /// Time-outs.
     pub timing: Timeouts,
     /// Treatment of contracts that the network cannot keep as they are in the records.
     pub unfit: UnfitPolicy,
+}
+
+/// Makes the scheme of a controller, with nothing admitted.
+#[derive(Clone)]
+pub struct SchemeFactory {
+    make: Arc<dyn Fn(DefaultBudgets) -> Scheme + Send + Sync>,
+    budgets: BudgetPolicy,
+}
+
+/// Default delay budgets of a controller: routes in a ledger are bounded by the budgets with which they were admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetPolicy {
+    /// Budgets with which the ledger was created.
+    Recorded {
+        /// Budgets of a new ledger.
+        new: DefaultBudgets,
+    },
+    /// Budgets that were given, for an existing ledger too.
+    Stated(DefaultBudgets),
+}
+
+impl SchemeFactory {
+    /// With delay budgets that depend on the ledger.
+    pub fn new(budgets: BudgetPolicy, make: impl Fn(DefaultBudgets) -> Scheme + Send + Sync + 'static) -> Self {
+        Self { make: Arc::new(make), budgets }
+    }
+
+    /// With delay budgets that do not depend on the ledger.
+    pub fn fixed(make: impl Fn() -> Scheme + Send + Sync + 'static) -> Self {
+        Self::new(BudgetPolicy::Stated(DefaultBudgets::ByLink), move |_| make())
+    }
+
+    /// Returns the budgets for a new ledger, or for one with these budgets.
+    pub(crate) fn budgets(&self, recorded: Option<DefaultBudgets>) -> DefaultBudgets {
+        match self.budgets {
+            BudgetPolicy::Stated(stated) => stated,
+            BudgetPolicy::Recorded { new } => recorded.unwrap_or(new),
+        }
+    }
+
+    pub(crate) fn make(&self, budgets: DefaultBudgets) -> Scheme {
+        (self.make)(budgets)
+    }
+
+    /// Returns the scheme of a new ledger.
+    pub fn for_new_ledger(&self) -> Scheme {
+        self.make(self.budgets(None))
+    }
 }
 
 /// Treatment of contracts that the network cannot keep as they are in the records: it is another one than when they were admitted.

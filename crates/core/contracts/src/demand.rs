@@ -5,6 +5,8 @@ use wayleave_units::{Bytes, Rate};
 
 use crate::{Accounting, LatencyContract};
 
+const SECONDS_A_DAY: u128 = 86_400;
+
 /// Overhead of a frame on the wire beyond its own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireOverhead {
@@ -81,6 +83,35 @@ impl LatencyContract {
             }
             _ => BucketDemand { rate: self.rate, burst: self.burst, max_frame: self.max_frame },
         }
+    }
+
+    /// Returns the reason why no frame, or none a day, conforms to the contract, in one clause; `None` if frames do.
+    ///
+    /// ```
+    /// use wayleave_contracts::{LatencyContract, WireOverhead};
+    /// use wayleave_topology::builders::{Cabling, build};
+    /// use wayleave_units::Bytes;
+    /// let network = build::star(2, Cabling::default())?;
+    /// let contract = wayleave_contracts::RequestMix::new(&network, 1, 1).next().ok_or("no contract")?;
+    /// let tiny = LatencyContract { burst: Bytes::new(10), max_frame: None, ..contract };
+    /// let warning = tiny.unusable(WireOverhead::Counted { tags: 6 }).ok_or("no warning")?;
+    /// assert!(warning.contains("84B"), "{warning}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unusable(&self, overhead: WireOverhead) -> Option<String> {
+        let demand = self.demand(overhead);
+        let smallest = overhead.on_the_wire(Bytes::new(1));
+        if demand.burst < smallest {
+            let (burst, name) = (demand.burst, &self.name);
+            return Some(format!(
+                "the burst of \"{name}\" is {burst}, below the smallest frame, which is {smallest} on the wire: none of its packets conforms"
+            ));
+        }
+        let frame = demand.max_frame.unwrap_or(smallest).max(smallest);
+        let a_day = u128::from(demand.rate.bits_per_second()) * SECONDS_A_DAY;
+        let (rate, name) = (demand.rate, &self.name);
+        (a_day < u128::from(frame.get()) * 8)
+            .then(|| format!("the rate of \"{name}\" is {rate}, below one frame of {frame} a day"))
     }
 }
 

@@ -5,6 +5,9 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::builder::{LinkSpec, NetworkBuilder, NetworkError, PortSpec};
 use crate::network::{Network, NodeId, NodeKind};
 
+/// Wire bytes of a largest frame beyond its MTU, with six tags.
+const FRAME_OVERHEAD: u64 = 62;
+
 /// Default properties of every link of a built network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cabling {
@@ -45,6 +48,29 @@ impl Cabling {
             1 => Some(Bytes::new(590_000)),
             _ => None,
         }
+    }
+
+    /// Number of queues of a host's port by default. One queue with a budget of 0.5 ms serves short deadlines and large
+    /// bursts where the link transmits 20 to 80 largest frames in that time; other hosts have a fast and a large queue
+    /// (docs/theory/admission.md, section 15).
+    ///
+    /// ```
+    /// use wayleave_topology::builders::Cabling;
+    /// use wayleave_units::{Bytes, Rate};
+    /// let queues = |rate| Cabling::host_queues(rate, Bytes::new(1500));
+    /// assert_eq!([Rate::from_mbit(100), Rate::from_gbit(1), Rate::from_gbit(10)].map(queues), [2, 1, 2]);
+    /// ```
+    pub fn host_queues(rate: Rate, mtu: Bytes) -> usize {
+        // Bits of frames and of the rate at which frames of 1500 B take as long as in the paper, doubled.
+        let ratio = |mtu: u64, rate: Rate| u128::from(mtu + FRAME_OVERHEAD) * u128::from(rate.bits_per_second());
+        let (own, published) = (ratio(mtu.get(), Rate::from_gbit(1)), ratio(1500, rate));
+        if own <= 2 * published && published <= 2 * own { 1 } else { 2 }
+    }
+
+    /// Returns the port of a host whose link has this rate and MTU, if the number of its queues is not stated.
+    pub fn host_port_of(&self, rate: Rate, mtu: Bytes) -> PortSpec {
+        let queue = self.host_port.queues.first();
+        PortSpec { queues: queue.cloned().into_iter().cycle().take(Self::host_queues(rate, mtu)).collect() }
     }
 
     fn link(&self, from: NodeId, to: NodeId, rate: Rate, port: &PortSpec) -> LinkSpec {

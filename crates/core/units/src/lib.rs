@@ -193,6 +193,11 @@ impl Rate {
         Unit::ambiguous("mbps", "Mbit"),
         Unit::ambiguous("gbps", "Gbit"),
         Unit::ambiguous("tbps", "Tbit"),
+        Unit::ambiguous("k", "kbit"),
+        Unit::ambiguous("K", "kbit"),
+        Unit::ambiguous("M", "Mbit"),
+        Unit::ambiguous("G", "Gbit"),
+        Unit::ambiguous("T", "Tbit"),
     ];
 
     /// From bit/s.

@@ -57,6 +57,8 @@ pub enum ParseUnitErrorKind {
     UnknownUnit(Option<&'static str>),
     /// The suffix means two things; what to write instead.
     AmbiguousUnit(String),
+    /// A comma in place of a decimal point; the text with a point.
+    DecimalComma(String),
     /// More precise than the smallest unit.
     TooFine(&'static str),
     /// Above the largest value that is accepted, which is given.
@@ -78,6 +80,9 @@ impl fmt::Display for ParseUnitError {
             }
             ParseUnitErrorKind::AmbiguousUnit(instead) => {
                 write!(f, "\"{text}\" can mean bits or bytes (Linux tc and people differ): write {instead}")
+            }
+            ParseUnitErrorKind::DecimalComma(instead) => {
+                write!(f, "\"{text}\" has a decimal comma: write {instead}")
             }
             ParseUnitErrorKind::TooFine(smallest) => {
                 write!(f, "\"{text}\" is not a whole number of {smallest}: expected {expected}")
@@ -104,6 +109,9 @@ pub(crate) fn parse(text: &str, units: &[Unit], expected: &'static str, max: u64
     }
     if suffix.is_empty() {
         return fail(ParseUnitErrorKind::NoUnit);
+    }
+    if suffix.strip_prefix(',').is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit())) {
+        return fail(ParseUnitErrorKind::DecimalComma(shorten(&trimmed.replacen(',', ".", 1))));
     }
     let Some(unit) = units.iter().find(|unit| unit.name == suffix) else {
         // `Mbps` and `mBPS` are as ambiguous as `mbps`.

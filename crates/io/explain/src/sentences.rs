@@ -3,9 +3,9 @@
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_scheme_api::{Binding, Refusal};
 use wayleave_schemes::registry;
-use wayleave_topology::{FailureElement, LinkId, Network, NodeId, Route, ShortBuffer};
+use wayleave_topology::{FailureElement, LinkId, Network, NodeId, NodeKind, Route, ShortBuffer};
 
-use wayleave_units::Rate;
+use wayleave_units::{Rate, Time};
 
 use crate::human::Human;
 
@@ -56,10 +56,16 @@ pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal)
                 if contract.route.is_some() { "a link of the pinned route cannot carry" } else { "no path can carry" };
             format!("{path} the contract's largest frame, {frame:#} on the wire")
         }
-        Refusal::Deadline { fastest, deadline } if fastest > deadline => {
-            let fastest = fastest.up();
+        Refusal::Deadline { least, deadline, .. } if least > deadline => {
+            let least = least.down();
             format!(
-                "the deadline {deadline:#} is not possible with the configured delay budgets: the fastest route {from} -> {to} has a bound of {fastest}, the sum of its smallest budgets, propagation and processing"
+                "the deadline {deadline} can never be met: even in an empty network {from} -> {to} takes at least {least} with any delay budgets (largest frames, burst, propagation and processing)"
+            )
+        }
+        Refusal::Deadline { fastest, least, deadline } if fastest > deadline => {
+            let (fastest, least) = (fastest.up(), least.up());
+            format!(
+                "the deadline {deadline:#} is not possible with the configured delay budgets: the fastest route {from} -> {to} has a bound of {fastest}, the sum of its smallest budgets, propagation and processing; the links alone need {least}, so smaller `budgets` or `hostBudgets` in the topology can help"
             )
         }
         Refusal::Deadline { deadline, .. } => {
@@ -194,7 +200,7 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
 /// Returns the reason for which one of several disjoint routes is blocked.
 fn copy_refusal(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
     match refused {
-        Refusal::Deadline { fastest, deadline } => {
+        Refusal::Deadline { fastest, deadline, .. } => {
             format!("its fastest queues have a bound of {}, above the deadline {deadline:#}", fastest.up())
         }
         Refusal::TooManySwitches { limit } => {
@@ -283,9 +289,20 @@ pub fn blocked(network: &Network, route: &Route, binding: &Binding) -> String {
     let entered = entered(route, binding);
     // A link that is down is so for every queue.
     if entered == binding.queue() || matches!(binding, Binding::Down { .. }) {
-        return what;
+        return what + &budget_remedy(network, binding);
     }
     format!("{what}, if the flow used queue {entered}, which has priority over it")
+}
+
+/// Returns the budget with which a queue would admit a flow, for a person to state in the topology: the bound of a queue
+/// does not depend on its own budget.
+fn budget_remedy(network: &Network, binding: &Binding) -> String {
+    let Binding::Delay { link, bound, budget, .. } = binding else { return String::new() };
+    let is_host = network.node(network.link(*link).from).kind == NodeKind::Host;
+    let (port, key) = if is_host { ("host", "hostBudgets") } else { ("switch", "budgets") };
+    // A bound that equals the budget is refused where it has to be below.
+    let needed = Time::from_nanos(bound.as_nanos() + u64::from(bound == budget));
+    format!("; it needs a {port} budget of {} (`{key}` in the topology)", needed.up())
 }
 
 /// The queue that a flow enters at the link where a promise would break: that queue's promise, or one below it.

@@ -49,6 +49,7 @@ mod graphml;
 mod hpcc;
 mod htsim;
 mod interfaces;
+mod links_csv;
 mod listing;
 mod location;
 mod messages;

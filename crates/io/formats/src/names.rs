@@ -36,12 +36,21 @@ pub(crate) fn unknown_end(name: &str, network: &Network, vms: &[String]) -> Mess
 
 /// A hop's link that does not exist.
 pub(crate) fn unknown_link(name: &str, network: &Network) -> Message {
-    let near = nearest(name, network.links().map(|(_, link)| link.name.as_str()).take(MAX_NAMES));
+    let arrow = with_arrow(name).find_map(|name| network.find_link(&name));
+    let arrow = arrow.map(|link| network.link(link).name.as_str());
+    let near = arrow.or_else(|| nearest(name, network.links().map(|(_, link)| link.name.as_str()).take(MAX_NAMES)));
     let message = format!("there is no link {}{}", quoted(name), did_you_mean(near));
     match near {
         Some(_) => message.into(),
         None => (message, "links are called FROM->TO, and FROM->TO#2 for the second between two nodes").into(),
     }
+}
+
+/// Returns a name with an arrow in place of each of its separators: `sw1->sw2` for `sw1-sw2`.
+fn with_arrow(name: &str) -> impl Iterator<Item = String> {
+    let separators = name.match_indices(['-', '>', ':', '/', '_', ' ']);
+    separators
+        .map(|(at, separator)| format!("{}->{}", name[..at].trim_end(), name[at + separator.len()..].trim_start()))
 }
 
 /// `h17` is not a misspelt `h1`: it is a host that the network does not have.

@@ -28,8 +28,21 @@ fn paragraph(text: impl AsRef<str>) -> MarkupElement {
     paragraph.text(plain)
 }
 
-/// The page.
-pub fn render(findings: &Findings) -> String {
+/// Tenants with contracts of several kinds on one network, and the service that each got.
+#[derive(Clone, Debug)]
+pub struct TenantReport {
+    /// The setting, in a sentence.
+    pub setting: &'static str,
+    /// Heads of the columns.
+    pub heads: [&'static str; 4],
+    /// Tenant, guarantee, service, and service without guarantees.
+    pub rows: Vec<[String; 4]>,
+    /// Service over time.
+    pub figure: MarkupElement,
+}
+
+/// The page; the tenants come first, if there are any.
+pub fn render(findings: &Findings, tenants: Option<&TenantReport>) -> String {
     let head = new("head")
         .child(new("meta").with("charset", "utf-8"))
         .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
@@ -37,8 +50,22 @@ pub fn render(findings: &Findings) -> String {
         .child(new("style").text(STYLE).text(palette::stylesheet()));
     let body = new("body")
         .child(new("header").children(opening(findings)))
-        .child(new("main").children(sections(findings)))
+        .child(new("main").children(tenants.map(tenant_section)).children(sections(findings)))
         .child(new("script").text(include_str!("page.js")));
+    format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
+}
+
+/// Returns a page with the text of a command, as a terminal shows it.
+pub fn of_text(title: &str, text: &str, command: &str) -> String {
+    let head = new("head")
+        .child(new("meta").with("charset", "utf-8"))
+        .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
+        .child(new("title").text(title))
+        .child(new("style").text(STYLE));
+    let text = new("pre").with("tabindex", 0).child(new("code").text(text));
+    let made = paragraph(format!("Made by Wayleave {}:", env!("CARGO_PKG_VERSION"))).class("quiet");
+    let main = new("main").child(text).child(made).child(new("pre").child(new("code").text(command)));
+    let body = new("body").child(new("header").child(new("h1").text(title))).child(main);
     format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
 }
 
@@ -115,6 +142,14 @@ fn sections(findings: &Findings) -> Vec<MarkupElement> {
     sections.push(section("Model and parameters", [tables::parameters(findings)]));
     sections.push(section("Reproduce this report", again(findings)));
     sections
+}
+
+fn tenant_section(tenants: &TenantReport) -> MarkupElement {
+    const CAPTION: &str = "Service of each tenant";
+    let heads = tenants.heads.map(|head| (head, tables::Column::Text));
+    let table = tables::table(CAPTION, &[], &heads, tenants.rows.iter().map(|row| row.to_vec())).class("sentences");
+    let figure = new("figure").child(tenants.figure.clone());
+    section("Tenants with contracts of every kind", [paragraph(tenants.setting), tables::boxed(CAPTION, table), figure])
 }
 
 fn about_times() -> MarkupElement {
@@ -199,9 +234,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_of_the_terminal_is_on_the_page() {
+    fn every_figure_of_the_terminal_stands_on_the_page() {
         let findings = sample::findings();
-        let (page, text) = (render(&findings), terminal::render(&findings, "report", "picture", Paint::Plain));
+        let (page, text) = (render(&findings, None), terminal::render(&findings, "report", "picture", Paint::Plain));
         assert_eq!(missing_figures(&text, &page), Vec::<String>::new());
         let changed = text.replace("1,940", "1,941");
         assert!(!missing_figures(&changed, &page).is_empty());
@@ -214,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_page_is_well_formed_and_its_ids_are_unique() {
-        let page = render(&sample::findings());
+        let page = render(&sample::findings(), None);
         let document = parse(&page);
         let mut ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
         let all = ids.len();
@@ -224,8 +259,25 @@ mod tests {
     }
 
     #[test]
+    fn tenants_come_first_with_their_table_and_their_figure() {
+        let row = ["plant", "1 ms", "0.5 ms", "3 ms"].map(str::to_owned);
+        let figure = new("svg").with("id", "tenants");
+        let report = TenantReport {
+            setting: "12 ms.",
+            heads: ["tenant", "guaranteed", "got", "without"],
+            rows: vec![row],
+            figure,
+        };
+        let page = render(&sample::findings(), Some(&report));
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(at("Tenants with contracts of every kind") < at("0.5 ms") && at("0.5 ms") < at("id=\"tenants\""));
+        assert!(at("id=\"tenants\"") < at("Admitted requests"));
+        assert!(!render(&sample::findings(), None).contains("Tenants with contracts"));
+    }
+
+    #[test]
     fn the_page_loads_no_external_files() {
-        let page = render(&sample::findings());
+        let page = render(&sample::findings(), None);
         let document = parse(&page);
         let loads = |node: &roxmltree::Node<'_, '_>| {
             ["src", "href", "srcset", "data", "poster", "action"].into_iter().any(|name| node.has_attribute(name))

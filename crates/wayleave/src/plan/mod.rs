@@ -4,6 +4,7 @@
 //! [`plan`] decides a list and keeps every decision in a [`Plan`]. [`decide`] passes each decision immediately to a
 //! [`Sink`] and keeps none: lists of millions need no memory for earlier decisions.
 
+mod advice;
 mod certainty;
 mod json;
 mod lifetimes;
@@ -36,10 +37,11 @@ use crate::session::Session;
 use crate::verify::{ClassContracts, History, Promises};
 use certainty::Certainties;
 
+pub use advice::BudgetAdvice;
 pub use json::Document;
 pub(crate) use json::{Head, ModelShape};
 pub use lifetimes::ReservationLog;
-pub use saved::SavedPlan;
+pub use saved::{SavedPlan, states_default_budgets};
 pub use sink::{PlanInput, PlanOutcome, ReleaseHold, Sink};
 pub use summary::{PlanSummary, Released, Times};
 pub use table::RequestTable;

@@ -24,6 +24,7 @@ use super::json::Head;
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::progress::{ProgressStep, Watch};
+use crate::schemes::DEFAULT_BUDGETS;
 use crate::session::{RequestOutcome, Session};
 
 /// A document of `wayleave plan -o json` for a list of contracts, which is for a session's network, scheme and model.
@@ -281,6 +282,16 @@ fn value(text: &str) -> Result<Value, Error> {
     Ok(serde_json::from_str(text)?)
 }
 
+/// Returns `true` if a plan states its default delay budgets. Older plans do not: they were decided with the published
+/// ones. Also `true` for a text that is no plan, which is reported when it is read.
+pub fn states_default_budgets(source: &Source) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        scheme: serde_json::Map<String, Value>,
+    }
+    serde_json::from_str(source.text()).is_ok_and(|Head { scheme }| scheme.contains_key(DEFAULT_BUDGETS))
+}
+
 impl File<'_> {
     /// Returns the differences between the plan's head and the session's head.
     fn differences(&self, session: &Session) -> Result<Vec<String>, Error> {
@@ -288,7 +299,11 @@ impl File<'_> {
         let here = value(&serde_json::to_string(&Head::of(session))?)?;
         let mut differences = Vec::new();
         for (key, given) in [("wayleave", self.wayleave), ("scheme", self.scheme), ("model", self.model)] {
-            compare(key, &value(given.get())?, &here[key], &mut differences);
+            let mut said = value(given.get())?;
+            if let (Some(settings), Some(_)) = (said.as_object_mut(), here[key].get(DEFAULT_BUDGETS)) {
+                settings.entry(DEFAULT_BUDGETS).or_insert_with(|| "published".into());
+            }
+            compare(key, &said, &here[key], &mut differences);
         }
         // The same network may be read from another file.
         let given = value(self.topology.get())?;

@@ -33,6 +33,8 @@ pub struct PlanSummary {
     pub released: Option<u64>,
     /// Refusals by their code.
     pub by_reason: BTreeMap<&'static str, u64>,
+    /// Refused contracts that other delay budgets could admit.
+    pub refused_by_budgets: u64,
     /// Number of moves of admitted flows.
     pub moved: u64,
     /// ns, per decision.
@@ -69,7 +71,10 @@ impl PlanSummary {
                 self.admitted += 1;
                 self.moved += decision.moved.len() as u64;
             }
-            Err(refusal) => self.count_refusal(refusal.reason()),
+            Err(refusal) => {
+                self.refused_by_budgets += u64::from(refusal.depends_on_budgets());
+                self.count_refusal(refusal.reason());
+            }
         }
         self.count_time(verdict.time);
     }

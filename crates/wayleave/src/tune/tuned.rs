@@ -1,6 +1,6 @@
 //! Result of a tuning.
 
-use wayleave_schemes::admission::chameleon::{Params, Routing};
+use wayleave_schemes::admission::chameleon::{Allocation, DefaultBudgets, Params, Routing};
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::tune::{Candidate, MethodScores, PortDivision, TuneObjective, TunedMethod};
 use wayleave_topology::Classes;
@@ -63,11 +63,7 @@ impl Tuned {
         if let Some(division) = division {
             return self.fabric(params, division);
         }
-        let mut options = SchemeOptions::named("chameleon")?;
-        if let Some(switch) = &params.allocation.switch {
-            options = options.with("budgets", &times(switch))?;
-        }
-        options = options.with("host_budgets", &times(&params.allocation.host))?;
+        let mut options = with_budgets(SchemeOptions::named("chameleon")?, &params.allocation)?;
         options = match params.routing {
             Routing::LeastDelay => options.with("routing", "least-delay")?,
             Routing::LaracByDelay => options.with("routing", "larac-delay")?,
@@ -84,11 +80,7 @@ impl Tuned {
 
     /// Returns the scheme for all kinds of contracts. Its route search is not one of its settings.
     fn fabric(&self, params: &Params, division: &PortDivision) -> Result<SchemeOptions, Error> {
-        let mut options = SchemeOptions::named("fabric")?;
-        if let Some(switch) = &params.allocation.switch {
-            options = options.with("budgets", &times(switch))?;
-        }
-        options = options.with("host_budgets", &times(&params.allocation.host))?;
+        let mut options = with_budgets(SchemeOptions::named("fabric")?, &params.allocation)?;
         options = options.with("guaranteed_budget", &division.guaranteed_budget.to_string())?;
         if params.rerouting.is_some() { options.with("reroute", "true") } else { Ok(options) }
     }
@@ -99,23 +91,40 @@ impl Tuned {
     }
 }
 
+/// Returns a scheme's options with these delay budgets.
+fn with_budgets(mut options: SchemeOptions, allocation: &Allocation) -> Result<SchemeOptions, Error> {
+    if let Some(switch) = &allocation.switch {
+        options = options.with("budgets", &times(switch))?;
+    }
+    if let Some(host) = &allocation.host {
+        options = options.with("host_budgets", &times(host))?;
+    }
+    match allocation.defaults {
+        DefaultBudgets::ByLink => Ok(options),
+        DefaultBudgets::Published => options.with("default_budgets", "published"),
+    }
+}
+
+/// Returns the options of `plan` for delay budgets.
+fn budgets(allocation: &Allocation) -> Vec<String> {
+    let switch = allocation.switch.iter().map(|switch| format!("--budgets {}", times(switch)));
+    let host = allocation.host.iter().map(|host| format!("--host-budget {}", times(host)));
+    let is_published = allocation.defaults == DefaultBudgets::Published && allocation.switch.is_none();
+    switch.chain(host).chain(is_published.then(|| "--default-budgets published".to_owned())).collect()
+}
+
 /// The options of `plan` that set what can be set there.
 pub(crate) fn options(candidate: &Candidate) -> String {
     let Candidate { params, division } = candidate;
     let mut options: Vec<String> = Vec::new();
     if let Some(division) = division {
         options.push("--scheme fabric".into());
-        let switch = params.allocation.switch.iter().map(|switch| format!("--fabric-budgets {}", times(switch)));
-        options.extend(switch);
-        options.push(format!("--fabric-host-budgets {}", times(&params.allocation.host)));
+        options.extend(budgets(&params.allocation));
         options.push(format!("--fabric-guaranteed-budget {}", division.guaranteed_budget));
         options.extend(params.rerouting.map(|_| "--fabric-reroute".to_owned()));
         return options.join(" ");
     }
-    if let Some(switch) = &params.allocation.switch {
-        options.push(format!("--budgets {}", times(switch)));
-    }
-    options.push(format!("--host-budget {}", times(&params.allocation.host)));
+    options.extend(budgets(&params.allocation));
     match params.routing {
         Routing::LeastDelay => options.push("--routing least-delay".into()),
         Routing::LaracByDelay => options.push("--routing larac-delay".into()),

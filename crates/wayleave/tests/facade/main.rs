@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
+mod budgets;
 mod churn;
 mod kinds;
 mod leaves;

@@ -204,7 +204,9 @@ fn on_path(placement: &Placement, query: &RouteQuery, path: &[LinkId]) -> Result
                 None => Refusal::TooSlow { route, bound, deadline: query.deadline },
             })
         }
-        PathOutcome::TooSlow { fastest } => Err(Refusal::Deadline { fastest, deadline: query.deadline }),
+        PathOutcome::TooSlow { fastest } => {
+            Err(Refusal::Deadline { fastest, least: placement.least_possible(query), deadline: query.deadline })
+        }
         PathOutcome::TooManySwitches { limit } => Err(Refusal::TooManySwitches { limit }),
         PathOutcome::NoQueue { .. } | PathOutcome::FrameTooLarge { .. } => Err(Refusal::Disconnected),
     }

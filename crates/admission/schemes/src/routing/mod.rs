@@ -21,6 +21,7 @@ pub mod larac;
 mod least_cost;
 mod least_delay;
 mod least_loaded;
+mod least_possible;
 mod paths;
 mod residual_bounds;
 mod shortest;
@@ -29,6 +30,7 @@ pub use graph::{LowerBounds, QueueGraph};
 pub use least_cost::{CostWeights, Denied, LabelLimit, LeastCost, PricedRoute, Rules, SearchScope};
 pub use least_delay::LeastDelay;
 pub use least_loaded::{LeastLoaded, LeastLoadedResult};
+pub use least_possible::least_possible;
 
 use std::sync::Arc;
 

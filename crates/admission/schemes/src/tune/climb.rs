@@ -1,6 +1,8 @@
 //! The search for parameters: the methods as they are, then steps from the best of them as long as one helps.
 
-use wayleave_ledger::LedgerError;
+use std::cmp::Reverse;
+
+use wayleave_ledger::{LedgerError, Model};
 use wayleave_topology::{MAX_BUDGET, Network, NodeKind};
 use wayleave_units::Time;
 
@@ -83,11 +85,14 @@ pub fn climb(
     for (name, candidate) in starts {
         attempt(name, candidate, &mut tried)?;
     }
-    let Some(network) = samples.first().map(|sample| &sample.network) else { return Ok(tried) };
+    let Some((network, model)) = samples.first().map(|sample| (&sample.network, &sample.model)) else {
+        return Ok(tried);
+    };
     let best = |tried: &[TunedMethod]| tried.iter().max_by(|a, b| a.value.total_cmp(&b.value)).cloned();
     let Some(mut here) = best(&tried) else { return Ok(tried) };
     let allocation = &mut here.candidate.params.allocation;
-    *allocation = spelled_out(allocation, network, division.as_ref());
+    let divided = division.and_then(|division| (**network).clone().with_classes(division.classes).ok());
+    *allocation = spelled_out(allocation, divided.as_ref().unwrap_or(network), model);
     let mut has_moved = true;
     while has_moved && tried.len() < effort.candidates {
         has_moved = false;
@@ -113,15 +118,19 @@ fn mean(scores: &[Score], objective: TuneObjective) -> f64 {
     scores.iter().map(|score| objective.of(score)).sum::<f64>() / scores.len().max(1) as f64
 }
 
-/// The paper's table written as budgets, so that each can be changed: those of the largest port.
-fn spelled_out(allocation: &Allocation, network: &Network, division: Option<&PortDivision>) -> Allocation {
-    let switch = allocation.switch.clone().or_else(|| {
-        let ports = network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
-        let most = ports.map(|(_, link)| network.port(link.port).queues.len()).max()?;
-        let most = division.map_or(most, |division| most.min(usize::from(division.classes.latency)));
-        Some(Allocation::published(most))
-    });
-    Allocation { switch, ..allocation.clone() }
+/// Returns default budgets written out, so that each can be changed: those of the slowest port with most queues.
+fn spelled_out(allocation: &Allocation, network: &Network, model: &Model) -> Allocation {
+    let budgets = allocation.budgets(network, model);
+    let of = |kind: NodeKind| {
+        let ports = network.links().filter(|(_, link)| network.node(link.from).kind == kind);
+        let slowest = ports.max_by_key(|(id, link)| (budgets[id.index()].len(), Reverse(link.rate), Reverse(*id)));
+        slowest.map(|(id, _)| budgets[id.index()].clone()).filter(|budgets| !budgets.is_empty())
+    };
+    Allocation {
+        switch: allocation.switch.clone().or_else(|| of(NodeKind::Switch)),
+        host: allocation.host.clone().or_else(|| of(NodeKind::Host)),
+        ..allocation.clone()
+    }
 }
 
 /// Returns the candidates that differ by one change: of weights first, which decide for most.
@@ -138,13 +147,16 @@ fn around(here: &Candidate, network: &Network) -> Vec<(String, Candidate)> {
 fn steps(params: &Params, network: &Network) -> Vec<(String, Params)> {
     let mut steps = Vec::new();
     let allocation = &params.allocation;
-    let with_host =
-        |host: Vec<Time>| Params { allocation: Allocation { host, ..allocation.clone() }, ..params.clone() };
+    let with_host = |host: Vec<Time>| Params {
+        allocation: Allocation { host: Some(host), ..allocation.clone() },
+        ..params.clone()
+    };
     let with_switch = |switch: Vec<Time>| Params {
         allocation: Allocation { switch: Some(switch), ..allocation.clone() },
         ..params.clone()
     };
-    for host in changed(&allocation.host, host_queues(network)) {
+    let host = allocation.host.clone().unwrap_or_default();
+    for host in changed(&host, host_queues(network)) {
         steps.push((format!("host budgets {}", list(&host)), with_host(host)));
     }
     let switch = allocation.switch.clone().unwrap_or_default();

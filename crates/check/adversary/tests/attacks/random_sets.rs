@@ -107,7 +107,7 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     }
     let rerouting = draw.one_in(4).then(Rerouting::with_tightening);
     let routing = if draw.one_in(3) { Routing::LeastDelay } else { Routing::default() };
-    let allocation = Allocation { switch: Some(switch), host };
+    let allocation = Allocation { switch: Some(switch), host: Some(host), ..Allocation::default() };
     Chameleon::new(network.clone(), model, Params { allocation, rerouting, routing }).unwrap().into()
 }
 

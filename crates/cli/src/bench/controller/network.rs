@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, SchemeFactory, Timeouts, UnfitPolicy};
 use wayleave_formats::parse_builder;
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -31,7 +31,7 @@ pub(super) fn setup(builder: &str) -> Result<ControllerConfig, String> {
     Ok(ControllerConfig {
         network,
         model: Model::default(),
-        scheme: Arc::new(scheme),
+        scheme: SchemeFactory::fixed(scheme),
         enforced_by: EnforcedBy::Nobody,
         timing: Timeouts::default(),
         unfit: UnfitPolicy::Refuse,

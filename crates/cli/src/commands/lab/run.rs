@@ -180,7 +180,7 @@ impl RunArgs {
             let (planned, refused) = plan_lab(lab, (orders, promised), model, scheme)?;
             return Ok((Box::new(planned), refused));
         }
-        if self.scheme.is_chosen() {
+        if self.scheme.is_given() {
             let why = "the lab's controller decides; in a lab created with `lab up --no-controller`, `lab run` decides";
             return Err(Failure::Usage(format!("scheme options have no effect here: {why}")));
         }

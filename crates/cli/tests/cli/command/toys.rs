@@ -151,7 +151,7 @@ fn schemes_are_listed_with_their_parameters() {
         }
     }
     let chameleon = wayleave("schemes chameleon").ends_with(0).stdout;
-    for part in ["--host-budget", "500us (section 4.1.2)", "scarcity, or least-delay with --model published"] {
+    for part in ["--host-budget", "see --default-budgets", "scarcity, or least-delay with --model published"] {
         assert!(chameleon.contains(part), "{part}: {chameleon}");
     }
     let wrong = wayleave("schemes chamelion").ends_with(2);

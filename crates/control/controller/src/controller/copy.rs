@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
@@ -27,6 +28,7 @@ pub struct Copied {
     vms: Vms,
     elements: Elements,
     admission: admission::Copied,
+    budgets: DefaultBudgets,
 }
 
 impl Controller {
@@ -38,6 +40,7 @@ impl Controller {
             vms: self.vms.clone(),
             elements: self.elements.clone(),
             admission: self.admission.copy(),
+            budgets: self.journal().counters().default_budgets.into(),
         }
     }
 }
@@ -59,8 +62,8 @@ impl Copied {
     /// # Errors
     /// If the scheme of the setup reserves no queues.
     pub fn as_it_is(self, setup: &ControllerConfig, wall: WallTime) -> Result<Controller, LoadError> {
-        let Some(book) = SchemeLedger::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
-        let Self { network, tokens, vms, elements, admission } = self;
+        let Self { network, tokens, vms, elements, admission, budgets } = self;
+        let Some(book) = SchemeLedger::new(setup.scheme.make(budgets)) else { return Err(LoadError::NoQueues) };
         let enforcement = Enforcement::new(setup, book, wall);
         let mut controller = Controller {
             network,

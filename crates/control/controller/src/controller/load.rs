@@ -62,7 +62,11 @@ impl Controller {
         wall: WallTime,
         records: impl IntoIterator<Item = (RecordKind, &'a str, &'a str)>,
     ) -> Result<Self, LoadError> {
-        let Some(book) = SchemeLedger::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
+        let records: Vec<_> = records.into_iter().collect();
+        let counters = records.iter().find(|(kind, ..)| *kind == RecordKind::Controller);
+        let counters = counters.map(|&(kind, key, body)| parse::<Counters>(kind, key, body)).transpose()?;
+        let budgets = setup.scheme.budgets(counters.map(|counters| counters.default_budgets.into()));
+        let Some(book) = SchemeLedger::new(setup.scheme.make(budgets)) else { return Err(LoadError::NoQueues) };
         let mut controller = Self {
             network: setup.network.clone(),
             tokens: Tokens::default(),
@@ -81,6 +85,7 @@ impl Controller {
                 _ => controller.read(kind, key, body, setup.unfit, &mut again)?,
             }
         }
+        controller.journal_mut().set_default_budgets(budgets);
         let (shares, lost) = controller.read_contracts(&contracts, setup.unfit, &mut again)?;
         controller.reserve_again(again)?;
         controller.hold_shares(shares)?;

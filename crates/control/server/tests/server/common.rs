@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, SchemeFactory, Timeouts, UnfitPolicy};
 use wayleave_ledger::Model;
-use wayleave_schemes::admission::chameleon::{Chameleon, Params};
+use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params};
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_server::disk::{Disk, Memory};
 use wayleave_server::secret::Secret;
@@ -58,7 +58,9 @@ pub(crate) fn setup(enforced_by: EnforcedBy) -> ControllerConfig {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
     ControllerConfig {
-        scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
+        scheme: SchemeFactory::fixed(move || {
+            Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()
+        }),
         network,
         model: Model::default(),
         enforced_by,
@@ -73,9 +75,9 @@ pub(crate) fn classed(enforced_by: EnforcedBy) -> ControllerConfig {
     let network = build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap();
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
-    let make =
-        move || Fabric::new(of.clone(), Model::default(), Params::default(), &Settings::default()).unwrap().into();
-    ControllerConfig { scheme: Arc::new(make), network, ..setup(enforced_by) }
+    let params = Params { allocation: Allocation::PUBLISHED, ..Params::default() };
+    let make = move || Fabric::new(of.clone(), Model::default(), params.clone(), &Settings::default()).unwrap().into();
+    ControllerConfig { scheme: SchemeFactory::fixed(make), network, ..setup(enforced_by) }
 }
 
 pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: EnforcedBy) -> Options {

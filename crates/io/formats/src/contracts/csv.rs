@@ -99,7 +99,7 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Colum
         return None;
     }
     // A list of pairs alone has no column of latency contracts.
-    let has_pairs = columns.contains(&Column::Pair("min"));
+    let has_pairs = ["min", "max"].into_iter().any(|key| columns.contains(&Column::Pair(key)));
     let has_latency = columns.iter().any(|column| matches!(column, Column::Field(field) if is_of_latency(*field)));
     let is_needed =
         |field: &ContractField| field.is_required() && (has_latency || !has_pairs || !is_of_latency(*field));

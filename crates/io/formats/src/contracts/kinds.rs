@@ -6,7 +6,7 @@ use wayleave_contracts::{
     BandwidthContract, BestEffortContract, Contract, ContractKind, Endpoints, FlowObjective, ObjectiveContract,
 };
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use super::field::ContractField;
 use super::places::VmLocations;
@@ -17,7 +17,7 @@ use crate::location::Span;
 use crate::messages::{did_you_mean_one_of, quoted};
 use crate::names::unknown_end;
 use crate::problem::{ProblemKind, Problems};
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 
 pub(crate) const BANDWIDTH: Shape =
     Shape { what: "bandwidth", keys: &["from", "to", "hose", "min", "max", "weight", "within"] };
@@ -35,6 +35,15 @@ pub(crate) struct KindBody<'a> {
     pub(super) members: Vec<Text<'a>>,
 }
 
+/// Minimum of a contract that states a maximum alone, unless the maximum is less.
+const MIN_BESIDE_MAX: Rate = Rate::from_mbit(1);
+
+/// Returns the position of a key in a mapping.
+fn entry_of(node: &Node<'_>, key: &str) -> Option<Span> {
+    let Value::Mapping(entries) = &node.value else { return None };
+    entries.iter().find(|entry| entry.key.text() == Some(key)).map(|entry| entry.key.span)
+}
+
 /// The fields whose values are bodies, with their kinds.
 pub(super) const BODIES: [(ContractField, ContractKind, &Shape); 3] = [
     (ContractField::Bandwidth, ContractKind::Bandwidth, &BANDWIDTH),
@@ -50,6 +59,15 @@ impl<'a> KindBody<'a> {
         node: &Node<'a>,
         problems: &mut Problems<'_>,
     ) -> Option<Self> {
+        if kind == ContractKind::BestEffort
+            && let Some(max) = entry_of(node, "max")
+        {
+            problems.report(ProblemKind::UnknownKey, max, || {
+                let message = "best effort has no maximum: no driver enforces one";
+                (message, "write bandwidth: { hose: [h1, h2], max: 500Mbit }, which needs no min")
+            });
+            return None;
+        }
         let fields = Fields::read(node, shape, problems)?;
         let mut body = Self { kind, key: field.key(), span: node.span, texts: Vec::new(), members: Vec::new() };
         for &key in shape.keys {
@@ -68,17 +86,33 @@ impl<'a> KindBody<'a> {
             ContractKind::Objective => &["members", "weight"],
             ContractKind::BestEffort | ContractKind::Latency => &["members"],
         };
-        fields.require_all(required.iter().copied(), problems);
+        let has_min = |key: &&'static str| *key == "min" && body.get("max").is_some();
+        fields.require_all(required.iter().copied().filter(|key| !has_min(key)), problems);
+        body.add_min();
         Some(body)
     }
 
     /// The bandwidth of a pair of these texts; a problem if it has no minimum.
     pub(super) fn pair(span: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) -> Self {
         let (kind, key) = (ContractKind::Bandwidth, ContractField::Bandwidth.key());
-        if texts.iter().all(|(key, _)| *key != "min") {
+        if texts.iter().all(|(key, _)| *key != "min" && *key != "max") {
             problems.report(ProblemKind::MissingKey, span, || "this is about bandwidth, and \"min\" is empty");
         }
-        Self { kind, key, span, texts, members: Vec::new() }
+        let mut body = Self { kind, key, span, texts, members: Vec::new() };
+        body.add_min();
+        body
+    }
+
+    /// Adds the minimum of a contract that states a maximum alone: probes and acknowledgements need a little.
+    fn add_min(&mut self) {
+        if self.kind != ContractKind::Bandwidth || self.get("min").is_some() {
+            return;
+        }
+        let Some(max) = self.get("max") else { return };
+        let is_less = max.text.parse::<Rate>().is_ok_and(|max| max < MIN_BESIDE_MAX);
+        let text = if is_less { max.text.clone() } else { MIN_BESIDE_MAX.to_string().into() };
+        let min = Text { text, span: max.span };
+        self.texts.push(("min", min));
     }
 
     fn get(&self, key: &str) -> Option<&Text<'a>> {

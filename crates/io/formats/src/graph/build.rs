@@ -203,7 +203,7 @@ impl Plan {
             rate: line.rate,
             propagation: line.delay,
             mtu: line.mtu,
-            port: port(&cabling, kinds[from]),
+            port: port(&cabling, kinds[from], line),
         };
         // One after the other they are a cable.
         let directions = [([from, to], 0), ([to, from], 1)];
@@ -256,7 +256,7 @@ impl Plan {
                     rate,
                     propagation: Time::ZERO,
                     mtu: cabling.mtu,
-                    port: cabling.host_port.clone(),
+                    port: cabling.host_port_of(rate, cabling.mtu),
                 };
                 if let Err(error) = self.builder.add_cable(spec, cabling.switch_port.clone()) {
                     problems.report(ProblemKind::Impossible, at, || error.to_string());
@@ -285,9 +285,9 @@ fn switches(edges: &[Edge<'_>], lines: &Lines, kinds: &[NodeKind], options: &Imp
         .collect()
 }
 
-fn port(cabling: &Cabling, kind: NodeKind) -> PortSpec {
+fn port(cabling: &Cabling, kind: NodeKind, line: &Line) -> PortSpec {
     match kind {
-        NodeKind::Host => cabling.host_port.clone(),
+        NodeKind::Host => cabling.host_port_of(line.rate, line.mtu),
         NodeKind::Switch => cabling.switch_port.clone(),
     }
 }

@@ -1,7 +1,7 @@
 //! Networks that other tools describe as graphs: NetworkX node-link JSON, lists of links in JSON, GML, GraphML,
-//! containerlab, MiniEdit, the P4 tutorials and SNDlib.
+//! containerlab, MiniEdit, the P4 tutorials and SNDlib; and lists of cables in CSV.
 //!
-//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`, `mininet`, `sndlib`) makes a [`Graph`] of its file:
+//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`, `mininet`, `sndlib`, `links_csv`) makes a [`Graph`] of its file:
 //! nodes and edges with their attributes, each with its position. The rest is decided here once ([`build`]): the
 //! meaning of attributes ([`attributes`]), the roles of nodes, their names ([`names`]), and the defaults of links
 //! without data. All assumptions and omissions are returned as [`Remark`]s: nothing is dropped silently.
@@ -30,6 +30,7 @@ use crate::containerlab;
 use crate::foreign::Foreign;
 use crate::gml;
 use crate::graphml;
+use crate::links_csv;
 use crate::location::Span;
 use crate::mininet;
 use crate::nodelink;
@@ -79,6 +80,7 @@ pub fn read_network(source: &Source, options: &ImportOptions) -> Result<Imported
         Format::MiniEdit => mininet::read_miniedit,
         Format::P4 => mininet::read_p4,
         Format::SndLib => sndlib::read,
+        Format::Links => links_csv::read,
         Format::Foreign(foreign) => {
             let mut problems = Problems::new(source);
             let all = Span::new(0..source.text().len());
@@ -110,6 +112,7 @@ enum Format {
     MiniEdit,
     P4,
     SndLib,
+    Links,
     Foreign(Foreign),
 }
 
@@ -123,6 +126,9 @@ fn recognise(source: &Source) -> Format {
     }
     if let Some(foreign) = Foreign::of_text(text) {
         return Format::Foreign(foreign);
+    }
+    if source.ends_in("csv") {
+        return Format::Links;
     }
     if source.ends_in("graphml") || text.starts_with('<') {
         return Format::GraphMl;

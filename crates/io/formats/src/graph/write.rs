@@ -63,8 +63,8 @@ fn left_out(network: &Network) -> Vec<Remark> {
     let mut left_out = Vec::new();
     let ports = network.links().any(|(id, link)| {
         let port = match network.node(link.from).kind {
-            NodeKind::Host => &usual.host_port,
-            NodeKind::Switch => &usual.switch_port,
+            NodeKind::Host => usual.host_port_of(link.rate, link.mtu),
+            NodeKind::Switch => usual.switch_port.clone(),
         };
         network.queues(id) != port.queues
     });

@@ -9,6 +9,7 @@ use wayleave_units::Rate;
 
 use super::explicit::{read_cabling, read_rate};
 use super::named::Topology;
+use super::port::{self, Keys};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
 use crate::messages::{did_you_mean, nearest, one_of, quoted};
@@ -73,7 +74,10 @@ pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Netwo
     }
     let cabling = read_cabling(&fields, problems);
     let plan = Plan::read(name, hosts, &fields, problems);
-    let (cabling, plan) = (cabling?, plan?);
+    let (mut cabling, plan) = (cabling?, plan?);
+    if !port::states_count(&fields, Keys::Host) {
+        cabling.host_port = cabling.host_port_of(cabling.rate, cabling.mtu);
+    }
     if let Some(cables) = plan.cables().filter(|&cables| cables > MAX_CABLES) {
         problems.report(ProblemKind::TooLarge, fields.value_span("kind"), || {
             format!("this network would have {cables} cables: at most {MAX_CABLES} are built")

@@ -46,12 +46,18 @@ const MAX_PARALLEL: u32 = 64;
 
 /// Reads `defaults`, `nodes` and `links`.
 pub(super) fn read(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Network> {
+    let mut states_host_queues = false;
     let defaults = match spec.get("defaults") {
-        Some(node) => read_cabling(&Fields::read(node, &DEFAULTS, problems)?, problems),
+        Some(node) => {
+            let fields = Fields::read(node, &DEFAULTS, problems)?;
+            states_host_queues = port::states_count(&fields, Keys::Host);
+            read_cabling(&fields, problems)
+        }
         None => Some(Cabling::default()),
     };
     let mut reader = Reader {
         defaults: defaults.clone().unwrap_or_default(),
+        states_host_queues,
         builder: NetworkBuilder::default(),
         nodes: HashMap::new(),
         parallel: HashMap::new(),
@@ -125,6 +131,8 @@ struct End<'n> {
 
 struct Reader<'n> {
     defaults: Cabling,
+    /// `true` if the defaults state the number of queues of hosts; otherwise it depends on each link.
+    states_host_queues: bool,
     builder: NetworkBuilder,
     nodes: HashMap<&'n str, Declared>,
     parallel: HashMap<(NodeId, NodeId), u32>,
@@ -255,7 +263,14 @@ impl<'n> Reader<'n> {
     ) -> Option<()> {
         refuse_host_keys(fields, [from, to], direction, problems);
         let line = read_line(fields, &self.defaults, problems);
-        let ports = self.ports(fields, [from, to], direction, problems);
+        let host_keys = if direction == Direction::Both { Keys::Host } else { Keys::Plain };
+        let host_port = match &line {
+            Some(line) if !self.states_host_queues && !port::states_count(fields, host_keys) => {
+                self.defaults.host_port_of(line.rate, line.mtu)
+            }
+            _ => self.defaults.host_port.clone(),
+        };
+        let ports = self.ports(fields, [from, to], (direction, &host_port), problems);
         let (Line { rate, propagation, mtu }, (port, back)) = (line?, ports?);
         let count = self.parallel.entry((from.id, to.id)).or_default();
         *count += 1;
@@ -319,14 +334,14 @@ impl<'n> Reader<'n> {
         &self,
         fields: &Fields<'_, '_>,
         [from, to]: [&End<'_>; 2],
-        direction: Direction,
+        (direction, host_port): (Direction, &PortSpec),
         problems: &mut Problems<'_>,
     ) -> Option<(PortSpec, Option<PortSpec>)> {
         let mut port = |node: &End<'_>| match node.kind {
             NodeKind::Switch => port::read(fields, Keys::Plain, node.kind, &self.defaults.switch_port, problems),
             NodeKind::Host => {
                 let keys = if direction == Direction::Both { Keys::Host } else { Keys::Plain };
-                port::read(fields, keys, node.kind, &self.defaults.host_port, problems)
+                port::read(fields, keys, node.kind, host_port, problems)
             }
         };
         let first = port(from);

@@ -58,6 +58,11 @@ fn usual_buffer(owner: NodeKind, count: usize) -> Bytes {
     }
 }
 
+/// Returns `true` if a mapping states the number of a port's queues, by itself or by its budgets.
+pub(super) fn states_count(fields: &Fields<'_, '_>, keys: Keys) -> bool {
+    [keys.queues(), keys.budgets()].into_iter().any(|key| fields.get(key).is_some())
+}
+
 /// Reads the port that a mapping describes; `inherited` contains the values of absent keys.
 ///
 /// A mapping with a count begins anew: it inherits neither buffers nor budgets, which belong to another count.
@@ -90,6 +95,13 @@ pub(super) fn read(
         port.queues.iter_mut().for_each(|queue| queue.buffer = buffer);
     }
     if let Some(budgets) = budgets {
+        // Queues of a host are in its memory: without a count there is one for each budget.
+        if keys == Keys::Host
+            && fields.get(keys.queues()).is_none()
+            && let Some(last) = port.queues.last().cloned()
+        {
+            port.queues.resize(port.queues.len().max(budgets.len().min(MAX_QUEUES)), last);
+        }
         let queues = port.queues.len();
         if budgets.len() > queues {
             let span = fields.value_span(keys.budgets());

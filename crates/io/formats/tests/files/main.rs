@@ -29,6 +29,7 @@ mod scale;
 mod scenario;
 mod scenario_errors;
 mod schemas;
+mod spreadsheets;
 mod tenants;
 mod topology;
 mod unused_keys;

@@ -37,6 +37,11 @@ impl Axis {
         Self { low, high, is_logarithmic: false, marks }
     }
 
+    /// Returns the axis with other marks.
+    pub(super) fn with_marks(&self, marks: Vec<f64>) -> Self {
+        Self { marks, ..self.clone() }
+    }
+
     /// From a round number below `lowest` to one above `highest`; both are above zero.
     pub fn logarithmic(lowest: f64, highest: f64) -> Self {
         let lowest = if lowest.is_finite() && lowest > 0.0 { lowest } else { 1.0 };

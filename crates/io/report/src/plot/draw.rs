@@ -1,7 +1,7 @@
 //! A figure of lines with its title, its legend and its frame.
 
 use super::frame::{self, Frame};
-use super::{Band, CHARACTER, Join, LEGEND_SAMPLE, Plot, TITLE, path, shortened};
+use super::{Band, CHARACTER, Join, LEGEND_SAMPLE, Plot, PlotSize, TITLE, path, shortened};
 use crate::markup::MarkupElement;
 use crate::svg::{self, Anchor, Area, FigureBackground, Position, number};
 
@@ -25,16 +25,19 @@ impl Plot {
         let lines = self.drawn();
         let frame = Frame { top: self.top(), plot: self, lines: lines.len() };
         let title = |(line, text): (usize, &String)| {
-            svg::text(Position { x: 0.0, y: 16.0 + TITLE * line as f64 }, Anchor::Start, "head", text)
+            let class = if self.size == PlotSize::Panel { "strong" } else { "head" };
+            svg::text(Position { x: 0.0, y: 16.0 + TITLE * line as f64 }, Anchor::Start, class, text)
         };
         let mut parts: Vec<MarkupElement> = self.titles().iter().enumerate().map(title).collect();
-        parts.extend(lines.iter().enumerate().flat_map(|(index, line)| self.legend(index, &line.name)));
+        let named = if self.size == PlotSize::Panel { &[] } else { lines };
+        parts.extend(named.iter().enumerate().flat_map(|(index, line)| self.legend(index, &line.name)));
         parts.extend((lines.len()..).zip(&self.bands).flat_map(|(index, band)| band.legend(self.legend_at(index))));
         if !self.y_name.is_empty() {
             let at = Position { x: 0.0, y: self.top() - 14.0 };
             parts.push(svg::text(at, Anchor::Start, "quiet", &self.y_name));
         }
         parts.extend(frame.bands());
+        parts.extend(frame.uncounted());
         parts.extend(frame.grid());
         parts.extend(lines.iter().enumerate().flat_map(|(index, line)| frame.line(index, line)));
         parts

@@ -1,9 +1,11 @@
 //! The area between the axes: positions of values, and the shapes drawn there.
 
-use super::{Dot, HEIGHT, Join, LEFT, MARK, Plot, PlotLine, RIGHT, Style, path};
+use super::{Dot, Join, LEFT, MARK, Plot, PlotLine, RIGHT, Style, path};
 use crate::markup::MarkupElement;
 use crate::svg::{self, Anchor, Area, Position, number};
 
+/// Width from which on a shaded range has its name in it.
+const MIN_NAMED: f64 = 46.0;
 /// Maximum distance of marks drawn side by side.
 const MAX_APART: f64 = 16.0;
 
@@ -25,7 +27,7 @@ impl Frame<'_> {
     }
 
     fn y(&self, value: f64) -> f64 {
-        self.top + (1.0 - self.plot.y.share(value)) * HEIGHT
+        self.top + (1.0 - self.plot.y.share(value)) * self.plot.area()
     }
 
     /// Ranges, behind everything else.
@@ -40,9 +42,21 @@ impl Frame<'_> {
         self.plot.bands.iter().map(band).collect()
     }
 
+    /// Returns the shaded range that does not count, with its name where there is room.
+    pub(super) fn uncounted(&self) -> Vec<MarkupElement> {
+        let width = self.x(self.plot.uncounted) - LEFT;
+        if self.plot.uncounted <= 0.0 || width <= 0.0 {
+            return Vec::new();
+        }
+        let area = Area { at: Position { x: LEFT, y: self.top }, width, height: self.plot.area() };
+        let name = svg::text(Position { x: LEFT + 4.0, y: self.top + 12.0 }, Anchor::Start, "quiet label", "warm-up");
+        let is_wide = width >= MIN_NAMED;
+        [Some(svg::rect(area, "band")), is_wide.then_some(name)].into_iter().flatten().collect()
+    }
+
     /// Returns the rules with their values, and the name of the axis to the right.
     pub(super) fn grid(&self) -> Vec<MarkupElement> {
-        let bottom = self.top + HEIGHT;
+        let bottom = self.top + self.plot.area();
         let (left, right) = (LEFT, self.right());
         let mut parts = Vec::new();
         for (&mark, text) in self.plot.y.marks.iter().zip(&self.plot.y_marks) {
@@ -70,7 +84,9 @@ impl Frame<'_> {
         }
         let below = MARK * texts.iter().map(Vec::len).max().unwrap_or(1).saturating_sub(1) as f64;
         let middle = Position { x: f64::midpoint(left, right), y: bottom + 38.0 + below };
-        parts.push(svg::text(middle, Anchor::Middle, "quiet", &self.plot.x_name));
+        if !self.plot.x_name.is_empty() {
+            parts.push(svg::text(middle, Anchor::Middle, "quiet", &self.plot.x_name));
+        }
         parts
     }
 
@@ -80,21 +96,26 @@ impl Frame<'_> {
             parts.push(path(&self.path(line), &self.plot.style(index).class("line")));
         }
         if matches!(self.plot.join, Join::Dots | Join::Marks | Join::Apart) {
-            parts.extend(line.points.iter().flat_map(|dot| self.dot(index, dot)));
+            let known = line.points.iter().filter(|dot| !dot.y.is_nan());
+            parts.extend(known.flat_map(|dot| self.dot(index, dot)));
         }
         parts
     }
 
     fn path(&self, line: &PlotLine) -> String {
         let mut d = String::new();
-        for (position, dot) in line.points.iter().enumerate() {
-            let (x, y) = (number(self.x(dot.x)), number(self.y(dot.y)));
-            d += &match (position, self.plot.join) {
-                (0, Join::Steps) => format!("M{x} {} V{y}", number(self.top + HEIGHT)),
-                (0, _) => format!("M{x} {y}"),
-                (_, Join::Steps) => format!(" H{x} V{y}"),
-                (_, _) => format!(" L{x} {y}"),
-            };
+        // Values that are not known interrupt the line; one between two such values is a short dash.
+        for run in line.points.split(|dot| dot.y.is_nan()).filter(|run| !run.is_empty()) {
+            for (position, dot) in run.iter().enumerate() {
+                let (x, y) = (number(self.x(dot.x)), number(self.y(dot.y)));
+                d += &match (position, self.plot.join) {
+                    (0, Join::Steps) => format!("M{x} {} V{y}", number(self.top + self.plot.area())),
+                    (0, _) if run.len() == 1 => format!("M{} {y} h4", number(self.x(dot.x) - 2.0)),
+                    (0, _) => format!("M{x} {y}"),
+                    (_, Join::Steps) => format!(" H{x} V{y}"),
+                    (_, _) => format!(" L{x} {y}"),
+                };
+            }
         }
         d
     }

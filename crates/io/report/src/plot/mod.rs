@@ -9,6 +9,7 @@ pub mod axis;
 pub mod bars;
 mod draw;
 mod frame;
+mod panels;
 
 use axis::Axis;
 
@@ -17,8 +18,13 @@ use crate::svg::Position;
 
 /// A figure's usual width; narrow enough to be read on a phone, where it is scaled down a little.
 pub const WIDTH: f64 = 460.0;
-/// The height of the area between the axes.
+/// The height of the area between the axes, and that of a panel.
 const HEIGHT: f64 = 210.0;
+const PANEL_HEIGHT: f64 = 64.0;
+/// The line with the title of a panel.
+const PANEL_TITLE: f64 = 32.0;
+/// The space below a panel, for its marks.
+const PANEL_BELOW: f64 = 34.0;
 /// A line of the legend.
 const LEGEND: f64 = 18.0;
 /// The line with the name of the axis upwards, where it has one.
@@ -100,6 +106,16 @@ pub struct Band {
     pub label: String,
 }
 
+/// Size of a figure of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlotSize {
+    /// With a legend and the names of its axes.
+    #[default]
+    Full,
+    /// One of several small ones with the same axes: its title names its line.
+    Panel,
+}
+
 /// A figure of lines.
 #[derive(Clone, Debug)]
 pub struct Plot {
@@ -131,6 +147,10 @@ pub struct Plot {
     pub lines: Vec<PlotLine>,
     /// The colour, dashes and mark of each line, by number; empty: as they come.
     pub styles: Vec<usize>,
+    /// Size.
+    pub size: PlotSize,
+    /// End of a range to the right that does not count, from the left end: it is shaded as warm-up. 0 for none.
+    pub uncounted: f64,
 }
 
 impl Plot {
@@ -142,12 +162,26 @@ impl Plot {
 
     /// Returns the height of the figure.
     pub fn height(&self) -> f64 {
+        if self.size == PlotSize::Panel {
+            return PANEL_TITLE + PANEL_HEIGHT + PANEL_BELOW;
+        }
         let lines = self.x_texts().iter().map(Vec::len).max().unwrap_or(1);
-        self.top() + HEIGHT + 46.0 + MARK * lines.saturating_sub(1) as f64
+        self.top() + self.area() + 46.0 + MARK * lines.saturating_sub(1) as f64
+    }
+
+    /// Returns the height of the area between the axes.
+    fn area(&self) -> f64 {
+        match self.size {
+            PlotSize::Full => HEIGHT,
+            PlotSize::Panel => PANEL_HEIGHT,
+        }
     }
 
     /// The title, line by line.
     fn titles(&self) -> Vec<String> {
+        if self.size == PlotSize::Panel {
+            return vec![shortened(&self.title, (self.width / CHARACTER) as usize)];
+        }
         in_lines(&self.title, ' ', (self.width / TITLE_CHARACTER) as usize)
     }
 
@@ -174,6 +208,9 @@ impl Plot {
 
     /// Returns the top of the area between the axes.
     fn top(&self) -> f64 {
+        if self.size == PlotSize::Panel {
+            return PANEL_TITLE;
+        }
         let named = if self.y_name.is_empty() { 0.0 } else { Y_NAME };
         let rows = if self.drawn().is_empty() && self.bands.is_empty() { 0 } else { self.legend_rows() };
         self.legend_top() + LEGEND * rows as f64 + named
@@ -254,7 +291,7 @@ mod tests {
     use super::*;
     use crate::svg::number;
 
-    fn plot(title: &str, lines: usize, marks: &[&str]) -> Plot {
+    pub(super) fn plot(title: &str, lines: usize, marks: &[&str]) -> Plot {
         let line =
             |at: usize| PlotLine { name: format!("line {at}"), points: vec![Dot::at(0.0, 1.0), Dot::at(1.0, 2.0)] };
         let places: Vec<f64> = (0..marks.len()).map(|at| at as f64).collect();
@@ -273,6 +310,8 @@ mod tests {
             join: Join::Dots,
             lines: (0..lines).map(line).collect(),
             styles: Vec::new(),
+            size: PlotSize::Full,
+            uncounted: 0.0,
         }
     }
 
@@ -298,6 +337,32 @@ mod tests {
         }
         assert!(svg.contains("\"line s3\"") && svg.contains("\"line s3 second\""));
         assert!(svg.contains("\"mark s3 second\"") && !svg.contains("s4 second"));
+    }
+
+    #[test]
+    fn a_line_is_interrupted_where_a_value_is_missing() {
+        let mut plot = plot("t", 1, &["a", "b", "c", "d", "e"]);
+        plot.join = Join::Straight;
+        let d = |plot: &Plot| {
+            drawn(plot)
+                .split(" d=\"")
+                .skip(2)
+                .map(|part| part.split('"').next().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        plot.lines[0].points =
+            [1.0, 2.0, f64::NAN, 1.0, 2.0].iter().zip(0..).map(|(&y, x)| Dot::at(f64::from(x), y)).collect();
+        let line = d(&plot).concat();
+        assert_eq!(line.matches('M').count(), 2, "{line}");
+        assert!(!line.contains("NaN"), "{line}");
+    }
+
+    #[test]
+    fn a_warm_up_is_shaded_and_named() {
+        let mut plot = plot("t", 1, &["a", "b"]);
+        assert!(!drawn(&plot).contains("warm-up"));
+        plot.uncounted = 0.9;
+        assert!(drawn(&plot).contains("warm-up") && drawn(&plot).contains("class=\"band\""));
     }
 
     #[test]

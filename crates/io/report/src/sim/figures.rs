@@ -3,7 +3,7 @@
 use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
 use crate::plot::bars::bars;
-use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, WIDTH};
+use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, PlotSize, WIDTH};
 use crate::scale::ShareOfWhole;
 use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, TrafficResult};
 use crate::sim::summary::{SHORTFALLS, busiest};
@@ -38,13 +38,15 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
         y_name: String::new(),
         bands: Vec::new(),
         width: WIDTH,
+        size: PlotSize::Full,
+        uncounted: 0.0,
         styles: Vec::new(),
         join: Join::Steps,
-        lines: known.into_iter().take(MAX_LINES).map(|(name, of)| PlotLine { name, points: points(of) }).collect(),
+        lines: known.into_iter().map(|(name, of)| PlotLine { name, points: points(of) }).collect(),
         x,
         y,
     };
-    Some(plot.draw())
+    Some(plot.draw_readable())
 }
 
 fn points(of: &Distribution) -> Vec<Dot> {
@@ -109,6 +111,8 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<MarkupElement> {
         y_name: String::new(),
         bands: Vec::new(),
         width: WIDTH,
+        size: PlotSize::Full,
+        uncounted: 0.0,
         styles: Vec::new(),
         join: Join::Dots,
         lines: vec![line("p99", |of| of.p99 as f64), line("mean", |of| of.mean)],
@@ -150,9 +154,10 @@ pub fn round_trips(run: &RunResult) -> Option<MarkupElement> {
         run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.round_trips.as_ref()?))).collect();
     let points = |times: &TimesResult| {
         let middle = |at: usize| (at as f64 + 0.5) * times.interval_ps as f64;
-        // Intervals without arrivals have no point.
-        let came = times.p99_ps.iter().zip(&times.count).enumerate().filter(|(_, (_, count))| **count > 0);
-        came.map(|(at, (&time, _))| Dot::at(middle(at), time as f64)).collect()
+        // Intervals without arrivals have no value.
+        let known = |time: u64, count: u64| if count > 0 { time as f64 } else { f64::NAN };
+        let all = times.p99_ps.iter().zip(&times.count).enumerate();
+        all.map(|(at, (&time, &count))| Dot::at(middle(at), known(time, count))).collect()
     };
     let lines = known.iter().map(|(name, times)| PlotLine { name: (*name).clone(), points: points(times) }).collect();
     let interval = text::time(known.first()?.1.interval_ps);
@@ -181,7 +186,6 @@ pub fn missed(run: &RunResult) -> Option<MarkupElement> {
             lines.push(PlotLine { name: format!("{}, {direction}", service.name), points });
         }
     }
-    lines.truncate(MAX_LINES);
     let x_name = format!("time; means over {}", text::time(interval?));
     over_time(run, ("missed", "Missed guaranteed rate"), &x_name, lines, text::rate)
 }
@@ -212,23 +216,27 @@ fn over_time(
     let values = || lines.iter().flat_map(|line| line.points.iter().map(|dot| dot.y));
     let highest = values().reduce(f64::max).filter(|&highest| highest > 0.0)?;
     let (x, y) = (Axis::between(0.0, run.simulated_ns as f64 * 1e3), Axis::linear(highest));
+    // Results do not count the beginning.
+    let uncounted = run.simulated_ns.saturating_sub(run.counted_ns) as f64 * 1e3;
     let plot = Plot {
         id: id.to_owned(),
         title: title.to_owned(),
         description: format!("{} lines, maximum {}.", lines.len(), show(highest)),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
-        x_name: x_name.to_owned(),
+        x_name: if uncounted > 0.0 { format!("{x_name}; warm-up is shaded") } else { x_name.to_owned() },
         y_marks: y.marks.iter().map(|&mark| show(mark)).collect(),
         y_name: String::new(),
         bands: Vec::new(),
         width: WIDTH,
+        size: PlotSize::Full,
+        uncounted,
         styles: Vec::new(),
         join: Join::Straight,
         lines,
         x,
         y,
     };
-    Some(plot.draw())
+    Some(plot.draw_readable())
 }
 
 /// The busiest links.

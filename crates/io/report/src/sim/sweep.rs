@@ -2,7 +2,7 @@
 
 use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, WIDTH};
+use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, PlotSize, WIDTH};
 use crate::sim::measure::{Group, Measure, traffic_names};
 use crate::sim::result::{ReportedEnd, RunResult, SweepParameter, TrafficResult};
 use crate::sim::summary::ends;
@@ -123,6 +123,8 @@ fn figure(
         y_name: String::new(),
         bands: Vec::new(),
         width: WIDTH,
+        size: PlotSize::Full,
+        uncounted: 0.0,
         styles: Vec::new(),
         join: Join::Dots,
         lines,

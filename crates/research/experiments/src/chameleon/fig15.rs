@@ -52,7 +52,7 @@ const DRAWN: f64 = 5.0;
 
 /// Measures Fig. 15.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
-    let host = [Allocation::default().host, Allocation::published(4)[1..2].to_vec()].concat();
+    let host = [Allocation::PUBLISHED_HOST, Allocation::published(4)[1]];
     let network = Part::Whole.with_host_queues(&host)?;
     let mut testbed = run.laboratory()?.up("fig15", &network, &["--routing", "least-delay"])?;
     let (orders, long) = (Orders::of(&network, TRAIN)?, Orders::of(&network, LONG_TRAIN)?);

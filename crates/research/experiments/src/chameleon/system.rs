@@ -274,9 +274,5 @@ fn published(moving: Option<RerouteSettings>) -> Params {
         moves: Moves::Kept,
         tighten: 0,
     };
-    Params {
-        allocation: Allocation { switch: None, host: vec![Time::from_micros(500)] },
-        routing: Routing::LeastDelay,
-        rerouting: moving.map(rerouting),
-    }
+    Params { allocation: Allocation::PUBLISHED, routing: Routing::LeastDelay, rerouting: moving.map(rerouting) }
 }

@@ -31,7 +31,7 @@ pub(super) enum Part {
 impl Part {
     /// The network at the rates of the lab, with the delays of section 4.1.2 for its four queues a port. Hosts have one queue there.
     pub(super) fn network(self) -> Result<Network, Failed> {
-        self.with_host_queues(&Allocation::default().host)
+        self.with_host_queues(&[Allocation::PUBLISHED_HOST])
     }
 
     /// Returns the network with hosts that have queues of these delays.

@@ -113,7 +113,8 @@ impl Stage {
             None => self.network.clone(),
         };
         let micros = |all: &[u64]| all.iter().map(|&micros| Time::from_micros(micros)).collect::<Vec<_>>();
-        let allocation = Allocation { switch: Some(micros(&BUDGETS)), host: micros(&[HOST_BUDGET]) };
+        let allocation =
+            Allocation { switch: Some(micros(&BUDGETS)), host: Some(micros(&[HOST_BUDGET])), ..Allocation::PUBLISHED };
         let params = Params { allocation, ..Params::default() };
         let model = Model::default();
         let mut scheme = Chameleon::new(network.clone(), model, params).map_err(Failed::broken)?;

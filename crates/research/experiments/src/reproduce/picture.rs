@@ -8,7 +8,7 @@ use super::grid::{self, wrapped};
 use super::measured::Measured;
 use super::values::{axis_name, centre, mark, places};
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Band, Dot, Join, Plot, PlotLine, WIDTH};
+use wayleave_report::plot::{Band, Dot, Join, Plot, PlotLine, PlotSize, WIDTH};
 use wayleave_report::svg::{self, Anchor, FigureBackground, Position as At};
 
 /// The space around everything.
@@ -134,6 +134,8 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
             Form::Steps => Join::Steps,
         },
         lines: panel.series.iter().map(line).collect(),
+        size: PlotSize::Full,
+        uncounted: 0.0,
         styles: panel.series.iter().map(|series| styles.get(series.name.as_str()).copied().unwrap_or(0)).collect(),
     }
 }

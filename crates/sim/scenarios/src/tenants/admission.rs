@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Contract;
 use wayleave_scheme_api::Admission;
-use wayleave_schemes::admission::chameleon::{Allocation, Params};
+use wayleave_schemes::admission::chameleon::Params;
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_topology::Network;
 
@@ -25,8 +25,7 @@ impl Tenants {
             return Err(TenantsError::NoClasses);
         }
         let model = Default::default();
-        let budgets = Allocation { switch: settings.budgets.clone(), host: settings.host_budgets.clone() };
-        let params = Params { allocation: budgets, ..Params::default() };
+        let params = Params { allocation: settings.allocation(Default::default()), ..Params::default() };
         let fabric = Fabric::new(network.clone(), model, params, settings);
         let mut fabric = fabric.map_err(|error| TenantsError::Queues(error.to_string()))?;
         let (mut latency, mut sharing, mut refused) = (Vec::new(), Vec::new(), Vec::new());

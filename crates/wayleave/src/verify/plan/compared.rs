@@ -13,13 +13,14 @@ use wayleave_explain::shapes;
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
 use wayleave_scheme_api::ValueKind;
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{Class, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::document::{Entry, Plan, Reader, StatedBuffer};
 use crate::plan::ModelShape;
-use crate::schemes::SchemeOptions;
+use crate::schemes::{DEFAULT_BUDGETS, SchemeOptions};
 
 /// Parts that are compared unchanged.
 #[derive(Deserialize)]
@@ -135,6 +136,9 @@ fn budgets(reader: &Reader<'_>, scheme: &Value, found: &mut Vec<Discrepancy>) ->
         Ok(options) => options,
         Err(error) => return wrong(error),
     };
+    // Plans of older versions do not state them.
+    let states_budgets = scheme.get(DEFAULT_BUDGETS).is_some();
+    let options = if states_budgets { options } else { options.with_default_budgets(DefaultBudgets::Published) };
     let here = options.settings().map_err(|error| error.to_string()).and_then(|settings| {
         let shape = parsed(&settings).map_err(|error| error.to_string())?;
         let built = options.scheme(reader.network, *reader.model).map_err(|error| error.to_string())?;
@@ -145,6 +149,9 @@ fn budgets(reader: &Reader<'_>, scheme: &Value, found: &mut Vec<Discrepancy>) ->
         Err(error) => return wrong(error),
     };
     let mut sides = [scheme.clone(), shape];
+    if let (false, Some(here)) = (states_budgets, sides[1].as_object_mut()) {
+        here.remove(DEFAULT_BUDGETS);
+    }
     for parameter in options.descriptor().parameters {
         if scheme.get(parameter.key).is_some_and(|value| is_record(&parameter.kind, value)) {
             sides.iter_mut().filter_map(Value::as_object_mut).for_each(|of| drop(of.remove(parameter.key)));

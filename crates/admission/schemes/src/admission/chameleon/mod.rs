@@ -48,13 +48,15 @@
 
 mod admission;
 mod allocation;
+mod derived;
 mod params;
 mod reroute;
 mod route;
 mod settings;
+mod table;
 
 pub use admission::Chameleon;
-pub use allocation::Allocation;
+pub use allocation::{Allocation, DefaultBudgets};
 pub use params::{Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
 pub use settings::{RoutingName, Settings};
 

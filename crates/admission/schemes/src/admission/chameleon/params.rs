@@ -15,9 +15,9 @@ pub struct Params {
 }
 
 impl Params {
-    /// The paper's method: the route of least delay, nothing moved.
+    /// The paper's method: its delay budgets, the route of least delay, nothing moved.
     pub fn published() -> Self {
-        Self { routing: Routing::LeastDelay, ..Self::default() }
+        Self { allocation: Allocation::PUBLISHED, routing: Routing::LeastDelay, rerouting: None }
     }
 
     /// Returns these parameters with moves rolled back after a refusal.

@@ -3,7 +3,7 @@
 use wayleave_scheme_api::{ValueKind, Parameter, Parameters, ParamType, Value, params, words};
 use wayleave_units::Time;
 
-use super::{Allocation, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+use super::{Allocation, DefaultBudgets, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Scarcity;
 use crate::placement::BUDGET;
 use crate::registry::{BuildError, Defaults};
@@ -23,13 +23,18 @@ params! {
         pub scarcity: Option<Scarcity> = None, "scarcity", ValueKind::Text { check: |text| text.parse::<Scarcity>().map(|_| ()) },
             "measured on the mixes of Table 2 (docs/operate/performance.md)",
             { option: "scarcity", value_name: "STEEPNESS,DORMANT,LARGE", default: "24,0.3,0.06" };
-        /// Chameleon's delay budgets of switch queues, highest priority first; queues without one stay unused. Budgets
+        /// Delay budgets of switch queues for latency contracts, highest priority first; queues without one stay unused.
         /// in the topology take precedence.
-        pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "section 4.1.2, by the number of queues",
-            { option: "budgets" };
-        /// Chameleon's delay budgets of host queues.
-        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", ValueKind::List(&BUDGET),
-            "section 4.1.2", { option: "host-budget" };
+        pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "docs/theory/admission.md, section 15",
+            { option: "budgets", default: "see --default-budgets" };
+        /// Delay budgets of host queues for latency contracts.
+        pub host_budgets: Option<Vec<Time>> = None, "host_budgets", ValueKind::List(&BUDGET),
+            "docs/theory/admission.md, section 15", { option: "host-budget", default: "see --default-budgets" };
+        /// Delay budgets where neither the topology nor an option states them.
+        pub default_budgets: Option<DefaultBudgets> = None, "default_budgets", ValueKind::Word(DefaultBudgets::WORDS),
+            "docs/theory/admission.md, section 15; published: section 4.1.2", {
+                option: "default-budgets", value_name: "WHICH", default: "by-link, or published with --model published",
+            };
         /// Move admitted flows to make room for a request that does not fit.
         pub reroute: bool = false, "reroute", ValueKind::Flag, "ours; Fig. 6 moves flows", { option: "reroute" };
         /// Maximum number of admitted flows that are tried for one request.
@@ -115,6 +120,22 @@ words! {
     }
 }
 
+impl DefaultBudgets {
+    /// Returns the given setting; else those that fit each link, or the paper's with the paper's model.
+    pub fn or_usual(asked: Option<Self>, defaults: Defaults) -> Self {
+        asked.unwrap_or(match defaults {
+            Defaults::Recommended => Self::ByLink,
+            Defaults::Published => Self::Published,
+        })
+    }
+
+    /// Returns the budgets of hosts for reports: those given, or those that hold for every link.
+    pub(crate) fn host_or(self, given: &Option<Vec<Time>>) -> Option<Vec<Time>> {
+        let published = (self == Self::Published).then(|| vec![Allocation::PUBLISHED_HOST]);
+        given.clone().or(published)
+    }
+}
+
 impl RoutingName {
     /// Returns the given setting; else the one that admits most, or the paper's choice with the paper's model.
     pub fn or_usual(asked: Option<Self>, defaults: Defaults) -> Self {
@@ -159,7 +180,11 @@ impl Settings {
             moves: self.moves,
             tighten: self.tighten(routing),
         });
-        let allocation = Allocation { switch: self.budgets.clone(), host: self.host_budgets.clone() };
+        let allocation = Allocation {
+            switch: self.budgets.clone(),
+            host: self.host_budgets.clone(),
+            defaults: DefaultBudgets::or_usual(self.default_budgets, defaults),
+        };
         Ok(Params { allocation, routing: routing.routing(self.scarcity), rerouting })
     }
 
@@ -171,7 +196,14 @@ impl Settings {
     /// Returns the effective values for reports. Prices are included only if the route search uses them.
     pub(super) fn settled(&self, defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
         let routing = self.routing(defaults);
-        let settled = Self { routing: Some(routing), tighten: Some(self.tighten(routing)), ..self.clone() };
+        let budgets = DefaultBudgets::or_usual(self.default_budgets, defaults);
+        let settled = Self {
+            routing: Some(routing),
+            tighten: Some(self.tighten(routing)),
+            default_budgets: Some(budgets),
+            host_budgets: budgets.host_or(&self.host_budgets),
+            ..self.clone()
+        };
         let scarcity = || {
             let Scarcity { steepness, dormant, large } = self.scarcity.unwrap_or_default();
             let record = [("steepness", steepness), ("dormant", dormant), ("large", large)];

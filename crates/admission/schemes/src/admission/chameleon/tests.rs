@@ -91,7 +91,7 @@ mod resource_allocation {
     fn a_host_has_one_queue_of_half_a_millisecond_for_any_number_of_port_queues() {
         for best_effort in [BestEffort::Dropped, BestEffort::LowestQueue] {
             for queues in 1..=8 {
-                assert_eq!(table(queues, best_effort, &Allocation::default()).1, [500]);
+                assert_eq!(table(queues, best_effort, &Allocation::PUBLISHED).1, [500]);
             }
         }
     }
@@ -99,7 +99,7 @@ mod resource_allocation {
     #[test]
     fn configured_budgets_replace_the_table_and_limit_the_number_of_queues() {
         let given = |us: &[u64]| us.iter().map(|&us| Time::from_micros(us)).collect();
-        let allocation = Allocation { switch: Some(given(&[200, 700])), host: given(&[50, 80]) };
+        let allocation = Allocation { switch: Some(given(&[200, 700])), host: Some(given(&[50, 80])), ..Allocation::default() };
         assert_eq!(table(4, BestEffort::Dropped, &allocation), (vec![200, 700], vec![50, 80]));
         assert_eq!(table(2, BestEffort::LowestQueue, &allocation), (vec![200], vec![50, 80]));
         assert_eq!(table(1, BestEffort::LowestQueue, &allocation), (vec![], vec![50]));
@@ -167,8 +167,10 @@ mod silo_of_section_2_1_2 {
             let decision = scheme.admit(&request(&network, "h1", to, deadline)).unwrap();
             assert_eq!(decision.bound, deadline, "to {to}");
             let refusal = scheme.admit(&request(&network, "h1", to, deadline - Time::from_nanos(1)));
-            let deadline = deadline - Time::from_nanos(1);
-            assert_eq!(refusal, Err(Refusal::Deadline { fastest: Time::from_micros(us), deadline }), "to {to}");
+            let is_late = |refusal: &Refusal| {
+                matches!(refusal, Refusal::Deadline { fastest, .. } if *fastest == Time::from_micros(us))
+            };
+            assert!(refusal.as_ref().is_err_and(is_late), "to {to}: {refusal:?}");
         }
     }
 
@@ -177,8 +179,11 @@ mod silo_of_section_2_1_2 {
         let network = network();
         let mut scheme = scheme(&network);
         let deadline = Time::from_micros(30);
-        let refusal = Refusal::Deadline { fastest: Time::from_micros(40), deadline };
-        assert_eq!(scheme.admit(&request(&network, "h1", "h2", deadline)), Err(refusal));
+        let refusal = scheme.admit(&request(&network, "h1", "h2", deadline)).unwrap_err();
+        assert!(
+            matches!(refusal, Refusal::Deadline { fastest, .. } if fastest == Time::from_micros(40)),
+            "{refusal:?}"
+        );
         let decision = scheme.admit(&request(&network, "h1", "h2", Time::from_millis(10))).unwrap();
         assert_eq!(decision.bound, Time::from_micros(40));
     }

@@ -15,17 +15,18 @@
 //! Deviations from the publications:
 //! - uFAB qualifies paths at hosts, by reports of switches; here the minimum of a pair is admitted first, on a path
 //!   with most room.
-//! - Chameleon's queues of five are those that its rule gives a port of five queues (0.1, 0.5, 1, 6 and 24 ms).
+//! - Chameleon's queues of five are those that its rule gives a port of five queues (0.1, 0.5, 1, 6 and 24 ms at 1
+//!   Gbit/s), adapted to each link.
 
 mod admission;
 mod path_cache;
 
 pub use admission::Fabric;
 
-use wayleave_scheme_api::{Described, Descriptor, ValueKind, Parameters, Role, params, words};
+use wayleave_scheme_api::{Described, Descriptor, Parameter, Parameters, Role, Value, ValueKind, params, words};
 use wayleave_units::Time;
 
-use crate::admission::chameleon::{self, Allocation, Rerouting};
+use crate::admission::chameleon::{self, Allocation, DefaultBudgets, Rerouting};
 use crate::placement::BUDGET;
 use crate::registry::{AdmissionScheme, BuildError, Defaults, SchemeInputs};
 
@@ -46,10 +47,15 @@ params! {
     pub struct Settings {
         /// Delay budgets of the latency queues of switches, highest priority first. Budgets in the topology take
         /// precedence.
-        pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "Chameleon, section 4.1.2, by the number of queues";
+        pub budgets: Option<Vec<Time>> = None, "budgets", ValueKind::List(&BUDGET), "docs/theory/admission.md, section 15",
+            { default: "see --default-budgets" };
         /// Delay budgets of host queues.
-        pub host_budgets: Vec<Time> = vec![Time::from_micros(500)], "host_budgets", ValueKind::List(&BUDGET),
-            "Chameleon, section 4.1.2";
+        pub host_budgets: Option<Vec<Time>> = None, "host_budgets", ValueKind::List(&BUDGET),
+            "docs/theory/admission.md, section 15", { default: "see --default-budgets" };
+        /// Delay budgets where neither the topology nor an option states them.
+        pub default_budgets: Option<DefaultBudgets> = None, "default_budgets", ValueKind::Word(DefaultBudgets::WORDS),
+            "docs/theory/admission.md, section 15; published: Chameleon, section 4.1.2",
+            { value_name: "WHICH", default: "by-link, or published with --model published" };
         /// Maximum queueing delay of the guaranteed class on links that carry minima with a time.
         pub guaranteed_budget: Time = Time::from_micros(260), "guaranteed_budget", BUDGET,
             "computed for 10 Gbit/s, a round trip of 20 us, and latency contracts with 0.4 of the line rate and 97 kB: 239 us";
@@ -62,6 +68,17 @@ params! {
         pub token_period: Time = Time::from_micros(32), "token_period", BUDGET, "uFAB, section 5.1";
         /// Move admitted flows to make room for a latency contract that does not fit.
         pub reroute: bool = false, "reroute", ValueKind::Flag, "Chameleon, Fig. 6";
+    }
+}
+
+impl Settings {
+    /// Returns the delay budgets of latency queues.
+    pub fn allocation(&self, defaults: Defaults) -> Allocation {
+        Allocation {
+            switch: self.budgets.clone(),
+            host: self.host_budgets.clone(),
+            defaults: DefaultBudgets::or_usual(self.default_budgets, defaults),
+        }
     }
 }
 
@@ -111,11 +128,17 @@ impl AdmissionScheme for Fabric {
         let tightening = setup.defaults == Defaults::Recommended;
         let usual = || if tightening { Rerouting::with_tightening() } else { Rerouting::default() };
         let params = chameleon::Params {
-            allocation: Allocation { switch: settings.budgets.clone(), host: settings.host_budgets.clone() },
+            allocation: settings.allocation(setup.defaults),
             routing: routing.routing(None),
             rerouting: settings.reroute.then(usual),
         };
         Self::new(setup.network.clone(), setup.model, params, &settings).map_err(BuildError::invalid)
+    }
+
+    fn settings(settings: &Settings, defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
+        let budgets = DefaultBudgets::or_usual(settings.default_budgets, defaults);
+        let host_budgets = budgets.host_or(&settings.host_budgets);
+        Settings { default_budgets: Some(budgets), host_budgets, ..settings.clone() }.settings()
     }
 }
 

@@ -115,7 +115,7 @@ fn assert_true(placement: &Placement, query: &RouteQuery, refusal: &Refusal) -> 
             assert!((fewest..=on_shortest).contains(&&all.len()), "{}", context());
             "blocked"
         }
-        Refusal::Deadline { fastest, deadline } => {
+        Refusal::Deadline { fastest, deadline, .. } => {
             assert!(fastest > deadline && *deadline == query.deadline, "{}", context());
             assert_eq!(fastest_path, Some(*fastest), "{}", context());
             "deadline"

@@ -115,7 +115,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 "get contracts",
                 0,
                 [
-                    Has(&["shop:lat", "h1 -> h8", "21 Mbit/s", "804 us / 1 ms", "h1 -[0]- leaf1"]),
+                    Has(&["shop:lat", "h1 -> h8", "21 Mbit/s", "804 us / 1 ms", "h1 -[1]- leaf1"]),
                     Has(&["shop:pair", "h3 -> h7", "at least 1.1 Gbit/s", "proven within"]),
                     Has(&["shop:hose", "h1, h4, h6, h8", "at least 1.2 Gbit/s", "proven"]),
                     Has(&["shop:obj", "h2, h3, h5, h8", "at least 610 Mbit/s", "proven"]),
@@ -126,13 +126,13 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 "get contracts -o wide",
                 0,
                 [
-                    Has(&["shop:lat", "latency", "rate 21 Mbit/s, burst 3 kB, deadline 1 ms", "h1 -[0]- leaf1"]),
+                    Has(&["shop:lat", "latency", "rate 21 Mbit/s, burst 3 kB, deadline 1 ms", "h1 -[1]- leaf1"]),
                     Has(&[
                         "shop:pair",
                         "bandwidth",
                         "at least 1.1 Gbit/s, within 9 ms",
                         "NOT_ENFORCED",
-                        "h3 -[0]- leaf1",
+                        "h3 -[1]- leaf1",
                     ]),
                     Has(&["shop:hose", "bandwidth", "at least 1.2 Gbit/s", "NOT_ENFORCED"]),
                     Has(&["shop:obj", "objective", "deadline 23 ms, weight 610 Mbit/s", "NOT_ENFORCED"]),
@@ -261,7 +261,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 0,
                 [
                     Has(&["End-to-end delay bound: 804 us", "propagation on h1->leaf1"]),
-                    Has(&["1.1 Gbit/s", "h3 -[0]- leaf1", "Fullest links"]),
+                    Has(&["1.1 Gbit/s", "h3 -[1]- leaf1", "Fullest links"]),
                     Has(&["1.2 Gbit/s to and from each", "Fullest links"]),
                     Has(&["A share of at least 610 Mbit/s", "Fullest links"]),
                     Has(&["No guarantee"]),

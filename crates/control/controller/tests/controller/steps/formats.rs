@@ -1,14 +1,15 @@
 //! Ledgers of earlier formats.
 
 use wayleave_contracts::{ContractKind, ContractRequest, Priority};
-use wayleave_controller::{Controller, ControllerConfig, EnforcedBy, Id, RecordKind, State};
+use wayleave_controller::{BudgetPolicy, Controller, ControllerConfig, EnforcedBy, Id, RecordKind, State};
 use wayleave_scheme_api::Certainty;
+use wayleave_schemes::admission::chameleon::DefaultBudgets;
 use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_topology::{Classes, Network};
 use wayleave_units::{Rate, Time};
 
-use super::smoke::{apply, at, classed, order, reload};
+use super::smoke::{apply, at, classed, classed_with, order, reload};
 
 fn setup(network: Network) -> ControllerConfig {
     classed(network, Settings::default(), EnforcedBy::Nobody)
@@ -59,6 +60,33 @@ fn a_ledger_of_format_1_opens_with_its_queues_and_bounds() {
     let again = reload(&old, &setup);
     assert!(again.ledger() == old.ledger());
     assert_eq!(records(&again, 1), records(&old, 1));
+}
+
+/// A budget is a part of every bound, so a ledger keeps the rule with which its contracts were admitted.
+#[test]
+fn a_ledger_keeps_the_default_budgets_with_which_it_was_created() {
+    let setup = |budgets| {
+        let network = build::fat_tree(&FatTree { k: 4, cabling: cabling(), ..FatTree::default() }).unwrap();
+        classed_with(budgets, network, Settings::default(), EnforcedBy::Nobody)
+    };
+    let [by_link, published] =
+        [DefaultBudgets::ByLink, DefaultBudgets::Published].map(|new| setup(BudgetPolicy::Recorded { new }));
+    let bound = |controller: &Controller| controller.grant(&id("ptp")).unwrap().bound().unwrap();
+    // A ledger of an older version records none, and an upgraded one reloads with those that it had.
+    let old = Controller::load(&by_link, at(0).wall, FORMAT_1).unwrap();
+    assert_eq!(bound(&old), Time::from_nanos(2_206_000));
+    assert_eq!(bound(&reload(&old, &by_link)), bound(&old));
+    let mut new = Controller::load(&by_link, at(0).wall, []).unwrap();
+    apply(&mut new, at(0), order(&by_link.network, "ptp", "h1", "h16")).result.unwrap();
+    assert!(bound(&new) < bound(&old), "{}", bound(&new));
+    let again = reload(&new, &published);
+    assert_eq!(bound(&again), bound(&new));
+    assert!(again.ledger() == new.ledger());
+    // Only an operator changes them.
+    let stated = setup(BudgetPolicy::Stated(DefaultBudgets::ByLink));
+    let changed = Controller::load(&stated, at(0).wall, FORMAT_1).unwrap();
+    assert!(bound(&changed) < bound(&old));
+    assert_eq!(bound(&reload(&changed, &published)), bound(&changed));
 }
 
 /// Contracts of all kinds, a policy and a host that is down, as version 0.2.0 wrote them (`wayleave serve -t docs/examples/network-fabric.yaml`).

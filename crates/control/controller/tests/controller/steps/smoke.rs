@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_controller::{
-    Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, ItemResult, Mode,
-    Outcome, Precondition, RecordKind, Reply, State, Timeouts, Timestamps, UnfitPolicy,
+    BudgetPolicy, Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, ItemResult,
+    Mode, Outcome, Precondition, RecordKind, Reply, SchemeFactory, State, Timeouts, Timestamps, UnfitPolicy,
 };
 use wayleave_ledger::Model;
 use wayleave_protocol::agent::{Operation, Work};
-use wayleave_schemes::admission::chameleon::{Chameleon, Params};
+use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, DefaultBudgets, Params};
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Classes, Hop, Network, Route};
@@ -19,7 +19,9 @@ pub(super) fn setup(enforced_by: EnforcedBy) -> ControllerConfig {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
     ControllerConfig {
-        scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
+        scheme: SchemeFactory::fixed(move || {
+            Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()
+        }),
         network,
         model: Model::default(),
         enforced_by,
@@ -30,10 +32,25 @@ pub(super) fn setup(enforced_by: EnforcedBy) -> ControllerConfig {
 
 /// A network whose queues are divided among classes, with the scheme for contracts of every kind.
 pub(super) fn classed(network: Network, settings: Settings, enforced_by: EnforcedBy) -> ControllerConfig {
+    let budgets = BudgetPolicy::Recorded { new: DefaultBudgets::Published };
+    classed_with(budgets, network, settings, enforced_by)
+}
+
+/// The same with other default delay budgets.
+pub(super) fn classed_with(
+    budgets: BudgetPolicy,
+    network: Network,
+    settings: Settings,
+    enforced_by: EnforcedBy,
+) -> ControllerConfig {
     let network = Arc::new(network.with_classes(Classes::default()).unwrap());
     let of = network.clone();
-    let make = move || Fabric::new(of.clone(), Model::default(), Params::default(), &settings).unwrap().into();
-    ControllerConfig { scheme: Arc::new(make), network, ..setup(enforced_by) }
+    let make = move |defaults| {
+        let allocation = Allocation { defaults, ..Allocation::default() };
+        let params = Params { allocation, ..Params::default() };
+        Fabric::new(of.clone(), Model::default(), params, &settings).unwrap().into()
+    };
+    ControllerConfig { scheme: SchemeFactory::new(budgets, make), network, ..setup(enforced_by) }
 }
 
 pub(super) fn at(ms: u64) -> Timestamps {

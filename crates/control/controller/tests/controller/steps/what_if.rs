@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_controller::{
     Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, Mode, Precondition,
-    RecordKind, Reply, State, Timeouts, Timestamps, UnfitPolicy, VmRequest, WhatIf,
+    RecordKind, Reply, SchemeFactory, State, Timeouts, Timestamps, UnfitPolicy, VmRequest, WhatIf,
 };
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
@@ -19,7 +19,9 @@ fn setup() -> ControllerConfig {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
     ControllerConfig {
-        scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
+        scheme: SchemeFactory::fixed(move || {
+            Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()
+        }),
         network,
         model: Model::default(),
         enforced_by: EnforcedBy::Nobody,

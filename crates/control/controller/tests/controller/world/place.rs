@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_agent::machine::PollInterval;
-use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
+use wayleave_controller::{ControllerConfig, EnforcedBy, SchemeFactory, Timeouts, UnfitPolicy};
 use wayleave_ledger::Model;
 use wayleave_schemes::admission::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::admission::fabric::{Fabric, Paths, Settings};
@@ -131,7 +131,7 @@ pub(crate) fn setup(dice: &mut Dice) -> ControllerConfig {
     ControllerConfig {
         network,
         model: Model::default(),
-        scheme: Arc::new(make),
+        scheme: SchemeFactory::fixed(make),
         enforced_by: dice.pick(&[EnforcedBy::Hosts, EnforcedBy::Hosts, EnforcedBy::HostsAndSwitches]),
         timing: Timeouts {
             confirm_within: Time::from_millis(150),
