@@ -121,7 +121,7 @@ fn print(findings: &FirstFindings) {
     }
     if findings.more() > 0 {
         crate::output::tell!(
-            "\nand {} more requests that this network refuses, admitted",
+            "\nand {} more requests that this network refuses, whatever else is admitted",
             findings.more()
         );
     }

@@ -402,12 +402,11 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
 pub(crate) fn quota_short(short: &QuotaShort) -> String {
     let QuotaShort { what, asked, most } = short;
     let sum = u64::try_from(*asked).unwrap_or(u64::MAX);
-    let [most, asked] = |amount: u128| match (*what, u64::try_from(amount)) {
-        ("rate", Ok(bits)) => [Rate::from_bits_per_second(*most).down(), Rate::from_bits_per_second(sum).up()], Rate::from_bits_per_second(bits)),
-        ("burst", Ok(bytes)) => [Bytes::new(*most).down(), Bytes::new(sum).up()], Bytes::new(bytes)),
+    let [most, asked] = match *what {
+        "rate" => [Rate::from_bits_per_second(*most).down(), Rate::from_bits_per_second(sum).up()],
+        "burst" => [Bytes::new(*most).down(), Bytes::new(sum).up()],
         _ => [most.to_string(), asked.to_string()],
     };
-    let (most, asked) = (text(u128::from(*most)), text(*asked));
     format!("quota exceeded: {what} is limited to {most}, and this contract would raise it to {asked}")
 }
 

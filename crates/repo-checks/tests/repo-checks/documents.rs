@@ -191,7 +191,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Folders of example files; the tests of the formats and `.ci/run` read them with the real readers.
 const EXAMPLES: [&str; 2] = ["schemas/examples/", "docs/examples/"];
 
-/// Documents of ours in `yaml` and `csv` blocks that are no example file, word for word.
+/// Documents of ours in `yaml` and `csv` blocks that are no example file, word for word. A line `# ...` stands for any lines.
 fn example_faults(files: &[File]) -> Vec<String> {
     let is_example = |file: &&File| EXAMPLES.iter().any(|folder| file.path.starts_with(folder));
     let examples: Vec<Vec<&str>> = files.iter().filter(is_example).map(|file| content(file.text.lines())).collect();
@@ -200,13 +200,26 @@ fn example_faults(files: &[File]) -> Vec<String> {
         let lines = lines(text);
         let blocks = lines.chunk_by(|a, b| a.fence.is_some() && a.fence == b.fence && a.number + 1 == b.number);
         for block in blocks.filter(|block| matches!(block[0].fence, Some("yaml" | "csv"))) {
-            if !examples.contains(&content(block.iter().map(|line| line.text))) {
+            let shown = content(block.iter().map(|line| line.text));
+            if !examples.iter().any(|example| is_excerpt(&shown, example)) {
                 let place = format!("{path}:{}", block[0].number);
                 faults.push(format!("{place} begins an example that is no file of {}", EXAMPLES.join(" or ")));
             }
         }
     }
     faults
+}
+
+/// Returns `true` if the lines are those of `example`, where a line `# ...` replaces one or more of them.
+fn is_excerpt(shown: &[&str], example: &[&str]) -> bool {
+    let parts: Vec<&[&str]> = shown.split(|line| line.trim() == "# ...").collect();
+    let [first, between @ .., last] = &parts[..] else { return shown == example };
+    let Some(mut rest) = example.strip_prefix(*first) else { return false };
+    for part in between {
+        let Some(at) = (1..rest.len()).find(|&at| rest[at..].starts_with(part)) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.len() > last.len() && rest.ends_with(last)
 }
 
 /// Lines without what only an editor reads.
@@ -359,6 +372,21 @@ fn a_missing_example_is_refused() {
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert!(faults[0].starts_with("a.md:6 begins an example"), "{faults:?}");
     assert_eq!(with("```csv\nname,from\n```").len(), 1);
+}
+
+#[test]
+fn an_excerpt_of_an_example_keeps_its_order_and_its_ends() {
+    let example = ["a", "b", "c", "b", "d", "d"];
+    for shown in ["a b c b d d", "a ... d", "a ... c ... d", "a ... c ... d d", "...", "a ...", "... b d d"] {
+        let shown: Vec<&str> = shown.split(' ').map(|line| if line == "..." { "  # ..." } else { line }).collect();
+        assert!(is_excerpt(&shown, &example), "{shown:?}");
+    }
+    for shown in
+        ["a b", "b ... d", "a ... c", "a ... d ... c ... d", "a ... x ... d", "a ... b c b d d", "a b c b d d ..."]
+    {
+        let shown: Vec<&str> = shown.split(' ').map(|line| if line == "..." { "  # ..." } else { line }).collect();
+        assert!(!is_excerpt(&shown, &example), "{shown:?}");
+    }
 }
 
 #[test]

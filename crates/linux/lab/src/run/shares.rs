@@ -102,6 +102,12 @@ impl ShareReport {
     }
 }
 
+/// Returns the rate at which a member sends: that of the slowest line, but at least twice its minimum, which can be above
+/// that line where links have several rates.
+fn offered(min: Rate, line: Rate) -> Rate {
+    line.max(Rate::from_bits_per_second(min.bits_per_second().saturating_mul(2)).min(Rate::MAX))
+}
+
 /// The flows of these contracts, in the order of their pairs.
 pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> Result<Vec<LabFlow>, LabError> {
     let mut flows = Vec::new();
@@ -125,7 +131,7 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
                 source_port: None,
                 payload: PAYLOAD,
                 overhead: OVERHEAD,
-                load: LabLoad::Constant { rate: line },
+                load: LabLoad::Constant { rate: offered(promise.min, line) },
                 bound: None,
             });
         }
@@ -160,6 +166,14 @@ pub(super) fn reports(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_member_offers_more_than_its_minimum_even_above_the_slowest_line() {
+        let line = Rate::from_mbit(10);
+        assert_eq!(offered(Rate::from_mbit(1), line), line);
+        assert_eq!(offered(Rate::from_mbit(20), line), Rate::from_mbit(40));
+        assert_eq!(offered(Rate::MAX, line), Rate::MAX);
+    }
 
     #[test]
     fn a_minimum_is_judged_by_arrivals_while_the_machine_was_running() {

@@ -177,9 +177,9 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
         }
     };
     type Compare = fn(&[f64], &[f64]) -> Vec<f64>;
-    let says = |claim_text: {} flows SCC misses {times}x fewer deadlines", sizes.name());
+    let claim_text = format!("with {} flows SCC misses {times}x fewer deadlines", sizes.name());
     let statement = |found: Vec<f64>, metric: fn(&Metrics) -> f64, compare: Compare| {
-        let says = says.clone();
+        let claim_text = claim_text.clone();
         let measured = format!("{:.2}x: {}", mean(&found), with_and_without(rows, sizes, metric, "%"));
         let statement = Statement::mean_within("VI", claim_text, ranges::times(times), &found, measured);
         experiments(statement, rows, sizes, (metric, "%"), compare)

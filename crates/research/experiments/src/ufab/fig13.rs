@@ -307,13 +307,7 @@ const IDEALS: [&str; 2] = ["the ideal case is plain TCP without MongoDB", "the i
 
 fn ratio(claim_text: String, reading: &str, times: f64, ratios: &[f64]) -> Statement {
     let range = times / FACTOR..=times * FACTOR;
-    Statement::mean_within("5.3, Fig. 13", claim_text, measured = format!("{:.2} times", mean(ratios)))
-        .reading(IDEALS[1])
-}
-
-fn ratio(system: System, what: &str, times: f64, ratios: &[f64]) -> Statement {
-    let claim_text = format!("with {} {what}", system.name());
-    let range = times / FACTOR..=times * FACTOR;
+    let measured = format!("{:.2} times", mean(ratios));
     Statement::mean_within("5.3, Fig. 13", claim_text, range, ratios, measured).reading(reading)
 }
 

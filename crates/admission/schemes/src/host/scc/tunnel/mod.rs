@@ -239,7 +239,7 @@ impl Tunnel for PrivateControl {
         let is_long = self.private_queue(flow, queue).packets > threshold;
         match () {
             () if is_ecn_capable && is_long => ack.newly,
-            () if hears_marks && self.is_at_floor() => ack.marked,
+            () if is_ecn_capable && self.is_at_floor() => ack.marked,
             () => 0,
         }
     }

@@ -187,10 +187,10 @@ fn without_feedback_a_sending_tunnel_halves_every_ten_periods() {
 #[test]
 fn a_floor_holds_at_the_limiter_and_at_the_interface() {
     let mut host = one_of(10);
-    tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
+    handle(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
     let mut turns = |weight, mbit| {
         let floor = Rate::from_mbit(mbit);
-        let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight, floor });
+        let actions = handle(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight, floor });
         let turns = actions.iter().find_map(|action| match action {
             HostAction::SetWeight { of: Weighted::Turns(_), weight } => Some(*weight),
             _ => None,
@@ -204,7 +204,7 @@ fn a_floor_holds_at_the_limiter_and_at_the_interface() {
     assert_eq!(turns(5, 0), (40_000_000, Some(40_000)));
     host.shares = 3_000_000_000;
     let floor = Rate::from_mbit(200);
-    let actions = tell(&mut host, us(2), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor });
+    let actions = handle(&mut host, us(2), HostInput::ReferenceWeight { pair: PAIR, weight: 5, floor });
     let is_enough = |action: &HostAction<Message, Timer>| {
         matches!(action, HostAction::SetWeight { of: Weighted::Turns(_), weight: 600_000 })
     };
