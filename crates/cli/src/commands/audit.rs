@@ -22,7 +22,7 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
 pub(crate) struct AuditArgs {
-    /// Only actions of this token (run `wayleave get tokens`); `nobody` stands for unknown tokens
+    /// Only actions of this token (run `wayleave get tokens`); `nobody` means unknown tokens
     #[arg(long, value_name = "TOKEN")]
     who: Option<String>,
     /// Only actions on this object: TENANT:NAME of a contract or VM, or another name

@@ -118,10 +118,10 @@ impl Tracker {
 
     /// Removes hosts that have been silent for too long, at most once per report interval.
     fn sweep(&mut self, now: Time) {
-        let patience = self.report_timeout();
+        let timeout = self.report_timeout();
         if now.saturating_sub(self.swept) >= self.params.report_interval {
             self.swept = now;
-            let since = now.saturating_sub(patience);
+            let since = now.saturating_sub(timeout);
             self.divisions.values_mut().for_each(|known| known.forget(since));
         }
     }

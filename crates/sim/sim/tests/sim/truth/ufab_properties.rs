@@ -34,7 +34,7 @@ impl Tree {
     }
 
     /// Returns the links of a path, by the switch below; the other direction is another link.
-    fn path_delay(&self, from: usize, to: usize) -> Vec<usize> {
+    fn path_links(&self, from: usize, to: usize) -> Vec<usize> {
         let up = |mut at: usize| {
             let mut line = vec![at];
             while at > 0 {
@@ -91,7 +91,7 @@ fn certify(crossings: &[Crossing], capacities: &BTreeMap<usize, f64>, rates: &[f
 
 /// Selection of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ways {
+enum Directions {
     /// From a switch to one below: answers never share a link with senders.
     Down,
     /// Any.
@@ -104,7 +104,7 @@ enum Ways {
 fn shares_on_random_trees_are_the_weighted_max_min_allocation() {
     let (mut worst, mut bottlenecks, mut beyond, mut all) = (0.0_f64, 0, Vec::new(), 0);
     for seed in cases(8) {
-        let Found { off, full, .. } = found_on_a_tree(seed, Ways::Down);
+        let Found { off, full, .. } = found_on_a_tree(seed, Directions::Down);
         let is_beyond = off.iter().filter(|&&(off, is_near)| off >= 0.05 && !is_near);
         beyond.extend(is_beyond.map(|&(off, _)| (seed, off)));
         all += off.len();
@@ -126,7 +126,7 @@ fn shares_on_random_trees_are_the_weighted_max_min_allocation() {
 fn queued_answers_cost_a_part_of_the_share_but_no_minimum() {
     let (mut worst, mut sum, mut count) = (0.0_f64, 0.0, 0);
     for seed in cases(6) {
-        let Found { off, has_minima, .. } = found_on_a_tree(seed, Ways::Both);
+        let Found { off, has_minima, .. } = found_on_a_tree(seed, Directions::Both);
         assert!(has_minima, "seed {seed}: {off:.3?}");
         worst = off.iter().map(|&(off, _)| off).fold(worst, f64::max);
         sum += off.iter().map(|&(off, _)| off).sum::<f64>();
@@ -150,15 +150,15 @@ struct Found {
     full: usize,
 }
 
-fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
+fn found_on_a_tree(seed: u64, directions: Directions) -> Found {
     let mut random = SplitMix(seed);
     let switches = 5 + random.below(4);
     let tree = Tree::draw(&mut random, switches as usize);
     let mut ends = Vec::new();
     while ends.len() < 8 {
         let pair = (random.below(switches) as usize, random.below(switches) as usize);
-        let path_delay = tree.path_delay(pair.0, pair.1);
-        if !path_delay.is_empty() && (ways == Ways::Both || path_delay.iter().all(|link| link % 2 == 1)) {
+        let path_links = tree.path_links(pair.0, pair.1);
+        if !path_links.is_empty() && (directions == Directions::Both || path_links.iter().all(|link| link % 2 == 1)) {
             ends.push(pair);
         }
     }
@@ -177,7 +177,7 @@ fn found_on_a_tree(seed: u64, ways: Ways) -> Found {
     let crossings: Vec<Crossing> = ends
         .iter()
         .zip(&minima)
-        .map(|(&(from, to), &min)| Crossing { links: tree.path_delay(from, to), min })
+        .map(|(&(from, to), &min)| Crossing { links: tree.path_links(from, to), min })
         .collect();
     let (expected, capacities) = beside_answers(&tree, &crossings);
     certify(&crossings, &capacities, &expected);
