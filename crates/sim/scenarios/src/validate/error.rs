@@ -575,9 +575,7 @@ impl fmt::Display for TrafficError {
             Self::SendScheduleOfRequests => {
                 write!(f, "requests and answers are written in one piece: remove sendSchedule")
             }
-            Self::RandomPairs => f.write_str(
-                "gaps belong to a fixed pair, but random pairs change: expected all-to-all, a permutation or a list",
-            ),
+            Self::RandomPairs => f.write_str("gaps need fixed pairs: expected all-to-all, a permutation or a list"),
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
                 let what = if *key == "load" { "a load" } else { "flows per second" };
