@@ -32,9 +32,10 @@ impl SessionArgs {
     /// The same for a saved plan: one that does not state its default delay budgets was decided with the published ones.
     pub(crate) fn like_plan(&self, plan: &Source) -> Self {
         let mut args = self.clone();
-        if !wayleave::states_default_budgets(plan) {
-            args.scheme.assume_budgets(DefaultBudgets::Published);
-        }
+        // Records of a plan do not state them, unlike those of a ledger.
+        let usual = DefaultBudgets::or_usual(None, self.model.model.defaults());
+        let is_stated = wayleave::states_default_budgets(plan);
+        args.scheme.assume_budgets(if is_stated { usual } else { DefaultBudgets::Published });
         args
     }
 

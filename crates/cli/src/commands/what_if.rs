@@ -87,7 +87,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
     let ask = || service.send(Method::Post, "/v1/what-if", &query);
     let (_, would): (_, WhatIfResult) = waiting(false, "predicting the effect", ask).map_err(|trouble| {
-        let message = trouble.to_string();
+        let message = trouble.problem().map(|problem| problem.detail.clone()).unwrap_or_default();
         match query.fail.iter().chain(&query.restore).find(|name| message.contains(name.as_str())) {
             Some(name) => did_you_mean(&service, trouble, "link or node", name, Names::OfAll("/v1/links")),
             None => trouble.into(),

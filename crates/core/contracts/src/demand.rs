@@ -6,6 +6,8 @@ use wayleave_units::{Bytes, Rate};
 use crate::{Accounting, LatencyContract};
 
 const SECONDS_A_DAY: u128 = 86_400;
+/// Bursts from here on are in Table 1 of Chameleon (CoNEXT 2020), which counts no preamble: no warning.
+const SMALLEST_OF_TABLE_1: Bytes = Bytes::new(80);
 
 /// Overhead of a frame on the wire beyond its own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ impl LatencyContract {
     pub fn unusable(&self, overhead: WireOverhead) -> Option<String> {
         let demand = self.demand(overhead);
         let smallest = overhead.on_the_wire(Bytes::new(1));
-        if demand.burst < smallest {
+        if demand.burst < smallest.min(SMALLEST_OF_TABLE_1) {
             let (burst, name) = (demand.burst, &self.name);
             return Some(format!(
                 "the burst of \"{name}\" is {burst}, below the smallest frame, which is {smallest} on the wire: none of its packets conforms"

@@ -102,9 +102,8 @@ fn a_deadline_that_no_empty_network_meets_is_refused_and_shown() {
     let path =
         file("bad-deadline.yaml", contracts(&[GOOD, &GOOD.replace("2ms", "10us").replace("name: a", "name: b")]));
     let run = wayleave(&format!("plan -t fat-tree:k=4 -f {path} -o json")).ends_with(3);
-    let expected = format!(
-        "{path}:6:72: the deadline 10us is not possible with the configured delay budgets: the fastest route h1 -> h9 has a bound of 1ms, the sum of its smallest budgets, propagation and processing"
-    );
+    let expected =
+        format!("{path}:6:72: the deadline 10us can never be met: even in an empty network h1 -> h9 takes at least");
     assert!(run.stderr.contains(&expected), "{}", run.stderr);
     let plan = run.json();
     assert_eq!(
@@ -155,7 +154,7 @@ fn findings_beyond_the_first_twenty_are_counted() {
         (0..25).map(|n| GOOD.replace("2ms", "10us").replace("name: a", &format!("name: c{n}"))).collect();
     let path = file("bad-many.yaml", contracts(&items.iter().map(String::as_str).collect::<Vec<_>>()));
     let run = wayleave(&format!("plan -t star:hosts=9 -f {path}")).ends_with(3);
-    assert_eq!(run.stderr.matches("the deadline 10us is not possible").count(), 20);
+    assert_eq!(run.stderr.matches("the deadline 10us can never be met").count(), 20);
     assert!(run.stderr.contains("and 5 more requests"), "{}", run.stderr);
 }
 
