@@ -102,8 +102,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 
 /// Returns the size of the telemetry of a probe.
 fn telemetry_bytes() -> Result<f64, Failed> {
-    let said = vec![PortRequest::default(); HOPS];
-    let probe = ProbePacket { kind: ProbeType::Probe, tokens: 500, change: 1, records: Vec::new(), said };
+    let requests = vec![PortRequest::default(); HOPS];
+    let probe = ProbePacket { kind: ProbeType::Probe, tokens: 500, change: 1, records: Vec::new(), requests };
     probe.encode().map(|bytes| bytes.len() as f64).map_err(Failed::broken)
 }
 

@@ -70,7 +70,7 @@ fn a_pair_that_resumes_takes_the_path_that_it_used() {
         let first = open_path(&bench).unwrap();
         bench.answer_beside(|path| if path.0 == first { others.min(8_000) } else { 0 });
         bench.answer();
-        bench.tell(HostInput::Sent { pair: Outgoing(0), path: PathIndex(first), bytes: Bytes::new(4_000) });
+        bench.handle(HostInput::Sent { pair: Outgoing(0), path: PathIndex(first), bytes: Bytes::new(4_000) });
         bench.answer_beside(|_| others);
         bench.demand(Demand::Ends);
         bench.pass(Time::from_nanos(16 * T.as_nanos()));
@@ -97,7 +97,7 @@ fn a_pair_that_has_ended_returns_its_tokens_at_the_next_division() {
         paths: 1,
         round_trip: T,
     };
-    bench.tell(HostInput::Opened { pair: Outgoing(1), spec: spec(78) });
+    bench.handle(HostInput::Opened { pair: Outgoing(1), spec: spec(78) });
     let given = |bench: &Bench| [0, 1].map(|at: usize| bench.edge.sending[at].as_ref().unwrap().given());
     assert_eq!(given(&bench)[1], 500_000_000);
     bench.demand(Demand::Ends);
@@ -123,7 +123,7 @@ fn a_pair_resumes_with_its_share() {
             };
             for (path, probe) in std::mem::take(&mut bench.probes) {
                 let outcome = ProbeOutcome::Answered(ProbeAnswer::default());
-                bench.tell(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop] });
+                bench.handle(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop] });
             }
         };
         full(&mut bench);
