@@ -162,10 +162,10 @@ fn of_system(rows: &[Row], with: System) -> [Statement; 2] {
         ("at high load 4x fewer flows miss their deadlines with SCC", 4.0, missed as Metric, "%"),
         ("at high load completion times are 5x better with SCC", 5.0, completion, "ms"),
     ]
-    .map(|(says, factor, metric, unit)| {
+    .map(|(claim, factor, metric, unit)| {
         let measured = shown(high, Change::None, metric, unit);
         let statement =
-            Statement::mean_within("V", says, ranges::times(factor), &better(high, Change::None, metric), measured)
+            Statement::mean_within("V", claim, ranges::times(factor), &better(high, Change::None, metric), measured)
                 .reading(reading);
         let statement = [NEARLY_FULL, FULL].into_iter().fold(statement, |statement, load| {
             let name = format!("the load: {}", shown(load, Change::None, metric, unit));

@@ -1,6 +1,6 @@
 //! Messages of 2 kB to many receivers beside long flows: the latency of latency-sensitive flows (II-B, IV-C, VI-A).
 //!
-//! The text has no figure of this case. II-B defines latency-sensitive flows as messages of 2 kB, VI-A says that SCC reduces their latency by up
+//! The text has no figure of this case. II-B defines latency-sensitive flows as messages of 2 kB, VI-A states that SCC reduces their latency by up
 //! to 40 %, and section V has 16 servers at one switch.
 
 use wayleave_scenarios::Scenario;

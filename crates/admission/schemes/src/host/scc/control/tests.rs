@@ -175,7 +175,7 @@ fn the_printed_equations_never_share_by_weight() {
 
 /// Catches: a floor that changes the level, so that a long flow keeps the rate of its first packets.
 #[test]
-fn a_needed_rate_holds_whatever_the_level() {
+fn a_needed_rate_does_not_depend_on_the_level() {
     let (params, mut control) = (Params::default(), steady());
     let needed = TunnelTerms { needed: 400_000_000, ..terms(10_000_000) };
     assert_eq!(control.rate(needed, &params), 400_000_000);
