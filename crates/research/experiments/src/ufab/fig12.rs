@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Time};
 
 use super::fig4::{incast, incast_with};
 use super::readings::{Curve, listed, longest, mean_in, microseconds, over_time, rates, round_trips, settles, thinned};
-use super::systems::{AS_HERE, AS_PRINTED, System};
+use super::systems::{AS_HERE, AS_PRINTED, SPARSE, System};
 use super::testbed::{ROUND_TRIP, settings};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
@@ -29,8 +29,9 @@ pub(crate) const ENTRY: Entry = Entry {
     check: tests::every_verdict_can_change,
 };
 
-const SYSTEMS: [System; 7] = [
+const SYSTEMS: [System; 8] = [
     System::Ufab,
+    System::Sparse,
     System::Unbounded,
     System::Pwc,
     System::Elastic,
@@ -220,10 +221,11 @@ fn statements(Data { rows, swept }: &Data) -> Vec<Statement> {
     let of = |system: System, value: &dyn Fn(&Case) -> f64| -> Vec<f64> {
         rows.iter().filter(|row| row.system == system).flat_map(|row| row.cases.iter().map(value)).collect()
     };
-    let forms = [(System::Ufab, AS_HERE), (System::Printed, AS_PRINTED), (System::Unbounded, "")];
+    let forms =
+        [(System::Ufab, AS_HERE), (System::Sparse, SPARSE), (System::Printed, AS_PRINTED), (System::Unbounded, "")];
     let mut statements: Vec<Statement> = forms
         .map(|(system, reading)| {
-            let name = if system == System::Printed { System::Ufab } else { system }.name();
+            let name = if system == System::Unbounded { system } else { System::Ufab }.name();
             converges_quickly(name, &of(system, &|case| case.converged)).reading(reading)
         })
         .to_vec();
@@ -263,7 +265,7 @@ fn statements(Data { rows, swept }: &Data) -> Vec<Statement> {
         decrease.tested(name, &one.times)
     });
     statements.push(decrease.remark(agreeing(swept)));
-    statements.extend([(System::Ufab, AS_HERE), (System::Printed, AS_PRINTED)].map(|(system, reading)| {
+    statements.extend([forms[0], forms[1], forms[2]].map(|(system, reading)| {
         let most = of(system, &|case| case.round_trips[3]);
         Statement::within(
             "5.2, Fig. 12b",
@@ -394,7 +396,7 @@ pub(crate) mod tests {
     #[test]
     pub(crate) fn every_verdict_can_change() {
         let of = |system: System| match system {
-            System::Ufab | System::Printed => (0.3, [24.0, 30.0, 40.0, 50.0]),
+            System::Ufab | System::Sparse | System::Printed => (0.3, [24.0, 30.0, 40.0, 50.0]),
             System::Unbounded => (0.5, [24.0, 200.0, 300.0, 400.0]),
             _ => (20.0, [50.0, 2_250.0, 2_300.0, 2_400.0]),
         };
@@ -421,6 +423,7 @@ pub(crate) mod tests {
             &[
                 ("uFAB is slow", &slower(System::Ufab, 10.0)),
                 ("uFAB as printed is slow", &slower(System::Printed, 10.0)),
+                ("uFAB with fewer probes is slow", &slower(System::Sparse, 10.0)),
                 ("uFAB' is slow", &slower(System::Unbounded, 10.0)),
                 ("uFAB' is fast", &slower(System::Unbounded, 0.1)),
                 ("PWC is slower", &slower(System::Pwc, 10.0)),

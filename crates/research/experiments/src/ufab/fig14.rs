@@ -70,7 +70,7 @@ struct Case {
 
 stored!(Case { times, stored });
 
-/// What the text does not give.
+/// Values that the text does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unstated {
     read: Bytes,

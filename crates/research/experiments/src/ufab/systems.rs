@@ -138,6 +138,7 @@ impl System {
 
 /// Readings of the text: with the deviations of docs/theory/ufab.md, and without.
 pub(super) const AS_HERE: &str = "with the deviations of docs/theory/ufab.md";
+pub(super) const SPARSE: &str = "with these deviations, and a probe for each 4 kB (5.4)";
 pub(super) const AS_PRINTED: &str = "as printed: ramp, queue, sum of windows, registers";
 
 /// Bytes of a pair between two probes: "e.g., one MTU" (4.1). Section 5.4 alone has 4 kB.

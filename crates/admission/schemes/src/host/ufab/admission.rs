@@ -199,7 +199,7 @@ impl Admission {
         (self.rests, self.sends) = (true, 0);
     }
 
-    /// Lets the pair send again. After a pause of a round trip or more (`is_late`) it is in Scenario-2: its window does not exceed its
+    /// Lets the pair resume. After a pause of a round trip or more (`is_late`) it is in Scenario-2: its window does not exceed its
     /// share, and grows in steps.
     pub(super) fn resumes(&mut self, is_late: bool, settings: &Settings) {
         self.rests = false;

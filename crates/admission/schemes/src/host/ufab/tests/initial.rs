@@ -85,7 +85,7 @@ fn a_pair_that_resumes_takes_the_path_that_it_used() {
 }
 
 /// Two pairs share 1 Gbit/s. When one has sent everything, the other has all tokens from the next division on, after 32 us, and not only
-/// when the first one leaves its path after 16 round trips. When it sends again both have half.
+/// when the first one leaves its path after 16 round trips. When it resumes both have half.
 #[test]
 fn a_pair_that_has_ended_returns_its_tokens_at_the_next_division() {
     let mut bench = Bench::new(1, Settings::default());
