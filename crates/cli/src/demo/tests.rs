@@ -28,7 +28,7 @@ fn text(findings: &Findings) -> String {
 #[test]
 fn the_same_seed_gives_the_same_demo_except_times() {
     let [a, b] = [1, 1].map(|_| timeless(of(300)));
-    assert_eq!((text(&a), page::render(&a)), (text(&b), page::render(&b)));
+    assert_eq!((text(&a), page::render(&a, None)), (text(&b), page::render(&b, None)));
     assert_ne!(text(&a), text(&timeless(DemoOptions { seed: 2, ..of(300) })));
 }
 
@@ -36,7 +36,7 @@ fn the_same_seed_gives_the_same_demo_except_times() {
 fn terminal_and_page_agree_in_every_scenario() {
     for scenario in 1..=8 {
         let findings = findings(DemoOptions { scenario, ..of(150) });
-        let page = page::render(&findings);
+        let page = page::render(&findings, None);
         assert_eq!(missing_figures(&text(&findings), &page), Vec::<String>::new(), "scenario {scenario}");
         // Commands are copied, and not broken into lines.
         let long = |line: &&str| line.chars().count() > 100 && !line.starts_with("  wayleave ");

@@ -116,7 +116,11 @@ fn false_positives() -> f64 {
         let mut counted = |pair: u64| {
             let mut hop = IntHop::default();
             let probe = Probe::new(set << 32 | pair, ProbeKind::Active, 1);
-            core.on_telemetry(Time::ZERO, Some(&ProbeAt { probe, window: HopWindow::new(Bytes::new(1_000)) }), &mut hop);
+            core.on_telemetry(
+                Time::ZERO,
+                Some(&ProbeAt { probe, window: HopWindow::new(Bytes::new(1_000)) }),
+                &mut hop,
+            );
             hop.tokens
         };
         let before = (0..PAIRS).map(&mut counted).last().unwrap_or_default();
