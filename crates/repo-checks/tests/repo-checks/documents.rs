@@ -191,7 +191,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Folders of example files; the tests of the formats and `.ci/run` read them with the real readers.
 const EXAMPLES: [&str; 2] = ["schemas/examples/", "docs/examples/"];
 
-/// Documents of ours in `yaml` and `csv` blocks that are no example file, word for word. A line `# ...` stands for any lines.
+/// Documents of ours in `yaml` and `csv` blocks that are no example file, word for word. A line `# ...` represents any number of lines.
 fn example_faults(files: &[File]) -> Vec<String> {
     let is_example = |file: &&File| EXAMPLES.iter().any(|folder| file.path.starts_with(folder));
     let examples: Vec<Vec<&str>> = files.iter().filter(is_example).map(|file| content(file.text.lines())).collect();

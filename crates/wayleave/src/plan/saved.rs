@@ -299,11 +299,11 @@ impl File<'_> {
         let here = value(&serde_json::to_string(&Head::of(session))?)?;
         let mut differences = Vec::new();
         for (key, given) in [("wayleave", self.wayleave), ("scheme", self.scheme), ("model", self.model)] {
-            let mut said = value(given.get())?;
-            if let (Some(settings), Some(_)) = (said.as_object_mut(), here[key].get(DEFAULT_BUDGETS)) {
+            let mut stored = value(given.get())?;
+            if let (Some(settings), Some(_)) = (stored.as_object_mut(), here[key].get(DEFAULT_BUDGETS)) {
                 settings.entry(DEFAULT_BUDGETS).or_insert_with(|| "published".into());
             }
-            compare(key, &said, &here[key], &mut differences);
+            compare(key, &stored, &here[key], &mut differences);
         }
         // The same network may be read from another file.
         let given = value(self.topology.get())?;

@@ -269,14 +269,14 @@ fn statements(rows: &[Row], packed: f64) -> Vec<Statement> {
     };
     let more = more_than(System::Pwc);
     let all_kept = |reading: &str, kept: Vec<f64>| {
-        let says = "uFAB guarantees the minimum of all 12 tenants";
+        let claim_text = "uFAB guarantees the minimum of all 12 tenants";
         let measured = format!("{} of 12", listed(&kept, 0));
-        Statement::within("5.2, Fig. 11a", says, 12.0..=12.0, &kept, measured).reading(reading)
+        Statement::within("5.2, Fig. 11a", claim_text, 12.0..=12.0, &kept, measured).reading(reading)
     };
     let converges = |reading: &str, times: Vec<f64>| {
-        let says = "uFAB converges in less than a millisecond when a tenant comes";
+        let claim_text = "uFAB converges in less than a millisecond when a tenant comes";
         let measured = format!("the slowest tenant of each run has its minimum after {} ms", listed(&times, 1));
-        Statement::within("abstract, 5.2", says, 0.0..=1.0, &times, measured).reading(reading)
+        Statement::within("abstract, 5.2", claim_text, 0.0..=1.0, &times, measured).reading(reading)
     };
     let slowest = |case: &Case| longest(case.vfs.iter().map(|vf| vf.served_after));
     let experiments = [(System::AllPaths, ALL_PATHS), (System::Probed, PROBED)];
@@ -339,7 +339,7 @@ fn statements(rows: &[Row], packed: f64) -> Vec<Statement> {
             &dissatisfied(System::Elastic),
             format!("{} %", listed(&dissatisfied(System::Elastic), 1)),
         )
-        .ruled_out(["its periods, hold, growth, headroom and burst, and thresholds of marks: docs/theory/sharing.md says which were tried, and which missed least"]),
+        .ruled_out(["its periods, hold, growth, headroom and burst, and thresholds of marks: docs/theory/sharing.md lists which were tried, and which missed least"]),
         Statement::mean_within(
             "5.2, Fig. 11d",
             "the dissatisfaction of uFAB is mostly close to zero: not a tenth of ElasticSwitch's 10 %",

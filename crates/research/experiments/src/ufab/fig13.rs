@@ -245,11 +245,11 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         })
     };
     let mut statements = Vec::new();
-    for (says, value) in SAME.into_iter().zip([queries, tail]) {
+    for (claim_text, value) in SAME.into_iter().zip([queries, tail]) {
         let over = |minima, beside, ideal| ratio_of_means(&with(minima, beside, value), &of(ideal, value));
         let statement = |reading: &str, ratios: &[f64]| {
             let measured = format!("{:.2} times", mean(ratios));
-            Statement::mean_within("5.3, Fig. 13", says, 1.0 - SIMILAR..=1.0 + SIMILAR, ratios, measured)
+            Statement::mean_within("5.3, Fig. 13", claim_text, 1.0 - SIMILAR..=1.0 + SIMILAR, ratios, measured)
                 .reading(reading)
         };
         let first = statement(IDEALS[0], &over(MINIMA[0], ufab, Beside::NothingOverTcp));
@@ -269,10 +269,10 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         let longer = |minima, ufab| {
             ratio_of_means(&with(minima, Beside::Mongo(system), tail), &with(minima, Beside::Mongo(ufab), tail))
         };
-        let says = format!("with {name} {FEWER}");
-        statements.push(experiments(ratio(says, over, 2.5, &fewer(MINIMA[0], System::Ufab)), &fewer));
-        let says = format!("with {name} {LONGER}");
-        statements.push(experiments(ratio(says, over, 20.0, &longer(MINIMA[0], System::Ufab)), &longer));
+        let claim_text = format!("with {name} {FEWER}");
+        statements.push(experiments(ratio(claim_text, over, 2.5, &fewer(MINIMA[0], System::Ufab)), &fewer));
+        let claim_text = format!("with {name} {LONGER}");
+        statements.push(experiments(ratio(claim_text, over, 20.0, &longer(MINIMA[0], System::Ufab)), &longer));
         let is_measured = is_busy && AT_OTHER_LOADS.contains(&Beside::Mongo(system));
         for (what, times, value) in [(FEWER, 2.5, queries), (LONGER, 20.0, tail)].into_iter().filter(|_| is_measured) {
             let [theirs, ours] = [Beside::Mongo(system), ufab].map(|beside| busy(beside, value));

@@ -132,7 +132,7 @@ const NOTES: [&str; 4] = [
     "A host that takes less than its line carries is modelled by the rate of its last link: packets wait at the last switch, whose telemetry uFAB reads. In a host they would wait unseen.",
     "The text does not say how much garbage collection reads. It is 64 kB, of which half is written back; the table has 32 kB and 128 kB as well.",
     "The tail is the 99 % percentile; the text does not say which one it means. Hosts begin at random times within a period.",
-    "Whatever is not complete at the end has no time. The table says how many of all writes were stored.",
+    "Whatever is not complete at the end has no time. The table shows how many of all writes were stored.",
 ];
 
 fn case(system: System, Unstated { read, drain }: Unstated, duration: Time, seed: u64) -> Result<Case, Failed> {
@@ -205,12 +205,12 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             unstated.push(row.unstated);
         }
     }
-    let within = |says: &str, at: usize, most: f64, what: &str| -> Vec<Statement> {
+    let within = |claim_text: &str, at: usize, most: f64, what: &str| -> Vec<Statement> {
         let by_read = unstated.iter().filter(|one| one.drain.is_none());
         let of = |&unstated: &Unstated| {
             let values = times((System::Ufab, unstated), total, at);
             let measured = format!("{} ms{what}", listed(&values, 2));
-            Statement::mean_within("5.3, Fig. 14", says, 0.0..=most, &values, measured).reading(unstated.name())
+            Statement::mean_within("5.3, Fig. 14", claim_text, 0.0..=most, &values, measured).reading(unstated.name())
         };
         by_read.map(of).collect()
     };
@@ -238,14 +238,14 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 /// Returns the statement that the mean or the tail of the whole is shorter than that of another system by a factor.
 fn shorter(than: System, (times, at): (f64, usize), others: &[f64], ours: &[f64]) -> Statement {
     let ratios = ratio_of_means(others, ours);
-    let says = if at == 0 {
+    let claim_text = if at == 0 {
         format!("uFAB decreases the storing time {times} times on average, compared to {}", than.name())
     } else {
         format!("uFAB's tail of the total time is {times:.0} times shorter than that of {}", than.name())
     };
     let section = if at == 0 { "section 1" } else { "5.3, Fig. 14" };
     let measured = format!("{:.1} times: {} ms against {} ms", mean(&ratios), listed(others, 2), listed(ours, 2));
-    Statement::mean_within(section, says, times / FACTOR..=times * FACTOR, &ratios, measured)
+    Statement::mean_within(section, claim_text, times / FACTOR..=times * FACTOR, &ratios, measured)
 }
 
 fn panel(rows: &[Row], at: usize) -> Panel {

@@ -115,8 +115,9 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     let within_bound = |(system, reading): (System, &str)| {
         let longest = each(system, 2);
         let most = longest.iter().copied().fold(f64::NAN, f64::max);
-        let says = "uFAB's round trips stay within four base round trips, 96 us, whatever the number of senders";
-        Statement::within("2.2, 3.4", says, 0.0..=BOUND_US, &longest, format!("at most {most:.1} us")).reading(reading)
+        let claim_text = "uFAB's round trips stay within four base round trips, 96 us, whatever the number of senders";
+        Statement::within("2.2, 3.4", claim_text, 0.0..=BOUND_US, &longest, format!("at most {most:.1} us"))
+            .reading(reading)
     };
     let has_minima = |(system, reading): (System, &str)| {
         let lowest = each(system, 3);

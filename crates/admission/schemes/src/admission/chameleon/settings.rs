@@ -1,6 +1,6 @@
 //! Settings of Chameleon and their defaults.
 
-use wayleave_scheme_api::{ValueKind, Parameter, Parameters, ParamType, Value, params, words};
+use wayleave_scheme_api::{ParamType, Parameter, Parameters, Value, ValueKind, params, words};
 use wayleave_units::Time;
 
 use super::{Allocation, DefaultBudgets, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};

@@ -99,7 +99,8 @@ mod resource_allocation {
     #[test]
     fn configured_budgets_replace_the_table_and_limit_the_number_of_queues() {
         let given = |us: &[u64]| us.iter().map(|&us| Time::from_micros(us)).collect();
-        let allocation = Allocation { switch: Some(given(&[200, 700])), host: Some(given(&[50, 80])), ..Allocation::default() };
+        let allocation =
+            Allocation { switch: Some(given(&[200, 700])), host: Some(given(&[50, 80])), ..Allocation::default() };
         assert_eq!(table(4, BestEffort::Dropped, &allocation), (vec![200, 700], vec![50, 80]));
         assert_eq!(table(2, BestEffort::LowestQueue, &allocation), (vec![200], vec![50, 80]));
         assert_eq!(table(1, BestEffort::LowestQueue, &allocation), (vec![], vec![50]));
@@ -167,9 +168,7 @@ mod silo_of_section_2_1_2 {
             let decision = scheme.admit(&request(&network, "h1", to, deadline)).unwrap();
             assert_eq!(decision.bound, deadline, "to {to}");
             let refusal = scheme.admit(&request(&network, "h1", to, deadline - Time::from_nanos(1)));
-            let is_late = |refusal: &Refusal| {
-                matches!(refusal, Refusal::Deadline { fastest, .. } if *fastest == Time::from_micros(us))
-            };
+            let is_late = |refusal: &Refusal| matches!(refusal, Refusal::Deadline { fastest, .. } if *fastest == Time::from_micros(us));
             assert!(refusal.as_ref().is_err_and(is_late), "to {to}: {refusal:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, ReservedShare, ShareDenial, PathSpread};
+use wayleave_ledger::{HoseCharge, Ledger, LedgerError, Model, PathSpread, ReservedShare, ShareDenial};
 use wayleave_scheme_api::{
     Admission, Certainty, Decision, Refusal, Request, ShareDecision, ShareMembers, ShareRequest,
 };
@@ -94,7 +94,11 @@ impl Fabric {
     }
 
     /// Returns the share that a request would hold and its delay bound, or the reason for a refusal.
-    fn share(&self, path_cache: &mut PathCache, request: &ShareRequest) -> Result<(ReservedShare, Option<Time>), Refusal> {
+    fn share(
+        &self,
+        path_cache: &mut PathCache,
+        request: &ShareRequest,
+    ) -> Result<(ReservedShare, Option<Time>), Refusal> {
         if !self.ledger().has_shares() {
             return Err(Refusal::NoClasses);
         }
@@ -106,7 +110,9 @@ impl Fabric {
                 let mut fastest = || self.pair(path_cache, (*from, *to), request, Preference::Delay).ok();
                 if is_late { fastest().unwrap_or(widest) } else { widest }
             }
-            ShareMembers::Hose(members) => ReservedShare::Hose { min, members: members.clone(), spread: self.spread, is_timed },
+            ShareMembers::Hose(members) => {
+                ReservedShare::Hose { min, members: members.clone(), spread: self.spread, is_timed }
+            }
             ShareMembers::Objective(members) => ReservedShare::Objective { weight: min, members: members.clone() },
         };
         if let Some(denial) = self.ledger().share_denial(&share) {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::RequestMix;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Certainty, RefusalCode, Refusal, ShareMembers, ShareRequest};
+use wayleave_scheme_api::{Admission, Certainty, Refusal, RefusalCode, ShareMembers, ShareRequest};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Network, NodeId};
 use wayleave_units::{Rate, Time};

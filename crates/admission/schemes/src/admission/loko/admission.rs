@@ -7,7 +7,7 @@ use wayleave_scheme_api::{Admission, Allocated, Decision, Handover, Refusal, Req
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{Allocation, AllocationError, ServiceModel, AcceptedRate};
+use super::{AcceptedRate, Allocation, AllocationError, ServiceModel};
 use crate::admitted::Term;
 use crate::flow_table::{self, Entry, FlowTable, HasFlowTable};
 use crate::shortest::ShortestPaths;

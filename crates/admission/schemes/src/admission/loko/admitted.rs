@@ -38,7 +38,8 @@ impl AdmittedSet for Loko {
 
     fn shared_services(&self) -> Vec<AssumedService> {
         let Params { model, services, .. } = self.params;
-        let service = |switch| AssumedService { switch, rate: model.rate, latency: model.latency, buffer: model.buffer };
+        let service =
+            |switch| AssumedService { switch, rate: model.rate, latency: model.latency, buffer: model.buffer };
         match services {
             Services::PerSwitch => self.network.switches().map(service).collect(),
             Services::PerPort => Vec::new(),

@@ -63,7 +63,9 @@ pub struct Allocation {
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationError {
     /// Above R, or zero.
-    #[error("a switch cannot be allocated {asked:#}: expected more than zero and at most {most:#}, the measured throughput")]
+    #[error(
+        "a switch cannot be allocated {asked:#}: expected more than zero and at most {most:#}, the measured throughput"
+    )]
     Rate {
         /// Requested rate.
         asked: Rate,

@@ -39,9 +39,7 @@ fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
 
 pub(super) fn term(network: &Network, term: Term) -> Option<String> {
     match term {
-        Term::OwnOfNode(SERVICE, node, _) => {
-            Some(format!("service of {} at full allocation", network.node(node).name))
-        }
+        Term::OwnOfNode(SERVICE, node, _) => Some(format!("service of {} at full allocation", network.node(node).name)),
         Term::OwnOfLink(LINE, link, _) => Some(format!("line {}", network.link(link).name)),
         _ => None,
     }
@@ -62,7 +60,8 @@ fn services(loko: &Loko, hops: &[Hop]) -> Section {
     let (rate, time) = (model.rate.down(), model.processing.up());
     let title = format!("Services on the route: R = {rate}, T = {time}, a buffer of {:#}", model.buffer);
     let (rate, burst, delay) = (allocation.rate.down(), allocation.burst.down(), allocation.delay.up());
-    let accepts = format!("each accepts a total of {rate} with bursts of {burst}, and delays packets by at most {delay}");
+    let accepts =
+        format!("each accepts a total of {rate} with bursts of {burst}, and delays packets by at most {delay}");
     let row = |&hop: &Hop| {
         let used = loko.in_use(hop);
         let switch = loko.network().node(loko.network().link(hop.link).from).name.clone();

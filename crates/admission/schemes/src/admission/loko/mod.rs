@@ -49,7 +49,7 @@ mod explanation;
 mod settings;
 
 pub use admission::{Loko, LokoError, Params, ServiceUsage, Services, SwitchAccounting};
-pub use allocation::{Allocation, AllocationError, ServiceModel, AcceptedRate};
+pub use allocation::{AcceptedRate, Allocation, AllocationError, ServiceModel};
 pub use settings::{DeviceScenario, Settings};
 
 use wayleave_scheme_api::{Described, Descriptor, Parameters, Refusal, Role};

@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use wayleave_scheme_api::{ValueKind, ParamType, Value, params, words};
+use wayleave_scheme_api::{ParamType, Value, ValueKind, params, words};
 use wayleave_topology::devices::PacketScenario;
 use wayleave_units::Rate;
 
-use super::{Services, AcceptedRate, SwitchAccounting};
+use super::{AcceptedRate, Services, SwitchAccounting};
 
 params! {
     /// Settings of Loko.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_scheme_api::{Admission, Allocated, RefusalCode, Refusal, Request};
+use wayleave_scheme_api::{Admission, Allocated, Refusal, RefusalCode, Request};
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::devices::{Measurement, PACKETS, PacketScenario, SoftwareSwitch, Table};
 use wayleave_topology::{Network, NodeId};
@@ -92,8 +92,8 @@ fn eight_packets_is_the_only_buffer_that_gives_both_printed_rows() {
 #[test]
 fn more_rate_leaves_less_burst_and_a_shorter_delay() {
     let model = model();
-    let shares =
-        (1..=100).map(|percent| AcceptedRate::Rate(Rate::from_bits_per_second(model.rate.bits_per_second() * percent / 100)));
+    let shares = (1..=100)
+        .map(|percent| AcceptedRate::Rate(Rate::from_bits_per_second(model.rate.bits_per_second() * percent / 100)));
     let all: Vec<Allocation> = shares.map(|share| Allocation::new(&model, share).unwrap()).collect();
     assert!(all.windows(2).all(|pair| pair[0].rate < pair[1].rate && pair[0].burst > pair[1].burst));
     assert!(all.windows(2).all(|pair| pair[0].delay > pair[1].delay));
@@ -109,7 +109,10 @@ fn more_rate_leaves_less_burst_and_a_shorter_delay() {
 fn impossible_allocations_are_refused_with_a_reason() {
     let model = model();
     let asked = Rate::from_mbit(12);
-    assert_eq!(Allocation::new(&model, AcceptedRate::Rate(asked)), Err(AllocationError::Rate { asked, most: model.rate }));
+    assert_eq!(
+        Allocation::new(&model, AcceptedRate::Rate(asked)),
+        Err(AllocationError::Rate { asked, most: model.rate })
+    );
     assert!(Allocation::new(&model, AcceptedRate::Rate(Rate::ZERO)).is_err());
     let tiny = ServiceModel { buffer: Bytes::new(300), ..model };
     let error = Allocation::new(&tiny, AcceptedRate::FullRate).unwrap_err();

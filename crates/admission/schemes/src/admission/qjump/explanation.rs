@@ -85,7 +85,10 @@ fn shares(qjump: &Qjump, flow: Option<FlowId>) -> Section {
     let (left, all) = (qjump.shares_left(), qjump.shares());
     let own = flow.and_then(|flow| qjump.shares_of(flow)).map_or_else(String::new, |own| format!("{own} for it, "));
     Section {
-        title: format!("Shares of the epoch: each is one packet of {packet:#} per epoch of {}, or {unit}", qjump.epoch().length().up()),
+        title: format!(
+            "Shares of the epoch: each is one packet of {packet:#} per epoch of {}, or {unit}",
+            qjump.epoch().length().up()
+        ),
         lines: vec![format!("{own}{} of {all} taken, {left} left", all - left)],
         ..Section::default()
     }

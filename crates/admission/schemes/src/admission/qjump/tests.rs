@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::RequestMix;
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Handover, RefusalCode, Refusal, Request};
+use wayleave_scheme_api::{Admission, Handover, Refusal, RefusalCode, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Rate, Time};

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use wayleave_ledger::{BurstGrowth, Ledger, LedgerError, Model, Shaping};
 use wayleave_scheme_api::{
-    Admission, Decision, Described, Descriptor, ValueKind, Parameters, Refusal, Request, Role, params, words,
+    Admission, Decision, Described, Descriptor, Parameters, Refusal, Request, Role, ValueKind, params, words,
 };
 use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::Time;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::BucketDemand;
 use wayleave_scheme_api::{
-    Admission, Decision, Described, Descriptor, Handover, ValueKind, Parameters, RefusalCode, Refusal, Request, Role, params,
+    Admission, Decision, Described, Descriptor, Handover, Parameters, Refusal, RefusalCode, Request, Role, ValueKind,
+    params,
 };
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;

@@ -44,8 +44,8 @@ mod settings;
 use std::collections::BTreeMap;
 
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin,
-    Outgoing, Parameters, Peer, Role, Share,
+    Arrivals, Bucket, ClassId, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Incoming, Limiter,
+    MessageOrigin, Outgoing, Parameters, Peer, Role, Share,
 };
 use wayleave_sharing::DemandEstimator;
 use wayleave_units::{Rate, Time};
@@ -357,7 +357,8 @@ impl ElasticSwitch {
         let before = std::mem::replace(&mut known.transmit, transmit);
         known.receive = receive;
         if before.max != transmit.max {
-            let bucket = transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
+            let bucket =
+                transmit.max.map(|rate| Bucket { rate, burst: self.params.burst, excess: ExcessAction::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
         }
     }

@@ -71,8 +71,8 @@ use std::collections::BTreeMap;
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{
-    Bucket, ClassId, Demand, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, MessageOrigin, Outgoing,
-    Parameters, Role, Share,
+    Bucket, ClassId, Demand, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, MessageOrigin,
+    Outgoing, Parameters, Role, Share,
 };
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};

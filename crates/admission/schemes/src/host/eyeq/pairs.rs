@@ -79,8 +79,13 @@ impl Eyeq {
             self.sending.resize(pair.index() + 1, None);
         }
         // It is about to send, and no receiver limits it.
-        self.sending[pair.index()] =
-            Some(SendingPair { class, demand: Backlog::Something, limit: None, last_feedback: now, epoch: self.epochs });
+        self.sending[pair.index()] = Some(SendingPair {
+            class,
+            demand: Backlog::Something,
+            limit: None,
+            last_feedback: now,
+            epoch: self.epochs,
+        });
         self.classes[class].transmit.waiting.add(None);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use wayleave_scheme_api::{ClassId, Share};
-use wayleave_sharing::{MAX_RATE, TreeNode, Shares, ServiceTerms, Tree, TreeError};
+use wayleave_sharing::{MAX_RATE, ServiceTerms, Shares, Tree, TreeError, TreeNode};
 use wayleave_units::Rate;
 
 /// Returns the terms of a class under the rate that a broker allows.

@@ -100,9 +100,9 @@ impl Settings {
             ("the fabric's interval", params.fabric_interval, params.fabric_timeout),
         ];
         match pairs.into_iter().find(|(_, interval, timeout)| timeout <= interval) {
-            Some((name, interval, timeout)) => {
-                Err(format!("a timeout of {timeout} is not above {name}, {interval}: all senders would be removed between two messages"))
-            }
+            Some((name, interval, timeout)) => Err(format!(
+                "a timeout of {timeout} is not above {name}, {interval}: all senders would be removed between two messages"
+            )),
             None => Ok(()),
         }
     }

@@ -164,7 +164,8 @@ impl TunnelControl {
             _ => 0,
         };
         // The relief is for the observed queue, which has changed before a sparse tunnel receives its next feedback.
-        let relief = part(relief, params.feedback_period.as_nanos(), self.interval.max(params.feedback_period.as_nanos()));
+        let relief =
+            part(relief, params.feedback_period.as_nanos(), self.interval.max(params.feedback_period.as_nanos()));
         (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor).max(terms.needed)
     }
 

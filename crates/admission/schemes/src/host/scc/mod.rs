@@ -37,7 +37,7 @@ use wayleave_scheme_api::{ClassId, CustomTunnel, Described, Descriptor, Paramete
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use message::{Message, ReplyRequest};
-pub use params::{LatencyFloor, MissedDeadline, Params, RateLaw, TunnelScheduling, SparePolicy};
+pub use params::{LatencyFloor, MissedDeadline, Params, RateLaw, SparePolicy, TunnelScheduling};
 pub use tracker::Tracker;
 pub use tunnel::PrivateControl;
 pub use underlay::{Scc, Timer};

@@ -375,7 +375,12 @@ impl Scc {
 
 impl SenderTunnel {
     fn terms(&self, line: u64, params: &Params) -> TunnelTerms {
-        TunnelTerms { weight: self.weight, floor: params.min_rate.bits_per_second(), needed: self.floor.min(line), line }
+        TunnelTerms {
+            weight: self.weight,
+            floor: params.min_rate.bits_per_second(),
+            needed: self.floor.min(line),
+            line,
+        }
     }
 
     /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not

@@ -4,7 +4,8 @@
 use std::convert::Infallible;
 
 use wayleave_scheme_api::{
-    Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, ValueKind, Limiter, Parameters, Role, params,
+    Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput, Limiter, Parameters, Role, ValueKind,
+    params,
 };
 use wayleave_units::{Bytes, Rate, Time};
 

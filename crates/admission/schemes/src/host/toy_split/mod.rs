@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use wayleave_contracts::ContentionPoint;
 use wayleave_scheme_api::{
-    Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Described, Descriptor, ExcessAction, Host, HostAction, HostInput,
-    ValueKind, Limiter, Member, Outgoing, Parameters, Peer, Role, params,
+    Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Described, Descriptor, ExcessAction, Host, HostAction,
+    HostInput, Limiter, Member, Outgoing, Parameters, Peer, Role, ValueKind, params,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};

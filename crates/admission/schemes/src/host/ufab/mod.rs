@@ -93,8 +93,8 @@ use wayleave_scheme_api::{
 use wayleave_units::{Bytes, Rate, Time};
 
 pub use settings::{
-    ClassWeights, ExcessSharing, FullWindowRate, InitialPath, QueueEstimate, Settings, UnusedTokens, WindowGrowth, WindowIncrease,
-    WindowUnit,
+    ClassWeights, ExcessSharing, FullWindowRate, InitialPath, QueueEstimate, Settings, UnusedTokens, WindowGrowth,
+    WindowIncrease, WindowUnit,
 };
 pub use timer::{Action, Timer};
 

@@ -433,9 +433,7 @@ impl SendingPair {
         let left = left(hops, settings);
         let is_active = probe.kind == ProbeKind::Active;
         let state = self.path(path);
-        if is_active
-            && let Some(admission) = &mut state.admission
-        {
+        if is_active && let Some(admission) = &mut state.admission {
             let usage =
                 Usage { bytes: std::mem::take(&mut state.unanswered), elapsed: now.saturating_sub(state.answered_at) };
             state.answered_at = now;
@@ -490,11 +488,7 @@ impl SendingPair {
         }
         // Noticed after the first one; left if the next one stays away as well.
         let is_used = kind == ProbeKind::Active && self.in_use.contains(&path);
-        if is_used
-            && tries == 1
-            && self.spec.paths > 1
-            && !self.is_joining()
-        {
+        if is_used && tries == 1 && self.spec.paths > 1 && !self.is_joining() {
             self.search_paths(SearchReason::Lost(path), around, act);
         }
     }

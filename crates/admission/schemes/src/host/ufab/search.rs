@@ -81,7 +81,8 @@ impl Candidate {
 /// Returns the least of C - Phi B_u over the links of a path that count the pair, in bit/s: guarantees fit if it is not negative.
 pub(super) fn left(hops: &[IntHop], settings: &Settings) -> i128 {
     let unit = i128::from(settings.unit_bandwidth.bits_per_second());
-    let of = |hop: &IntHop| i128::from(capacity(hop, settings.target_utilization_percent)) - i128::from(hop.tokens) * unit;
+    let of =
+        |hop: &IntHop| i128::from(capacity(hop, settings.target_utilization_percent)) - i128::from(hop.tokens) * unit;
     hops.iter().map(of).min().unwrap_or(0)
 }
 

@@ -17,7 +17,7 @@
 //! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps
 //! up to twice as long. Here the sender finds them exactly, and chooses for the whole path.
 
-use wayleave_scheme_api::{Departure, Described, Descriptor, ValueKind, Parameters, Path, Role, params};
+use wayleave_scheme_api::{Departure, Described, Descriptor, Parameters, Path, Role, ValueKind, params};
 use wayleave_units::Time;
 
 use crate::random::{SplitMix, mix};

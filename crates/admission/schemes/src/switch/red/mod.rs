@@ -23,7 +23,7 @@
 //! - Nothing is dropped: full queues are the port's.
 //! - The default weight is 1, the queue itself, as DCTCP (SIGCOMM 2010, 3.1) sets it; the paper has 0.002.
 
-use wayleave_scheme_api::{Described, Descriptor, ValueKind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_scheme_api::{Described, Descriptor, Mark, Parameters, QueueState, Role, Switch, ValueKind, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::random::{SplitMix, mix};
@@ -159,8 +159,7 @@ impl SwitchScheme for Red {
 
     fn conflict(params: &Params) -> Option<String> {
         let Params { min, max, .. } = params;
-        (min >= max)
-            .then(|| format!("min is {min} and max is {max}: min must be below max"))
+        (min >= max).then(|| format!("min is {min} and max is {max}: min must be below max"))
     }
 }
 

@@ -12,7 +12,7 @@
 //!
 //! Deviations: none.
 
-use wayleave_scheme_api::{Described, Descriptor, ValueKind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_scheme_api::{Described, Descriptor, Mark, Parameters, QueueState, Role, Switch, ValueKind, params};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::switches::{Ecn, SwitchScheme};

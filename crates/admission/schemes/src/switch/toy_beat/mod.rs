@@ -1,7 +1,7 @@
 //! A toy: one packet in a fixed number is marked, at any queue length. It shows that port functions beside queueing
 //! are a folder and one line as well.
 
-use wayleave_scheme_api::{Described, Descriptor, ValueKind, Mark, Parameters, QueueState, Role, Switch, params};
+use wayleave_scheme_api::{Described, Descriptor, Mark, Parameters, QueueState, Role, Switch, ValueKind, params};
 use wayleave_units::{Rate, Time};
 
 use crate::switches::SwitchScheme;

@@ -1,6 +1,6 @@
 //! Fixed points of RFC 9438, computed by hand, and the table of stages.
 
-use wayleave_scheme_api::{SendLimit, RecoveryPhase};
+use wayleave_scheme_api::{RecoveryPhase, SendLimit};
 
 use super::*;
 use crate::transports::testing::{self, SEGMENT, start};

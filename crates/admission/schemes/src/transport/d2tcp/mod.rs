@@ -29,7 +29,7 @@
 //! - A deadline counts from when the flow receives its route, which is when it begins.
 
 use wayleave_scheme_api::{
-    Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, RouteFacts, params, words,
+    Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, RouteFacts, ValueKind, params, words,
 };
 use wayleave_units::Time;
 

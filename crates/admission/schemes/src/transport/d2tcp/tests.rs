@@ -1,6 +1,6 @@
 //! Fixed points, computed by hand from the formulas that the public implementations share.
 
-use wayleave_scheme_api::{SendLimit, RecoveryPhase};
+use wayleave_scheme_api::{RecoveryPhase, SendLimit};
 use wayleave_units::Rate;
 
 use super::*;

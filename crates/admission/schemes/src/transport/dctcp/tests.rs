@@ -18,7 +18,13 @@ impl Sender {
     /// One whose window does not grow.
     fn new(initial: u64) -> Self {
         let flow = Dctcp::new(&start(initial));
-        Self { flow, acknowledged: 0, sent: initial * SEGMENT, limit: SendLimit::Application, phase: RecoveryPhase::Open }
+        Self {
+            flow,
+            acknowledged: 0,
+            sent: initial * SEGMENT,
+            limit: SendLimit::Application,
+            phase: RecoveryPhase::Open,
+        }
     }
 
     fn growing(initial: u64) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! Not from a publication. It shows what a network does to a known load, and is the least that a transport can be.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, ValueKind, params};
 use wayleave_units::Time;
 
 use crate::transports::{Congestion, Transport};

@@ -29,7 +29,9 @@
 //! - It does not react to congestion marks: its packets are not ECN-capable (RFC 3168).
 //! - No window is above 1 GiB, even if the transport allows more: [`MAX_WINDOW`].
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, SendLimit, Loss, Parameters, RecoveryPhase, Role, params};
+use wayleave_scheme_api::{
+    Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, RecoveryPhase, Role, SendLimit, params,
+};
 use wayleave_units::Time;
 
 use crate::power::{EXPONENT_SHIFT, ONCE};

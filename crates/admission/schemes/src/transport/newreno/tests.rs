@@ -105,7 +105,10 @@ fn a_sender_that_uses_half_its_window_is_left_with_a_quarter() {
 #[test]
 fn bytes_sent_beyond_the_window_do_not_count() {
     let mut flow = NewReno::new(&start(20));
-    flow.on_ack(Time::ZERO, &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: RecoveryPhase::Recovery, ..acked(1) });
+    flow.on_ack(
+        Time::ZERO,
+        &Ack { sent: acked(1).acknowledged + 23 * SEGMENT, phase: RecoveryPhase::Recovery, ..acked(1) },
+    );
     flow.on_loss(Time::ZERO, Loss::Fast { in_flight: 0 });
     assert_eq!(segments(&flow), 10);
 }
@@ -147,9 +150,11 @@ fn no_threshold_is_below_two_segments() {
 #[test]
 fn neither_an_idle_nor_a_repairing_sender_grows() {
     for mut flow in [NewReno::new(&start(10)), avoiding(10)] {
-        for (limit, phase) in
-            [(SendLimit::Application, RecoveryPhase::Open), (SendLimit::Window, RecoveryPhase::Recovery), (SendLimit::Application, RecoveryPhase::Recovery)]
-        {
+        for (limit, phase) in [
+            (SendLimit::Application, RecoveryPhase::Open),
+            (SendLimit::Window, RecoveryPhase::Recovery),
+            (SendLimit::Application, RecoveryPhase::Recovery),
+        ] {
             for _ in 0..100 {
                 flow.on_ack(Time::ZERO, &Ack { limit, phase, ..acked(1) });
             }

@@ -1,7 +1,7 @@
 //! A toy: a window that grows by a fixed part of the acknowledged amount, and begins again after a loss. It shows the
 //! minimum that a transport needs: its folder and one line.
 
-use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, ValueKind, Loss, Parameters, Role, params};
+use wayleave_scheme_api::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, ValueKind, params};
 use wayleave_units::Time;
 
 use crate::transports::Transport;

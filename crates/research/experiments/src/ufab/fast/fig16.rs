@@ -156,14 +156,14 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     let used = |system| of(rows, system, |run| run.used);
     let all_used = |system| format!("{:.0} % of what is shared out is used", 100.0 * mean(&used(system)));
     let bound = 4.0 * ROUND_TRIP_US;
-    let within = |says: &str, section: &str, limit: f64| {
+    let within = |claim_text: &str, section: &str, limit: f64| {
         READINGS.map(|(system, reading)| {
             let longest = longest(system);
             let shown = format!(
                 "{:.1} us at most; idle {ROUND_TRIP_US:.1} us, and 3.4 bounds it by {bound:.1} us",
                 most(&longest)
             );
-            Statement::within(section, says, 0.0..=limit, &longest, shown).reading(reading)
+            Statement::within(section, claim_text, 0.0..=limit, &longest, shown).reading(reading)
         })
     };
     let mut statements = within("the longest round trip of uFAB stays within 16 us", "5.5", 16.0).to_vec();

@@ -2,13 +2,13 @@
 
 use wayleave_contracts::Direction;
 use wayleave_scheme_api::{
-    Arrivals, Bucket, ClassId, Demand, ExcessAction, Host, HostInput, Incoming, Limiter, MessageOrigin, Outgoing, PairSpec,
-    PathIndex, Share,
+    Arrivals, Bucket, ClassId, Demand, ExcessAction, Host, HostInput, Incoming, Limiter, MessageOrigin, Outgoing,
+    PairSpec, PathIndex, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{Eyeq, Feedback, LineParams, MeteredUsage, Params, Staleness, Timer, ClassUsage};
+use super::super::{ClassUsage, Eyeq, Feedback, LineParams, MeteredUsage, Params, Staleness, Timer};
 use crate::fluid::{self, done, random_input, random_rate};
 use crate::random::SplitMix;
 

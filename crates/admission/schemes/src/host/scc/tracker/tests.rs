@@ -69,7 +69,10 @@ fn a_host_is_notified_again_if_the_sum_has_more_than_doubled() {
     assert_eq!(report(1, 100, ReplyRequest::Wanted), [(1, scale(100, 100))]);
     assert_eq!(report(2, 100, ReplyRequest::Wanted), [(2, scale(200, 100))], "twice as much is not told again");
     assert_eq!(report(3, 1, ReplyRequest::Needless), [(1, scale(201, 100))], "it follows another tracker, and counts");
-    assert_eq!(report(4, 202, ReplyRequest::Wanted), [(4, scale(403, 202)), (1, scale(403, 100)), (2, scale(403, 100))]);
+    assert_eq!(
+        report(4, 202, ReplyRequest::Wanted),
+        [(4, scale(403, 202)), (1, scale(403, 100)), (2, scale(403, 100))]
+    );
     assert_eq!(report(1, 0, ReplyRequest::Wanted), [(1, scale(303, 0))]);
     assert_eq!(
         report(4, 9_000, ReplyRequest::Wanted),

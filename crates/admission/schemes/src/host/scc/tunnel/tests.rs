@@ -8,7 +8,7 @@ use wayleave_stack::{Instant, NextPacket, TunnelState};
 use wayleave_units::{Rate, Time};
 
 use super::PrivateControl;
-use crate::host::scc::{LatencyFloor, MissedDeadline, FlowObjective, Params, TunnelScheduling, SparePolicy};
+use crate::host::scc::{FlowObjective, LatencyFloor, MissedDeadline, Params, SparePolicy, TunnelScheduling};
 
 const SEGMENT: u32 = 1_460;
 const WIRE: u64 = 1_538;

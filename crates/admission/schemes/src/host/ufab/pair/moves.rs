@@ -120,7 +120,9 @@ impl SendingPair {
         let counted = Some(counted).filter(|_| !self.in_use.is_empty());
         for (path, hops) in std::mem::take(&mut search.answers) {
             let candidate = Candidate::of(path, &hops, terms, counted.as_deref(), settings);
-            around.monitor.record((self.spec.peer, path), candidate.headroom + terms.guarantee(settings.unit_bandwidth));
+            around
+                .monitor
+                .record((self.spec.peer, path), candidate.headroom + terms.guarantee(settings.unit_bandwidth));
             search.found.push(candidate);
         }
     }
@@ -150,7 +152,9 @@ impl SendingPair {
                     return None;
                 }
                 let since = *state.worse_since.get_or_insert(now);
-                chosen.filter(|_| now.saturating_sub(since) >= settings.migration_hold_time && now >= *around.frozen_until)
+                chosen.filter(|_| {
+                    now.saturating_sub(since) >= settings.migration_hold_time && now >= *around.frozen_until
+                })
             }
         }
     }

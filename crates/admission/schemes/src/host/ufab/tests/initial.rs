@@ -54,7 +54,13 @@ fn an_initial_path_that_does_not_answer_is_left() {
     bench.pass(Time::from_nanos(8 * T.as_nanos()));
     assert!(bench.used.len() == 2 && open_path(&bench) != Some(first), "{:?}", bench.used);
     // Another pair to the same host does not take it while there are others.
-    assert!(bench.edge.monitor.choose(wayleave_topology::NodeId(9), (&[PathIndex(first)], &[]), 1, &mut SplitMix::new(1)).is_some());
+    assert!(
+        bench
+            .edge
+            .monitor
+            .choose(wayleave_topology::NodeId(9), (&[PathIndex(first)], &[]), 1, &mut SplitMix::new(1))
+            .is_some()
+    );
     for seed in 0..20 {
         let all = [0, 1, 2].map(PathIndex);
         let chosen = bench.edge.monitor.choose(wayleave_topology::NodeId(9), (&all, &[]), 1, &mut SplitMix::new(seed));
