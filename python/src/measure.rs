@@ -125,7 +125,7 @@ fn points(measured: &Measured) -> Result<Table, Error> {
 }
 /// Statements of the publication.
 fn statements(measured: &Measured) -> Result<Table, Error> {
-    let row = |statement: &wayleave_experiments::Statement| json!({ "says": statement.says, "measured": statement.measured, "verdict": statement.verdict.name() });
+    let row = |statement: &wayleave_experiments::Statement| json!({ "says": statement.claim_text, "measured": statement.measured, "verdict": statement.verdict.name() });
     let rows: Vec<Value> = measured.figure.statements.iter().map(row).collect();
     Table::of(&rows, &columns(Kind::Text, &["says", "measured", "verdict"]), &origin(measured))
 }

@@ -573,7 +573,7 @@ impl fmt::Display for TrafficError {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
             Self::SendScheduleOfRequests => {
-                f.write_str("requests and answers are written in one piece: remove sendSchedule")
+                f.write_str("requests and answers are written at once: remove sendSchedule")
             }
             Self::RandomPairs => f.write_str("gaps need fixed pairs: expected all-to-all, a permutation or a list"),
             Self::Endless => write!(f, "flows without end can only begin once"),
