@@ -110,7 +110,7 @@ fn errors_of_traffic_are_reported_at_their_place() {
         ("{ name: a, sizes: 1MB, sendSchedule: { write: 1B } }", &["7:44 a send schedule needs the key \"every\""]),
         (
             "{ name: a, rpc: { answer: 1B }, sizes: 1B, sendSchedule: 1Mbit }",
-            &["7:64 requests and answers are written at once: remove sendSchedule"],
+            &["7:64 requests are sent at once: remove sendSchedule"],
         ),
         (
             "{ name: a, poisson: 1Mbit, sendSchedule: 1Mbit }",

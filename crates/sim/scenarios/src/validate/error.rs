@@ -572,9 +572,7 @@ impl fmt::Display for TrafficError {
             Self::TooFewReceivers { sender, receivers, wanted } => {
                 write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
-            Self::SendScheduleOfRequests => {
-                f.write_str("requests and answers are written at once: remove sendSchedule")
-            }
+            Self::SendScheduleOfRequests => f.write_str("requests are sent at once: remove sendSchedule"),
             Self::RandomPairs => f.write_str("gaps need fixed pairs: expected all-to-all, a permutation or a list"),
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
