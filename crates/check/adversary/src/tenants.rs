@@ -181,7 +181,7 @@ impl TenantsClaim {
             traffic.service.as_ref().is_some_and(|service| *service == latency || minima.contains(service.as_str()))
         });
         let sharing = windows.scenario.sharing.as_mut();
-        let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "floor", "nothing"));
+        let is_there = sharing.is_some_and(|sharing| sharing.set_word("ufab", "fullWindowRate", "nothing"));
         let competitors = tenants.competitors().filter(|_| has_begun);
         let contention =
             competitors.map(|(host, competitors)| receiver_contention(&whole, tenants, host, &competitors));

@@ -164,7 +164,7 @@ mod tests {
             |hosts, reporting, rate_bps| ContractTraffic { hosts, reporting, rate_bps, ..ContractTraffic::default() };
         let shown =
             [counters(1, 1, Some(8_000)), counters(3, 2, Some(8_000)), counters(1, 1, None)].map(|one| sends(&one));
-        assert_eq!(shown, ["8kbit", "8kbit (2 of 3 hosts)", "unknown"]);
+        assert_eq!(shown, ["8 kbit/s", "8 kbit/s (2 of 3 hosts)", "unknown"]);
     }
 
     #[test]

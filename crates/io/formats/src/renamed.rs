@@ -111,7 +111,7 @@ const RENAMED: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("Presto", &[("silence", "pathTimeout")]),
-    ("a traffic", &[("offer", "sendSchedule"), ("listed", "flows")]),
+    ("a traffic source", &[("offer", "sendSchedule"), ("listed", "flows")]),
     ("RPC", &[("think", "thinkTime")]),
     ("a job", &[("pieces", "chunks")]),
     ("an outage", &[("silent", "undetected")]),

@@ -37,6 +37,10 @@ impl Sharing {
     }
 
     /// Sets a parameter of one of the schemes to another of its words. Returns `true` if that changes anything.
+    ///
+    /// # Panics
+    ///
+    /// If a scheme with this name has no such parameter.
     pub fn set_word(&mut self, scheme: &str, key: &str, word: &'static str) -> bool {
         let schemes =
             std::iter::once(&mut self.scheme).chain(self.other_schemes.iter_mut().map(|also| &mut also.scheme));
@@ -46,6 +50,7 @@ impl Sharing {
 
 fn set_word(scheme: &mut HostSchemeConfig, key: &str, word: &'static str) -> bool {
     let settings = scheme.settings();
+    assert!(settings.iter().any(|(parameter, _)| parameter.key == key), "{} has no parameter {key}", scheme.name());
     let given: ParamValues = settings
         .into_iter()
         .enumerate()

@@ -244,7 +244,7 @@ fn policies_and_contracts_are_checked_against_each_other() {
     let held = session.ledger().unwrap().clone();
     let short = PolicyMinima::default().hold(&mut session, &read(POLICY)).unwrap_err();
     assert_eq!((short.left, short.more), (Rate::from_mbit(2_900), Rate::from_mbit(3_000)));
-    assert!(short.link.starts_with("h1->") && short.to_string().contains("beside contracts"), "{short}");
+    assert!(short.link.starts_with("h1->") && short.to_string().contains("left there"), "{short}");
     assert!(*session.ledger().unwrap() == held && held != before);
     // Policies of one level add up; of several levels the largest counts, since they are about the same packets.
     let (mut session, _) = opened("fabric");

@@ -427,9 +427,9 @@ fn early_starts_of_shares_are_detected() {
     };
     let second = 1_000_000_000;
     let early = with(&[(1, "activate_after_ns", 0)]);
-    assert!(early.iter().any(|one| one.starts_with("from 1s on, ")), "{early:?}");
+    assert!(early.iter().any(|one| one.starts_with("from 1 s on, ")), "{early:?}");
     let early = with(&[(2, "held_until_ns", 2 * second), (3, "at_ns", 2 * second)]);
-    assert!(early.iter().any(|one| one.starts_with("from 2s on, ")), "{early:?}");
+    assert!(early.iter().any(|one| one.starts_with("from 2 s on, ")), "{early:?}");
 }
 
 /// A session in which shares have ended is verified like any other.

@@ -158,7 +158,7 @@ fn a_modified_plan_is_refused() {
         error(&quiet)
     );
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
-    assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
+    assert!(error(&long).contains("has a budget of more than 10 s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
     assert!(given(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1 ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();

@@ -192,7 +192,7 @@ fn minima_hold_under_every_attack_and_faults_are_detected() {
 fn windows(pairs: u64) -> ClassClaim {
     let mut claim = minima(pairs, most(2), Beside::Nothing);
     let star = star(CONTRACTS + pairs + 1);
-    assert!(claim.scenario.sharing.as_mut().unwrap().set_word("ufab", "floor", "nothing"));
+    assert!(claim.scenario.sharing.as_mut().unwrap().set_word("ufab", "fullWindowRate", "nothing"));
     claim.minima.clear();
     let windows = star.link.in_flight(&star.residual).nanobits() / 8_000_000_000;
     let carried =

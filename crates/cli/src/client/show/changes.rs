@@ -121,7 +121,7 @@ mod tests {
         let text = shown(&WhatIfResult { rerouted: vec![moved], degraded: vec![broken], ..WhatIfResult::default() });
         let [degraded, rerouted] = ["would lose", "would be rerouted"].map(|word| text.find(word).unwrap());
         assert!(degraded < rerouted, "{text}");
-        assert!(text.contains("h1 - s1 - h2") && text.contains("1500ns") || text.contains("1.5us"), "{text}");
+        assert!(text.contains("h1 - s1 - h2") && text.contains("1.5 us"), "{text}");
         assert_eq!(shown(&WhatIfResult::default()), "no contract affected\n");
     }
 }

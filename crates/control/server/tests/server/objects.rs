@@ -18,7 +18,7 @@ fn a_tenant_has_the_limits_of_its_quota() {
     client.put("/v1/contracts/acme:a", &contract("h1", "h16", "10Mbit")).is(201);
     let problem = client.put("/v1/contracts/acme:b", &contract("h1", "h16", "10Mbit")).is_problem(409, "QUOTA");
     let decision = client.get(&format!("/v1/decisions/acme:{}", problem["decision"])).json();
-    assert!(decision["message"].as_str().unwrap().contains("15000000 bit/s"), "{decision}");
+    assert!(decision["message"].as_str().unwrap().contains("limited to 15 Mbit/s"), "{decision}");
     assert_eq!(
         client.get("/v1/tenants/acme").json()["usage"],
         json!({ "rate": "10Mbit", "burst": "3kB", "contracts": 1 })

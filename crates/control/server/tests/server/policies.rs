@@ -56,7 +56,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
     let refused = client.put("/v1/policies/machines", &machines("3Gbit", "1Gbit")).is_problem(409, "RATE");
     let detail = refused["detail"].as_str().unwrap();
     assert!(detail.contains("h1") && detail.contains("guarantees 4 Gbit/s"), "{detail}");
-    assert!(detail.contains("together would fit at that place"), "{detail}");
+    assert!(detail.contains("in total would fit there"), "{detail}");
     assert_eq!(client.get("/v1/policies/machines").is(200).json(), created, "refused: as it was");
     // A dry run holds nothing, a restart loses nothing.
     let more = machines("2Gbit", "1.05Gbit");

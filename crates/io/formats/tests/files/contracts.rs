@@ -216,8 +216,6 @@ fn a_csv_has_latency_contracts_and_pairs() {
     };
     let both = wrong("name,from,to,rate,burst,deadline,min\na,h1,h2,1Mbit,,,1Mbit\n");
     assert!(both.contains("rate is a term of latency contracts"), "{both}");
-    let no_min = wrong("name,from,to,min,max\na,h1,h2,,1Mbit\n");
-    assert!(no_min.contains("\"min\" is empty"), "{no_min}");
     let neither = wrong("name,from,to,rate,burst,deadline,min\na,h1,h2,,,,\n");
     assert!(neither.contains("\"rate\" is empty"), "{neither}");
     // If only latency contracts are read, a pair is an error at its position.

@@ -324,7 +324,7 @@ fn another_kind_or_version_suppresses_all_other_errors() {
         topology(&text),
         &[(WrongKind, "2:7", "this is a document of kind Contracts: expected kind Topology")],
     );
-    assert_problems(events(&text), &[(WrongKind, "2:7", "one of kind Events is expected")]);
+    assert_problems(events(&text), &[(WrongKind, "2:7", "expected kind Events")]);
     assert_problems(
         contracts(&text.replace("Contracts", "Contract")),
         &[(WrongKind, "2:7", "unknown kind \"Contract\", did you mean \"Contracts\"?")],

@@ -15,7 +15,7 @@ fn an_impossible_network_is_refused_at_its_place() {
         ("{ between: [h1, h2] }", Impossible, "6:19", "are both hosts"),
         ("{ between: [h1, s1], rate: 0bit }", Impossible, "6:34", "a rate above zero"),
         ("{ between: [h1, s1], mtu: 63B }", Impossible, "6:33", "an MTU of 63B: expected 64B to 65535B"),
-        ("{ between: [h1, s1], queues: 9 }", Impossible, "6:36", "9 queues: from 1 to 8"),
+        ("{ between: [h1, s1], queues: 9 }", Impossible, "6:36", "9 queues: expected 1 to 8"),
         ("{ between: [h1, s1], queues: 0 }", Impossible, "6:36", "0 queues"),
         ("{ between: [h1, s1], queues: [] }", Impossible, "6:36", "0 queues"),
         ("{ between: [h1, s1], budgets: [0s] }", Impossible, "6:38", "above zero and up to 10s"),

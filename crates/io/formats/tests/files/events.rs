@@ -82,8 +82,8 @@ fn an_existing_contract_cannot_be_added_and_a_released_one_cannot_end_again() {
         read(&[add("0ns", "a"), add("1ns", "a"), release("2ns", "a"), release("3ns", "a"), change("4ns", "a")]),
         &[
             (BadOrder, "6:31", "\"a\" already exists: it was added on line 5 .. release it first"),
-            (BadOrder, "8:27", "\"a\" is gone: it was released on line 7"),
-            (BadOrder, "9:34", "\"a\" is gone: it was released on line 7"),
+            (BadOrder, "8:27", "\"a\" no longer exists: it was released on line 7"),
+            (BadOrder, "9:34", "\"a\" no longer exists: it was released on line 7"),
         ],
     );
 }

@@ -222,7 +222,7 @@ fn errors_of_a_job_are_reported_at_their_place() {
         ("job: { collective: all-to-all, data: 1MB, chunks: 4000000000 }", "operations: up to 16777216 are simulated"),
         ("job: { collective: all-to-all, data: 1MB, iterations: 0 }", "0 iterations"),
         ("job: { goal: pair.goal }", "4 endpoints for 2 ranks: expected one for each; list them in `ranks`"),
-        ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: there is no rank 3"),
+        ("job: { goal: wrong.goal, ranks: h1 }", "wrong.goal:3:1: no rank 3"),
         ("job: { goal: pair.goal, ranks: h1..h2, data: 1MB }", "data does not apply to a job with goal"),
         ("job: { collective: all-to-all, data: 1MB }\n      from: h1", "from does not apply to a job"),
         ("job: { collective: all-to-all, data: 1MB }\n      active: { on: 1ms }", "active does not apply to a job"),

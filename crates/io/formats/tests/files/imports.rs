@@ -407,7 +407,7 @@ fn errors_of_a_distribution_are_reported_at_their_line() {
         ("100 0.5\n200 0.4\n300 1\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),
         ("100 50\n200 40\n300 100\n", "2:1 the shares do not rise: point 2 has 0.4 after 0.5"),
         ("100 0.5\n200 0.9\n", "2:1 the last share is 0.9, and 1 is expected"),
-        ("100 50\n200 90\n", "1:1 point 1 has a share of 50: from 0 to 1 is accepted"),
+        ("100 50\n200 90\n", "1:1 point 1 has a share of 50: expected 0 to 1"),
         ("-1 0.5\n200 1\n", "1:1 \"-1\" is not a size in bytes: a number of at least 0 is expected"),
         ("1e12 0.5\n2e12 1\n", "1:1 point 1 has a size of 1000000000000 bytes: from 0 to 100GB is accepted"),
         ("0 1\n", "1:1 flows of 0B carry nothing: a size of at least 1B is expected"),

@@ -93,7 +93,7 @@ fn errors_name_cause_kind_and_place() {
     messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 1Mbit } }", &["the maximum 1Mbit is below"]);
     messages(
         "{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, max: 3Mbit, within: 3ms } }",
-        &["the maximum 3Mbit is too near", "a max of at least 4Mbit"],
+        &["the maximum 3Mbit is too close", "a max of at least 4Mbit"],
     );
     messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, weight: 0 } }", &["\"0\" is not a weight"]);
     messages("{ name: x, bandwidth: { from: h1, to: h2, min: 2Mbit, within: 0s } }", &["within is zero"]);

@@ -104,7 +104,7 @@ fn the_address_of_a_request_supplies_absent_names_and_must_match_the_text() {
     assert_problems(
         addressed(&other),
         &[
-            (Contradiction, "1:9", "the name is \"ptp-2\" here, but \"ptp-1\" in the request .. leave out name here"),
+            (Contradiction, "1:9", "the name is \"ptp-2\" here, but \"ptp-1\" in the request .. omit name here"),
             (Contradiction, "1:24", "the tenant is \"guests\""),
             (UnknownName, "1:38", "no host \"web\""),
             (UnknownName, "1:47", "no host \"db\""),
@@ -140,7 +140,7 @@ fn a_text_that_is_no_contract_is_refused_with_the_expected_form() {
     assert_problems(one("null"), &[(Empty, "1:1", "expected a contract")]);
     assert_problems(one("[1]"), &[(WrongType, "1:1", "a contract is expected here, not a list")]);
     assert_problems(one("{\"name\": \"a\", "), &[(Syntax, "1:14", "")]);
-    assert_problems(one(&contracts_yaml(&[&terms("a")])), &[(WrongKind, "1:1", "a whole document .. leave out")]);
+    assert_problems(one(&contracts_yaml(&[&terms("a")])), &[(WrongKind, "1:1", "a whole document .. omit")]);
 }
 
 #[test]

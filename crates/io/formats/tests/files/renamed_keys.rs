@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Once;
 
-use wayleave_formats::{
-    KEY_WARNINGS, RenamedKey, Source, parse_builder, read_agent, read_contracts_of_all_kinds, renamed_keys,
-};
+use wayleave_formats::{KEY_WARNINGS, RenamedKey, Source, parse_builder, read_contracts_of_all_kinds, renamed_keys};
 
 use crate::common::scenarios::{messages, read};
 
@@ -28,7 +26,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("pFabric", "transport: { congestion: { pfabric: { PAIR } } }"),
     ("Clove", "routing: { clove: { PAIR } }"),
     ("Presto", "routing: { flowcell: { size: 64KiB, PAIR } }"),
-    ("a traffic", "traffic: [ { name: a, PAIR } ]"),
+    ("a traffic source", "traffic: [ { name: a, PAIR } ]"),
     ("RPC", "traffic: [ { name: a, sizes: 1kB, rpc: { answer: 1kB, PAIR } } ]"),
     ("a job", "traffic: [ { name: a, job: { collective: all-to-all, data: 4kB, PAIR } } ]"),
     ("an outage", "outages: [ { at: 1ms, fail: s1, PAIR } ]"),
@@ -127,7 +125,7 @@ const VALUES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("Presto", &[("pathTimeout", "2ms")]),
-    ("a traffic", &[("sendSchedule", "300Mbit, sizes: 1MB"), ("flows", "[{ at: 1ms, from: h1, to: h2, size: 1kB }]")]),
+    ("a traffic source", &[("sendSchedule", "300Mbit, sizes: 1MB"), ("flows", "[{ at: 1ms, from: h1, to: h2, size: 1kB }]")]),
     ("RPC", &[("thinkTime", "1ms")]),
     ("a job", &[("chunks", "2")]),
     ("an outage", &[("undetected", "true")]),
@@ -172,10 +170,6 @@ fn outcome(of: &str, pair: &str) -> (Result<String, Vec<String>>, Vec<String>) {
             let network = parse_builder("star:hosts=4").unwrap().network;
             let read = read_contracts_of_all_kinds(&Source::new("s.yaml", text), &network);
             read.map(|list| format!("{:?}", list.contracts())).map_err(|errors| messages(Err::<(), _>(errors)))
-        }
-        "the spec of AgentConfig" => {
-            let read = read_agent(&Source::new("s.yaml", text));
-            read.map(|file| format!("{file:?}")).map_err(|errors| messages(Err::<(), _>(errors)))
         }
         _ => {
             let machine = "machine: { services: [ { name: a, min: 1Mbit } ] }";

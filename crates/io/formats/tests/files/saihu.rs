@@ -143,7 +143,7 @@ fn meaningless_servers_and_heads_are_refused() {
     assert_messages(head(r#""multiplexing": "FIFA""#), ProblemKind::BadValue, &["did you mean \"FIFO\"?"]);
     assert_messages(head(r#""packetizer": "yes""#), ProblemKind::BadValue, &["true or false is expected"]);
     assert_messages(read("[]"), ProblemKind::WrongType, &["an output-port network is expected here"]);
-    assert_messages(read(""), ProblemKind::Empty, &["nothing is in it"]);
+    assert_messages(read(""), ProblemKind::Empty, &["the file is empty"]);
     assert_messages(read("{ \"servers\": [ }"), ProblemKind::Syntax, &["n.json:1:16"]);
 }
 

@@ -563,7 +563,7 @@ fn traffic_of_a_contract_follows_its_route() {
         (scenario.traffic.iter().find(|traffic| traffic.name == "own").unwrap().clone(), find("robot "), find("copy"))
     };
     let (robot, others, _) = own("contract: robot, tokenBucket: { rate: 10Mbit, burst: 3kB }");
-    assert_eq!((robot.queue, robot.route.unwrap().hops.len(), others), (Some(0), 4, 0), "in the place of its bursts");
+    assert_eq!((robot.queue, robot.route.unwrap().hops.len(), others), (Some(1), 4, 0), "in the place of its bursts");
     let (copy, _, others) = own("contract: copy, sizes: endless");
     let FlowEndpoints::Pairs(pairs) = &copy.ends else { panic!("{:?}", copy.ends) };
     assert_eq!((copy.queue, pairs.len(), others), (Some(5), 1, 0));

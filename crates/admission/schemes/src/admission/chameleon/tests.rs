@@ -116,7 +116,7 @@ mod resource_allocation {
         let budgets = Allocation::default().budgets(&network, &Model::PUBLISHED);
         let of = |name| budgets[network.find_link(name).unwrap().index()].clone();
         assert_eq!(of("s1->h1"), [100, 800, 6_000, 24_000].map(Time::from_micros));
-        assert_eq!(of("h1->s1"), [250, 900].map(Time::from_micros));
+        assert_eq!(of("h1->s1"), [250, 900, 4_000].map(Time::from_micros));
     }
 }
 

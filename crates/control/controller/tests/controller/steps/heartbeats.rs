@@ -39,7 +39,7 @@ fn a_contract_with_a_silent_host_is_not_reported_as_enforced() {
     controller.tick(at(15_000));
     assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
     assert_eq!(controller.grant(&id).unwrap().degraded_reason.as_ref().unwrap().code(), "SILENT");
-    assert_eq!(notices(&mut controller), [(EventKind::AgentSilent, "agent silent for 5s".to_owned())]);
+    assert_eq!(notices(&mut controller), [(EventKind::AgentSilent, "agent silent for 5 s".to_owned())]);
 
     // It was only slow, or its cable was cut.
     heartbeat(&mut controller, 20_000, epoch, &["the queues of up0 had been changed"]);

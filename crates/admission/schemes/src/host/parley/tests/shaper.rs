@@ -66,7 +66,7 @@ fn usage_across_uplinks_is_reported_separately() {
     let [ServiceUsageReport { class, total, uplink, .. }] = *shaper.usage() else { panic!() };
     assert_eq!((class, total, uplink), (CLASS, [2001, 100].map(Bytes::new), [1001, 50].map(Bytes::new)));
     let log = handle(&mut shaper, SECOND, HostInput::Timer(Timer::Report));
-    assert!(log[0].starts_with("BrokerId(0) [Usage") && log[0].ends_with("Some([])"), "{log:?}");
+    assert!(log[0].starts_with("BrokerId(0) [ServiceUsageReport") && log[0].ends_with("Some([])"), "{log:?}");
     assert_eq!(log[1], "Report at 2s");
 }
 
