@@ -42,10 +42,10 @@
 //! the value or an `Option`:
 //!
 //! ```
-//! use wayleave::{Effort, WriteFault, PlanOptions, SchemeOptions, VerifyOptions};
+//! use wayleave::{Effort, Fault, PlanOptions, SchemeOptions, VerifyOptions};
 //! let scheme = SchemeOptions::named("silo")?.with("route", "around")?;
 //! let plan = PlanOptions::default().with_scheme(scheme);
-//! let verify = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(WriteFault::ShaperOff);
+//! let verify = VerifyOptions::default().with_effort(Effort::QUICK).with_fault(Fault::ShaperOff);
 //! # Ok::<(), wayleave::Error>(())
 //! ```
 

@@ -44,11 +44,11 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wayleave::{Network, PacketScenario, Watch, simulate};
+/// use wayleave::{Network, Scenario, Watch, simulate};
 /// use wayleave_scenarios::{FlowEndpoints, PacketKind, Traffic};
 /// use wayleave_units::{Bytes, Rate, Time};
 /// let network = Network::open("star:hosts=3")?;
-/// let mut scenario = PacketScenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
+/// let mut scenario = Scenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
 /// let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
 /// let ends = FlowEndpoints::Permutation(network.graph.hosts().collect());
 /// scenario.traffic.push(Traffic::packets("steady", ends, kind, Bytes::new(1000)));

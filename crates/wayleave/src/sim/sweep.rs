@@ -105,7 +105,7 @@ pub struct Sweep {
 /// by then are in the folder.
 ///
 /// ```
-/// use wayleave::{ToolBatch, RunSelection, Source, SweepOptions, Watch, sweep};
+/// use wayleave::{Batch, RunSelection, Source, SweepOptions, Watch, sweep};
 /// let text = "
 /// apiVersion: wayleave/v1
 /// kind: Scenario
@@ -116,7 +116,7 @@ pub struct Sweep {
 ///   traffic: [{ name: web, load: 0.3, sizes: web-search }]
 ///   sweep: { vary: { traffic.web.load: [0.2, 0.4] } }
 /// ";
-/// let batch = ToolBatch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
+/// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
 /// let sweep = sweep(batch, &SweepOptions::default(), &mut Watch::none())?;
 /// assert_eq!((sweep.complete(), sweep.is_partial()), (2, false));
 /// # Ok::<(), wayleave::Error>(())
@@ -182,7 +182,7 @@ impl Sweep {
     /// If the folder cannot be made, or a file of a trace cannot be written.
     ///
     /// ```
-    /// use wayleave::{ToolBatch, RunSelection, Source, Sweep, SweepOptions, Watch};
+    /// use wayleave::{Batch, RunSelection, Source, Sweep, SweepOptions, Watch};
     /// let text = "
     /// apiVersion: wayleave/v1
     /// kind: Scenario
@@ -192,7 +192,7 @@ impl Sweep {
     ///   traffic: [{ name: web, load: 0.3, sizes: web-search }]
     ///   sweep: { seeds: [1, 2] }
     /// ";
-    /// let batch = ToolBatch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
+    /// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &RunSelection::default())?;
     /// let mut sweep = Sweep::begin(batch, &SweepOptions::default(), &mut Watch::none())?;
     /// for index in sweep.missing() {
     ///     let result = sweep.batch().run(index, &mut Watch::none())?;
