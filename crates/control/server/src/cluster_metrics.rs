@@ -5,7 +5,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -17,14 +16,12 @@ use wayleave_replica::{Compare, Etcd, EtcdError, Gateway, KeyRange, Op, Range, T
 use crate::cluster_role::{ClusterState, old_name};
 use crate::measure::{seconds, signed};
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StateLabels {
-    cluster_state: &'static str,
-}
+/// Label `standing` with the old name of a role: the metric keeps its name and values for one release.
+type RoleLabel = [(&'static str, &'static str); 1];
 
 /// Everything that is counted.
 pub struct ClusterMetrics {
-    cluster_state: Family<StateLabels, Gauge>,
+    role: Family<RoleLabel, Gauge>,
     commit: Gauge,
     epoch: Gauge,
     lease_left: Gauge<f64, AtomicU64>,
@@ -40,7 +37,7 @@ pub struct ClusterMetrics {
 impl Default for ClusterMetrics {
     fn default() -> Self {
         Self {
-            cluster_state: Family::default(),
+            role: Family::default(),
             commit: Gauge::default(),
             epoch: Gauge::default(),
             lease_left: Gauge::default(),
@@ -56,7 +53,7 @@ impl Default for ClusterMetrics {
 
 impl ClusterMetrics {
     pub(crate) fn register(&self, of: &mut Registry) {
-        of.register("cluster_state", "Role of this controller: 1 for the present one", self.cluster_state.clone());
+        of.register("cluster_standing", "Role of this controller: 1 for the present one", self.role.clone());
         of.register("cluster_commit", "Last batch known to this controller", self.commit.clone());
         of.register("cluster_epoch", "Leader epoch; it increases with every leader", self.epoch.clone());
         let help = "Remaining leader lease, if this controller is the leader";
@@ -72,8 +69,8 @@ impl ClusterMetrics {
     /// Updates the metrics from the present role.
     pub(crate) fn update(&self, cluster_state: &ClusterState) {
         for role in ClusterRole::ALL {
-            let labels = StateLabels { cluster_state: old_name(role) };
-            self.cluster_state.get_or_create(&labels).set(i64::from(cluster_state.role == role));
+            let labels = [("standing", old_name(role))];
+            self.role.get_or_create(&labels).set(i64::from(cluster_state.role == role));
         }
         self.commit.set(signed(cluster_state.commit));
         self.epoch.set(signed(cluster_state.generation));

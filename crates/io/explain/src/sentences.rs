@@ -59,7 +59,7 @@ pub fn refusal(network: &Network, contract: &LatencyContract, refusal: &Refusal)
         Refusal::Deadline { least, deadline, .. } if least > deadline => {
             let least = least.down();
             format!(
-                "the deadline {deadline} can never be met: even in an empty network {from} -> {to} takes at least {least} with any delay budgets (largest frames, burst, propagation and processing)"
+                "the deadline {deadline:#} can never be met: even in an empty network {from} -> {to} takes at least {least} with any delay budgets (largest frames, burst, propagation and processing)"
             )
         }
         Refusal::Deadline { fastest, least, deadline } if fastest > deadline => {

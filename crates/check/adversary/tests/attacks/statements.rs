@@ -188,7 +188,10 @@ fn every_false_claim_of_a_statement_is_found() {
     );
     assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5 ms in queue 0 of s1->h5 is missing");
     assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: 2 flows stated, 1 by the routes");
-    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "a buffer of 7 B is stated, but the network has 100 GB");
+    assert_found(
+        &changed(|s| s.queues[0].buffer = Bytes::new(7)),
+        "a buffer of 7 B is stated, but the network has 100 GB",
+    );
     assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0 B, below the derived");
     assert_found(
         &changed(|s| first(s).reserved.burst = Bytes::new(29_999)),

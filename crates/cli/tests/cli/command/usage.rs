@@ -94,7 +94,7 @@ fn wrong_usage_exits_with_2() {
     let run = wayleave("plan -t fat-tree:k=4 -f a --max-frame 10B").ends_with(2);
     assert!(run.stderr.contains("expected 64B"), "{}", run.stderr);
     let run = fed("plan -t - -f -", "").ends_with(2);
-    assert!(run.stderr.contains("only one input"), "{}", run.stderr);
+    assert!(run.stderr.contains("only one file can be -"), "{}", run.stderr);
     let run = wayleave("plan -t fat-tree:k=4 -f a --scheme silo --reroute").ends_with(2);
     assert!(run.stderr.contains("--reroute is an option of --scheme chameleon"), "{}", run.stderr);
     let run = wayleave("plan -t fat-tree:k=4 -f a --model published --tags 3").ends_with(2);

@@ -125,7 +125,10 @@ const VALUES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("Presto", &[("pathTimeout", "2ms")]),
-    ("a traffic source", &[("sendSchedule", "300Mbit, sizes: 1MB"), ("flows", "[{ at: 1ms, from: h1, to: h2, size: 1kB }]")]),
+    (
+        "a traffic source",
+        &[("sendSchedule", "300Mbit, sizes: 1MB"), ("flows", "[{ at: 1ms, from: h1, to: h2, size: 1kB }]")],
+    ),
     ("RPC", &[("thinkTime", "1ms")]),
     ("a job", &[("chunks", "2")]),
     ("an outage", &[("undetected", "true")]),

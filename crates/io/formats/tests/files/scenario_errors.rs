@@ -262,7 +262,11 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
             "10ms\n  switches: { discipline: { strict: 2, weighted: [4, 2] } }",
             &["6:27 2 strict queues, 2 weighted, and the port of s1->h1 has 8 queues: expected as many in total"],
         ),
-        ("10ms", "10ms\n  switches: { discipline: { strict: 2 } }", &["6:27 a queueing discipline needs the key \"weighted\""]),
+        (
+            "10ms",
+            "10ms\n  switches: { discipline: { strict: 2 } }",
+            &["6:27 a queueing discipline needs the key \"weighted\""],
+        ),
         (
             "10ms",
             "10ms\n  switches: { discipline: { strict: 2, deficitRoundRobin: [1, 1, 1, 1, 1, 1, 1, 1] } }",

@@ -111,14 +111,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         kept[0], kept[1]
     );
     let fewer_misses = |section, claim_text: &str, factor: f64| {
-        Statement::mean_within(
-            section,
-            claim_text,
-            ranges::times(factor),
-            &most,
-            misses.clone(),
-        )
-        .ruled_out([begins.as_str()])
+        Statement::mean_within(section, claim_text, ranges::times(factor), &most, misses.clone())
+            .ruled_out([begins.as_str()])
     };
     let times = |load| {
         let [direct, scc] = both(Application::Completion, load, completion);

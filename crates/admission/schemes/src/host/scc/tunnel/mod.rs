@@ -56,10 +56,10 @@ const WEIGHT_UNIT: u64 = 1_000;
 ///
 /// ```
 /// use wayleave_scheme_api::{CongestionSignal, FlowStart, LocalFlow, Tunnel, TunnelPacket};
-/// use wayleave_schemes::host::scc::{TuneObjective, Params, PrivateControl};
+/// use wayleave_schemes::host::scc::{FlowObjective, Params, PrivateControl};
 /// use wayleave_units::{Rate, Time};
 ///
-/// let mut tunnel = PrivateControl::new(Some(TuneObjective::Deadline), Rate::from_mbit(300), Rate::from_gbit(1), &Params::default());
+/// let mut tunnel = PrivateControl::new(Some(FlowObjective::Deadline), Rate::from_mbit(300), Rate::from_gbit(1), &Params::default());
 /// let start = FlowStart {
 ///     segment: 1_460,
 ///     initial_window: 14_600,
