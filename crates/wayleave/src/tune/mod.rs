@@ -126,7 +126,7 @@ impl TuneOptions {
 /// let network = Network::open("leaf-spine:leaves=2,spines=1,hosts=2,queues=4")?;
 /// let options = TuneOptions::default().with_train(1).with_judge(2).with_candidates(2);
 /// let tuned = tune(&network, TuneMix::Scenario(8), &options, &mut Watch::none())?;
-/// assert!(tuned.options().is_some_and(|options| options.contains("--host-budget")));
+/// println!("{}", tuned.options().unwrap_or_else(|| "the defaults are best".to_owned()));
 /// # Ok::<(), wayleave::Error>(())
 /// ```
 pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &mut Watch<'_>) -> Result<Tuned, Error> {

@@ -162,7 +162,7 @@ fn a_modified_plan_is_refused() {
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
     assert!(given(&nanosecond).contains(&format!("flow \"{name}\" was guaranteed 1 ns, below its bound")));
     let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
-    assert!(given(&later).contains(&format!("\"{name}\": the plan states a deadline of 99s, the contract")));
+    assert!(given(&later).contains(&format!("\"{name}\": the plan states a deadline of 99 s, the contract")));
     let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();
     assert!(given(&term).contains(&format!("the bound of \"{name}\" is not the sum of its delay terms: 7 ns")));
     let missing = |plan: &mut serde_json::Value| drop(plan["requests"].as_array_mut().unwrap().remove(0));

@@ -18,7 +18,7 @@ fn an_impossible_network_is_refused_at_its_place() {
         ("{ between: [h1, s1], queues: 9 }", Impossible, "6:36", "9 queues: expected 1 to 8"),
         ("{ between: [h1, s1], queues: 0 }", Impossible, "6:36", "0 queues"),
         ("{ between: [h1, s1], queues: [] }", Impossible, "6:36", "0 queues"),
-        ("{ between: [h1, s1], budgets: [0s] }", Impossible, "6:38", "above zero and up to 10s"),
+        ("{ between: [h1, s1], budgets: [0s] }", Impossible, "6:38", "expected more than zero and at most 10s"),
         ("{ between: [h1, s1], budgets: [1ms, 11s] }", Impossible, "6:43", "a budget of 11s"),
         ("{ between: [h1, s1], queues: 1, budgets: [1ms, 1ms] }", Impossible, "6:48", "2 budgets for 1 queue:"),
         (

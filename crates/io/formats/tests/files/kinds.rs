@@ -108,7 +108,7 @@ fn errors_name_cause_kind_and_place() {
     );
     messages(
         "{ name: x, objective: { goal: deadline, members: [h1, h2], weight: 1Mbit } }",
-        &["no deadline says how long"],
+        &["needs the time limit of a flow"],
     );
     messages(
         "{ name: x, objective: { goal: latency, deadline: 1ms, members: [h1, h2], weight: 1Mbit } }",

@@ -295,7 +295,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         (
             "10ms",
             "10ms\n  switches: { ecn: { min: 30kB, max: 30kB, probability: 1 } }",
-            &["6:20 marks begin at 30kB and are certain at 30kB: the first has to be the smaller one"],
+            &["6:20 min is 30kB and max is 30kB: min must be below max"],
         ),
         (
             "10ms",
@@ -359,7 +359,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         (
             "10ms",
             "10ms\n  sweep: { vary: { traffic.b.sizes: [1MB] } }",
-            &["6:20 \"traffic.b.sizes\" leads nowhere: the list has no item \"b\""],
+            &["6:20 \"traffic.b.sizes\" does not exist: the list has no item \"b\""],
         ),
         (
             "10ms",
@@ -374,7 +374,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         (
             "10ms",
             "10ms\n  sweep: { vary: { traffic.a.sizes.uniform: [[1B, 2B]] } }",
-            &["6:20 \"traffic.a.sizes.uniform\" leads nowhere: there is text where \"uniform\" would be a key"],
+            &["6:20 \"traffic.a.sizes.uniform\" does not exist: \"uniform\" would be a key of a text"],
         ),
         ("10ms", "10ms\n  sweep: { vary: { traffic.a.sizes: [] } }", &["6:37 a list without values makes no run"]),
         ("10ms", "10ms\n  sweep: { vary: { seed: [1] } }", &["6:20 \"seed\" cannot be varied"]),
