@@ -190,8 +190,11 @@ fn states_several(session: &Session, kind: NodeKind) -> bool {
     all.any(|budgets| Some(budgets) != first)
 }
 
+/// Budgets of each port, highest priority first.
+type PortBudgets = Vec<Vec<Time>>;
+
 /// Returns the different default budgets of switch ports and of host ports, those of the slowest links first.
-fn ladders(session: &Session, model: &Model) -> Result<(Vec<Vec<Time>>, Vec<Vec<Time>>), Error> {
+fn ladders(session: &Session, model: &Model) -> Result<(PortBudgets, PortBudgets), Error> {
     let graph = session.network();
     let two = |buffer: Bytes| vec![wayleave_topology::PortQueue { buffer, budget: None }; 2];
     let bare = graph.with_ports(|kind, _, port| match kind {

@@ -152,7 +152,7 @@ fn a_minimum_with_a_delay_bound_limits_latency_contracts() {
     let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
     let route = route(&network, h1, h2, 0);
     let down = route.hops[1].link;
-    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route: route, is_timed: true };
+    let timed = ReservedShare::Pair { min: Rate::from_mbit(100), route, is_timed: true };
     let large =
         |ledger: &Ledger| ledger.denial(down, 4, PortInput::LOCAL, Rate::from_mbit(1), Bytes::new(97_000).into());
     // 97 kB of a queue of 100 us are too much for that queue alone; 60 kB are not.
@@ -216,7 +216,7 @@ fn a_closed_link_has_no_capacity_left() {
     let up = route.hops[1].link;
     ledger.close(up);
     assert_eq!(ledger.left_for(up, Class::Guaranteed), Rate::ZERO);
-    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route: route, is_timed: false };
+    let pair = ReservedShare::Pair { min: Rate::from_mbit(1), route, is_timed: false };
     assert_eq!(ledger.share_denial(&pair), Some(ShareDenial::Closed(up)));
     assert_eq!(ledger.share_denial_once_open(&pair), None);
     assert!(ledger.is_parted(&pair));

@@ -273,6 +273,8 @@ pub(crate) mod tests {
         assert!(direct != first && first != weight && first != higher, "{direct}, {first}, {weight}, {higher}");
     }
 
+    type Change<'a> = &'a dyn Fn(&mut Vec<Row>);
+
     #[test]
     pub(crate) fn every_verdict_can_change() {
         let metrics = |mean| Metrics { round_trip: [mean, 2.0 * mean], missed: 1.0, completion: 10.0 };
@@ -292,7 +294,7 @@ pub(crate) mod tests {
             ]
         };
         let changes = [Variant::FirstWindow, Variant::AllFlows, Variant::Weight].map(of_variant);
-        let changes: Vec<(&str, &dyn Fn(&mut Vec<Row>))> =
+        let changes: Vec<(&str, Change<'_>)> =
             changes.iter().flatten().map(|(name, change)| (*name, change as &dyn Fn(&mut Vec<Row>))).collect();
         assert_each_can_change(&rows, |rows| statements(rows), &changes);
     }
