@@ -86,7 +86,7 @@ pub(crate) fn loko_keeps_guarantees_on_a_measured_switch_that_silo_breaks() {
         assert!(output.status.code() == Some(2) && text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     };
     refused("calibrate s9", "the topology has no switch s9");
-    refused(&format!("calibrate s1 --scenario {SCENARIO}+60B"), "packets of 60B cannot be sent");
+    refused(&format!("calibrate s1 --scenario {SCENARIO}+60B"), "invalid packet size 60B");
     refused(
         "calibrate s1 --scenario action=output,packet=306B",
         "expected one value for each dimension other than packet",

@@ -12,7 +12,7 @@
 //! | receiver-driven control, as EyeQ's | [`crate::host::eyeq`], the same code: one meter for each service, and feedback to its senders |
 //! | the target is 95 % of the line (uFAB, 2.2) | [`Settings::target_percent`] |
 //! | a service gets its minimum, and a part of the remaining capacity in proportion to that | the weights of EyeQ's shares are the minima |
-//! | weighted fair queues at senders | the weight of a class at the host's interface is its minimum over [`Settings::unit`] |
+//! | weighted fair queues at senders | the weight of a class at the host's interface is its minimum over [`Settings::unit_bandwidth`] |
 //! | weights for WCC | a pair has the weight of its service at the sender |
 //! | a pair sends at the lower of its receiver's rate and its window | the limiter of the pair, above its flows' windows |
 //!
@@ -23,7 +23,7 @@
 //! - Weighted fair queues replace EyeQ's root limiters at senders. A maximum is kept by a limiter of the class.
 //! - Every pair has the whole weight of its service, so a service that sends to several receivers weighs more where
 //!   their paths meet. Seawall divides a sender's weight among its tunnels.
-//! - Weights are whole numbers: [`Settings::unit`] should divide the minima. A service without a minimum has weight
+//! - Weights are whole numbers: [`Settings::unit_bandwidth`] should divide the minima. A service without a minimum has weight
 //!   1.
 
 mod settings;

@@ -20,10 +20,10 @@
 //! - The state of paths belongs to a pair (a service at a sender and one at a receiver) if hosts share, and otherwise
 //!   to a flow; Clove keeps it for a destination host.
 //! - Utilisation is the amount that a queue has sent between two records of a path that are at least
-//!   [`Params::interval`] apart, over the capacity of its link: ports keep no average. Records arrive with
-//!   acknowledgements. They also arrive with probes along each path once per [`Params::probe`], since an unused path
+//!   [`Params::measurement_interval`] apart, over the capacity of its link: ports keep no average. Records arrive with
+//!   acknowledgements. They also arrive with probes along each path once per [`Params::probe_interval`], since an unused path
 //!   has no other records. Clove's own probes find paths, and are rarer. A pair alone has probes.
-//! - A record older than [`Params::age`] counts as zero utilisation, so that a path is tried again, as in CONGA
+//! - A record older than [`Params::record_expiry`] counts as zero utilisation, so that a path is tried again, as in CONGA
 //!   (SIGCOMM 2014, 3.3). So does a path without records. Of equal paths a flow keeps its own, and otherwise draws.
 //! - So a path that fails silently appears unused. Paths that are known to have failed are not used.
 //! - Its k paths are spread over the driver's list, so that on Clos networks they share few links (`number`). Clove
