@@ -91,7 +91,7 @@ pub(crate) fn loko_keeps_guarantees_on_a_measured_switch_that_silo_breaks() {
         "calibrate s1 --scenario action=output,packet=306B",
         "expected one value for each dimension other than packet",
     );
-    refused(&format!("run -f {LIST} --cut"), "--cut needs a controller");
+    refused(&format!("run -f {LIST} --cut"), "--cut requires a controller");
 }
 
 /// During the measurement the bridge has a table of 17 entries, of which the last matches, and its own rules
