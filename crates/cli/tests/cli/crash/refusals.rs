@@ -153,7 +153,7 @@ fn freed_disk_space_is_used_without_intervention() {
         assert_eq!(access.get("/healthz").unwrap().status, 200, "{errno:?}");
         assert_eq!(access.get("/v1/contracts").unwrap().status, 503, "what is on disk is not known now");
         fs::remove_file(&gate).unwrap();
-        wait_for("it goes on", || access.get("/readyz").unwrap().status == 200);
+        wait_for("the server is ready again", || access.get("/readyz").unwrap().status == 200);
         let answer = access.ask(&request).unwrap();
         assert_eq!(answer.status, 201, "{errno:?}");
         assert_eq!(look(&access, "").unwrap().len(), 2, "{errno:?}");

@@ -212,7 +212,7 @@ impl Ufab {
         }
     }
 
-    /// Applies `work` to a pair and its surroundings.
+    /// Calls `work` with a pair and its context.
     fn with(
         &mut self,
         now: Time,

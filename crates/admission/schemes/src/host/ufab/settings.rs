@@ -182,7 +182,7 @@ params! {
         /// Number of base round trips after which a probe counts as lost.
         pub probe_timeout_rtts: u32 = 8, "probeTimeoutRtts", ValueKind::Count { least: 1, most: 1_000_000 }, "4.1";
         /// Number of base round trips without data after which a pair takes no part.
-        pub idle_rtts: u32 = 16, "idleRtts", ValueKind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
+        pub idle_rtts: u32 = 16, "idleRtts", ValueKind::Count { least: 1, most: 1_000_000 }, "ours; 3.6 states no time";
         /// Let a pair that moves send nothing for a round trip, so that nothing is reordered.
         pub in_order: bool = false, "inOrder", ValueKind::Flag, "3.5";
         /// Ramp up windows in two stages, which bounds latency; without it this is uFAB'.

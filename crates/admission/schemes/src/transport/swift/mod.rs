@@ -51,7 +51,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     title: "Swift",
     roles: &[Role::Transport],
     summary: "Delay-based window control; with weights, the WCC of uFAB's evaluation",
-    citation: "G. Kumar and others, \"Swift: Delay is Simple and Effective for Congestion Control in the Datacenter\", SIGCOMM 2020, from notes and published simulators; weights as uFAB (SIGCOMM 2022), 2.2, says",
+    citation: "G. Kumar and others, \"Swift: Delay is Simple and Effective for Congestion Control in the Datacenter\", SIGCOMM 2020, from notes and published simulators; weights as in uFAB (SIGCOMM 2022), 2.2",
     guarantee: "nothing to a single flow; at a shared port, windows in proportion to weights and a delay near the target",
     parameters: Params::LIST,
 };
