@@ -70,7 +70,8 @@ pub struct PairSpec {
     pub key: u64,
     /// Number of candidate paths; at least 1. Until the first [`HostAction::UsePath`] all of them are in use.
     pub paths: u32,
-    /// Round trip without queues (T of uFAB, 3.4).
+    /// Round trip of the first path without queues (T of uFAB, 3.4). Those of other paths come with
+    /// [`HostInput::ProbeReturned`].
     pub round_trip: Time,
 }
 
@@ -207,6 +208,9 @@ pub enum HostInput<'a, M, T> {
         outcome: ProbeOutcome,
         /// Records that the ports of the path wrote, the first first.
         hops: &'a [IntHop],
+        /// Round trip of the path without queues: of a full frame and of its answer on the path of the same number. A driver of real hosts
+        /// takes the least one that it has measured.
+        round_trip: Time,
     },
     /// A pair will send to a class here.
     IncomingOpened {
@@ -395,8 +399,8 @@ impl<'a, M, T> HostInput<'a, M, T> {
             Self::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
             Self::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
             Self::ReferenceWeight { pair, weight, floor } => HostInput::ReferenceWeight { pair, weight, floor },
-            Self::ProbeReturned { pair, path, probe, outcome, hops } => {
-                HostInput::ProbeReturned { pair, path, probe, outcome, hops }
+            Self::ProbeReturned { pair, path, probe, outcome, hops, round_trip } => {
+                HostInput::ProbeReturned { pair, path, probe, outcome, hops, round_trip }
             }
             Self::IncomingOpened { pair, spec } => HostInput::IncomingOpened { pair, spec },
             Self::IncomingClosed { pair } => HostInput::IncomingClosed { pair },

@@ -21,8 +21,10 @@ pub struct Window {
     answered: u64,
     /// Let go, and not sent yet.
     reserved: u64,
-    /// A window below one packet pauses until then.
-    next_at: Instant,
+    /// Round trip of the path without queues, if it is another than that of the pair.
+    round_trip: Option<Instant>,
+    /// Pause of a window below one packet.
+    pause: Pause,
     /// Time of the last packet or answer.
     active_at: Instant,
     /// The largest packet so far.
@@ -34,6 +36,35 @@ pub struct Window {
     /// Of that, what this round may use.
     extra: u64,
     floor: Floor,
+}
+
+/// Pause after a packet: a window of less than one packet is one packet every `bytes / window` round trips. The window may change during the
+/// pause: the next packet leaves when the windows, summed over time, are the packet times a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pause {
+    /// Remainder of that sum at `since`, in byte picoseconds.
+    left: u128,
+    since: Instant,
+}
+
+impl Pause {
+    /// Begins after a packet.
+    fn after(bytes: u32, round_trip: Instant, now: Instant) -> Self {
+        Self { left: u128::from(bytes) * u128::from(round_trip), since: now }
+    }
+
+    /// Subtracts the time until `now` at this window.
+    fn advance(&mut self, limit: Option<u64>, now: Instant) {
+        let passed = u128::from(now.saturating_sub(self.since));
+        self.left = limit.map_or(0, |limit| self.left.saturating_sub(u128::from(limit) * passed));
+        self.since = now;
+    }
+
+    /// Returns its end with this window.
+    fn end(self, limit: u64) -> Instant {
+        let rest = self.left.div_ceil(u128::from(limit.max(1)));
+        self.since.saturating_add(u64::try_from(rest).unwrap_or(Instant::MAX))
+    }
 }
 
 /// A rate at which packets leave although a window is full, since that much was promised ([`HostAction::SetFloor`](wayleave_scheme_api::HostAction::SetFloor)). A packet that
@@ -84,12 +115,14 @@ pub enum WindowCheck {
 
 impl Window {
     /// Another limit; `None` lifts it.
-    pub fn set(&mut self, limit: Option<u64>) {
-        // A larger window shortens the pause that a smaller one began.
-        if limit > self.limit || limit.is_none() {
-            self.next_at = 0;
-        }
+    pub fn set(&mut self, limit: Option<u64>, now: Instant) {
+        self.pause.advance(self.limit, now);
         self.limit = limit;
+    }
+
+    /// Sets the round trip of the path without queues.
+    pub fn set_round_trip(&mut self, round_trip: Instant) {
+        self.round_trip = Some(round_trip);
     }
 
     /// The rate at which packets leave although the window is full; zero: none does.
@@ -123,8 +156,8 @@ impl Window {
             None => WindowCheck::Open,
             Some(0) => return WindowCheck::Closed,
             Some(limit) if limit < bytes => match self.in_flight() {
-                0 if self.next_at <= now => WindowCheck::Open,
-                0 => WindowCheck::Until(self.next_at),
+                0 if self.pause.end(limit) <= now => WindowCheck::Open,
+                0 => WindowCheck::Until(self.pause.end(limit)),
                 _ => WindowCheck::Closed,
             },
             Some(limit) if self.in_flight() + bytes <= limit + self.extra => WindowCheck::Open,
@@ -150,13 +183,7 @@ impl Window {
         self.sent += u64::from(bytes);
         self.packet = self.packet.max(u64::from(bytes));
         self.active_at = now;
-        if let Some(limit) = self.limit
-            && limit < u64::from(bytes)
-            && limit > 0
-        {
-            let pause = u128::from(round_trip) * u128::from(bytes) / u128::from(limit);
-            self.next_at = now.saturating_add(u64::try_from(pause).unwrap_or(u64::MAX));
-        }
+        self.pause = Pause::after(bytes, self.round_trip.unwrap_or(round_trip), now);
         self.sent
     }
 
@@ -204,7 +231,7 @@ mod tests {
 
     fn window(limit: u64) -> Window {
         let mut window = Window::default();
-        window.set(Some(limit));
+        window.set(Some(limit), 0);
         window
     }
 
@@ -252,8 +279,27 @@ mod tests {
         window.answer(sent, ROUND_TRIP);
         assert_eq!(window.check(1_500, ROUND_TRIP), WindowCheck::Until(4 * ROUND_TRIP));
         assert_eq!(window.check(1_500, 4 * ROUND_TRIP), WindowCheck::Open);
-        window.set(Some(750));
-        assert_eq!(window.check(1_500, ROUND_TRIP), WindowCheck::Open, "a larger one ends the pause");
+    }
+
+    /// A quarter of a packet for two round trips is half of a packet. The other half takes one round trip of half a packet, or four of an
+    /// eighth.
+    #[test]
+    fn a_pause_counts_each_window_for_its_time() {
+        let mut window = window(375);
+        let sent = window.send(1_500, 0, ROUND_TRIP, 0);
+        window.answer(sent, ROUND_TRIP);
+        window.set(Some(376), ROUND_TRIP);
+        assert_ne!(window.check(1_500, ROUND_TRIP), WindowCheck::Open, "a slightly larger window ends no pause");
+        window.set(Some(375), ROUND_TRIP);
+        window.set(Some(750), 2 * ROUND_TRIP);
+        assert_eq!(window.check(1_500, 2 * ROUND_TRIP), WindowCheck::Until(3 * ROUND_TRIP));
+        window.set(Some(187), 2 * ROUND_TRIP);
+        assert_eq!(
+            window.check(1_500, 2 * ROUND_TRIP),
+            WindowCheck::Until(2 * ROUND_TRIP + 750 * ROUND_TRIP / 187 + 1)
+        );
+        window.set(Some(1_500), 2 * ROUND_TRIP);
+        assert_eq!(window.check(1_500, 2 * ROUND_TRIP), WindowCheck::Open, "a window of a packet has no pauses");
     }
 
     /// The first of ten rounds has nothing left of others: nine halves are four packets, nine times 0.9 are eight.
@@ -294,9 +340,9 @@ mod tests {
         // After a pause there is one packet for the present, and one round trip that was kept.
         assert_eq!([let_go(10 * ROUND_TRIP), let_go(10 * ROUND_TRIP)], [WindowCheck::Open; 2]);
         assert_eq!(let_go(10 * ROUND_TRIP), WindowCheck::Until(11 * ROUND_TRIP));
-        window.set(Some(0));
+        window.set(Some(0), 10 * ROUND_TRIP);
         assert_eq!(window.check(1_500, u64::MAX), WindowCheck::Closed, "no path, no floor");
-        window.set(Some(1_500));
+        window.set(Some(1_500), 10 * ROUND_TRIP);
         window.set_floor(0, ROUND_TRIP, 0);
         assert_eq!(window.check(1_500, u64::MAX), WindowCheck::Closed);
     }
@@ -305,7 +351,7 @@ mod tests {
     fn a_window_of_zero_blocks_everything_and_no_window_nothing() {
         let mut window = window(0);
         assert_eq!(window.check(1, u64::MAX), WindowCheck::Closed);
-        window.set(None);
+        window.set(None, 0);
         assert_eq!(window.check(u32::MAX, 0), WindowCheck::Open);
     }
 }

@@ -176,8 +176,11 @@ fn by_load(rows: &[Row], variant: Variant) -> String {
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
     let reduced = |part: Vec<f64>| part.into_iter().map(|part| 100.0 * (1.0 - part)).collect::<Vec<_>>();
-    let readings =
-        [(Variant::FirstWindow, ""), (Variant::AllFlows, "a floor for all flows"), (Variant::Weight, "no floor")];
+    let readings = [
+        (Variant::FirstWindow, "a floor for the first window"),
+        (Variant::AllFlows, "a floor for all flows"),
+        (Variant::Weight, "no floor"),
+    ];
     let experiments = |statement: Statement, of: &dyn Fn(Vec<f64>) -> Vec<f64>| {
         Variant::EXPERIMENTS.into_iter().fold(statement, |statement, variant| {
             let mean = mean_of(runs(rows, (variant, MIDDLE)), round_trip);

@@ -39,7 +39,7 @@ impl Engine {
                 }
             }
             HostAction::SetWindow { pair, path, window } => {
-                self.steer(host, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get)));
+                self.steer(host, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get), now));
             }
             HostAction::SetFloor { pair, path, rate } => {
                 let rate = rate.bits_per_second();
@@ -47,7 +47,8 @@ impl Engine {
             }
             HostAction::UsePath { pair, path, purpose, from } => {
                 let from = clock::from_time(from);
-                self.steer(host, pair, now, |stack, pair| stack.use_path(pair, path, purpose, from));
+                let round_trip = self.hosts.base_round_trip((host, pair), path, &self.fabric);
+                self.steer(host, pair, now, |stack, pair| stack.use_path(pair, (path, round_trip), purpose, from));
                 self.hosts.notify_route(host, pair, &mut self.flows, &self.fabric, now);
             }
             HostAction::LeavePath { pair, path } => {

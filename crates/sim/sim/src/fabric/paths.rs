@@ -173,14 +173,19 @@ impl NetworkState {
 
     /// Returns the time of a full frame in one direction and a small answer in the other, without queueing.
     pub(crate) fn frame_and_answer(&self, forward: &Direction, reverse: &Direction) -> Instant {
+        self.base_round_trip(forward, reverse, 0)
+    }
+
+    /// Returns the time of a full frame on a path and a small answer on the reverse path of the same number, without queueing.
+    pub(crate) fn base_round_trip(&self, forward: &Direction, reverse: &Direction, path: u32) -> Instant {
         let mtu = self.network.link(LinkId(forward.first.link())).mtu.get();
         let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
-        self.duration(forward, frame) + self.duration(reverse, ACKNOWLEDGEMENT)
+        self.duration(forward, path, frame) + self.duration(reverse, path, ACKNOWLEDGEMENT)
     }
 
     /// Returns the time of a segment of this payload and its acknowledgement, without queueing.
     pub(crate) fn round_trip(&self, forward: &Direction, reverse: &Direction, payload: u32) -> Instant {
-        self.duration(forward, payload + HEADERS + FRAMING) + self.duration(reverse, ACKNOWLEDGEMENT)
+        self.duration(forward, 0, payload + HEADERS + FRAMING) + self.duration(reverse, 0, ACKNOWLEDGEMENT)
     }
 
     /// The rate of the slowest of these links.
@@ -188,10 +193,10 @@ impl NetworkState {
         links.iter().map(|&link| self.rates[link as usize]).min().unwrap_or(Rate::MAX)
     }
 
-    /// Returns the time of a packet on the first path.
-    fn duration(&self, direction: &Direction, bytes: u32) -> Instant {
+    /// Returns the time of a packet on a path.
+    fn duration(&self, direction: &Direction, path: u32, bytes: u32) -> Instant {
         let one = |link: u32| self.links[link as usize].latency + self.transmission(link, bytes);
-        self.links_along(direction, 0).into_iter().map(one).sum()
+        self.links_along(direction, path).into_iter().map(one).sum()
     }
 
     #[inline]
@@ -244,7 +249,7 @@ impl NetworkState {
 
     /// Returns how long an acknowledgement takes if nothing delays it.
     pub(crate) fn acknowledgement(&self, reverse: &Direction) -> Instant {
-        self.duration(reverse, ACKNOWLEDGEMENT)
+        self.duration(reverse, 0, ACKNOWLEDGEMENT)
     }
 
     /// Returns the time of this payload on the last link of a path, in segments of this size.

@@ -1,6 +1,6 @@
 //! Limits, weights and timers of machines, and losses.
 
-use wayleave_scheme_api::{Bucket, ClassId, HostInput, Outgoing};
+use wayleave_scheme_api::{Bucket, ClassId, HostInput, Outgoing, PathIndex};
 use wayleave_schemes::hosts::AnyTimer;
 use wayleave_units::Time;
 
@@ -97,6 +97,17 @@ impl Hosts {
         for &flow in pair.iter().flat_map(|pair| pair.members()) {
             flows[flow].notify_route(fabric, now);
         }
+    }
+
+    /// Returns the round trip of a pair's path without queues; zero if the pair has closed.
+    pub(crate) fn base_round_trip(
+        &self,
+        (host, pair): (HostId, Outgoing),
+        path: PathIndex,
+        fabric: &NetworkState,
+    ) -> Instant {
+        let pair = self.pairs.get(self.outgoing(host, pair) as usize);
+        pair.map_or(0, |pair| fabric.base_round_trip(&pair.forward, &pair.reverse, path.0))
     }
 
     /// A machine arms a timer.

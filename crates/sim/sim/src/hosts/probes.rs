@@ -113,8 +113,9 @@ impl Hosts {
         if let (Some((probe, outcome)), Some(pair)) = (header, self.open(slot, epoch)) {
             let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
             let path = PathIndex(u32::from(path));
+            let round_trip = time(fabric.base_round_trip(&pair.forward, &pair.reverse, path.0));
             let hops = fabric.telemetry().get(extra.telemetry());
-            let input = HostInput::ProbeReturned { pair: outgoing, path, probe, outcome, hops };
+            let input = HostInput::ProbeReturned { pair: outgoing, path, probe, outcome, hops, round_trip };
             self.notify(sender, scheme, input, now);
         } else if header.is_none() && self.open(slot, epoch).is_some() {
             let hops = fabric.telemetry().get(extra.telemetry());

@@ -29,7 +29,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     }
 
     /// Sets or lifts the window of a pair on a path.
-    pub fn set_window(&mut self, pair: u32, path: PathIndex, window: Option<u64>) -> bool {
+    pub fn set_window(&mut self, pair: u32, path: PathIndex, window: Option<u64>, now: Instant) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
         if path.0 >= state.paths.count() {
             return false;
@@ -38,7 +38,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
             state.windows = vec![Window::default(); state.paths.count() as usize];
         }
         if let Some(place) = state.windows.get_mut(path.index()) {
-            place.set(window);
+            place.set(window, now);
         }
         self.wake_if_blocked(pair)
     }
@@ -53,9 +53,18 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
         self.wake_if_blocked(pair)
     }
 
-    /// Takes a path into use.
-    pub fn use_path(&mut self, pair: u32, path: PathIndex, purpose: PathUse, from: Instant) -> bool {
+    /// Takes a path with this round trip into use; see [`Window::set_round_trip`].
+    pub fn use_path(
+        &mut self,
+        pair: u32,
+        (path, round_trip): (PathIndex, Instant),
+        purpose: PathUse,
+        from: Instant,
+    ) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
+        if let Some(window) = state.windows.get_mut(path.index()) {
+            window.set_round_trip(round_trip);
+        }
         state.paths.use_path(path, purpose, from);
         state.next_path = None;
         self.wake_if_blocked(pair)

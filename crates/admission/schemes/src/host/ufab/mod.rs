@@ -438,8 +438,9 @@ impl Host for Ufab {
             HostInput::Sent { pair, path, bytes } => {
                 self.with(now, pair, None, |pair, around| pair.sent(path, bytes.get(), around, act));
             }
-            HostInput::ProbeReturned { pair, path, probe, outcome, hops } => {
+            HostInput::ProbeReturned { pair, path, probe, outcome, hops, round_trip } => {
                 self.with(now, pair, Some(probe.pair), |pair, around| {
+                    pair.measured(path, round_trip);
                     pair.returned((path, &probe, outcome), hops, around, act);
                 });
             }

@@ -148,10 +148,10 @@ impl SendingPair {
 
     fn terms(&self, path: PathIndex, settings: &Settings) -> PathTerms {
         let part = self.paths.get(path.index()).map_or(0, |path| path.part);
-        self.terms_of(part, settings)
+        self.terms_of(path, part, settings)
     }
 
-    fn terms_of(&self, part: u64, settings: &Settings) -> PathTerms {
+    fn terms_of(&self, path: PathIndex, part: u64, settings: &Settings) -> PathTerms {
         let tokens = tokens_of(part, settings.unit_bandwidth);
         let weight = match settings.excess_sharing {
             ExcessSharing::Minima => tokens,
@@ -160,9 +160,24 @@ impl SendingPair {
         PathTerms {
             tokens,
             weight,
-            round_trip: self.spec.round_trip,
+            round_trip: self.round_trip(path),
             most: self.limit_rate().into_iter().chain(self.level).min(),
         }
+    }
+
+    /// Records the round trip of a path without queues.
+    pub(super) fn measured(&mut self, path: PathIndex, round_trip: Time) {
+        self.path(path).round_trip = Some(round_trip);
+    }
+
+    /// Returns the round trip of a path without queues, or of the first one if it is unknown.
+    fn round_trip(&self, path: PathIndex) -> Time {
+        self.paths.get(path.index()).and_then(|path| path.round_trip).unwrap_or(self.spec.round_trip)
+    }
+
+    /// Returns the longest known round trip of its paths.
+    fn longest_round_trip(&self) -> Time {
+        self.paths.iter().filter_map(|path| path.round_trip).fold(self.spec.round_trip, Time::max)
     }
 
     fn path(&mut self, path: PathIndex) -> &mut PathState {
@@ -173,7 +188,7 @@ impl SendingPair {
     }
 
     fn timeout(&self, around: &PairContext<'_>) -> Time {
-        around.now + round_trips(self.spec.round_trip, around.settings.probe_timeout_rtts)
+        around.now + round_trips(self.longest_round_trip(), around.settings.probe_timeout_rtts)
     }
 
     /// Nothing may be sent yet.
@@ -195,7 +210,7 @@ impl SendingPair {
             return;
         }
         let (now, pair) = (around.now, around.pair);
-        let is_late = now.saturating_sub(self.ended_at) >= self.spec.round_trip;
+        let is_late = now.saturating_sub(self.ended_at) >= self.longest_round_trip();
         for &path in &self.in_use {
             let Some(state) = self.paths.get_mut(path.index()) else { continue };
             (state.unanswered, state.answered_at) = (0, now);
@@ -223,7 +238,7 @@ impl SendingPair {
             admission.into_iter().for_each(Admission::ends);
         }
         if !std::mem::replace(&mut self.is_idle_armed, true) {
-            let at = around.now + round_trips(self.spec.round_trip, around.settings.idle_rtts);
+            let at = around.now + round_trips(self.longest_round_trip(), around.settings.idle_rtts);
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
         }
     }
@@ -234,7 +249,7 @@ impl SendingPair {
         if self.wants {
             return;
         }
-        let at = self.ended_at + round_trips(self.spec.round_trip, around.settings.idle_rtts);
+        let at = self.ended_at + round_trips(self.longest_round_trip(), around.settings.idle_rtts);
         if at > around.now {
             self.is_idle_armed = true;
             act(HostAction::Arm { at, timer: Timer::Idle { pair: around.pair, key: self.spec.key } });
@@ -331,10 +346,11 @@ impl SendingPair {
         self.compare_later(path, around, act);
     }
 
-    fn compare_later(&mut self, path: PathIndex, around: &PairContext<'_>, act: &mut dyn FnMut(Action)) {
+    /// Compares a path with others after a random time: pairs that compare at the same time would move to the same path together.
+    fn compare_later(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
-            let at = around.now
-                + Time::from_nanos((around.settings.migration_hold_time.as_nanos() / INSPECTION_BATCH).max(1));
+            let usual = (around.settings.migration_hold_time.as_nanos() / INSPECTION_BATCH).max(1);
+            let at = around.now + Time::from_nanos(usual / 2 + u64::from(around.random.below(u32::try_from(usual).unwrap_or(u32::MAX))));
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
         }
     }
@@ -352,19 +368,19 @@ impl SendingPair {
     /// 3.5: to another path.
     fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         self.in_use.retain(|&other| other != old);
-        let wait = if around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
+        let wait = if around.settings.in_order { self.round_trip(old) } else { Time::ZERO };
         self.take(&[path], around.now + wait, around, act);
         act(HostAction::LeavePath { pair: around.pair, path: old });
         self.stop(old, around, act);
         let freeze = 1 + around.random.below(around.settings.migration_backoff);
-        *around.frozen_until = around.now + round_trips(self.spec.round_trip, freeze);
+        *around.frozen_until = around.now + round_trips(self.longest_round_trip(), freeze);
     }
 
     /// Sends changes to the ports if none is pending: one change at a time.
     fn reconcile(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         let PathTerms { tokens, weight, .. } = self.terms(path, around.settings);
         let now = around.now;
-        let (settings, round_trip) = (around.settings, self.spec.round_trip);
+        let (settings, round_trip) = (around.settings, self.round_trip(path));
         let every = settings.probe_every.get();
         self.path(path);
         let Self { paths, changes, .. } = self;

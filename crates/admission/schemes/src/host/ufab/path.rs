@@ -10,6 +10,8 @@ use super::registration::Registration;
 #[derive(Clone, Debug, Default)]
 pub(super) struct PathState {
     pub(super) registration: Registration,
+    /// Its round trip without queues, once it is known.
+    pub(super) round_trip: Option<Time>,
     /// Its links, as far as answers have reported them.
     pub(super) links: Vec<LinkId>,
     /// While the path is in use.

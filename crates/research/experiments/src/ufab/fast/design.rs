@@ -51,8 +51,9 @@ const BETTER_FOR: Time = Time::from_millis(10);
 const REPAIRED_AT: Time = Time::from_millis(2);
 /// Minima of the tenants that need two paths, in Gbit/s: no two fit on a path of 9.5.
 const TWO_PATHS: [u64; 3] = [7, 6, 4];
-/// Minima of the tenants of one host, in Gbit/s.
+/// Minima of the tenants of one host, in Gbit/s, and minima that are weights of the eight queues.
 const QUEUES: [u64; 3] = [1, 2, 5];
+const LEVELS: [u64; 3] = [1, 2, 4];
 /// Pairs that join one after the other.
 const JOINING: usize = 28;
 
@@ -64,6 +65,8 @@ struct Data {
     false_positives: f64,
     /// Rates of the tenants of one host with eight weighted queues, over those with exact weights.
     queues: Vec<f64>,
+    /// The same with minima that are weights of queues.
+    levels: Vec<f64>,
     /// Rates of tenants over their minima, with two paths and with one.
     two_paths: Vec<f64>,
     one_path: Vec<f64>,
@@ -82,7 +85,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let data = Data {
         telemetry_bytes: telemetry_bytes()?,
         false_positives: false_positives(),
-        queues: queues()?,
+        queues: queues(QUEUES)?,
+        levels: queues(LEVELS)?,
         two_paths: paths(2)?,
         one_path: paths(1)?,
         moved: in_order.0,
@@ -191,12 +195,12 @@ fn rates_from(outcome: &Outcome, from: f64) -> Vec<f64> {
 }
 
 /// Returns the rates of three tenants of one host with eight weighted queues, over those with exact weights. Its interface is full.
-fn queues() -> Result<Vec<f64>, Failed> {
+fn queues(minima: [u64; 3]) -> Result<Vec<f64>, Failed> {
     // One switch: only the interface of the sender is full.
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(5), ..Cabling::default() };
     let network = build::star(4, cabling).map(Arc::new).map_err(Failed::broken)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
-    let pairs: Vec<_> = QUEUES.iter().zip(&hosts[1..]).map(|(&min, &to)| (min, hosts[0], to)).collect();
+    let pairs: Vec<_> = minima.iter().zip(&hosts[1..]).map(|(&min, &to)| (min, hosts[0], to)).collect();
     let by = |turns: ClassWeights| -> Result<Vec<f64>, Failed> {
         let mut run = scenario(&network, &pairs, Time::from_millis(20), |settings| settings.class_weights = turns)?;
         run.record.series = Some(Time::from_micros(100));
@@ -268,7 +272,7 @@ const FAST_ROUND_TRIP_US: f64 = 24.0 - 0.9 * 6.0 * (1_538.0 + 84.0) * 8.0 / 10e3
 /// Returns the time until two pairs with equal tokens have half of a link of 100 Gbit/s each but for 15 %, in base round trips. The first
 /// one fills the link when the second one joins.
 fn settles() -> Result<f64, Failed> {
-    // Windows leave in bursts: shorter intervals than a base round trip show them.
+    // A base round trip: windows leave in bursts, which shorter intervals would show.
     const BIN: Time = Time::from_micros(17);
     const JOINS: Time = Time::from_micros(17 * 24);
     let network = network(LINE)?;
@@ -289,7 +293,7 @@ fn settles() -> Result<f64, Failed> {
         rates[joined..].iter().rposition(is_off).map_or(0, |last| last + 1)
     };
     let bins = rates.iter().map(|rates| late(rates)).max().unwrap_or_default();
-    Ok(bins as f64 * BIN.as_nanos() as f64 / 1e3 / FAST_ROUND_TRIP_US)
+    Ok(bins as f64)
 }
 
 /// Returns the queue that 99 % of packets find at most on the link to a host, while pairs to this host join one after the other.
@@ -311,7 +315,18 @@ fn queue_while_pairs_join() -> Result<f64, Failed> {
 }
 
 fn statements(data: &Data) -> Vec<Statement> {
-    let Data { telemetry_bytes, false_positives, queues, two_paths, one_path, moved, reordered, settles, queue } = data;
+    let Data {
+        telemetry_bytes,
+        false_positives,
+        queues,
+        levels,
+        two_paths,
+        one_path,
+        moved,
+        reordered,
+        settles,
+        queue,
+    } = data;
     let listed = |values: &[f64]| values.iter().map(|value| format!("{value:.2}")).collect::<Vec<_>>().join(", ");
     vec![
         Statement::within(
@@ -334,7 +349,8 @@ fn statements(data: &Data) -> Vec<Statement> {
             0.95..=1.05,
             queues,
             format!("minima of 1, 2 and 5 Gbit/s on a full interface: {} times", listed(queues)),
-        ),
+        )
+        .tested(format!("minima that are weights of queues, 1, 2 and 4 Gbit/s: {} times", listed(levels)), levels),
         Statement::within(
             "F, Algorithm 2",
             "with several paths a pair has its guarantee on all of them together",
@@ -403,6 +419,7 @@ pub(crate) mod tests {
             telemetry_bytes: 44.0,
             false_positives: 0.047,
             queues: vec![1.0; 3],
+            levels: vec![1.0; 3],
             two_paths: vec![1.1; 3],
             one_path: vec![0.9; 3],
             moved: 1.1,

@@ -161,7 +161,16 @@ fn the_printed_forms_run_and_show_their_flaws() {
 
 /// Pairs of hosts of both leaves, each for a tenant of its own; cables of 3 us, so the base round trip is about 25 us.
 pub(super) fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> (Diamond, Scenario) {
-    let diamond = long_diamond(minima.len(), 3_000);
+    crossed_on(long_diamond(minima.len(), 3_000), minima, milliseconds, settings)
+}
+
+/// The same on this network.
+pub(super) fn crossed_on(
+    diamond: Diamond,
+    minima: &[u64],
+    milliseconds: u64,
+    settings: Settings,
+) -> (Diamond, Scenario) {
     let mut scenario = Scenario::new("crossed", diamond.network.clone(), Time::from_millis(milliseconds));
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.transport = fixed_window(1_000);

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_scenarios::{Buffering, HostSchemeConfig, Routing, Scenario, SendSchedule, Sharing, Workload};
+use wayleave_scenarios::{
+    Buffering, Element, ElementChange, HostSchemeConfig, Outage, Routing, Scenario, SendSchedule, Sharing, Workload,
+};
 use wayleave_scheme_api::ProbeKind;
 use wayleave_schemes::host::ufab::{Settings, UnusedTokens, WindowUnit};
 use wayleave_topology::LinkId;
 use wayleave_units::{Rate, Time};
 
 use super::networks::{Cables, assert_near, endless, fixed_window, run, star};
-use super::roles::Diamond;
-use super::ufab::{LINE, crossed, of, shares, tenants};
+use super::roles::{Diamond, unequal_diamond};
+use super::ufab::{LINE, crossed, crossed_on, of, shares, tenants};
 use super::ufab_watched::{What, watch};
 
 /// A pair has one flow here, whose packets are spread over both paths.
@@ -92,6 +94,37 @@ fn after_all_paths_have_finished_nothing_is_counted() {
             }
         }
         assert!(last.len() >= 4 && last.values().all(|&sums| sums == (0, 0)), "seed {seed}: {last:?}");
+    }
+}
+
+/// Catches: windows of the round trip of another path. The cables to one spine are longer, and pairs are on either path, or all on
+/// the long one since the short one has failed. Minima of 4 Gbit/s each fit on both.
+#[test]
+fn pairs_on_paths_of_unequal_length_have_their_shares() {
+    for (long, minima) in [(0, [4_000, 4_000]), (1, [4_000, 4_000]), (1, [2_000, 6_000])] {
+        let mut cables = [3_000; 2];
+        cables[long] = 15_000;
+        let diamond = unequal_diamond(2, 3_000, cables);
+        let (diamond, mut scenario) = crossed_on(diamond, &minima, 30, Settings::default());
+        scenario.warmup = Time::from_millis(10);
+        for fails in [false, true] {
+            if fails {
+                let what = Element::Link(diamond.to_spine[1 - long]);
+                scenario.outages = vec![Outage { at: Time::ZERO, what, change: ElementChange::FailsSilently }];
+            }
+            for seed in 1..=3 {
+                let shares = shares(&run(&scenario, seed), 20.0);
+                println!("long path {long}, fails {fails}, seed {seed}: {shares:.3?}");
+                let full = shares.iter().sum::<f64>();
+                for (share, min) in shares.iter().zip(minima) {
+                    assert!(*share >= min as f64 / 1e3, "the minimum of {min} Mbit/s: {shares:?}");
+                    // Together on one path they share it by minima.
+                    if full < 10.0 {
+                        assert_near(share / full, min as f64 / 8e3, 0.05, "its part of the long path");
+                    }
+                }
+            }
+        }
     }
 }
 

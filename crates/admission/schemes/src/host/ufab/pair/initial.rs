@@ -17,7 +17,7 @@ impl SendingPair {
         let chosen = self.initial_paths(around);
         // Packets may be in flight on the path that the pair used before.
         let is_other = !self.rested.is_empty() && chosen.iter().any(|path| !self.rested.contains(path));
-        let wait = if is_other && around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
+        let wait = if is_other && around.settings.in_order { self.longest_round_trip() } else { Time::ZERO };
         self.take(&chosen, around.now + wait, around, act);
         if self.spec.paths as usize > chosen.len() {
             self.search_paths(SearchReason::Initial, around, act);

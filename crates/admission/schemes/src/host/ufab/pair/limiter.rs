@@ -53,14 +53,14 @@ impl SendingPair {
 
     /// Sends a request for a part of the receiver's maximum if one is due. A pair that has had nothing to send for a round trip releases its part.
     pub(in crate::host::ufab) fn renew(&mut self, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
-        let has_ended = !self.wants && around.now.saturating_sub(self.ended_at) >= self.spec.round_trip;
+        let has_ended = !self.wants && around.now.saturating_sub(self.ended_at) >= self.longest_round_trip();
         let releases = has_ended && self.limit_rate().is_some_and(|rate| rate > 0);
         if releases {
             self.allowance.release();
             self.level(self.level);
         }
-        let lease = maxima::lease(self.spec.round_trip, around.settings);
-        let is_due = self.allowance.is_due(around.now, lease, self.spec.round_trip);
+        let lease = maxima::lease(self.longest_round_trip(), around.settings);
+        let is_due = self.allowance.is_due(around.now, lease, self.longest_round_trip());
         self.limit(around.pair, act);
         if releases || is_due && self.wants {
             self.ask(around, act);

@@ -114,11 +114,11 @@ impl SendingPair {
     /// links of an initial path are known once it has answered.
     fn evaluate(&self, search: &mut Search, around: &mut PairContext<'_>) {
         let settings = around.settings;
-        let terms = self.terms_of(self.part(), settings);
         let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
         let counted: Vec<LinkId> = used.flat_map(|path| &path.links).copied().collect();
         let counted = Some(counted).filter(|_| !self.in_use.is_empty());
         for (path, hops) in std::mem::take(&mut search.answers) {
+            let terms = self.terms_of(path, self.part(), settings);
             let candidate = Candidate::of(path, &hops, terms, counted.as_deref(), settings);
             around
                 .monitor

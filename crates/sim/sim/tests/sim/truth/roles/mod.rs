@@ -44,11 +44,16 @@ fn diamond(hosts: usize) -> Diamond {
 
 /// Returns the same network with cables of `propagation` ns.
 pub(super) fn long_diamond(hosts: usize, propagation: u64) -> Diamond {
+    unequal_diamond(hosts, propagation, [propagation; 2])
+}
+
+/// The same with other cables to the spines.
+pub(super) fn unequal_diamond(hosts: usize, propagation: u64, to_spines: [u64; 2]) -> Diamond {
     let mut cables = Cables::new();
     let leaves = ["l0", "l1"].map(|name| cables.switch(name));
     let spines = ["s0", "s1"].map(|name| cables.switch(name));
     let mut to_spine = Vec::new();
-    for spine in spines {
+    for (spine, propagation) in spines.into_iter().zip(to_spines) {
         to_spine.push(cables.join(leaves[0], spine, LINE, propagation).0);
         cables.join(spine, leaves[1], LINE, propagation);
     }

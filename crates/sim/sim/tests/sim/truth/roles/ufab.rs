@@ -185,6 +185,7 @@ impl Host for Edge {
                 probe: Probe { kind, .. },
                 outcome: ProbeOutcome::Answered(_),
                 hops,
+                ..
             } => {
                 if let Some(state) = self.pairs.get_mut(&pair.0) {
                     state.on_answer(now, pair, path, kind, hops, act);
