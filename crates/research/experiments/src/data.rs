@@ -234,9 +234,10 @@ impl Figure {
         self
     }
 
-    /// With a setting more.
+    /// Adds a setting, or replaces the one of this name.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.settings.retain(|setting| setting.name != name);
         self.settings.push(Setting { name: name.to_owned(), value: value.into() });
         self
     }

@@ -139,7 +139,6 @@ fn case(system: System, Unstated { read, drain }: Unstated, duration: Time, seed
     let network = network(Rate::from_gbit(10))?;
     let servers = servers(&network);
     let (agents, stores) = servers.split_at(servers.len() / 2);
-    let network = drain.map_or(Ok(network.clone()), |gbit| drained(&network, stores, Rate::from_gbit(gbit)))?;
     let tenants: Vec<Tenant> = MINIMA
         .iter()
         .map(|&(name, min)| Tenant {
@@ -151,6 +150,10 @@ fn case(system: System, Unstated { read, drain }: Unstated, duration: Time, seed
     let warmup = Time::from_millis(10);
     let mut run = scenario("block storage", &network, system, &tenants, (warmup + duration, Time::from_millis(1)))?;
     run.warmup = warmup;
+    // Minima are those of the lines: 9 Gbit/s, which a host that takes 8 cannot receive.
+    if let Some(gbit) = drain {
+        run.network = drained(&network, stores, Rate::from_gbit(gbit))?;
+    }
     let among = || FlowEndpoints::Random(stores.to_vec(), stores.to_vec());
     let every = |period, size| Reliable::new(FlowArrivals::Periodic(period), Some(FlowSizes::Fixed(size)));
     let after = |traffic: &str, to, size: Option<Bytes>| {
