@@ -126,8 +126,12 @@ impl Engine {
     fn deliver(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         let reverse = flow.reverse;
-        let route = self.fabric.start(reverse.paths, flow.reverse_path);
-        let (first, last_hop) = self.fabric.ends(&reverse, flow.reverse_path);
+        let path = match flow.reverse_path {
+            flows::SAME_PATH => u32::from(self.fabric.packet(id).path),
+            path => path,
+        };
+        let route = self.fabric.start(reverse.paths, path);
+        let (first, last_hop) = self.fabric.ends(&reverse, path);
         let packet = self.fabric.packet_mut(id);
         let is_partial = packet.flags.has(Flags::PARTIAL);
         let received = if is_partial { flow.receiver.on_probe() } else { flow.receiver.on_segment(packet.sequence) };

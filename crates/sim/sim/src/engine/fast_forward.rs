@@ -7,7 +7,7 @@ use super::Engine;
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::fast_forward::{Forward, ForwardOutcome, MIN_LOOK, Parked, Parts};
-use crate::flows::FlowSlot;
+use crate::flows::{FlowSlot, SAME_PATH};
 
 impl Engine {
     /// Handles a flow that begins: groups suspended at one of its ports resume before its first packet leaves.
@@ -32,7 +32,8 @@ impl Engine {
             paths => flow.path.choose(Time::ZERO, Departure { bytes: 0, paths }),
         };
         let mut links = self.fabric.links_along(&flow.forward, path);
-        links.extend(self.fabric.links_along(&flow.reverse, flow.reverse_path));
+        let reverse_path = if flow.reverse_path == SAME_PATH { path } else { flow.reverse_path };
+        links.extend(self.fabric.links_along(&flow.reverse, reverse_path));
         links.sort_unstable();
         links.dedup();
         links

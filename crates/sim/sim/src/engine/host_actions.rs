@@ -47,7 +47,7 @@ impl Engine {
             }
             HostAction::UsePath { pair, path, purpose, from } => {
                 let from = clock::from_time(from);
-                let round_trip = self.hosts.base_round_trip((host, pair), path, &self.fabric);
+                let round_trip = self.hosts.choose_path((host, pair), path, &mut self.flows, &self.fabric);
                 self.steer(host, pair, now, |stack, pair| stack.use_path(pair, (path, round_trip), purpose, from));
                 self.hosts.notify_route(host, pair, &mut self.flows, &self.fabric, now);
             }

@@ -25,7 +25,7 @@ pub(crate) struct Flow {
     /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
     pub(crate) reorder: Option<Box<Reorder<PacketId>>>,
     pub(crate) reverse: Direction,
-    /// The path of its acknowledgements, counted beyond their number.
+    /// The path of its acknowledgements, counted beyond their number, or [`SAME_PATH`].
     pub(crate) reverse_path: u32,
     /// Index of its statistics.
     pub(crate) stat: u32,
@@ -68,6 +68,9 @@ pub(crate) struct Flow {
 
 // An arriving segment touches only the fields before `sender`: one cache line.
 const _: () = assert!(std::mem::offset_of!(Flow, sender) == 64);
+
+/// Acknowledgements return on the path with the number of their segment's path.
+pub(crate) const SAME_PATH: u32 = u32::MAX;
 
 /// A flow chooses the path of its segment itself.
 pub(crate) const OWN_PATH: u16 = u16::MAX;

@@ -14,6 +14,6 @@ mod flow;
 mod purpose;
 mod table;
 
-pub(crate) use flow::{Flow, FlowSlot, FlowState, answer, report};
+pub(crate) use flow::{Flow, FlowSlot, FlowState, SAME_PATH, answer, report};
 pub(crate) use purpose::{Purpose, RpcStep};
 pub(crate) use table::{Flows, Start};

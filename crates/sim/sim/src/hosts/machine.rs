@@ -9,7 +9,7 @@ use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
 use crate::fabric::{Dropped, NetworkState};
-use crate::flows::Flows;
+use crate::flows::{Flows, SAME_PATH};
 use crate::interfaces::{Interfaces, Item};
 use crate::packet::Packet;
 
@@ -99,15 +99,23 @@ impl Hosts {
         }
     }
 
-    /// Returns the round trip of a pair's path without queues; zero if the pair has closed.
-    pub(crate) fn base_round_trip(
-        &self,
+    /// A machine chooses the paths of a pair from now on: acknowledgements return on the path of their segment, as a path with its round
+    /// trip is the machine's unit. Returns the round trip of the path without queues; zero if the pair has closed.
+    pub(crate) fn choose_path(
+        &mut self,
         (host, pair): (HostId, Outgoing),
         path: PathIndex,
+        flows: &mut Flows,
         fabric: &NetworkState,
     ) -> Instant {
-        let pair = self.pairs.get(self.outgoing(host, pair) as usize);
-        pair.map_or(0, |pair| fabric.base_round_trip(&pair.forward, &pair.reverse, path.0))
+        let slot = self.outgoing(host, pair);
+        let Some(pair) = self.pairs.get_mut(slot as usize) else { return 0 };
+        if !std::mem::replace(&mut pair.is_steered, true) {
+            for &flow in pair.members() {
+                flows[flow].reverse_path = SAME_PATH;
+            }
+        }
+        fabric.base_round_trip(&pair.forward, &pair.reverse, path.0)
     }
 
     /// A machine arms a timer.

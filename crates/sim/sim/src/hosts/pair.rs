@@ -44,6 +44,8 @@ pub(super) struct Pair {
     pub(super) free_flows: Vec<u32>,
     /// `true` if a check of a window that waits for answers is scheduled.
     pub(super) is_watched: bool,
+    /// Its machine has chosen paths.
+    pub(super) is_steered: bool,
     /// Flows that are open.
     pub(super) users: u32,
     /// Of these, flows whose applications are switched off.

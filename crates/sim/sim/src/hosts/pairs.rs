@@ -17,7 +17,7 @@ use super::state::{Hosts, time};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
 use crate::fabric::{Direction, NetworkState};
-use crate::flows::{FlowSlot, Flows};
+use crate::flows::{FlowSlot, Flows, SAME_PATH};
 
 /// A pair that has been idle: both ends are notified that it is forgotten, and then free its numbers.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +104,7 @@ impl Hosts {
             flows: Vec::new(),
             free_flows: Vec::new(),
             is_watched: false,
+            is_steered: false,
             users: 0,
             paused: 0,
             // It opens because something is to be sent.
@@ -197,6 +198,9 @@ impl Hosts {
         let (local, weight) = (pair.join(flow), pair.weight);
         let state = &mut flows[flow];
         state.local = local;
+        if pair.is_steered {
+            state.reverse_path = SAME_PATH;
+        }
         if weight != 1 {
             state.sender.set_weight(now, weight);
         }
