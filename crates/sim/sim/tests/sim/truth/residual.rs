@@ -157,7 +157,7 @@ fn minima_below_bursts_are_kept_and_all_bounds_hold() {
             match others {
                 Others::Everything => assert!(shown.utilisation > 0.995, "{pairs} pairs: {shown:?}"),
                 // Forty windows are below a packet each: what pauses while a burst lasts is not made up for.
-                Others::Nothing => assert!(shown.utilisation > if pairs < 40 { 0.9 } else { 0.83 }, "{shown:?}"),
+                Others::Nothing => assert!(shown.utilisation > if pairs < 40 { 0.9 } else { 0.79 }, "{shown:?}"),
             }
         }
     }
