@@ -39,7 +39,7 @@ impl Engine {
                 }
             }
             HostAction::SetWindow { pair, path, window } => {
-                self.steer(host, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get), now));
+                self.steer(host, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get)));
             }
             HostAction::SetFloor { pair, path, rate } => {
                 let rate = rate.bits_per_second();

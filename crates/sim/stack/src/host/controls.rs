@@ -29,7 +29,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     }
 
     /// Sets or lifts the window of a pair on a path.
-    pub fn set_window(&mut self, pair: u32, path: PathIndex, window: Option<u64>, now: Instant) -> bool {
+    pub fn set_window(&mut self, pair: u32, path: PathIndex, window: Option<u64>) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };
         if path.0 >= state.paths.count() {
             return false;
@@ -38,7 +38,7 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
             state.windows = vec![Window::default(); state.paths.count() as usize];
         }
         if let Some(place) = state.windows.get_mut(path.index()) {
-            place.set(window, now);
+            place.set(window);
         }
         self.wake_if_blocked(pair)
     }

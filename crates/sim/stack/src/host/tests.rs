@@ -162,7 +162,7 @@ fn packets_waiting_when_a_limiter_begins_to_drop_are_dropped() {
 fn a_window_counts_sent_bytes_and_opens_with_answers() {
     let mut host = host(1, 2);
     let flows = &mut Left(vec![9]);
-    host.set_window(0, PathIndex(1), Some(2 * u64::from(FRAME)), 0);
+    host.set_window(0, PathIndex(1), Some(2 * u64::from(FRAME)));
     let path = Some(PathIndex(1));
     assert_eq!(
         host.admit(0, PairBacklog::Flow(0), FRAME, 0, flows),
@@ -218,7 +218,7 @@ fn an_unknown_pair_blocks_nothing_and_nothing_panics() {
     let flows = &mut Left::default();
     assert_eq!(host.admit(5, packet(1), FRAME, 0, flows), AdmitOutcome::Go(None));
     assert_eq!(host.advance(5, 0, flows), PairStep::Idle);
-    assert!(!host.wait(5, packet(1)) && !host.set_window(5, PathIndex(0), None, 0) && !host.on_pair_wake(5, 0));
+    assert!(!host.wait(5, packet(1)) && !host.set_window(5, PathIndex(0), None) && !host.on_pair_wake(5, 0));
     assert!(!host.limit_class(ClassId(9), None, FRAME, 0));
     host.put_back(5, 1, 0);
     host.close(5);
