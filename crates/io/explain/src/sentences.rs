@@ -135,12 +135,12 @@ pub const REFUSALS: [(RefusalCode, &str); 6] = [
 ///
 /// ```
 /// use wayleave_explain::sentences::no_other_place;
-/// assert_eq!(no_other_place("NO_PATH"), "there is no other route (NO_PATH)");
+/// assert_eq!(no_other_place("NO_PATH"), "no other usable route exists (NO_PATH)");
 /// assert_eq!(no_other_place("BUFFER"), "no other route fits: a buffer could overflow (BUFFER)");
 /// ```
 pub fn no_other_place(code: &str) -> String {
     match REFUSALS.iter().find(|(known, _)| known.code() == code) {
-        Some((RefusalCode::NoPath, _)) => format!("there is no other route ({code})"),
+        Some((RefusalCode::NoPath, _)) => format!("no other usable route exists ({code})"),
         Some((_, clause)) => format!("no other route fits: {clause} ({code})"),
         None => format!("no other route was found ({code})"),
     }
@@ -432,12 +432,13 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     near.min_by_key(|&(distance, _)| distance).filter(|&(distance, _)| distance <= accepted).map(|(_, name)| name)
 }
 
-/// The known names that were probably meant, the nearest first: at most `most`.
+/// The known names that were probably meant: the nearest ones, at most `most`.
 ///
 /// ```
 /// use wayleave_explain::sentences::nearest_names;
 /// let known = ["core1", "core2", "edge1", "h1"];
-/// assert_eq!(nearest_names("cor1", known.into_iter(), 3), ["core1", "core2"]);
+/// assert_eq!(nearest_names("core", known.into_iter(), 3), ["core1", "core2"]);
+/// assert_eq!(nearest_names("cor1", known.into_iter(), 3), ["core1"]);
 /// ```
 pub fn nearest_names<'a>(word: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let accepted = 1 + word.chars().count() / 4;
@@ -446,7 +447,8 @@ pub fn nearest_names<'a>(word: &str, known: impl Iterator<Item = &'a str>, most:
     let near = near.map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name));
     let mut near: Vec<(usize, &str)> = near.filter(|&(distance, _)| distance <= accepted).collect();
     near.sort_unstable();
-    near.into_iter().take(most).map(|(_, name)| name).collect()
+    let least = near.first().map(|&(distance, _)| distance);
+    near.into_iter().filter(|&(distance, _)| Some(distance) == least).take(most).map(|(_, name)| name).collect()
 }
 
 /// A contract's name, with the number of its route if it is a further one.

@@ -70,13 +70,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 }
 
 /// Returns a page in the order in which contracts are stored.
-fn stored(
-    shared: &Shared,
-    call: &AuthorizedRequest,
-    page: &Page,
-    tenant: Option<&str>,
-    filter: &Filter,
-) -> Outcome {
+fn stored(shared: &Shared, call: &AuthorizedRequest, page: &Page, tenant: Option<&str>, filter: &Filter) -> Outcome {
     let after = after(call, page)?;
     let most = page.limit.saturating_add(1);
     let mut items: Vec<Arc<ContractObject>> = Vec::new();
