@@ -27,8 +27,9 @@ use crate::detail_metrics::DetailMetrics;
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
-use crate::read_view::{Counts, Tables};
+use crate::read_view::{Counts, Tables, View};
 use crate::state::Shared;
+use crate::traffic::ReportedTraffic;
 
 type Level = Gauge<f64, AtomicU64>;
 
@@ -398,7 +399,10 @@ impl Metrics {
         if let Some(detail) = &self.detail {
             detail.update(shared);
         }
-        let (network, view, counted) = (shared.network(), &shared.view, &shared.counted);
+        self.text(shared.network(), &shared.view, &shared.counted)
+    }
+
+    pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {
         // Without reports of agents nothing is known of packets, so there are no figures.
         if let Some(sum) = counted.sum() {
             self.update_traffic(&sum, &counted.followed());

@@ -187,7 +187,7 @@ mod tests {
             }
             let queue = &shown["queues"][0];
             assert_eq!((&queue["class"], queue.get("delayNs")), (&serde_json::json!(class), None), "{queue}");
-            let text = Metrics::new(None).text(network, &view, &ReportedTraffic::default());
+            let text = Metrics::new(None, 0).text(network, &view, &ReportedTraffic::default());
             let is_of_links = |line: &&str| line.starts_with("wayleave_links_") && line.contains("host-up");
             assert_eq!(text.lines().find(is_of_links), None);
         }
