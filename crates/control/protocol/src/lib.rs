@@ -16,6 +16,7 @@
 //! | [`what_if`] | what-if queries and their results |
 //! | [`health`] | health of contracts, the worst first |
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
+//! | [`load`] | measured load of links, its history, flows, and the monthly statement |
 //! | [`traffic`] | counters of contracts, the largest senders first |
 //! | [`timeline`] | events over time, and snapshots of the state after an event |
 //! | [`audit`] | the audit log: changes and refused requests |
@@ -32,6 +33,7 @@ pub mod decision;
 pub mod event;
 pub mod health;
 mod id;
+pub mod load;
 pub mod network;
 pub mod policy;
 pub mod problem;

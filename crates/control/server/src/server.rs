@@ -232,6 +232,7 @@ pub(crate) async fn open(
         open_bytes: Arc::default(),
         checks: Arc::default(),
         counted: Arc::default(),
+        load: Arc::default(),
         agents_secret,
         requests: Handle::current(),
         alive: Arc::default(),

@@ -22,6 +22,7 @@ use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
 use crate::limits::ServerLimits;
 use crate::liveness::Alive;
+use crate::load::Load;
 use crate::metrics::{Limit, Metrics};
 use crate::pulse::EngineHeartbeat;
 use crate::queue::Queue;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) checks: Arc<Checks>,
     /// Counters of hosts.
     pub(crate) counted: Arc<ReportedTraffic>,
+    /// Counters of links, and the histories of measured load.
+    pub(crate) load: Arc<Load>,
     /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: ServerLimits,

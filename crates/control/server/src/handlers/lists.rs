@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wayleave_contracts::LabelSelector;
 use wayleave_controller::Id;
 use wayleave_protocol::contract::{Kind, State};
+use wayleave_protocol::network::Link;
 use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
@@ -165,7 +166,8 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
     let tables = shared.view.read();
     let links = network.links().filter(|&(link, _)| link >= first);
-    Ok(page.of(links.map(|(id, link)| (&link.name, json(&link_shape(network, &tables, id))))))
+    let shape = |id| Link { measured: shared.load.measured(id), ..link_shape(network, &tables, id) };
+    Ok(page.of(links.map(|(id, link)| (&link.name, json(&shape(id))))))
 }
 
 pub(crate) fn queues(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
