@@ -49,6 +49,7 @@ pub(crate) struct DetailMetrics {
     tenant_reserved: Family<TenantLabels, Level>,
     tenant_measured: Family<TenantLabels, Level>,
     link_reserved: Family<LinkLabels, Level>,
+    link_measured: Family<LinkLabels, Level>,
 }
 
 /// Figures of a tenant or a link.
@@ -100,6 +101,7 @@ impl DetailMetrics {
             tenant_reserved: Family::default(),
             tenant_measured: Family::default(),
             link_reserved: Family::default(),
+            link_measured: Family::default(),
         };
         let rate = || Unit::Other("bits_per_second".to_owned());
         let help = "Contracts of a tenant by state";
@@ -110,6 +112,8 @@ impl DetailMetrics {
         registry.register_with_unit("tenant_measured", help, rate(), metrics.tenant_measured.clone());
         let help = "Rate reserved on a link, by contracts of all kinds";
         registry.register_with_unit("link_reserved", help, rate(), metrics.link_reserved.clone());
+        let help = "Rate on a link, as the agent at one of its ends has counted it";
+        registry.register_with_unit("link_measured", help, rate(), metrics.link_measured.clone());
         Some(metrics)
     }
 
@@ -119,6 +123,7 @@ impl DetailMetrics {
         self.tenant_reserved.clear();
         self.tenant_measured.clear();
         self.link_reserved.clear();
+        self.link_measured.clear();
         for (tenant, figures) in first_and_rest(tenants(shared), self.most) {
             for (state, count) in State::ALL.iter().zip(figures.states) {
                 let labels = TenantStateLabels { tenant: tenant.clone(), state: state.name() };
@@ -129,7 +134,9 @@ impl DetailMetrics {
             set(&self.tenant_measured, &labels, figures.measured_bps);
         }
         for (link, figures) in first_and_rest(links(shared), self.most) {
-            set(&self.link_reserved, &LinkLabels { link }, figures.reserved_bps);
+            let labels = LinkLabels { link };
+            set(&self.link_reserved, &labels, figures.reserved_bps);
+            set(&self.link_measured, &labels, figures.measured_bps);
         }
     }
 }
@@ -175,7 +182,11 @@ fn links(shared: &Shared) -> Vec<(String, Figures)> {
         Some(rates.fold(0, u64::saturating_add))
     };
     let links = shared.network().links();
-    links.map(|(id, link)| (link.name.clone(), Figures { reserved_bps: reserved(id), ..Figures::default() })).collect()
+    let figures = |id| {
+        let measured = shared.load.measured(id).map(|measured| measured.rate_bps);
+        Figures { reserved_bps: reserved(id), measured_bps: measured, ..Figures::default() }
+    };
+    links.map(|(id, link)| (link.name.clone(), figures(id))).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_client::{Address, Method};
 use wayleave_protocol::agent::{Confirmations, Messages, Reports, Session, SessionSpec, Shares, Traffic, Work};
+use wayleave_protocol::load::{LinkCounters, LinkReport};
 
 use crate::client::{RequestError, Service, target};
 use crate::demo::{Replay, simulate};
@@ -96,19 +97,25 @@ struct HostAgent {
     contracts: BTreeMap<u64, String>,
     /// Bytes on the wire of each contract, by its name.
     sent: BTreeMap<String, u64>,
+    /// The same of each link of the host, in both directions.
+    links: BTreeMap<String, u64>,
+    began: Instant,
 }
 
 impl HostAgent {
     fn new(host: String) -> Self {
-        Self { host, epoch: None, contracts: BTreeMap::new(), sent: BTreeMap::new() }
+        let (sent, links) = (BTreeMap::new(), BTreeMap::new());
+        Self { host, epoch: None, contracts: BTreeMap::new(), sent, links, began: Instant::now() }
     }
 
     /// Counts what the host has sent in a second of the replay.
     fn send(&mut self, replay: &Replay, second: usize) {
-        for (name, bytes) in replay.sent(&self.host, second) {
-            let sum = self.sent.entry(name.to_owned()).or_default();
+        let add = |sums: &mut BTreeMap<String, u64>, (name, bytes): (&str, u64)| {
+            let sum = sums.entry(name.to_owned()).or_default();
             *sum = sum.saturating_add(bytes);
-        }
+        };
+        replay.sent(&self.host, second).for_each(|sent| add(&mut self.sent, sent));
+        replay.on_links(&self.host, second).for_each(|sent| add(&mut self.links, sent));
     }
 
     /// Takes the instructions of the controller, confirms them, and reports the counters.
@@ -150,8 +157,16 @@ impl HostAgent {
             let bytes = self.sent.get(name).copied().unwrap_or(0);
             Traffic { serial, bytes, packets: bytes.div_ceil(FRAME), ..Traffic::default() }
         });
+        let counters = self.links.iter().map(|(link, &bytes)| {
+            let packets = bytes.div_ceil(FRAME);
+            LinkCounters { link: link.clone(), interface: 1, bytes, packets, dropped: 0 }
+        });
+        let read_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let links = LinkReport { read_ns, counters: counters.collect() };
         Reports {
             epoch,
+            // Before the first interval nothing is known of the links.
+            links: Some(links).filter(|links| !links.counters.is_empty()),
             beat: true,
             rules_in_force: Some(shares.contracts.iter().map(|rule| (rule.serial, rule.version)).collect()),
             contract_problems: Some(Vec::new()),

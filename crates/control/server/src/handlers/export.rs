@@ -27,6 +27,7 @@ pub(crate) fn links(links: impl Iterator<Item = Link>) -> HttpReply {
         "guaranteedAvailableBps",
         "objectiveReservedBps",
         "objectiveAvailableBps",
+        "measuredBps",
     ]);
     for link in links {
         csv.text(&link.name);
@@ -42,6 +43,7 @@ pub(crate) fn links(links: impl Iterator<Item = Link>) -> HttpReply {
             csv.value(capacity.map(|capacity| capacity.reserved_bps));
             csv.value(capacity.map(|capacity| capacity.available_bps));
         }
+        csv.value(link.measured.map(|measured| measured.rate_bps));
         csv.end_line();
     }
     csv.into_reply()

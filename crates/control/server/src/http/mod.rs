@@ -10,6 +10,7 @@ pub(crate) mod listen;
 pub(crate) mod openapi;
 pub(crate) mod operation;
 pub(crate) mod page;
+mod params;
 pub(crate) mod peer;
 pub(crate) mod query;
 pub(crate) mod route;

@@ -2,21 +2,19 @@
 //! document are derived from this table.
 
 use wayleave_protocol as api;
-use wayleave_protocol::contract::{Kind, State};
-use wayleave_protocol::health::HealthLevel;
 
 use crate::access::RouteAccess::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::exposition;
-use crate::handlers::contract_order::{Column, Direction};
 use crate::handlers::{
-    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events,
-    health, lists, names, network, policies, status, tenants, timeline, tokens, topology_summary, traffic, vms,
-    what_if,
+    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, flows,
+    health, lists, load_history, names, network, policies, statement, status, tenants, timeline, tokens,
+    topology_summary, traffic, vms, what_if,
 };
-use crate::http::operation::ParamKind::{Choice, Count, Flag, Number, Text as Words};
 use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text, Texts};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
-use crate::http::operation::{Document, Param, ParamKind, either, many, many_or_csv, on, one};
+use crate::http::operation::{Document, either, many, many_or_csv, on, one};
+#[allow(clippy::wildcard_imports, reason = "all parameters belong to this table")]
+use crate::http::params::*;
 use crate::http::route::Handler::{self, Alone, InTurn};
 use crate::http::route::{Reply, Row};
 
@@ -25,68 +23,6 @@ macro_rules! by {
         Handler::AtOnce(|shared, call| Box::pin(async move { $handler(shared, call).await.map(Reply::from) }))
     };
 }
-
-/// The names of all values of a type, for [`Choice`].
-macro_rules! names {
-    ($of:ty) => {{
-        const NAMES: [&str; <$of>::ALL.len()] = {
-            let mut names = [""; <$of>::ALL.len()];
-            let mut at = 0;
-            while at < names.len() {
-                names[at] = <$of>::ALL[at].name();
-                at += 1;
-            }
-            names
-        };
-        &NAMES
-    }};
-}
-
-const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param {
-    Param { name, kind, help }
-}
-
-const LIMIT: Param = param("limit", Count(1000), "Maximum number of items: 1 to 1000, default 100");
-const AFTER: Param = param("after", Words, "Value of `next` of the previous page");
-const TENANT: Param = param("tenant", Words, "Only items of this tenant");
-const DRY_RUN: Param = param("dryRun", Flag, "Dry run: only report the result");
-const STATE: Param = param("state", Choice(names!(State)), "Only contracts in this state");
-const KIND: Param = param("kind", Choice(names!(Kind)), "Only contracts of this kind");
-const SORT: Param = param(
-    "sort",
-    Choice(Column::NAMES),
-    "Column by which contracts are sorted; unknown values are last, and equal ones are sorted by tenant and name",
-);
-const ORDER: Param = param("order", Choice(Direction::NAMES), "Direction of `sort`: ascending is the default");
-const AT_HOST: Param = param(
-    "host",
-    Words,
-    "Only contracts with an end or a member on this host or switch, or with a reservation on one of its links",
-);
-const PREFIX: Param = param("prefix", Words, "Beginning or part of the name, in upper or lower case");
-const OF_KIND: Param = param("kind", Choice(names::KINDS), "Only names of this kind; a node is a host or a switch");
-const FORMAT: Param = param("format", Choice(&["json", "csv"]), "`csv`: the whole list as a table, without pages");
-const ON_LINK: Param = param("link", Words, "Only contracts that use this link");
-const NAMED: Param = param("text", Words, "Only contracts whose `tenant:name` contains this text");
-const LABELLED: Param =
-    param("labels", Words, "Only contracts with all of these labels: key=value, separated by commas");
-const LEVEL: Param = param("level", Choice(names!(HealthLevel)), "Only contracts at this level");
-const GROUP: Param = param("group", Words, "Only this part of the network: the `group` of a node group or of `within`");
-const BUCKETS: Param = param("buckets", Count(400), "Number of time buckets: 1 to 400, default 120");
-const PROBLEMS: Param = param("problems", Flag, "Only agents that are silent, have stopped, or report a problem");
-const OF_EACH: Param = param("limit", Count(1000), "Maximum length of each list: 1 to 1000; unlimited if not given");
-const ON_HOST: Param = param("host", Words, "Only VMs on this host");
-const WHO: Param = param("who", Words, "Only requests made with this token");
-const OBJECT: Param = param("object", Words, "Only requests that concern this object");
-const LINK: Param = param("link", Words, "Only queues of this link");
-const ATOMIC: Param = param("atomic", Flag, "Apply the whole list or nothing");
-const FORCE: Param =
-    param("force", Flag, "Operators: also release its reservation at once, because its sender has certainly stopped");
-const EPOCH: Param = param("epoch", Number(u64::MAX), "Session number; any other number is a conflict");
-const WAIT: Param = param("wait", Number(60), "Seconds to wait for messages: 0 to 60, default 0");
-const PAGE: &[Param] = &[LIMIT, AFTER];
-const PAGE_OR_CSV: &[Param] = &[LIMIT, AFTER, FORMAT];
-const TRIAL: &[Param] = &[DRY_RUN];
 
 /// All routes.
 pub(crate) static ROWS: &[Row] = &[
@@ -127,6 +63,26 @@ pub(crate) static ROWS: &[Row] = &[
     .query(TRIAL)
     .conditional()
     .gives(&[on(204, Nothing)]),
+    Row::new(
+        Get,
+        "/v1/tenants/{tenant}/history",
+        "getTenantHistory",
+        Read,
+        "Measured and reserved rate of a tenant's contracts over time",
+        InTurn(load_history::of_tenant),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
+    Row::new(
+        Get,
+        "/v1/tenants/{tenant}/statement",
+        "getStatement",
+        Read,
+        "Monthly statement of a tenant: minutes in which its contracts were kept, broken, or not observed",
+        InTurn(statement::get),
+    )
+    .query(&[MONTH, FORMAT])
+    .gives(&[on(200, one::<api::load::Statement>())]),
     // Tokens
     Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", InTurn(lists::tokens))
         .query(PAGE)
@@ -233,6 +189,26 @@ pub(crate) static ROWS: &[Row] = &[
         by!(traffic::of_contract),
     )
     .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
+    Row::new(
+        Get,
+        "/v1/contracts/{contract}/history",
+        "getContractHistory",
+        Read,
+        "Measured and reserved rate of a contract over time",
+        InTurn(load_history::of_contract),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
+    Row::new(
+        Get,
+        "/v1/flows",
+        "listFlows",
+        Read,
+        "Measured and reserved rates from tenants over links to hosts",
+        InTurn(flows::get),
+    )
+    .query(&[LIMIT, TENANT])
+    .gives(&[on(200, one::<api::load::Flows>())]),
     Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])
         .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
@@ -302,6 +278,16 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(200, many_or_csv::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
         .gives(&[on(200, one::<api::network::Link>())]),
+    Row::new(
+        Get,
+        "/v1/links/{link}/history",
+        "getLinkHistory",
+        ReadAll,
+        "Measured and reserved rate of a link over time",
+        InTurn(load_history::of_link),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
     Row::new(
         Get,
         "/v1/links/{link}/curves",

@@ -84,12 +84,20 @@ fn shipped_prometheus_rules_and_grafana_dashboards_use_existing_metrics() {
     // A rate is known from the second report on.
     let more = json!([{ "serial": 1, "packets": 9, "bytes": 900, "delayed": 4, "waiting": 1, "queueFull": 2, "oversized": 0,
         "waitedNs": 9, "waits": [1, 3, 0] }]);
-    agent.post("/v1/agents/h1/reports", &json!({ "epoch": epoch, "traffic": more })).is(204);
+    let links = |second: u64, bytes: u64| {
+        let counters =
+            json!([{ "link": "h1->pod1-edge1", "interface": 2, "bytes": bytes, "packets": 1, "dropped": 0 }]);
+        json!({ "epoch": epoch, "traffic": more, "links": { "readNs": second * 1_000_000_000, "counters": counters } })
+    };
+    agent.post("/v1/agents/h1/reports", &links(10, 1_000)).is(204);
+    agent.post("/v1/agents/h1/reports", &links(11, 2_000)).is(204);
     let accept = [("accept", "application/openmetrics-text")];
     let metrics = || String::from_utf8(client.send("GET", "/metrics", &accept, b"").is(200).body).unwrap();
     // Figures of links are those last computed by the engine, possibly a moment ago.
     let text = (0..10_000).map(|_| metrics()).find(|text| text.contains("budget_use_max")).unwrap_or_else(metrics);
     assert_eq!(exposition::faults(&text), Vec::<String>::new(), "{text}");
+    let link = "wayleave_link_measured_bits_per_second{link=\"h1->pod1-edge1\"} 8000.0";
+    assert!(text.contains(link), "1,000 B in a second: {text}");
     let plain = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     assert_eq!(exposition::text_faults(&plain), Vec::<String>::new(), "{plain}");
     let samples = |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
