@@ -15,6 +15,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::State;
 use wayleave_protocol::tenant::Tenant;
+use wayleave_topology::{Link, LinkId};
 use wayleave_units::Rate;
 
 use crate::handlers::traffic::MeasuredRates;
@@ -175,18 +176,20 @@ fn tenants(shared: &Shared) -> Vec<(String, Figures)> {
 }
 
 fn links(shared: &Shared) -> Vec<(String, Figures)> {
+    let network = shared.network();
+    // Before the lock of the view is taken: nobody waits for a lock while holding another one.
+    let measured: Vec<Option<u64>> =
+        network.links().map(|(id, _)| shared.load.measured(id).map(|measured| measured.rate_bps)).collect();
     let tables = shared.view.read();
     let reserved = |link| {
         let capacities = &tables.figures(link)?.capacity;
         let rates = capacities.iter().map(|(_, capacity)| capacity.reserved.bits_per_second());
         Some(rates.fold(0, u64::saturating_add))
     };
-    let links = shared.network().links();
-    let figures = |id| {
-        let measured = shared.load.measured(id).map(|measured| measured.rate_bps);
-        Figures { reserved_bps: reserved(id), measured_bps: measured, ..Figures::default() }
+    let figures = |((id, link), measured_bps): ((LinkId, &Link), Option<u64>)| {
+        (link.name.clone(), Figures { reserved_bps: reserved(id), measured_bps, ..Figures::default() })
     };
-    links.map(|(id, link)| (link.name.clone(), figures(id))).collect()
+    network.links().zip(measured).map(figures).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::handlers::export;
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
-use crate::state::Shared;
+use crate::state::{AT_A_TIME, Shared};
 
 /// Returns the tenant whose objects a list shows: the requested tenant, as far as the client may see it.
 pub(crate) fn tenant(call: &AuthorizedRequest) -> Option<String> {
@@ -49,7 +49,9 @@ pub(crate) fn tenants(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
     let items = tables.tenants.iter().filter(|(name, _)| behind(name) && only.is_none_or(|only| only == *name));
     if page.is_csv {
-        return Ok(export::tenants(items.map(|(_, tenant)| &*tenant.json)));
+        let documents: Vec<bytes::Bytes> = items.map(|(_, tenant)| tenant.json.clone()).collect();
+        drop(tables);
+        return Ok(export::tenants(documents.iter().map(|json| &**json)));
     }
     Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
 }
@@ -90,15 +92,30 @@ pub(crate) fn hosts(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     Ok(page.of(hosts.map(|host| (&network.node(host).name, shape(host)))))
 }
 
+/// Returns all links. The lock of the view is released at intervals, so that the engine need not wait for the end.
+fn every_link(shared: &Shared) -> impl Iterator<Item = Link> + use<> {
+    let network = shared.network();
+    let all: Vec<LinkId> = network.links().map(|(link, _)| link).collect();
+    let some = |from: usize| {
+        let links = &all[from..all.len().min(from + AT_A_TIME)];
+        let measured: Vec<_> = links.iter().map(|&link| shared.load.measured(link)).collect();
+        let tables = shared.view.read();
+        let shapes = links.iter().zip(measured);
+        shapes.map(|(&link, measured)| Link { measured, ..link_shape(network, &tables, link) }).collect::<Vec<_>>()
+    };
+    let parts: Vec<Vec<Link>> = (0..all.len()).step_by(AT_A_TIME).map(some).collect();
+    parts.into_iter().flatten()
+}
+
 pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
+    if page.is_csv {
+        return Ok(export::links(every_link(shared)));
+    }
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
     let tables = shared.view.read();
     let links = network.links().filter(|&(link, _)| link >= first);
     let shape = |id| Link { measured: shared.load.measured(id), ..link_shape(network, &tables, id) };
-    if page.is_csv {
-        return Ok(export::links(links.map(|(id, _)| shape(id))));
-    }
     Ok(page.of(links.map(|(id, link)| (&link.name, json(&shape(id))))))
 }
 
