@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub enum Severity {
     /// Guarantees are broken, or the controller cannot act.
     Critical,
-    /// Somebody should look soon.
+    /// An operator should find the cause soon.
     Warning,
 }
 

@@ -1,4 +1,4 @@
-//! Names of objects that begin with, or contain, what somebody has typed.
+//! Names of objects that begin with, or contain, a text.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

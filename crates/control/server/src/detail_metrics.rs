@@ -5,21 +5,13 @@
 //! more than they are worth.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
-use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::State;
-use wayleave_protocol::tenant::Tenant;
-use wayleave_topology::{Link, LinkId};
-use wayleave_units::Rate;
-
-use crate::handlers::traffic::MeasuredRates;
-use crate::state::Shared;
 
 /// Label of the sum of all that have no series of their own. A tenant or link of this name is always part of the sum.
 const OTHER: &str = "other";
@@ -53,13 +45,20 @@ pub(crate) struct DetailMetrics {
     link_measured: Family<LinkLabels, Level>,
 }
 
+/// Figures of all tenants and of all links, by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    pub(crate) tenants: Vec<(String, Figures)>,
+    pub(crate) links: Vec<(String, Figures)>,
+}
+
 /// Figures of a tenant or a link.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Figures {
-    reserved_bps: Option<u64>,
+pub(crate) struct Figures {
+    pub(crate) reserved_bps: Option<u64>,
     /// Sum of what agents have counted; `None` if they have counted nothing.
-    measured_bps: Option<u64>,
-    states: [u64; State::ALL.len()],
+    pub(crate) measured_bps: Option<u64>,
+    pub(crate) states: [u64; State::ALL.len()],
 }
 
 impl Figures {
@@ -119,13 +118,13 @@ impl DetailMetrics {
     }
 
     /// Replaces all figures by those of now.
-    pub(crate) fn update(&self, shared: &Shared) {
+    pub(crate) fn update(&self, Details { tenants, links }: Details) {
         self.contracts.clear();
         self.tenant_reserved.clear();
         self.tenant_measured.clear();
         self.link_reserved.clear();
         self.link_measured.clear();
-        for (tenant, figures) in first_and_rest(tenants(shared), self.most) {
+        for (tenant, figures) in first_and_rest(tenants, self.most) {
             for (state, count) in State::ALL.iter().zip(figures.states) {
                 let labels = TenantStateLabels { tenant: tenant.clone(), state: state.name() };
                 self.contracts.get_or_create(&labels).set(i64::try_from(count).unwrap_or(i64::MAX));
@@ -134,7 +133,7 @@ impl DetailMetrics {
             set(&self.tenant_reserved, &labels, figures.reserved_bps);
             set(&self.tenant_measured, &labels, figures.measured_bps);
         }
-        for (link, figures) in first_and_rest(links(shared), self.most) {
+        for (link, figures) in first_and_rest(links, self.most) {
             let labels = LinkLabels { link };
             set(&self.link_reserved, &labels, figures.reserved_bps);
             set(&self.link_measured, &labels, figures.measured_bps);
@@ -147,49 +146,6 @@ fn set<L: Clone + std::hash::Hash + Eq>(family: &Family<L, Level>, labels: &L, v
     if let Some(value) = value {
         family.get_or_create(labels).set(value as f64);
     }
-}
-
-fn tenants(shared: &Shared) -> Vec<(String, Figures)> {
-    let rates = MeasuredRates::of(shared, Instant::now());
-    let mut measured: HashMap<String, u64> = HashMap::new();
-    if !rates.is_empty() {
-        shared.each_contract(None, |contract| {
-            let Some(rate) = rates.of_contract(contract.grant()) else { return };
-            let tenant = &contract.id().tenant;
-            match measured.get_mut(tenant) {
-                Some(sum) => *sum = sum.saturating_add(rate),
-                None => drop(measured.insert(tenant.clone(), rate)),
-            }
-        });
-    }
-    let tables = shared.view.read();
-    let figures = |(name, object): (&String, &crate::rendered::Object)| {
-        let usage = serde_json::from_slice::<Tenant>(&object.json).ok().map(|tenant| tenant.usage);
-        let figures = Figures {
-            reserved_bps: usage.and_then(|usage| usage.rate.parse().ok()).map(Rate::bits_per_second),
-            measured_bps: measured.get(name).copied(),
-            states: tables.counts.get(name).map(|counts| counts.states).unwrap_or_default(),
-        };
-        (name.clone(), figures)
-    };
-    tables.tenants.iter().map(figures).collect()
-}
-
-fn links(shared: &Shared) -> Vec<(String, Figures)> {
-    let network = shared.network();
-    // Before the lock of the view is taken: nobody waits for a lock while holding another one.
-    let measured: Vec<Option<u64>> =
-        network.links().map(|(id, _)| shared.load.measured(id).map(|measured| measured.rate_bps)).collect();
-    let tables = shared.view.read();
-    let reserved = |link| {
-        let capacities = &tables.figures(link)?.capacity;
-        let rates = capacities.iter().map(|(_, capacity)| capacity.reserved.bits_per_second());
-        Some(rates.fold(0, u64::saturating_add))
-    };
-    let figures = |((id, link), measured_bps): ((LinkId, &Link), Option<u64>)| {
-        (link.name.clone(), Figures { reserved_bps: reserved(id), measured_bps, ..Figures::default() })
-    };
-    network.links().zip(measured).map(figures).collect()
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 pub mod access;
 mod account;
 mod agent_text;
+mod alert_counters;
 mod alerts;
 mod answer;
 mod audit;

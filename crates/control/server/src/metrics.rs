@@ -21,14 +21,13 @@ use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
 use crate::VERSION;
-use crate::alerts::AlertCounters;
+use crate::alert_counters::AlertCounters;
 use crate::cluster_metrics::ClusterMetrics;
-use crate::detail_metrics::DetailMetrics;
+use crate::detail_metrics::{DetailMetrics, Details};
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
 use crate::read_view::{Counts, Tables, View};
-use crate::state::Shared;
 use crate::traffic::ReportedTraffic;
 
 type Level = Gauge<f64, AtomicU64>;
@@ -393,13 +392,18 @@ impl Metrics {
         self.waiting.set(signed(count as u64));
     }
 
-    /// Returns the metrics as OpenMetrics. Figures of links are those last computed by the engine.
-    pub(crate) fn open_metrics(&self, shared: &Shared) -> String {
+    /// Returns the metrics as OpenMetrics. Figures of links are those last computed by the engine. `details` returns the
+    /// figures by tenant and by link.
+    pub(crate) fn open_metrics(
+        &self,
+        (network, view, counted): (&Network, &View, &ReportedTraffic),
+        details: impl FnOnce() -> Details,
+    ) -> String {
         let _scrape = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(detail) = &self.detail {
-            detail.update(shared);
+            detail.update(details());
         }
-        self.text(shared.network(), &shared.view, &shared.counted)
+        self.text(network, view, counted)
     }
 
     pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {

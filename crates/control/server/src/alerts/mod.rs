@@ -6,7 +6,6 @@
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,47 +14,16 @@ use wayleave_controller::{EnforcedBy, State};
 use wayleave_protocol::alert::{Alert, Alerts, UnknownAlert};
 use wayleave_units::{Time, WallTime};
 
+use crate::alert_counters::Counter;
 use crate::clock::{boottime, wall};
 use crate::read_view::Health;
 use crate::state::Shared;
-use rules::{Condition, Counter, Figure, RULES, Rule};
+use rules::{Condition, Figure, RULES, Rule};
 
 /// Interval at which the figures are taken. Every `for` of the rules is a multiple.
 const EVERY: Duration = Duration::from_secs(5);
 /// The longest window of a rule.
 const LONGEST_WINDOW: Duration = Duration::from_secs(600);
-/// Commits that take longer are slow (rule `WayleaveCommitsSlow`).
-const SLOW_COMMIT: Duration = Duration::from_millis(500);
-
-/// Counters that only alerts read.
-#[derive(Debug, Default)]
-pub(crate) struct AlertCounters {
-    commits: AtomicU64,
-    slow_commits: AtomicU64,
-    repairs: Mutex<BTreeMap<String, u64>>,
-}
-
-impl AlertCounters {
-    pub(crate) fn committed(&self, time: Duration) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        if time > SLOW_COMMIT {
-            self.slow_commits.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn repaired(&self, node: &str, count: u64) {
-        let mut repairs = self.repairs.lock().unwrap_or_else(PoisonError::into_inner);
-        *repairs.entry(node.to_owned()).or_default() += count;
-    }
-
-    fn values(&self) -> Vec<((Counter, String), u64)> {
-        let repairs = self.repairs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let repairs = repairs.into_iter().map(|(node, count)| ((Counter::Repairs, node), count));
-        let commits = [(Counter::Commits, &self.commits), (Counter::SlowCommits, &self.slow_commits)];
-        let commits = commits.map(|(of, count)| ((of, String::new()), count.load(Ordering::Relaxed)));
-        repairs.chain(commits).collect()
-    }
-}
 
 /// Figures that are known without a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

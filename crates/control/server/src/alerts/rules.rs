@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use wayleave_protocol::alert::Severity::{self, Critical, Warning};
 
+use crate::alert_counters::Counter;
+
 /// An alert with its condition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
@@ -41,29 +43,6 @@ pub(super) enum Figure {
     Violated,
     Degraded,
     Down,
-}
-
-/// Counter whose increase is a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Counter {
-    /// Packets dropped because the queue of their contract was full.
-    QueueFull,
-    /// Traced packets of contracts that did not arrive.
-    Lost,
-    /// Foreign changes that an agent has reverted, by node.
-    Repairs,
-    /// Packets with a foreign address or tag, by node.
-    WrongAddresses,
-    Commits,
-    /// Commits that took longer than half a second.
-    SlowCommits,
-}
-
-impl Counter {
-    /// Returns `true` for a sum over the contracts that exist.
-    pub(super) const fn is_sum(self) -> bool {
-        matches!(self, Self::QueueFull | Self::Lost)
-    }
 }
 
 const fn minutes(count: u64) -> Duration {

@@ -93,7 +93,7 @@ impl ContractOrder {
         Self { column: column.unwrap_or_default(), direction }
     }
 
-    /// Returns `true` if it is the order in which contracts are stored: no contract after the page is looked at.
+    /// Returns `true` if it is the order in which contracts are stored: no contract after the page is read.
     pub(crate) fn is_stored(self) -> bool {
         self.direction == Direction::Ascending && matches!(self.column, Column::Id | Column::Tenant)
     }

@@ -12,6 +12,7 @@ pub(crate) mod contract_list;
 pub(crate) mod contract_order;
 pub(crate) mod contracts;
 pub(crate) mod decisions;
+pub(crate) mod details;
 pub(crate) mod elements;
 pub(crate) mod events;
 pub(crate) mod export;

@@ -1,4 +1,4 @@
-//! `/v1/names`: names that fit what somebody has typed.
+//! `/v1/names`: names that begin with, or contain, a text.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ struct Found<'a> {
 impl Found<'_> {
     /// Adds a name that fits. Returns `false` once no further name can be in the answer.
     fn add(&mut self, kind: NameKind, name: &str) -> bool {
-        let Some(at) = name.to_ascii_lowercase().find(self.text) else { return true };
+        let Some(at) = find(name, self.text) else { return true };
         // The name of a contract begins behind that of its tenant.
         let is_beginning = at == 0 || (kind == NameKind::Contract && name[..at].ends_with(':'));
         let list = if is_beginning { &mut self.beginning } else { &mut self.containing };
@@ -45,6 +45,18 @@ impl Found<'_> {
         self.beginning.truncate(MAX);
         Names { items: self.beginning, more: self.has_more }
     }
+}
+
+/// Returns the place of a text in lower case in a name, without memory for the name in lower case: most names do not fit.
+fn find(name: &str, text: &str) -> Option<usize> {
+    let (name, text) = (name.as_bytes(), text.as_bytes());
+    let is_at = |at: &usize| name[*at..].iter().zip(text).all(|(one, other)| one.to_ascii_lowercase() == *other);
+    (0..=name.len().checked_sub(text.len())?).find(is_at).filter(|&at| name_is_at_boundary(name, at))
+}
+
+/// Returns `true` if a character begins there (UTF-8).
+fn name_is_at_boundary(name: &[u8], at: usize) -> bool {
+    name.get(at).is_none_or(|byte| byte & 0xc0 != 0x80)
 }
 
 /// Returns the names that fit. Tenants see their own contracts, their own name, and hosts.

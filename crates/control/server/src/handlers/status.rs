@@ -12,6 +12,7 @@ use wayleave_units::Time;
 use crate::VERSION;
 use crate::answer::{HttpReply, Outcome};
 use crate::exposition::Exposition;
+use crate::handlers::details;
 use crate::http::call::AuthorizedRequest;
 use crate::metrics::ClientMemory;
 use crate::read_view::{Health, Tables};
@@ -140,8 +141,9 @@ pub(crate) fn metrics(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
         cluster.update(&cluster_state);
     }
     shared.metrics.is_ready(shared.unready(&shared.view.read().health).is_none());
+    let sources = (shared.network(), &*shared.view, &*shared.counted);
     let format = Exposition::of(call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()));
-    let text = format.of_open_metrics(shared.metrics.open_metrics(shared));
+    let text = format.of_open_metrics(shared.metrics.open_metrics(sources, || details::details(shared)));
     Ok(HttpReply::of(200, format.media(), text))
 }
 
