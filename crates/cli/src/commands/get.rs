@@ -99,7 +99,7 @@ enum GetFormat {
     Json,
     /// Contracts as a file that `apply -f` reads
     Yaml,
-    /// Contracts, links or tenants as comma-separated values (RFC 4180)
+    /// Contracts, links or tenants as comma-separated values
     Csv,
 }
 
@@ -325,7 +325,8 @@ impl GetArgs {
             path.push_str(&value.unwrap_or_default());
         }
         let mut out = out();
-        write!(out, "{}", service.text(&path, "text/csv")?)?;
+        // Lines end as in other output; a carriage return would be shown as a control character.
+        write!(out, "{}", service.text(&path, "text/csv")?.replace("\r\n", "\n"))?;
         Ok(out.flush()?)
     }
 

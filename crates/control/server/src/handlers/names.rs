@@ -50,13 +50,8 @@ impl Found<'_> {
 /// Returns the place of a text in lower case in a name, without memory for the name in lower case: most names do not fit.
 fn find(name: &str, text: &str) -> Option<usize> {
     let (name, text) = (name.as_bytes(), text.as_bytes());
-    let is_at = |at: &usize| name[*at..].iter().zip(text).all(|(one, other)| one.to_ascii_lowercase() == *other);
-    (0..=name.len().checked_sub(text.len())?).find(is_at).filter(|&at| name_is_at_boundary(name, at))
-}
-
-/// Returns `true` if a character begins there (UTF-8).
-fn name_is_at_boundary(name: &[u8], at: usize) -> bool {
-    name.get(at).is_none_or(|byte| byte & 0xc0 != 0x80)
+    let last = name.len().checked_sub(text.len())?;
+    (0..=last).find(|&at| name[at..at + text.len()].eq_ignore_ascii_case(text))
 }
 
 /// Returns the names that fit. Tenants see their own contracts, their own name, and hosts.
