@@ -1,6 +1,7 @@
 //! `wayleave demo`: four tenants on one network; then one list of requests, offered to Wayleave and to Silo side by side; text, a picture and a page. [`serving`] leaves a
 //! controller with it.
 
+mod live;
 mod serving;
 
 use std::io::Write;
@@ -40,7 +41,7 @@ pub(crate) struct DemoArgs {
     /// Directory of report.html and reservations.svg
     #[arg(long, value_name = "DIRECTORY", default_value = "wayleave-demo")]
     out: PathBuf,
-    /// Run a controller with these contracts until Ctrl-C, without text and pictures
+    /// Run a controller with the four tenants, their simulated traffic, and these requests until Ctrl-C, without text and pictures
     #[arg(long)]
     serve: bool,
     /// Ledger of that controller [default: temporary]

@@ -28,11 +28,11 @@ use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize};
 use wayleave_report::svg::{self, FigureBackground, Position};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
-const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
+pub(super) const TOPOLOGY: &str = "fat-tree:k=4,rate=10Gbit,delay=1us,queues=8";
 /// Hoses change their pattern every 4 ms.
-const DURATION: Time = Time::from_millis(12);
+pub(super) const DURATION: Time = Time::from_millis(12);
 /// Length of the intervals in which arriving traffic is counted.
-const BIN: Time = Time::from_micros(500);
+pub(super) const BIN: Time = Time::from_micros(500);
 /// Flows of the division that has many.
 const LATENCY_CONTRACTS: usize = 500;
 /// Members of the hose.
@@ -65,15 +65,31 @@ struct Seen {
     series: Vec<PlotLine>,
 }
 
-/// Lets four tenants loose on one network, with their contracts and without.
+/// The four tenants of the demo, for a controller.
+pub(crate) struct FourTenants {
+    /// Network with classes.
+    pub(crate) network: Arc<wayleave_topology::Network>,
+    /// Contracts of all tenants; those without a tenant are the default tenant's.
+    pub(crate) contracts: Vec<Contract>,
+    /// Options of the scheme `fabric` that admit them: [`budgets`].
+    pub(crate) scheme_options: [&'static str; 4],
+}
+
+/// Returns the four tenants with their network.
 ///
 /// # Errors
 /// None on this network; other errors would be mistakes here.
-pub(crate) fn fabric_demo() -> Result<FabricDemo, Error> {
-    let network = Network::build(TOPOLOGY)?.with_classes()?;
+pub(crate) fn four_tenants() -> Result<FourTenants, Error> {
+    let network = Network::build(TOPOLOGY)?.with_classes()?.graph;
+    let contracts = contracts(&network.hosts().collect::<Vec<_>>());
+    let scheme_options = ["--fabric-budgets", "10us,20us,40us,80us,160us", "--fabric-host-budgets", "80us"];
+    Ok(FourTenants { network, contracts, scheme_options })
+}
+
+/// Returns the scenario of the tenants with their contracts, and the traffic beyond their normal load.
+pub(super) fn scenario(network: &Network) -> Result<(Tenants, Scenario), Error> {
     let hosts: Vec<NodeId> = network.graph.hosts().collect();
-    let contracts = contracts(&hosts);
-    let (tenants, refused) = Tenants::admit(&network.graph, &contracts, &budgets()).map_err(internal)?;
+    let (tenants, refused) = Tenants::admit(&network.graph, &contracts(&hosts), &budgets()).map_err(internal)?;
     if !refused.is_empty() {
         return Err(internal(format!("the demo's own contracts do not fit: {}", refused.join(", "))));
     }
@@ -82,6 +98,16 @@ pub(crate) fn fabric_demo() -> Result<FabricDemo, Error> {
     (scenario.record.promises, scenario.record.series) = (true, Some(BIN));
     scenario.traffic = tenants.senders(DURATION, Bursts::Long, &std::collections::BTreeSet::new());
     scenario.traffic.extend(misbehaviour(&tenants, &hosts));
+    Ok((tenants, scenario))
+}
+
+/// Lets four tenants loose on one network, with their contracts and without.
+///
+/// # Errors
+/// None on this network; other errors would be mistakes here.
+pub(crate) fn fabric_demo() -> Result<FabricDemo, Error> {
+    let network = Network::build(TOPOLOGY)?.with_classes()?;
+    let (tenants, scenario) = scenario(&network)?;
     let without = without_promises(&scenario)?;
     let run = |scenario: &Scenario| {
         let outcome = wayleave_sim::run(scenario, 1, |_| true).map_err(internal)?;
@@ -101,7 +127,7 @@ fn budgets() -> FabricSettings {
     FabricSettings { budgets: Some(switches), host_budgets: Some(hosts), ..FabricSettings::default() }
 }
 
-fn internal(error: impl ToString) -> Error {
+pub(super) fn internal(error: impl ToString) -> Error {
     Error::Internal(error.to_string())
 }
 

@@ -6,6 +6,7 @@
 //! reservations, `verification` tests them packet by packet, and `report` generates text and pictures.
 
 mod fabric;
+mod replay;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,8 @@ use wayleave_report::page::TenantReport;
 use wayleave_report::svg::{self, FigureBackground};
 use wayleave_report::{network_figure, page, terminal};
 
-pub(crate) use fabric::{FabricDemo, fabric_demo};
+pub(crate) use fabric::{FabricDemo, FourTenants, fabric_demo, four_tenants};
+pub(crate) use replay::{Replay, simulate};
 pub(crate) use trial::USUAL_LIMIT;
 pub(crate) use wayleave_report::terminal::Paint;
 

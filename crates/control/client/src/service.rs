@@ -108,6 +108,13 @@ impl Service {
         self.send_text(method, path, Text { media: JSON, text })
     }
 
+    /// Sends an object whose answer has no content.
+    pub fn post(&self, path: &str, body: &impl Serialize) -> Result<(), RequestError> {
+        let text = serde_json::to_string(body)
+            .map_err(|error| Error::Failed(format!("cannot encode the request as JSON: {error}")))?;
+        self.ask(Method::Post, path, JSON, Some(Text { media: JSON, text })).map(|_| ())
+    }
+
     /// Sends a document.
     pub fn send_text<T: DeserializeOwned>(
         &self,
@@ -136,8 +143,8 @@ impl Service {
         accept: &'static str,
         body: Option<Text>,
     ) -> Result<ClientResponse, RequestError> {
-        // A secret is shown once, so an answer that has one is not kept for a second time.
-        let may_repeat = method == Method::Post && path != "/v1/tokens";
+        // A secret is shown once, so an answer that has one is not kept for a second time. What agents send may arrive twice.
+        let may_repeat = method == Method::Post && path != "/v1/tokens" && !path.starts_with("/v1/agents/");
         let key = may_repeat.then(crate::secret::key).transpose()?;
         let answer = self.wire.ask(&ClientRequest { method, path: path.to_owned(), accept, body, key })?;
         match answer.status {

@@ -12,6 +12,7 @@ use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, Open, OpenBytes};
+use crate::alerts::AlertState;
 use crate::answer::{HttpReply, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
@@ -22,6 +23,7 @@ use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
 use crate::limits::ServerLimits;
 use crate::liveness::Alive;
+use crate::load::Load;
 use crate::metrics::{Limit, Metrics};
 use crate::pulse::EngineHeartbeat;
 use crate::queue::Queue;
@@ -65,6 +67,10 @@ pub(crate) struct Shared {
     pub(crate) checks: Arc<Checks>,
     /// Counters of hosts.
     pub(crate) counted: Arc<ReportedTraffic>,
+    /// Alerts that fire.
+    pub(crate) alerts: AlertState,
+    /// Counters of links, and the histories of measured load.
+    pub(crate) load: Arc<Load>,
     /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: ServerLimits,

@@ -4,14 +4,17 @@
 use wayleave_protocol as api;
 
 use crate::access::RouteAccess::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
+use crate::exposition;
 use crate::handlers::{
-    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
-    policies, status, tenants, timeline, tokens, topology_summary, traffic, vms, what_if,
+    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, flows,
+    health, lists, load_history, names, network, policies, statement, status, tenants, timeline, tokens,
+    topology_summary, traffic, vms, what_if,
 };
-use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
-use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text};
+use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text, Texts};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
-use crate::http::operation::{Document, Param, ParamKind, either, many, on, one};
+use crate::http::operation::{Document, either, many, many_or_csv, on, one};
+#[allow(clippy::wildcard_imports, reason = "all parameters belong to this table")]
+use crate::http::params::*;
 use crate::http::route::Handler::{self, Alone, InTurn};
 use crate::http::route::{Reply, Row};
 
@@ -21,41 +24,6 @@ macro_rules! by {
     };
 }
 
-const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param {
-    Param { name, kind, help }
-}
-
-const LIMIT: Param = param("limit", Count(1000), "Maximum number of items: 1 to 1000, default 100");
-const AFTER: Param = param("after", Words, "Value of `next` of the previous page");
-const TENANT: Param = param("tenant", Words, "Only items of this tenant");
-const DRY_RUN: Param = param("dryRun", Flag, "Dry run: only report the result");
-const STATE: Param = param("state", Words, "Only contracts in this state");
-const KIND: Param = param("kind", Words, "Only contracts of this kind: latency, bandwidth, objective or best-effort");
-const ON_LINK: Param = param("link", Words, "Only contracts that use this link");
-const NAMED: Param = param("text", Words, "Only contracts whose `tenant:name` contains this text");
-const LABELLED: Param =
-    param("labels", Words, "Only contracts with all of these labels: key=value, separated by commas");
-const LEVEL: Param = param(
-    "level",
-    Words,
-    "Only contracts at this level: violated, at-risk, pending, not-enforced, best-estimate or ok",
-);
-const GROUP: Param = param("group", Words, "Only this part of the network: the `group` of a node group or of `within`");
-const BUCKETS: Param = param("buckets", Count(400), "Number of time buckets: 1 to 400, default 120");
-const PROBLEMS: Param = param("problems", Flag, "Only agents that are silent, have stopped, or report a problem");
-const OF_EACH: Param = param("limit", Count(1000), "Maximum length of each list: 1 to 1000; unlimited if not given");
-const ON_HOST: Param = param("host", Words, "Only VMs on this host");
-const WHO: Param = param("who", Words, "Only requests made with this token");
-const OBJECT: Param = param("object", Words, "Only requests that concern this object");
-const LINK: Param = param("link", Words, "Only queues of this link");
-const ATOMIC: Param = param("atomic", Flag, "Apply the whole list or nothing");
-const FORCE: Param =
-    param("force", Flag, "Operators: also release its reservation at once, because its sender has certainly stopped");
-const EPOCH: Param = param("epoch", Number(u64::MAX), "Session number; any other number is a conflict");
-const WAIT: Param = param("wait", Number(60), "Seconds to wait for messages: 0 to 60, default 0");
-const PAGE: &[Param] = &[LIMIT, AFTER];
-const TRIAL: &[Param] = &[DRY_RUN];
-
 /// All routes.
 pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/v1", "about", Any, "Version of the server, and role of the token", by!(status::about))
@@ -64,8 +32,8 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(200, one::<api::status::Status>())]),
     // Tenants
     Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", InTurn(lists::tenants))
-        .query(PAGE)
-        .gives(&[on(200, many::<api::tenant::Tenant>())]),
+        .query(PAGE_OR_CSV)
+        .gives(&[on(200, many_or_csv::<api::tenant::Tenant>())]),
     Row::new(Post, "/v1/tenants", "createTenant", Operator, "Creates a tenant", by!(tenants::create))
         .query(TRIAL)
         .takes::<api::tenant::TenantSpec>()
@@ -95,6 +63,26 @@ pub(crate) static ROWS: &[Row] = &[
     .query(TRIAL)
     .conditional()
     .gives(&[on(204, Nothing)]),
+    Row::new(
+        Get,
+        "/v1/tenants/{tenant}/history",
+        "getTenantHistory",
+        Read,
+        "Measured and reserved rate of a tenant's contracts over time",
+        InTurn(load_history::of_tenant),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
+    Row::new(
+        Get,
+        "/v1/tenants/{tenant}/statement",
+        "getStatement",
+        Read,
+        "Monthly statement of a tenant: minutes in which its contracts were kept, broken, or not observed",
+        InTurn(statement::get),
+    )
+    .query(&[MONTH, FORMAT])
+    .gives(&[on(200, one::<api::load::Statement>())]),
     // Tokens
     Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", InTurn(lists::tokens))
         .query(PAGE)
@@ -144,9 +132,9 @@ pub(crate) static ROWS: &[Row] = &[
         .conditional()
         .gives(&[on(204, Nothing)]),
     // Contracts
-    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", InTurn(lists::contracts))
-        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED, LABELLED])
-        .gives(&[on(200, many::<api::contract::Contract>())]),
+    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name, or by `sort`", InTurn(contract_list::list))
+        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, AT_HOST, NAMED, LABELLED, SORT, ORDER, FORMAT])
+        .gives(&[on(200, many_or_csv::<api::contract::Contract>())]),
     Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
         .query(TRIAL)
         .takes_yaml::<api::contract::ContractSpec>()
@@ -201,6 +189,26 @@ pub(crate) static ROWS: &[Row] = &[
         by!(traffic::of_contract),
     )
     .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
+    Row::new(
+        Get,
+        "/v1/contracts/{contract}/history",
+        "getContractHistory",
+        Read,
+        "Measured and reserved rate of a contract over time",
+        InTurn(load_history::of_contract),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
+    Row::new(
+        Get,
+        "/v1/flows",
+        "listFlows",
+        Read,
+        "Measured and reserved rates from tenants over links to hosts",
+        InTurn(flows::get),
+    )
+    .query(&[LIMIT, TENANT])
+    .gives(&[on(200, one::<api::load::Flows>())]),
     Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])
         .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
@@ -266,10 +274,20 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/v1/topology", "getTopology", Map, "Topology of the network", InTurn(network::topology))
         .gives(&[on(200, one::<api::network::Topology>())]),
     Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with their reservations", InTurn(lists::links))
-        .query(PAGE)
-        .gives(&[on(200, many::<api::network::Link>())]),
+        .query(PAGE_OR_CSV)
+        .gives(&[on(200, many_or_csv::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
         .gives(&[on(200, one::<api::network::Link>())]),
+    Row::new(
+        Get,
+        "/v1/links/{link}/history",
+        "getLinkHistory",
+        ReadAll,
+        "Measured and reserved rate of a link over time",
+        InTurn(load_history::of_link),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
     Row::new(
         Get,
         "/v1/links/{link}/curves",
@@ -394,6 +412,11 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .takes::<api::status::BackupSpec>()
     .gives(&[on(201, one::<api::status::Backup>())]),
+    Row::new(Get, "/v1/names", "listNames", Read, "At most 20 names that fit a text", InTurn(names::list))
+        .query(&[PREFIX, OF_KIND])
+        .gives(&[on(200, one::<api::name::Names>())]),
+    Row::new(Get, "/v1/alerts", "listAlerts", ReadAll, "Alerts that fire, by the rules for Prometheus", InTurn(alerts::list))
+        .gives(&[on(200, one::<api::alert::Alerts>())]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "Predicts the effect of a change without making it", by!(what_if::ask))
         .query(&[OF_EACH])
         .takes::<api::what_if::WhatIfQuery>()
@@ -469,7 +492,7 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/readyz", "readyz", Open, "Readiness of the controller", by!(status::readyz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
     Row::new(Get, "/metrics", "metrics", ReadAll, "Metrics for Prometheus", InTurn(status::metrics))
-        .gives(&[on(200, Text("application/openmetrics-text; version=1.0.0; charset=utf-8"))]),
+        .gives(&[on(200, Texts(&[exposition::TEXT, exposition::OPEN_METRICS]))]),
     Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(status::openapi)).gives(&[on(200, Free)]),
     Row::new(Get, "/docs", "docs", Open, "This document as an HTML page", by!(status::docs))
         .gives(&[on(200, Text("text/html; charset=utf-8"))]),
@@ -497,7 +520,8 @@ mod tests {
         for row in ROWS.iter().filter(|row| row.verb == Get) {
             let is_in_turn = matches!(row.handler, InTurn(_));
             assert_ne!(is_in_turn, is_named(row), "{} is either in turn, or named with what bounds its time", row.name);
-            let is_list = row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_)));
+            let is_list =
+                row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_) | ResponseBody::ManyOrCsv(_)));
             assert!(is_in_turn || !is_list, "{} is a list", row.name);
         }
         let all: usize = AT_ONCE.iter().map(|(names, _)| names.len()).sum();

@@ -1,5 +1,5 @@
-//! Checks of `/metrics` against the rules of the text format (OpenMetrics 1.0,
-//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>) and those of `promtool check metrics`. A scrape that
+//! Checks of `/metrics` against the rules of OpenMetrics 1.0 (<https://prometheus.io/docs/specs/om/open_metrics_spec/>), of the
+//! text format 0.0.4 (<https://prometheus.io/docs/instrumenting/exposition_formats/>), and those of `promtool check metrics`. A scrape that
 //! breaks one of them is discarded as a whole, or shows wrong data.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,28 @@ struct Family {
     samples: BTreeMap<(String, String), f64>,
 }
 
-/// Everything that is wrong with a text; nothing if Prometheus takes it.
+/// Everything that is wrong with metrics in the text format 0.0.4.
+pub(crate) fn text_faults(text: &str) -> Vec<String> {
+    let mut reader = Reader { is_text: true, ..Reader::default() };
+    if !text.ends_with('\n') {
+        reader.faults.push("its last line does not end".to_owned());
+    }
+    text.lines().for_each(|line| reader.line(line));
+    for (name, family) in &reader.families {
+        let plain = match family.kind.as_str() {
+            "counter" => name.strip_suffix("_total"),
+            // Information is a gauge in this format.
+            _ => Some(name.strip_suffix("_info").unwrap_or(name)),
+        };
+        match plain {
+            Some(plain) => check(plain, family, &mut reader.faults),
+            None => reader.faults.push(format!("{name}: a counter without `_total`")),
+        }
+    }
+    reader.faults
+}
+
+/// Everything that is wrong with metrics in OpenMetrics; nothing if Prometheus takes them.
 pub(crate) fn faults(text: &str) -> Vec<String> {
     let mut reader = Reader::default();
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -33,6 +54,8 @@ struct Reader {
     families: BTreeMap<String, Family>,
     current: String,
     faults: Vec<String>,
+    /// The text format 0.0.4: families have the names of their samples.
+    is_text: bool,
 }
 
 impl Reader {
@@ -60,7 +83,7 @@ impl Reader {
         match word {
             "HELP" if !family.help && !words.trim().is_empty() => family.help = true,
             "TYPE" if family.kind.is_empty() => words.clone_into(&mut family.kind),
-            "UNIT" if family.unit.is_none() => family.unit = Some(words.to_owned()),
+            "UNIT" if !self.is_text && family.unit.is_none() => family.unit = Some(words.to_owned()),
             _ => return Err("it is there twice, or means nothing"),
         }
         Ok(())
@@ -81,10 +104,11 @@ impl Reader {
         let family = self.families.get_mut(&self.current).ok_or("a sample without a family")?;
         let suffix = name.strip_prefix(self.current.as_str()).ok_or("it is of another family")?;
         let suffixes: &[&str] = match family.kind.as_str() {
+            "counter" | "gauge" if self.is_text => &[""],
             "counter" => &["_total"],
             "gauge" => &[""],
             "histogram" => &["_bucket", "_sum", "_count"],
-            "info" => &["_info"],
+            "info" if !self.is_text => &["_info"],
             _ => return Err("the type is unknown"),
         };
         if !suffixes.contains(&suffix) {
@@ -199,6 +223,10 @@ fn violations_of_the_exposition_format_are_found() {
                 a_seconds_count{x=\"1\"} 2\na_seconds_bucket{le=\"1.0\",x=\"1\"} 1\na_seconds_bucket{le=\"+Inf\",x=\"1\"} 2\n\
                 # HELP b Help.\n# TYPE b counter\nb_total{y=\"a\\\\\\\"b\\n\"} 7\n# HELP c Help.\n# TYPE c gauge\nc -1\n# EOF\n";
     assert_eq!(faults(good), Vec::<String>::new());
+    let text =
+        "# HELP b_total Help.\n# TYPE b_total counter\nb_total 7\n# HELP c_info Help.\n# TYPE c_info gauge\nc_info 1\n";
+    assert_eq!(text_faults(text), Vec::<String>::new());
+    assert!(!text_faults(&text.replace("b_total 7", "b 7")).is_empty() && !text_faults(good).is_empty());
     for (from, to, named) in [
         ("# EOF\n", "", "# EOF"),
         ("b_total{", "b{", "does not fit its type"),

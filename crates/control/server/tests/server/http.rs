@@ -180,5 +180,12 @@ fn health_and_documentation_need_no_token() {
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
-    assert!(text.ends_with("# EOF\n"));
+    let asked = |accept: &str| world.client.send("GET", "/metrics", &[("accept", accept)], b"").is(200);
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let open = asked("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.2");
+    assert_eq!(open.header("content-type"), Some(media));
+    assert!(open.body.ends_with(b"# EOF\n"));
+    let plain = asked("*/*");
+    assert_eq!(plain.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert!(!String::from_utf8(plain.body).unwrap().contains("# EOF"));
 }

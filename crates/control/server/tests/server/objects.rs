@@ -50,7 +50,7 @@ fn vms_are_placed_and_contracts_join_them() {
     client.put("/v1/contracts/load", &contract("h5", "h9", "995Mbit")).is(201);
     let stays = client.put("/v1/vms/web", &json!({ "placement": { "host": "h5" } })).is_problem(409, "CONFLICT");
     let stays = stays["detail"].as_str().unwrap();
-    assert!(stays.contains("VM default:web cannot move to h5") && stays.contains("default:web-db ("), "{stays}");
+    assert!(stays.contains("VM default:web cannot move to h5") && stays.contains("default:web-db: "), "{stays}");
     client.put("/v1/vms/web", &json!({ "placement": { "host": "h6" } })).is(200);
     assert_eq!(client.get("/v1/contracts/web-db").json()["status"]["fromHost"], "h6");
     let typo = client.put("/v1/contracts/x", &contract("wep", "db", "10Mbit")).is_problem(400, "INVALID");

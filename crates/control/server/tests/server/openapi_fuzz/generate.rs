@@ -9,6 +9,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("name", &["a", "b", "c", "vm1", "vm2", "acme"]),
     ("tenant", &["default", "default", "acme", "other"]),
     ("contract", &["a", "default:a", "a", "b", "acme:a"]),
+    ("policy", &["a", "a", "b"]),
     ("vm", &["vm1", "default:vm1", "vm2", "acme:vm1"]),
     ("from", &["h1", "h1", "h2", "h2", "h3", "vm1"]),
     ("to", &["h16", "h16", "h15", "h15", "h14", "vm2"]),

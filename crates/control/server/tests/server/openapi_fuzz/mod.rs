@@ -21,7 +21,7 @@ use generate::Generator;
 use random::Random;
 
 /// Number of requests to one server: later requests meet the objects of earlier ones.
-const REQUESTS: usize = 700;
+const REQUESTS: usize = 800;
 /// Servers of a usual run. `WAYLEAVE_SERVERS=1000` asks that many.
 const SERVERS: u64 = 12;
 /// Seed of the first server; `WAYLEAVE_SEED=n WAYLEAVE_SERVERS=1` replays the one of a failure.
