@@ -40,6 +40,7 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     let token = PathBuf::from(token);
     let options = wayleave_server::Options {
         operator_file: token.clone(),
+        load_clock: wayleave_server::LoadClock::Wall,
         ..options(Box::new(File(ledger)), &session, wayleave_server::ServerLimits::default())?
     };
     wayleave_server::log(LogFormat::Text, "warn").map_err(Failure::Internal)?;

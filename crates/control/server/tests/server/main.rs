@@ -17,6 +17,7 @@ mod history;
 mod hostile;
 mod http;
 mod kinds;
+mod load;
 mod logs;
 mod objects;
 mod openapi;
