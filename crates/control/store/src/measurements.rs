@@ -4,6 +4,8 @@
 //! transaction may be lost with the power; a half of one is never there.
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
@@ -58,7 +60,7 @@ pub struct Chunk {
     pub points: Vec<u8>,
 }
 
-/// What is written of a minute. Times are minutes since 1970.
+/// Change that is written with a minute. Times are minutes since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MinuteChange {
     /// A contract exists from a minute on.
@@ -182,6 +184,9 @@ impl Measurements {
     }
 
     fn open_file(path: &Path) -> Result<Self, Unusable> {
+        // Names of tenants and contracts are in it, as in the ledger.
+        let created = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        created.map_err(|error| Unusable { why: error.to_string(), is_damaged: false })?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::ZERO)?;
         connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
@@ -316,7 +321,9 @@ impl Measurements {
         let recorded = self.until()?;
         if until <= recorded {
             let behind = recorded - until + 1;
-            return Err(format!("the clock is {behind} min behind the last recorded minute of contracts"));
+            return Err(format!(
+                "the clock is {behind} min behind the last recorded minute of contracts: correct the clock, or stop the server and remove the file"
+            ));
         }
         let work = |transaction: &Transaction<'_>| {
             for change in changes {

@@ -58,6 +58,7 @@ const FROM: Param = param("from", Words, "Begin of the history (RFC 3339); defau
 const TO: Param = param("to", Words, "End of the history (RFC 3339); default: now");
 const STEP: Param =
     param("step", Count(86_400), "Seconds of each point, in multiples of 10; default: at most 500 points");
+const PATHS: Param = param("limit", Count(1000), "Maximum number of paths: 1 to 1000, default 20");
 const MONTH: Param = param("month", Words, "Year and month (UTC), such as 2026-11; default: the present month");
 const FORMAT: Param = param("format", Words, "json (default), or csv for text/csv");
 const HISTORY: &[Param] = &[FROM, TO, STEP, FORMAT];
@@ -247,7 +248,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Measured and reserved rates from tenants over links to hosts",
         InTurn(flows::get),
     )
-    .query(&[LIMIT, TENANT])
+    .query(&[PATHS, TENANT])
     .gives(&[on(200, one::<api::load::Flows>())]),
     Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])

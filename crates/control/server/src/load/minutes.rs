@@ -82,7 +82,7 @@ mod tests {
         *state
     }
 
-    /// The reference looks at every minute of every contract.
+    /// The reference inspects every minute of every contract.
     fn reference(contracts: &[RecordedContract], from: u64, to: u64) -> Sums {
         let mut sums = Sums { contracts: vec![StatementMinutes::default(); contracts.len()], ..Sums::default() };
         for minute in from..to {
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn sums_equal_those_of_single_minutes_for_random_intervals() {
         for seed in 1..300 {
-            let mut state = seed * 0x9e37_79b9_7f4a_7c15;
+            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
             let contracts: Vec<RecordedContract> = (0..random(&mut state) % 5)
                 .map(|_| {
                     let begun = random(&mut state) % 150;

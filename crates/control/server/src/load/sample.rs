@@ -92,7 +92,7 @@ impl Shared {
         let mut disk = lock(&self.load.disk);
         forgotten.iter().for_each(|tenant| disk.delete_tenant(self.network(), tenant));
         if disk.put_minute(begins_anew, until, &changes).is_err() {
-            lock(&self.load.tracker).begin_anew();
+            lock(&self.load.tracker).begin_anew(forgotten);
         }
     }
 

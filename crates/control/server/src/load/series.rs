@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn histories_equal_a_map_of_all_points_for_random_gaps_owners_and_clock_steps() {
         for seed in 1..60 {
-            let mut state = seed * 0x9e37_79b9_7f4a_7c15;
+            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
             let (mut histories, mut reference) = (Histories::default(), BTreeMap::new());
             let owners = [SeriesKey::Link(LinkId(1)), SeriesKey::Tenant("a".to_owned()), SeriesKey::Contract(7)];
             let mut slot = 1_000;

@@ -1,10 +1,11 @@
 //! Observation of contracts, minute by minute.
 //!
-//! A contract was kept in a minute if throughout the minute its state was `enforced` with its present terms confirmed, the
-//! agents of all its ends reported without a silence ([`FRESH`](super::FRESH)), the controller led and ran, and no
-//! violation was observed. It was broken if for a part of the minute it was `violated`, or `degraded` for a reason other
-//! than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it was lost or late. Any other minute is
-//! unknown. Agents observe no minima: a kept minute of a bandwidth contract states only that its rules were in force.
+//! A contract was kept in a minute if all of this held throughout the minute: its state was `enforced` with its present
+//! terms confirmed; the agents of all its ends reported without a silence ([`FRESH`](super::FRESH)); the controller led
+//! and ran. In addition, no violation was observed. It was broken if for a part of the minute it was `violated`, or
+//! `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it was lost or
+//! late. Any other minute is unknown. Agents observe no minima: a kept minute of a bandwidth contract states only that its
+//! rules were in force.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -144,13 +145,15 @@ fn observe(contract: &ContractObject) -> Observation {
 impl Tracker {
     /// Begins with all contracts and nodes of a ledger that this controller leads from now on.
     pub(crate) fn begin(&mut self, now: WallTime, edits: &[Edit]) {
-        *self = Self { minute: Some(minute(now)), begins_anew: true, ..Self::default() };
+        self.end();
+        (self.minute, self.begins_anew) = (Some(minute(now)), true);
         self.on_edits(now, edits);
     }
 
     /// Ends: another controller may lead, or this one cannot write.
     pub(crate) fn end(&mut self) {
-        *self = Self::default();
+        // Sampled packets are counted since the start of the process.
+        *self = Self { missed: std::mem::take(&mut self.missed), ..Self::default() };
     }
 
     /// Returns `true` if the intervals on disk have to be closed before the next minute is written.
@@ -158,9 +161,10 @@ impl Tracker {
         self.begins_anew
     }
 
-    /// Begins all intervals anew: the last minute was not written.
-    pub(crate) fn begin_anew(&mut self) {
+    /// Begins all intervals anew: the last minute was not written. These tenants are still to be forgotten.
+    pub(crate) fn begin_anew(&mut self, forgotten: Vec<String>) {
         self.begins_anew = true;
+        self.forgotten.extend(forgotten);
     }
 
     /// Marks the present minute as not observed throughout.
@@ -328,7 +332,7 @@ mod tests {
     #[test]
     fn the_worst_value_of_a_minute_is_that_of_all_its_changes_whenever_it_is_closed() {
         for seed in 1..400_u64 {
-            let mut state = seed * 0x9e37_79b9_7f4a_7c15;
+            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
             let mut random = |below: u64| {
                 state ^= state << 13;
                 state ^= state >> 7;

@@ -327,7 +327,7 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     sender.confirm();
     assert_eq!(client.get("/v1/contracts/shop:web").json()["status"]["state"], "enforced");
     minute(5);
-    // A minute that nobody recorded is unknown, as is the one that began unobserved.
+    // A minute without a recording is unknown, as is the one that began unobserved.
     minute(7);
     minute(8);
     minute(9);

@@ -91,7 +91,8 @@ fn a_damaged_file_is_put_aside_and_named() {
         assert_eq!(open(&path).until().unwrap(), 0);
     }
     // A directory can be neither read nor put aside as a file.
-    assert!(Measurements::open(Some(&std::env::temp_dir())).unwrap_err().contains("open"));
+    let place = std::env::temp_dir();
+    assert!(Measurements::open(Some(&place)).unwrap_err().contains(&place.display().to_string()));
     let _ = std::fs::remove_file(format!("{}-damaged", path.display()));
     let _ = std::fs::remove_file(path);
 }
@@ -116,5 +117,37 @@ fn minutes_of_100_000_contracts_take_a_few_megabytes() {
     let own = measurements.contracts("t7", 0, 1_000).unwrap();
     assert_eq!((own.len(), own[0].intervals.as_slice()), (1_000, [(100, 111, true)].as_slice()));
     drop(measurements);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn a_full_disk_loses_the_whole_write_and_nothing_else() {
+    let path = file("full");
+    let mut measurements = open(&path);
+    measurements.put_chunks(100, &[chunk("a", 90, 1)]).unwrap();
+    let pages =
+        |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    let full = pages("page_count") + 2;
+    let limit = |measurements: &Measurements, pages: i64| {
+        measurements.connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+    };
+    limit(&measurements, full);
+    let many: Vec<Chunk> = (0..1_000).map(|series| chunk(&format!("series {series}"), 100, 2)).collect();
+    let error = measurements.put_chunks(101, &many).unwrap_err();
+    assert!(error.contains("full"), "{error}");
+    let found = |measurements: &Measurements, series: &str| measurements.chunks(series, [90, 100].into_iter()).unwrap();
+    assert_eq!((found(&measurements, "series 0").len(), found(&measurements, "a").len()), (0, 1));
+    limit(&measurements, 1_000_000);
+    measurements.put_chunks(101, &many).unwrap();
+    assert_eq!(found(&measurements, "series 999").len(), 1);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn other_users_cannot_read_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = file("mode");
+    drop(open(&path));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0);
     let _ = std::fs::remove_file(path);
 }
