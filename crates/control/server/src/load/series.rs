@@ -190,7 +190,7 @@ mod tests {
             let (mut histories, mut reference) = (Histories::default(), BTreeMap::new());
             let owners = [SeriesKey::Link(LinkId(1)), SeriesKey::Tenant("a".to_owned()), SeriesKey::Contract(7)];
             let mut slot = 1_000;
-            for _ in 0..500 {
+            for step in 0..500 {
                 match random(&mut state) % 40 {
                     0 => slot += random(&mut state) % 400,
                     1 => slot -= random(&mut state) % 10,
@@ -209,7 +209,9 @@ mod tests {
                 histories.push(slot, points);
                 let last = histories.last().unwrap();
                 for owner in &owners {
-                    for at in last + 1 - SLOTS as u64..=last + 2 {
+                    // The whole hour from time to time, and the last points always.
+                    let length = if step % 100 == 99 { SLOTS as u64 } else { 3 };
+                    for at in last + 1 - length..=last + 2 {
                         let expected = reference.get(&(owner.clone(), at)).copied().unwrap_or(Point::UNKNOWN);
                         assert_eq!(histories.slot(owner, at), expected, "seed {seed} slot {at} of {last}");
                     }

@@ -348,7 +348,7 @@ mod tests {
                 tick += 1 + random(20);
                 // Every minute is closed, at the latest before the next one ends.
                 while tick / 60 > observed + 1 || (tick / 60 > observed && random(2) == 0) {
-                    let before = changes.iter().rev().find(|(at, _)| *at <= observed * 60).map(|(_, value)| *value);
+                    let before = changes.iter().rev().find(|(at, _)| *at < observed * 60).map(|(_, value)| *value);
                     let within = changes.iter().filter(|(at, _)| at / 60 == observed).map(|(_, value)| *value);
                     let expected = within.chain(before).max();
                     assert_eq!(Some(worst.close()), expected, "seed {seed}, minute {observed}: {changes:?}");

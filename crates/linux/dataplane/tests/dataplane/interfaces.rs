@@ -167,9 +167,9 @@ pub(crate) fn frames_on_a_link_are_counted_at_both_ends_and_drops_of_queues_at_t
     const FRAMES: u64 = 1_000;
     const LENGTH: u64 = 1_000;
     let world = World::new();
-    world.veth("up", UPLINKS[0]);
+    world.veth("cable", UPLINKS[0]);
     let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll).unwrap();
-    let to = getifaddrs().unwrap().find(|interface| interface.interface_name == "up");
+    let to = getifaddrs().unwrap().find(|interface| interface.interface_name == "cable");
     let to = *to.unwrap().address.unwrap().as_link_addr().unwrap();
     let frame = vec![0x42; usize::try_from(LENGTH).unwrap()];
     let send = |frames: u64| {
@@ -182,16 +182,16 @@ pub(crate) fn frames_on_a_link_are_counted_at_both_ends_and_drops_of_queues_at_t
         let (before, after) = (of(&before), of(&after));
         (after.packets - before.packets, after.bytes - before.bytes, after.dropped - before.dropped)
     };
-    assert_eq!(since(|reading| reading.interfaces["up"].sent), (FRAMES, FRAMES * LENGTH, 0));
-    assert_eq!(since(|reading| reading.interfaces["upp"].received), (FRAMES, FRAMES * LENGTH, 0));
-    assert_eq!((after.interfaces["up"].index, after.interfaces["upp"].index), (UPLINKS[0], UPLINKS[0] + 1));
+    assert_eq!(since(|reading| reading.interfaces["cable"].sent), (FRAMES, FRAMES * LENGTH, 0));
+    assert_eq!(since(|reading| reading.interfaces["cablep"].received), (FRAMES, FRAMES * LENGTH, 0));
+    assert_eq!((after.interfaces["cable"].index, after.interfaces["cablep"].index), (UPLINKS[0], UPLINKS[0] + 1));
     assert!(after.read_ns > before.read_ns);
     // A queue with room for one frame, which leaves only after a second.
     let mut batch = ToolBatch::tc();
-    batch.extend(["qdisc replace dev up root tbf rate 8kbit burst 1000 limit 1000".to_owned()]);
+    batch.extend(["qdisc replace dev cable root tbf rate 8kbit burst 1000 limit 1000".to_owned()]);
     batch.run(&Namespace::current()).unwrap();
-    let before = CounterReading::now().unwrap().interfaces["up"].sent.dropped;
+    let before = CounterReading::now().unwrap().interfaces["cable"].sent.dropped;
     send(100);
-    let dropped = CounterReading::now().unwrap().interfaces["up"].sent.dropped - before;
+    let dropped = CounterReading::now().unwrap().interfaces["cable"].sent.dropped - before;
     assert!((50..=100).contains(&dropped), "{dropped}");
 }
