@@ -8,7 +8,7 @@ use wayleave_client::{ClientRequest, ClientResponse, Error, OnEvent, Wire};
 use wayleave_controller::{ControllerConfig, EnforcedBy, RecordChange, Timeouts};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
-use wayleave_server::{Options, ServerLimits};
+use wayleave_server::{LoadClock, Options, ServerLimits};
 
 use crate::failure::Failure;
 use crate::session::SessionArgs;
@@ -54,6 +54,8 @@ pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Server
         operator_file_counts: false,
         limits,
         tls: None,
+        load_file: None,
+        load_clock: LoadClock::Caller,
     })
 }
 

@@ -1,7 +1,7 @@
 //! `wayleave serve`: the controller behind REST, with its ledger on disk.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -9,7 +9,7 @@ use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
 use wayleave_explain::SettingsShape;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
-use wayleave_server::{LogFormat, Options, ServerLimits, TlsFiles};
+use wayleave_server::{LoadClock, LogFormat, Options, ServerLimits, TlsFiles};
 use wayleave_units::{Bytes, Time};
 
 use crate::basis::basis_of;
@@ -308,6 +308,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         operator_file_counts: args.operator_token_file.is_some(),
         limits: args.limits.limits(),
         tls: args.security.files(),
+        load_file: Some(load_file(&args.ledger)),
+        load_clock: LoadClock::Wall,
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let ready = |address: SocketAddr| {
@@ -320,6 +322,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     wayleave_server::run(options, args.listen, args.listen_health, ready).map_err(Failure::Internal)?;
     Ok(Exit::Fine)
+}
+
+/// Returns the file of the measured load, beside the ledger.
+fn load_file(ledger: &Path) -> PathBuf {
+    let mut name = ledger.as_os_str().to_owned();
+    name.push("-load");
+    name.into()
 }
 
 impl SecurityArgs {

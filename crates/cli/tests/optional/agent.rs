@@ -61,6 +61,8 @@ impl Controller {
             operator_file_counts: false,
             limits: ServerLimits::default(),
             tls: None,
+            load_file: None,
+            load_clock: wayleave_server::LoadClock::Caller,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let server = runtime.block_on(async {
@@ -227,6 +229,12 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     let (stop, start, before) = (Arc::new(AtomicBool::new(false)), Instant::now(), place.sent());
     let flood = place.flood(&stop);
     place.assert_progress("packets with an agent");
+    // The agent counts the link: the packets that leave h1 have the rate of the contract, on the wire.
+    until("the measured rate of the link is within 10 % of the contract's", || {
+        let link = controller.ask("GET", "/v1/links/h1-%3Es1", &Value::Null);
+        let is_near = |rate: u64| rate.abs_diff(RATE) <= RATE / 10;
+        link["measured"]["source"] == "sender" && link["measured"]["rateBps"].as_u64().is_some_and(is_near)
+    });
 
     // A second one refuses to start, with a reason.
     let second = command(&config).output().unwrap();

@@ -72,7 +72,7 @@ pub struct LoadHistory {
     pub to: String,
     /// Length of each point.
     pub step_seconds: u64,
-    /// Begin of the oldest retained measurement (RFC 3339); `null` if none is retained.
+    /// Begin of the retained measurements (RFC 3339); `null` if none are retained.
     #[schema(required)]
     pub since: Option<String>,
     /// Points of equal length, the oldest first.
@@ -155,7 +155,7 @@ pub struct StatementMinutes {
     /// Minutes throughout which the contract was in force, the agents of all its ends reported, and no violation was
     /// observed.
     pub kept: u64,
-    /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet arrived too late.
+    /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet was lost or late.
     pub broken: u64,
     /// All other minutes: without agents, with a silent agent, before the contract was in force, or while the controller
     /// was down.
@@ -177,9 +177,10 @@ pub struct Statement {
     pub until: String,
     /// Minutes in which the tenant had a contract: kept if all of them were kept, broken if one of them was broken.
     pub minutes: StatementMinutes,
-    /// All contracts that existed in the month, by name; without best effort, which promises nothing.
+    /// Contracts that existed in the month, by name; without best effort, which promises nothing. At most 1,000: those
+    /// with the most broken minutes.
     pub contracts: Vec<ContractStatement>,
-    /// Number of contracts that are left out.
+    /// Number of contracts that are left out; CSV has all.
     pub omitted: u64,
 }
 
@@ -199,7 +200,7 @@ pub struct ContractStatement {
 pub struct StatementEvent {
     /// Time (RFC 3339).
     pub at: String,
-    /// The new state: `enforced`, `degraded`, `violated`, and the others; `late` for sampled packets that were late.
+    /// `degraded` or `violated`, and the states after them up to `enforced`; `lost` or `late` for sampled packets.
     pub kind: String,
     /// Reason, human-readable.
     pub text: String,

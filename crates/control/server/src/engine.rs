@@ -21,6 +21,7 @@ use crate::audit::{Note, PendingEntries};
 use crate::clock::{uptime, wall};
 use crate::disk::{Disk, WriterTurn, stored};
 use crate::history::History;
+use crate::load::Load;
 use crate::metrics::{ClientMemory, Metrics};
 use crate::past::ChangedContract;
 use crate::pulse::EngineHeartbeat;
@@ -102,6 +103,8 @@ pub(crate) struct Engine {
     pub(crate) refusals: PendingEntries,
     /// Bytes of a tenant's events, decisions and audit.
     pub(crate) history_bytes: u64,
+    /// Observes the minutes of contracts.
+    pub(crate) load: Arc<Load>,
 }
 
 /// Reason for which a ledger was not opened.
@@ -181,6 +184,7 @@ impl Engine {
     /// `opened` receives the result of the first attempt, and the server does not start serving if it failed. Later
     /// attempts are repeated, and in the meantime every request is answered with 503.
     fn begin(&mut self, opened: &mut Option<oneshot::Sender<Result<(), String>>>) -> Option<Running> {
+        self.load.end();
         let is_first = opened.is_some();
         let (view, metrics) = (self.view.clone(), self.metrics.clone());
         let mut following = FollowerState::new(self.reader(), &view, &metrics);
@@ -319,6 +323,7 @@ impl Engine {
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));
         edits.extend(past.into_iter().chain(reports));
+        self.load.begin(now.wall, &edits);
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
         for token in running.controller.tokens() {
@@ -548,6 +553,7 @@ impl Running {
         let mut edits = self.stage.edits(&self.controller, &output);
         edits.extend(reports);
         self.commit(&engine.metrics, &output, Vec::new()).map_err(|error| error.to_string())?;
+        engine.load.on_edits(now.wall, &edits);
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
     }

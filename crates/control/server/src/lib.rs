@@ -81,7 +81,7 @@ pub use limits::ServerLimits;
 pub use local::Local;
 pub use logger::flush as flush_log;
 pub use run::{LogFormat, log, run};
-pub use server::{Options, Server};
+pub use server::{LoadClock, Options, Server};
 
 /// Of this program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

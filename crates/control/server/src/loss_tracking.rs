@@ -12,6 +12,8 @@ use std::sync::Arc;
 use wayleave_protocol::agent::{Clock, SampledPackets, Samples};
 use wayleave_units::Time;
 
+use crate::load::Missed;
+
 /// Time after which a missing report is final. Hosts report every second, and an agent without a report for 5 s is
 /// silent; this is twice as long.
 const TIMEOUT: Time = Time::from_millis(10_000);
@@ -214,6 +216,16 @@ impl Follower {
             *known = followed.worst_ns.max(*known);
         }
         worst
+    }
+
+    /// Returns the lost and late packets of each contract, by its serial number, over all senders.
+    pub(crate) fn missed(&self) -> BTreeMap<u64, Missed> {
+        let mut missed: BTreeMap<u64, Missed> = BTreeMap::new();
+        for ((_, serial), one) in self.results.iter().filter(|(_, one)| one.lost + one.late > 0) {
+            let known = missed.entry(*serial).or_default();
+            (known.lost, known.late) = (known.lost + one.lost, known.late + one.late);
+        }
+        missed
     }
 
     /// Contracts of which every followed packet is lost now, by sender and number.

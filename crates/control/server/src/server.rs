@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use wayleave_controller::{Command, ControllerConfig, Principal};
 use wayleave_replica::Lease;
+use wayleave_units::WallTime;
 
 use crate::alerts::{self, AlertState};
 use crate::audit::PendingEntries;
@@ -24,6 +25,7 @@ use crate::http::openapi;
 use crate::http::tls::{Tls, TlsFiles};
 use crate::limits::ServerLimits;
 use crate::liveness;
+use crate::load::{Load, LoadTimer};
 use crate::metrics::Metrics;
 use crate::pulse::EngineHeartbeat;
 use crate::queue::{Message, Queue};
@@ -59,6 +61,19 @@ pub struct Options {
     pub limits: ServerLimits,
     /// The files of TLS, if it is spoken.
     pub tls: Option<TlsFiles>,
+    /// File of the histories of measured load, and of the minutes of contracts; without it they are in memory.
+    pub load_file: Option<PathBuf>,
+    /// Time at which the measured load is recorded.
+    pub load_clock: LoadClock,
+}
+
+/// Time at which the measured load is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadClock {
+    /// Every ten seconds of the calendar.
+    Wall,
+    /// Only by [`Server::record_load`].
+    Caller,
 }
 
 /// A server that runs.
@@ -73,6 +88,8 @@ pub struct Server {
     shared: Option<(Arc<AtomicBool>, Lease)>,
     engine: Option<JoinHandle<()>>,
     serving: JoinHandle<std::io::Result<()>>,
+    state: Arc<Shared>,
+    load: Option<LoadTimer>,
 }
 
 impl Server {
@@ -100,7 +117,9 @@ impl Server {
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
         let cluster = options.disk.ending().zip(options.disk.lease());
+        let load_clock = options.load_clock;
         let (shared, engine) = open(options, first, FigureSchedule::Ahead, ending.clone()).await?;
+        let state = shared.clone();
         let (jobs, pulse) = (shared.jobs.clone(), shared.pulse.clone());
         let (router, watched) = (router(&shared), dispatch::watching(&shared));
         let (other, also_ending) = (tls.clone(), ending.clone());
@@ -132,7 +151,17 @@ impl Server {
             let served = tokio::join!(listen::serve(listener, tls, router, by, &limits, ending), watched, looks);
             served.0.and(served.1)
         })?;
-        Ok(Self { address, tls: certificates, end, jobs, pulse, shared: cluster, engine: Some(engine), serving })
+        let load = match load_clock {
+            LoadClock::Wall => Some(LoadTimer::start(state.clone()).map_err(error)?),
+            LoadClock::Caller => None,
+        };
+        let (shared, engine) = (cluster, Some(engine));
+        Ok(Self { address, tls: certificates, end, jobs, pulse, shared, engine, serving, state, load })
+    }
+
+    /// Records the measured load as of a time, as the server itself does every ten seconds of [`LoadClock::Wall`].
+    pub fn record_load(&self, now: WallTime) {
+        self.state.record_load(now);
     }
 
     /// Returns the address on which it listens.
@@ -168,6 +197,7 @@ impl Server {
             ending.store(true, Ordering::Relaxed);
         }
         let (serving, jobs, engine) = (self.serving, self.jobs, self.engine.take());
+        let (load, state) = (self.load, self.state);
         let joined = tokio::task::spawn_blocking(move || {
             let failed = "the acceptor thread has failed";
             let served = serving.join().map_err(|_| failed.to_owned());
@@ -175,6 +205,8 @@ impl Server {
             // After the last connection, so that every job that was taken is before this in the queue.
             jobs.end();
             engine.map_or(Ok(()), |engine| engine.join().map_err(|_| "the engine has failed".to_owned()))?;
+            load.map_or(Ok(()), LoadTimer::end)?;
+            state.record_chunks(true);
             served
         });
         joined.await.map_err(|error| error.to_string())?
@@ -202,6 +234,7 @@ pub(crate) async fn open(
     let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(EngineHeartbeat::default()));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = PendingEntries::default();
+    let load = Arc::new(Load::new(options.load_file));
     let agents_secret = Secret::new().map_err(|error| format!("cannot create a secret for agents: {error}"))?;
     let engine = Engine {
         setup: options.setup.clone(),
@@ -214,6 +247,7 @@ pub(crate) async fn open(
         looks,
         refusals: refusals.clone(),
         history_bytes: options.limits.history_bytes,
+        load: load.clone(),
     };
     let (opened, is_open) = oneshot::channel();
     let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));
@@ -236,7 +270,7 @@ pub(crate) async fn open(
         checks: Arc::default(),
         counted: Arc::default(),
         alerts: AlertState::default(),
-        load: Arc::default(),
+        load,
         agents_secret,
         requests: Handle::current(),
         alive: Arc::default(),

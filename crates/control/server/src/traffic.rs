@@ -11,7 +11,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::agent_text::HostCounters;
-use crate::load::{FRESH, Window};
+use crate::load::{FRESH, Missed, Window};
 use crate::loss_tracking::{Follower, LostRun};
 
 /// Last reports of nodes.
@@ -37,6 +37,7 @@ struct Reports {
 #[derive(Debug)]
 struct HostReport {
     at: Instant,
+    read_ns: Option<u64>,
     contracts: BTreeMap<u64, Counters>,
 }
 
@@ -85,10 +86,15 @@ impl ReportedTraffic {
     }
 
     /// Replaces the counters of a host by those of its report, which has all contracts that it sends.
-    pub(crate) fn put(&self, now: Instant, node: &str, traffic: Vec<Traffic>) {
+    /// `read_ns` is the time of the reading by the node's clock, if it was reported.
+    pub(crate) fn put(&self, now: Instant, node: &str, read_ns: Option<u64>, traffic: Vec<Traffic>) {
         let mut reports = self.lock();
         let before = reports.traffic.remove(node);
-        let took = before.as_ref().map(|before| now.saturating_duration_since(before.at));
+        let took = before.as_ref().map(|before| {
+            let read = before.read_ns.zip(read_ns).and_then(|(before, now)| now.checked_sub(before));
+            let read = read.filter(|&nanos| nanos > 0).map(Duration::from_nanos);
+            read.unwrap_or_else(|| now.saturating_duration_since(before.at))
+        });
         let counters = |traffic: Traffic| {
             let known = before.as_ref().and_then(|before| before.contracts.get(&traffic.serial));
             let since = known.zip(took).map(|(known, took)| Since::between(&known.traffic, &traffic, took));
@@ -103,7 +109,7 @@ impl ReportedTraffic {
         };
         let contracts: BTreeMap<u64, Counters> = traffic.into_iter().map(counters).collect();
         reports.follower.retain(node, |serial| contracts.contains_key(&serial));
-        reports.traffic.insert(node.to_owned(), HostReport { at: now, contracts });
+        reports.traffic.insert(node.to_owned(), HostReport { at: now, read_ns, contracts });
     }
 
     /// Returns the traffic of contracts since the last call, by host and serial number.
@@ -114,6 +120,11 @@ impl ReportedTraffic {
             (host.clone(), report.contracts.iter_mut().map(taken).collect())
         };
         reports.traffic.iter_mut().map(of_host).collect()
+    }
+
+    /// Returns the lost and late sampled packets of contracts, by serial number.
+    pub(crate) fn missed(&self) -> BTreeMap<u64, Missed> {
+        self.lock().follower.missed()
     }
 
     /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.
@@ -267,7 +278,7 @@ mod tests {
         };
         let start = Instant::now();
         let of = |serial| counted.counters(start, ["h1"], serial).traffic;
-        counted.put(start, "h1", vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
+        counted.put(start, "h1", None, vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
         report_samples(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
         report_samples(1, "h1", 1, sent("a host that is none", vec![(13, 300)]), Vec::new());
         report_samples(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
@@ -277,7 +288,7 @@ mod tests {
             SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
         let reports = of(5).unwrap();
         assert_eq!((reports.packets, reports.followed, counted.followed()), (9, Some(known.clone()), known));
-        counted.put(start, "h1", Vec::new());
+        counted.put(start, "h1", None, Vec::new());
         assert_eq!(counted.followed(), SampledPackets::default(), "it goes with the contract");
     }
 
@@ -289,7 +300,7 @@ mod tests {
         let after = |seconds| start + Duration::from_secs(seconds);
         let report = |second, host: &str, bytes, delayed, waited_ns| {
             let one = Traffic { serial: 7, bytes, packets: 1, delayed, waited_ns, ..Traffic::default() };
-            counted.put(after(second), host, vec![one]);
+            counted.put(after(second), host, None, vec![one]);
         };
         let of = |second| counted.counters(after(second), ["h1", "h2"], 7);
         assert_eq!((of(0), counted.sum()), (ContractTraffic { hosts: 2, ..ContractTraffic::default() }, None));

@@ -21,6 +21,7 @@
 mod digest;
 mod error;
 mod index;
+mod measurements;
 mod memory;
 mod seal;
 mod sqlite;
@@ -29,6 +30,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use error::{Holder, StoreError};
+pub use measurements::{Chunk, Measurements, MinuteChange, OpenedMeasurements, RecordedContract};
 pub use memory::{Failure, MemoryStore};
 pub use sqlite::{Backup, IfAbsent, Inspection, Options, SqliteStore, inspect, reseal, seal_path, verify};
 

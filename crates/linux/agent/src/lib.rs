@@ -18,6 +18,7 @@
 //! | [`endpoints`] | interfaces that come and go |
 //! | [`uninstall`] | removal of everything installed |
 //! | [`interfaces`], [`probe`] | interfaces and the links or endpoints behind them; the frames of probes |
+//! | `link_report` | counters of links for reports |
 //! | [`checks`] | probes of a check: sent as if by an endpoint, and seen at interfaces |
 //! | [`samples`] | sampled packets that are reported to the controller, so that it knows which were lost or late |
 //! | [`shares`] | contracts of other kinds than latency: the rates of their pairs, and the messages between agents about them |
@@ -34,6 +35,7 @@ pub mod environment;
 pub mod host;
 pub mod host_dataplane;
 pub mod interfaces;
+mod link_report;
 pub mod linux;
 pub mod machine;
 mod node;

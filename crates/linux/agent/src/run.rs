@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use wayleave_dataplane::host::{Host, Settings};
-use wayleave_dataplane::net::{LinkWatch, Namespace, with_carrier};
+use wayleave_dataplane::net::{CounterReading, LinkWatch, Namespace, with_carrier};
 use wayleave_dataplane::switch::{LinuxSwitch, OvsBridge, OvsSwitch, SwitchDriver};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
@@ -269,6 +269,8 @@ fn serve(
     let cables = Cables {
         interfaces: interfaces.iter().map(|(&link, to)| (network.link(link).name.clone(), to.clone())).collect(),
         with_carrier: carriers(options.ovs.clone()),
+        node,
+        counters: Box::new(|| CounterReading::now().ok()),
     };
     let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {

@@ -16,13 +16,16 @@ use std::time::{Duration, Instant};
 use crate::checks::Checks;
 use crate::machine::{Agent, AgentCall, AgentReply, AgentRequest, PollInterval};
 use wayleave_broker::process::LimitsLine;
+use wayleave_dataplane::net::CounterReading;
 use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
+use wayleave_protocol::load::LinkReport;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
 use crate::controller_client::ControllerReply;
 use crate::environment::Environment;
+use crate::link_report::link_report;
 use crate::node::NodeDriver;
 use crate::shares::INTERVAL;
 use crate::shares::broker;
@@ -106,9 +109,19 @@ pub struct Cables {
     pub interfaces: BTreeMap<String, String>,
     /// The interfaces that have a carrier; `None` if that cannot be found out.
     pub with_carrier: Box<dyn FnMut() -> Option<BTreeSet<String>> + Send>,
+    /// The node.
+    pub node: NodeId,
+    /// Counters of interfaces; `None` if they are not known.
+    pub counters: Box<dyn FnMut() -> Option<CounterReading> + Send>,
 }
 
 impl Cables {
+    /// Returns the counters of all links; `None` if they are not known.
+    fn link_report(&mut self, network: &Network) -> Option<LinkReport> {
+        let reading = (self.counters)()?;
+        Some(link_report(network, self.node, &self.interfaces, &reading))
+    }
+
     /// The links without carrier. One whose interface is not there has none either.
     fn without_carrier(&mut self) -> Option<BTreeSet<String>> {
         let there = (self.with_carrier)()?;
@@ -243,6 +256,7 @@ impl<N: NodeDriver> Worker<N> {
             }
             if let Some(epoch) = self.agent.epoch() {
                 let repairs = std::mem::take(&mut self.repairs);
+                let links = self.cables.link_report(&self.network);
                 let driver = self.agent.driver_mut();
                 let (measured, traffic) = (driver.reports(), driver.traffic());
                 let reports = Reports {
@@ -251,6 +265,7 @@ impl<N: NodeDriver> Worker<N> {
                     repairs,
                     traffic,
                     packets: driver.packets(),
+                    links,
                     troubles: Some(driver.problems(time)),
                     samples: driver.samples(),
                     hears_at: driver.peer_address(),

@@ -52,6 +52,7 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
     let token = PathBuf::from(token);
     let mut options = wayleave_server::Options {
         operator_file: token.clone(),
+        load_clock: wayleave_server::LoadClock::Wall,
         ..options(Box::new(File(ledger)), &session, wayleave_server::ServerLimits::default())?
     };
     options.setup.enforced_by = EnforcedBy::Hosts;

@@ -252,7 +252,8 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
         if let Some(traffic) = traffic {
-            counted.put(Instant::now().into_std(), &node, traffic);
+            let read_ns = links.as_ref().map(|links| links.read_ns);
+            counted.put(Instant::now().into_std(), &node, read_ns, traffic);
         }
         if let Some(packets) = packets {
             counted.put_packets(&node, packets);

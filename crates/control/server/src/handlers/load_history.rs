@@ -16,6 +16,8 @@ use crate::state::Shared;
 
 /// Maximum number of points.
 const MAX_POINTS: u64 = 500;
+/// Retention of histories, in seconds: `CHUNK_RETENTION` of the store. An hour more, for clients whose clock is behind.
+const RETENTION_S: u64 = 7 * 24 * 3600 + 3600;
 /// Length of a history without parameters, in seconds.
 const LENGTH_S: u64 = 3600;
 
@@ -60,7 +62,13 @@ pub(crate) fn csv(text: String) -> HttpReply {
 
 fn history(shared: &Shared, call: &AuthorizedRequest, key: &SeriesKey) -> Outcome {
     let is_csv = is_csv(call)?;
-    let Range { from, to, step } = Range::read(call, wall())?;
+    let mut range = Range::read(call, wall())?;
+    // Before the points of ten seconds there are minutes on disk.
+    let is_older = shared.load.fine_since(key).is_none_or(|since| range.from < since);
+    if is_older && call.query.text("step").is_none() {
+        range = range.in_minutes();
+    }
+    let Range { from, to, step } = range;
     let time = |seconds: u64| WallTime::from_nanos(seconds.saturating_mul(1_000_000_000)).to_string();
     let shape = |(at, point): (u64, Point)| LoadPoint {
         at: time(at),
@@ -75,7 +83,7 @@ fn history(shared: &Shared, call: &AuthorizedRequest, key: &SeriesKey) -> Outcom
         to: time(to),
         step_seconds: step,
         since: shared.load.since(key).map(time),
-        points: times.zip(shared.load.points(key, from, to, step)).map(shape).collect(),
+        points: times.zip(shared.load.points(shared.network(), key, from, to, step)).map(shape).collect(),
     };
     Ok(if is_csv { csv(table(&history)) } else { HttpReply::json(200, &history) })
 }
@@ -124,6 +132,11 @@ impl Range {
                 "it is after the end of the history: expected a time before `to` and before now",
             ));
         }
+        let oldest = now.saturating_sub(RETENTION_S);
+        if from < oldest {
+            let oldest = WallTime::from_nanos(oldest.saturating_mul(1_000_000_000));
+            return Err(invalid("from", format!("histories are retained for 7 days: expected {oldest} or later")));
+        }
         let length = to - from;
         let step = match step {
             Some(step) if !step.is_multiple_of(SLOT_S) || (step > MINUTE_S && !step.is_multiple_of(MINUTE_S)) => {
@@ -146,6 +159,12 @@ impl Range {
         Ok(Self { from: from / step * step, to: to.div_ceil(step) * step, step })
     }
 
+    /// Returns the range in steps of at least a minute.
+    fn in_minutes(self) -> Self {
+        let step = self.step.max(MINUTE_S);
+        Self { from: self.from / step * step, to: self.to.div_ceil(step) * step, step }
+    }
+
     /// Returns the shortest step with which a length has few enough points.
     fn least_step(length: u64) -> u64 {
         let least = length.div_ceil(MAX_POINTS);
@@ -164,10 +183,12 @@ mod tests {
 
     #[test]
     fn a_range_has_at_most_500_points_of_whole_steps() {
-        let range = |from: u64, to: u64, step| Range::new(Some(at(from)), Some(at(to)), step, at(10_000_000));
+        let range = |from: u64, to: u64, step| Range::new(Some(at(from)), Some(at(to)), step, at(604_800));
         assert_eq!(range(1_003, 1_047, None).unwrap(), Range { from: 1_000, to: 1_050, step: 10 });
         assert_eq!(range(0, 86_400, None).unwrap(), Range { from: 0, to: 86_400, step: 180 });
         assert_eq!(range(0, 7 * 86_400, None).unwrap().step, 1_260);
+        let retained = |from: u64| Range::new(Some(at(from)), None, None, at(700_000));
+        assert!(retained(90_000).unwrap_err().detail.contains("7 days") && retained(92_000).is_ok());
         for (from, to, step) in [(0, 100, 15), (0, 100, 40), (0, 1_000, 90), (0, 86_400, 60), (200, 100, 10)] {
             let error = range(from, to, Some(step)).unwrap_err();
             assert!(error.detail.contains("expected"), "{from} {to} {step}: {}", error.detail);

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use wayleave_protocol::load::Statement;
-use wayleave_protocol::problem::Problem;
+use wayleave_protocol::load::{ContractStatement, Statement, StatementEvent, StatementMinutes};
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_store::RecordedContract;
 use wayleave_units::WallTime;
 
-use crate::answer::{HttpReply, Outcome, invalid};
+use crate::answer::{HttpReply, Outcome, invalid, problem};
 use crate::clock::wall;
 use crate::handlers::load_history::{csv, is_csv, shown_tenant};
 use crate::http::call::AuthorizedRequest;
+use crate::load::{MINUTE_NS, Sums, sums};
 use crate::state::Shared;
+
+/// Maximum number of contracts in a statement; CSV has all.
+const MAX_CONTRACTS: usize = 1_000;
 
 pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let is_csv = is_csv(call)?;
@@ -19,15 +24,48 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let present = now.to_string();
     let month = call.query.text("month").unwrap_or(present.get(..7).unwrap_or_default());
     let (from, to) = bounds(month)?;
+    let (first, last) = (from.as_nanos() / MINUTE_NS, to.as_nanos() / MINUTE_NS);
+    let unreadable = |why| problem(Code::Unavailable, format!("the statement is unknown: {why}; retry later"));
+    let (contracts, recorded) = shared.load.contracts(&tenant, first, last).map_err(unreadable)?;
+    // Minutes after the last recorded one are not over yet.
+    let until = recorded.clamp(first, last);
+    let Sums { tenant: minutes, contracts: each } = sums(&contracts, first, until);
+    let shown = contracts.into_iter().zip(each).map(|(contract, minutes)| shape(&tenant, contract, minutes));
+    let mut shown: Vec<ContractStatement> = shown.filter(is_counted).collect();
+    let most = if is_csv { usize::MAX } else { MAX_CONTRACTS };
+    let omitted = shown.len().saturating_sub(most) as u64;
+    // If not all are shown, then those with the most broken minutes.
+    if omitted > 0 {
+        shown.sort_by(|one, other| (other.minutes.broken, &one.contract).cmp(&(one.minutes.broken, &other.contract)));
+        shown.truncate(most);
+        shown.sort_by(|one, other| one.contract.cmp(&other.contract));
+    }
     let statement = Statement {
         tenant,
         month: month.to_owned(),
         from: from.to_string(),
         to: to.to_string(),
-        until: now.clamp(from, to).to_string(),
-        ..Statement::default()
+        until: WallTime::from_nanos(until.saturating_mul(MINUTE_NS)).to_string(),
+        minutes,
+        contracts: shown,
+        omitted,
     };
     Ok(if is_csv { csv(table(&statement)) } else { HttpReply::json(200, &statement) })
+}
+
+/// Returns `true` if a contract existed in a recorded minute, or has changed its state.
+fn is_counted(contract: &ContractStatement) -> bool {
+    let StatementMinutes { kept, broken, unknown } = contract.minutes;
+    kept + broken + unknown > 0 || !contract.events.is_empty()
+}
+
+fn shape(tenant: &str, contract: RecordedContract, minutes: StatementMinutes) -> ContractStatement {
+    let event = |(at, kind, text)| StatementEvent { at: WallTime::from_nanos(at).to_string(), kind, text };
+    ContractStatement {
+        contract: format!("{tenant}:{}", contract.name),
+        minutes,
+        events: contract.changes.into_iter().map(event).collect(),
+    }
 }
 
 /// Returns the begin and the end of a month.

@@ -76,6 +76,7 @@ pub(super) const FROM: Param = param("from", Words, "Begin of the history (RFC 3
 pub(super) const TO: Param = param("to", Words, "End of the history (RFC 3339); default: now");
 pub(super) const STEP: Param =
     param("step", Count(86_400), "Seconds of each point, in multiples of 10; default: at most 500 points");
+pub(super) const PATHS: Param = param("limit", Count(1000), "Maximum number of paths: 1 to 1000, default 20");
 pub(super) const MONTH: Param =
     param("month", Words, "Year and month (UTC), such as 2026-11; default: the present month");
 pub(super) const HISTORY: &[Param] = &[FROM, TO, STEP, FORMAT];

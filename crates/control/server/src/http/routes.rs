@@ -207,7 +207,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Measured and reserved rates from tenants over links to hosts",
         InTurn(flows::get),
     )
-    .query(&[LIMIT, TENANT])
+    .query(&[PATHS, TENANT])
     .gives(&[on(200, one::<api::load::Flows>())]),
     Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])

@@ -15,8 +15,10 @@ const MIN_INTERVAL: Duration = Duration::from_millis(500);
 /// Highest plausible rate, as a multiple of the link's rate in the topology. A laboratory may declare a slower link
 /// than its interfaces are; a rate above this multiple is a wrong counter or a wrong topology.
 const PLAUSIBLE: u64 = 10;
-/// Maximum number of names in a problem.
+/// Maximum number of names in a problem, and of problems of one kind.
 const NAMES: usize = 4;
+/// Maximum characters of a name in a problem.
+const MAX_NAME: usize = 100;
 
 /// Rate of an interval between two readings of a link's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +67,7 @@ impl CountedLinks {
         for counters in report.counters {
             let known = network.find_link(&counters.link);
             let Some((link, is_sender)) = known.and_then(|link| Some((link, is_sender(network, link, node)?))) else {
-                foreign.push(counters.link);
+                foreign.push(counters.link.chars().take(MAX_NAME).collect::<String>());
                 continue;
             };
             let before = self.ends.get(&(link, is_sender));
@@ -78,20 +80,19 @@ impl CountedLinks {
                 // A counter that is smaller than before has begun anew.
                 let bytes = counters.bytes.checked_sub(end.counters.bytes)?;
                 counters.packets.checked_sub(end.counters.packets)?;
-                let interval = CountedInterval { link, bits: bytes.checked_mul(8)?, took };
+                let interval = CountedInterval { link, bits: bytes.saturating_mul(8), took };
                 Some((interval, counters.dropped.checked_sub(end.counters.dropped)))
             });
-            let declared = network.link(link).rate.bits_per_second();
-            let is_plausible = |rate: u64| rate <= declared.saturating_mul(PLAUSIBLE);
-            let overflow = before.is_some_and(|end| counters.bytes.saturating_sub(end.counters.bytes) > u64::MAX / 8);
-            if overflow || interval.is_some_and(|(interval, _)| !is_plausible(interval.rate_bps())) {
+            let declared = network.link(link).rate;
+            let most = declared.bits_per_second().saturating_mul(PLAUSIBLE);
+            let is_plausible = |interval: &(CountedInterval, Option<u64>)| interval.0.rate_bps() <= most;
+            if interval.is_some_and(|interval| !is_plausible(&interval)) && problems.len() < NAMES {
                 problems.push(format!(
-                    "the counters of link {} show more than {PLAUSIBLE} times its rate in the topology, {}: the interval is not recorded; correct the link's rate in the topology or its interface in the agent's configuration",
-                    counters.link,
-                    network.link(link).rate
+                    "the counters of link {} show more than {PLAUSIBLE} times its rate in the topology, {declared}: the interval is not recorded; correct the link's rate in the topology or its interface in the agent's configuration",
+                    counters.link
                 ));
             }
-            let interval = interval.filter(|(interval, _)| is_plausible(interval.rate_bps()));
+            let interval = interval.filter(is_plausible);
             if let Some((interval, _)) = interval
                 && (is_sender || !self.is_fresh(now.0, link, true))
             {
@@ -142,4 +143,57 @@ impl CountedLinks {
 fn is_sender(network: &Network, link: LinkId, node: NodeId) -> Option<bool> {
     let link = network.link(link);
     if link.from == node { Some(true) } else { (link.to == node).then_some(false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_topology::builders::{Cabling, build};
+
+    fn report(seconds: u64, link: &str, bytes: u64) -> LinkReport {
+        let counters = LinkCounters { link: link.to_owned(), interface: 1, bytes, packets: 0, dropped: 0 };
+        LinkReport { read_ns: seconds * 1_000_000_000, counters: vec![counters] }
+    }
+
+    /// 125 B/s are 1 kbit/s. Both ends count the link; the receiver counts less, as behind a loss.
+    #[test]
+    fn the_senders_counter_is_preferred_and_the_receivers_is_used_while_the_sender_is_silent() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let host = network.hosts().next().unwrap();
+        let link = network.links_from(host)[0];
+        let (name, to) = (network.link(link).name.clone(), network.link(link).to);
+        let (mut links, start) = (CountedLinks::default(), Instant::now());
+        let put = |links: &mut CountedLinks, second: u64, node: NodeId, bytes: u64| {
+            let now = (start + Duration::from_secs(second), WallTime::from_nanos(0));
+            links.put(now, &network, node, report(second, &name, bytes)).len()
+        };
+        let source = |links: &CountedLinks, second: u64| {
+            let measured = links.measured(start + Duration::from_secs(second), link);
+            measured.map(|measured| (measured.source, measured.rate_bps))
+        };
+        assert_eq!((put(&mut links, 0, host, 0), put(&mut links, 0, to, 0), source(&links, 0)), (0, 0, None));
+        assert_eq!((put(&mut links, 1, to, 100), source(&links, 1)), (1, Some((CountedAt::Receiver, 800))));
+        assert_eq!((put(&mut links, 1, host, 125), source(&links, 1)), (1, Some((CountedAt::Sender, 1_000))));
+        assert_eq!(put(&mut links, 2, to, 200), 0, "the link is counted once");
+        assert_eq!(source(&links, 2), Some((CountedAt::Sender, 1_000)));
+        // The sender's agent is silent.
+        for second in 3..=6 {
+            put(&mut links, second, to, 100 * second);
+        }
+        assert_eq!((put(&mut links, 7, to, 700), source(&links, 7)), (1, Some((CountedAt::Receiver, 800))));
+        assert_eq!(source(&links, 13), None);
+    }
+
+    #[test]
+    fn readings_in_quick_succession_are_one_interval() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let host = network.hosts().next().unwrap();
+        let name = network.link(network.links_from(host)[0]).name.clone();
+        let (mut links, now) = (CountedLinks::default(), (Instant::now(), WallTime::from_nanos(0)));
+        let at = |nanos: u64, bytes: u64| LinkReport { read_ns: nanos, ..report(0, &name, bytes) };
+        links.put(now, &network, host, at(0, 0));
+        assert_eq!(links.put(now, &network, host, at(1_000, 1_500)), []);
+        let intervals = links.put(now, &network, host, at(1_000_000_000, 125_000));
+        assert_eq!(intervals.iter().map(CountedInterval::rate_bps).collect::<Vec<_>>(), [1_000_000]);
+    }
 }

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::{Contract, Endpoints};
 use wayleave_controller::State;
+use wayleave_store::MinuteChange;
 use wayleave_units::WallTime;
 
 use super::series::SeriesKey;
-use super::{Point, SLOT_S};
+use super::tracker::ClosedMinute;
+use super::{Point, SLOT_S, lock};
 use crate::handlers::traffic::counting_hosts;
+use crate::read_view::Health;
 use crate::state::Shared;
 
 /// Sums of a tenant's contracts.
@@ -47,14 +50,55 @@ impl Shared {
     /// Appends a point to each history, for the slot of ten seconds that ends at or before `now`.
     pub(crate) fn record_load(&self, now: WallTime) {
         let Some(slot) = (now.as_nanos() / 1_000_000_000 / SLOT_S).checked_sub(1) else { return };
+        // A timer that expired early, or a clock that was set back by less than a slot: nothing is lost. Further back, the
+        // interval belongs to no slot.
+        let last = lock(&self.load.inner).histories.last();
+        if last == Some(slot) || last == Some(slot + 1) {
+            return;
+        }
         let mut points = self.link_points();
         points.extend(self.contract_points());
-        self.load.lock().histories.push(slot, points);
+        lock(&self.load.inner).histories.push(slot, points);
+        self.record_chunks(false);
+        self.record_minute(now);
+    }
+
+    /// Writes histories to the disk, as far as they are due; with `all`, up to now.
+    pub(crate) fn record_chunks(&self, all: bool) {
+        let mut disk = lock(&self.load.disk);
+        let chunks = disk.due_chunks(self.network(), &lock(&self.load.inner).histories, all);
+        disk.put_chunks(chunks);
+    }
+
+    /// Writes the observation of contracts in the last minute, if it is over.
+    fn record_minute(&self, now: WallTime) {
+        let leads = matches!(self.view.read().health, Health::Ready) && self.is_current();
+        let missed = self.counted.missed();
+        let (closed, begins_anew) = {
+            let mut tracker = lock(&self.load.tracker);
+            if !leads {
+                tracker.interrupt();
+            }
+            tracker.on_missed(now, missed);
+            let begins_anew = tracker.begins_anew();
+            (tracker.close(now), begins_anew)
+        };
+        let Some(ClosedMinute { until, mut changes, states, forgotten }) = closed else { return };
+        changes.extend(states.into_iter().map(|(serial, at, contract)| {
+            let kind = contract.state().name().to_owned();
+            let text = contract.document(self.network(), true).status.message.unwrap_or_default();
+            MinuteChange::State { serial, at: at.as_nanos(), kind, text }
+        }));
+        let mut disk = lock(&self.load.disk);
+        forgotten.iter().for_each(|tenant| disk.delete_tenant(self.network(), tenant));
+        if disk.put_minute(begins_anew, until, &changes).is_err() {
+            lock(&self.load.tracker).begin_anew(forgotten);
+        }
     }
 
     fn link_points(&self) -> Vec<(SeriesKey, Point)> {
         let (windows, known) = {
-            let mut inner = self.load.lock();
+            let mut inner = lock(&self.load.inner);
             let known: Vec<_> = inner.histories.keys().cloned().collect();
             (std::mem::take(&mut inner.windows), known)
         };

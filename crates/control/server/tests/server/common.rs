@@ -15,7 +15,7 @@ use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params};
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_server::disk::{Disk, Memory};
 use wayleave_server::secret::Secret;
-use wayleave_server::{Options, Server, ServerLimits};
+use wayleave_server::{LoadClock, Options, Server, ServerLimits};
 use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::Rate;
@@ -92,6 +92,8 @@ pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: Enforc
         operator_file_counts: false,
         limits: ServerLimits::default(),
         tls: None,
+        load_file: None,
+        load_clock: LoadClock::Caller,
     }
 }
 

@@ -18,6 +18,7 @@ mod hostile;
 mod http;
 mod kinds;
 mod lists;
+mod load;
 mod logs;
 mod objects;
 mod openapi;

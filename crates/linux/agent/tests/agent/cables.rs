@@ -71,8 +71,13 @@ fn carrier_changes_are_reported_until_acknowledged() {
     let interfaces: BTreeMap<String, String> =
         [("h1->s1", "up1"), ("s1->h1", "up2")].map(|(link, interface)| (link.to_owned(), interface.to_owned())).into();
     let looked = there.clone();
-    let cables = Cables { interfaces, with_carrier: Box::new(move || looked.lock().unwrap().clone()) };
     let network = Arc::new(wayleave_topology::builders::build::star(2, Default::default()).unwrap());
+    let cables = Cables {
+        interfaces,
+        with_carrier: Box::new(move || looked.lock().unwrap().clone()),
+        node: network.find_node("h1").unwrap(),
+        counters: Box::new(|| None),
+    };
     let worker = Worker::new(Idle, network, cables, poller, notifier);
     let runs = std::thread::spawn(move || worker.run(&received).is_none());
     let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();

@@ -15,6 +15,7 @@ mod error;
 mod filters;
 mod htb;
 mod injector;
+mod interface_counters;
 mod link;
 mod names;
 mod namespace;
@@ -33,6 +34,7 @@ pub(crate) use disciplines::{Interface, QdiscParams, is_about};
 pub use error::NetError;
 pub use htb::{HtbClass, HtbClasses};
 pub use injector::Injector;
+pub use interface_counters::{CounterReading, FrameCounters, InterfaceCounters};
 pub(crate) use link::disable_ipv6;
 pub use link::{
     VLAN_ROOM, VethEnd, attach_egress, attach_ingress, attach_pass, check_interface, create_veth, mtu, plain_packets,

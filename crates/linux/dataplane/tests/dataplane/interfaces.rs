@@ -13,7 +13,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeVal;
 use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, PacketOutcome, Sender, Settings};
-use wayleave_dataplane::net::{Attached, Namespace, PortQdisc, ToolBatch};
+use wayleave_dataplane::net::{Attached, CounterReading, FrameCounters, Namespace, PortQdisc, ToolBatch};
 use wayleave_packet_format::{BucketDemand, PacketSelector, Tag};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -161,4 +161,37 @@ pub(crate) fn a_port_has_its_configured_queues_for_any_configuration() {
             assert_eq!(there.has_queues("own", other), given == other, "{other:?} where {given:?} are");
         }
     }
+}
+
+pub(crate) fn frames_on_a_link_are_counted_at_both_ends_and_drops_of_queues_at_the_sender() {
+    const FRAMES: u64 = 1_000;
+    const LENGTH: u64 = 1_000;
+    let world = World::new();
+    world.veth("cable", UPLINKS[0]);
+    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll).unwrap();
+    let to = getifaddrs().unwrap().find(|interface| interface.interface_name == "cable");
+    let to = *to.unwrap().address.unwrap().as_link_addr().unwrap();
+    let frame = vec![0x42; usize::try_from(LENGTH).unwrap()];
+    let send = |frames: u64| {
+        (0..frames).filter(|_| sendto(socket.as_raw_fd(), &frame, &to, MsgFlags::empty()).is_ok()).count()
+    };
+    let before = CounterReading::now().unwrap();
+    assert_eq!(send(FRAMES) as u64, FRAMES);
+    let after = CounterReading::now().unwrap();
+    let since = |of: fn(&CounterReading) -> FrameCounters| {
+        let (before, after) = (of(&before), of(&after));
+        (after.packets - before.packets, after.bytes - before.bytes, after.dropped - before.dropped)
+    };
+    assert_eq!(since(|reading| reading.interfaces["cable"].sent), (FRAMES, FRAMES * LENGTH, 0));
+    assert_eq!(since(|reading| reading.interfaces["cablep"].received), (FRAMES, FRAMES * LENGTH, 0));
+    assert_eq!((after.interfaces["cable"].index, after.interfaces["cablep"].index), (UPLINKS[0], UPLINKS[0] + 1));
+    assert!(after.read_ns > before.read_ns);
+    // A queue with room for one frame, which leaves only after a second.
+    let mut batch = ToolBatch::tc();
+    batch.extend(["qdisc replace dev cable root tbf rate 8kbit burst 1000 limit 1000".to_owned()]);
+    batch.run(&Namespace::current()).unwrap();
+    let before = CounterReading::now().unwrap().interfaces["cable"].sent.dropped;
+    send(100);
+    let dropped = CounterReading::now().unwrap().interfaces["cable"].sent.dropped - before;
+    assert!((50..=100).contains(&dropped), "{dropped}");
 }

@@ -52,6 +52,7 @@ fn main() -> std::process::ExitCode {
         host::delays_are_measured_if_both_ends_share_a_kernel,
         host::both_ends_sample_equal_packets_despite_changes_on_the_route,
         host::unread_samples_are_dropped_and_counted,
+        interfaces::frames_on_a_link_are_counted_at_both_ends_and_drops_of_queues_at_the_sender,
         interfaces::every_copy_takes_its_own_route_with_one_sequence_number,
         interfaces::ip_packets_with_a_truncated_header_are_malformed,
         interfaces::a_port_has_its_configured_queues_for_any_configuration,

@@ -1,0 +1,198 @@
+//! Measurements on disk: histories in minutes, and the observed minutes of contracts.
+//!
+//! The controller does not depend on them. If the file cannot be used, older histories and statements are unknown, and a
+//! problem is listed; the file is opened again every minute.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use wayleave_store::{Chunk, Measurements, MinuteChange, RecordedContract};
+use wayleave_topology::Network;
+
+use super::point::Point;
+use super::series::{Histories, SLOTS_OF_MINUTE, SeriesKey};
+
+/// Minutes of a chunk: a crash loses at most as many.
+pub(crate) const CHUNK_MINUTES: u64 = 10;
+/// Minutes between deletions of old intervals.
+const PRUNE_EVERY: u64 = 60;
+
+/// The file of this process, or its memory.
+#[derive(Debug)]
+pub(crate) struct LoadDisk {
+    path: Option<PathBuf>,
+    open: Option<Measurements>,
+    /// Problem of the last access.
+    problem: Option<String>,
+    /// An earlier file that could not be used.
+    put_aside: Option<String>,
+    /// The first minute that is in no chunk.
+    next: Option<u64>,
+    /// The first minute of this process: the chunk of it may have minutes of an earlier one.
+    first: Option<u64>,
+    pruned: u64,
+}
+
+/// Chunks that are to be written.
+#[derive(Debug, Default)]
+pub(crate) struct DueChunks {
+    /// The first minute after them.
+    limit: u64,
+    /// The first minute of this process.
+    first: u64,
+    /// Name of the history, first minute, and points.
+    chunks: Vec<(String, u64, Vec<Point>)>,
+}
+
+/// Returns the name of a history on disk. Links have their names, since a changed topology numbers them anew.
+fn name(network: &Network, key: &SeriesKey) -> String {
+    match key {
+        SeriesKey::Link(link) => format!("link {}", network.link(*link).name),
+        SeriesKey::Tenant(tenant) => format!("tenant {tenant}"),
+        SeriesKey::Contract(serial) => format!("contract {serial}"),
+    }
+}
+
+impl LoadDisk {
+    /// Opens the file with the first access.
+    pub(crate) fn new(path: Option<PathBuf>) -> Self {
+        Self { path, open: None, problem: None, put_aside: None, next: None, first: None, pruned: 0 }
+    }
+
+    /// Returns present problems, one sentence each.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let unknown = |why: &String| format!("measured load: {why}: older histories and statements are unknown");
+        let aside = |why: &String| format!("measured load: {why}");
+        self.problem.iter().map(unknown).chain(self.put_aside.iter().map(aside)).collect()
+    }
+
+    /// Accesses the file. After an error it is closed: the next access opens and checks it again.
+    fn access<T>(&mut self, run: impl FnOnce(&mut Measurements) -> Result<T, String>) -> Result<T, String> {
+        let tried = || {
+            let measurements = match &mut self.open {
+                Some(measurements) => measurements,
+                None => {
+                    let opened = Measurements::open(self.path.as_deref())?;
+                    if let Some(why) = opened.put_aside {
+                        tracing::warn!("{why}");
+                        self.put_aside = Some(why);
+                    }
+                    self.open.insert(opened.measurements)
+                }
+            };
+            run(measurements)
+        };
+        let result = tried();
+        match &result {
+            Ok(_) => self.problem = None,
+            Err(why) => {
+                if self.problem.as_ref() != Some(why) {
+                    tracing::warn!("measured load: {why}");
+                }
+                self.problem = Some(why.clone());
+                self.open = None;
+            }
+        }
+        result
+    }
+
+    /// Returns the chunks that are over and not written yet, and with `all` also the present one.
+    pub(crate) fn due_chunks(&mut self, network: &Network, histories: &Histories, all: bool) -> DueChunks {
+        let Some(slot) = histories.last() else { return DueChunks::default() };
+        let end = (slot + 1) / SLOTS_OF_MINUTE;
+        let first = *self.first.get_or_insert(slot / SLOTS_OF_MINUTE);
+        let next = *self.next.get_or_insert(first);
+        let limit = if all { end } else { end / CHUNK_MINUTES * CHUNK_MINUTES };
+        if limit <= next {
+            return DueChunks::default();
+        }
+        // Older minutes are not in memory.
+        let oldest = end.saturating_sub(super::series::SLOTS as u64 / SLOTS_OF_MINUTE).max(next);
+        let mut chunks = Vec::new();
+        for start in (oldest / CHUNK_MINUTES..limit.div_ceil(CHUNK_MINUTES)).map(|chunk| chunk * CHUNK_MINUTES) {
+            for key in histories.keys() {
+                let minutes = (start..start + CHUNK_MINUTES).map(|minute| histories.minute(key, minute));
+                let points: Vec<Point> = minutes.collect();
+                if points.iter().any(|point| point.mean().is_some()) {
+                    chunks.push((name(network, key), start, points));
+                }
+            }
+        }
+        self.next = Some(limit);
+        DueChunks { limit, first, chunks }
+    }
+
+    /// Writes chunks. Minutes that an earlier process has written stay where this one knows nothing.
+    pub(crate) fn put_chunks(&mut self, due: DueChunks) {
+        let DueChunks { limit, first, chunks } = due;
+        if chunks.is_empty() {
+            return;
+        }
+        let _ = self.access(|measurements| {
+            let mut merged = Vec::with_capacity(chunks.len());
+            for (series, start, mut points) in chunks {
+                if start < first {
+                    let earlier = measurements.chunks(&series, std::iter::once(start))?;
+                    let earlier = earlier.first().map(|(_, bytes)| parse(bytes)).unwrap_or_default();
+                    for (point, earlier) in points.iter_mut().zip(earlier) {
+                        if point.mean().is_none() {
+                            *point = earlier;
+                        }
+                    }
+                }
+                let points = points.into_iter().flat_map(Point::to_bytes).collect();
+                merged.push(Chunk { series, start, points });
+            }
+            measurements.put_chunks(limit, &merged)
+        });
+    }
+
+    /// Deletes the history of a tenant that was deleted.
+    pub(crate) fn delete_tenant(&mut self, network: &Network, tenant: &str) {
+        let series = name(network, &SeriesKey::Tenant(tenant.to_owned()));
+        let _ = self.access(|measurements| measurements.delete_series(&[series]));
+    }
+
+    /// Returns the points of a history on disk by minute, between two minutes.
+    pub(crate) fn minutes(&mut self, network: &Network, key: &SeriesKey, from: u64, to: u64) -> BTreeMap<u64, Point> {
+        let starts = (from / CHUNK_MINUTES..to.div_ceil(CHUNK_MINUTES)).map(|chunk| chunk * CHUNK_MINUTES);
+        let chunks = self.access(|measurements| measurements.chunks(&name(network, key), starts)).unwrap_or_default();
+        chunks.into_iter().flat_map(|(start, bytes)| (start..).zip(parse(&bytes))).collect()
+    }
+
+    /// Returns the minute of the oldest chunk.
+    pub(crate) fn oldest(&mut self) -> Option<u64> {
+        self.access(|measurements| Ok(measurements.oldest_chunk())).ok().flatten()
+    }
+
+    /// Writes the changes of a minute; with `begins_anew`, after all open intervals are closed.
+    pub(crate) fn put_minute(&mut self, begins_anew: bool, until: u64, changes: &[MinuteChange]) -> Result<(), String> {
+        let is_due = until >= self.pruned + PRUNE_EVERY;
+        self.access(|measurements| {
+            if begins_anew {
+                measurements.close_all()?;
+            }
+            measurements.put_minute(until, changes)?;
+            if is_due { measurements.prune(until) } else { Ok(()) }
+        })?;
+        if is_due {
+            self.pruned = until;
+        }
+        Ok(())
+    }
+
+    /// Returns the contracts of a tenant in a period of minutes, and the first minute that is not recorded.
+    pub(crate) fn contracts(
+        &mut self,
+        tenant: &str,
+        from: u64,
+        to: u64,
+    ) -> Result<(Vec<RecordedContract>, u64), String> {
+        self.access(|measurements| Ok((measurements.contracts(tenant, from, to)?, measurements.until()?)))
+    }
+}
+
+/// Returns the points of a chunk; without a rest that is no point.
+fn parse(bytes: &[u8]) -> Vec<Point> {
+    bytes.as_chunks::<{ Point::BYTES }>().0.iter().map(|bytes| Point::from_bytes(*bytes)).collect()
+}

@@ -1,0 +1,510 @@
+//! Measurements beside a ledger: chunks of histories, and the minutes in which contracts were kept or broken.
+//!
+//! They are no part of the ledger: the controller decides without them, and a file that is damaged is put aside. A
+//! transaction may be lost with the power; a half of one is never there.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+/// `application_id` in the header of the file: "WLme".
+const APPLICATION: u32 = 0x574c_6d65;
+/// `user_version` in the header of the file.
+const VERSION: u32 = 1;
+/// Maximum size of the chunks in the file, in bytes: the oldest are deleted first.
+const MAX_CHUNK_BYTES: u64 = 256 << 20;
+/// Retention of chunks, in minutes.
+const CHUNK_RETENTION: u64 = 7 * 24 * 60;
+/// Retention of intervals, in minutes: 13 months.
+const INTERVAL_RETENTION: u64 = 400 * 24 * 60;
+/// Maximum number of intervals, each of about 30 B: the oldest are deleted first.
+const MAX_INTERVALS: u64 = 10_000_000;
+/// Maximum number of state changes, each of about 200 B.
+const MAX_CHANGES: u64 = 1_000_000;
+/// Maximum number of state changes that are read of a contract, and of all contracts of a tenant.
+const CHANGES_OF_CONTRACT: usize = 100;
+const MAX_READ_CHANGES: i64 = 100_000;
+
+const TABLES: &str = "
+CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE chunk (
+  start INTEGER NOT NULL, series INTEGER NOT NULL, points BLOB NOT NULL, PRIMARY KEY (start, series)
+) WITHOUT ROWID;
+CREATE TABLE contract (
+  serial INTEGER PRIMARY KEY, tenant TEXT NOT NULL, name TEXT NOT NULL, begun INTEGER NOT NULL, ended INTEGER
+);
+CREATE INDEX contract_of_tenant ON contract (tenant);
+CREATE TABLE interval (
+  serial INTEGER NOT NULL, begun INTEGER NOT NULL, ended INTEGER, kept INTEGER NOT NULL, PRIMARY KEY (serial, begun)
+) WITHOUT ROWID;
+CREATE INDEX interval_end ON interval (ended);
+CREATE TABLE change (
+  id INTEGER PRIMARY KEY, serial INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
+);
+CREATE INDEX change_of_contract ON change (serial, at);
+CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), until INTEGER NOT NULL);
+INSERT INTO clock VALUES (1, 0);
+";
+
+/// Points of a history from a minute on, as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Name of the history.
+    pub series: String,
+    /// First minute since 1970.
+    pub start: u64,
+    /// Points of equal size.
+    pub points: Vec<u8>,
+}
+
+/// Change that is written with a minute. Times are minutes since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MinuteChange {
+    /// A contract exists from a minute on.
+    Contract {
+        /// Serial number.
+        serial: u64,
+        /// Its tenant.
+        tenant: String,
+        /// Its name.
+        name: String,
+        /// First whole minute.
+        begun: u64,
+    },
+    /// A tenant was deleted: nothing is kept of its contracts.
+    ForgetTenant {
+        /// Its name.
+        tenant: String,
+    },
+    /// A contract does not exist from a minute on.
+    End {
+        /// Serial number.
+        serial: u64,
+        /// First minute without it.
+        ended: u64,
+    },
+    /// An interval begins.
+    Begin {
+        /// Serial number.
+        serial: u64,
+        /// Its first minute.
+        minute: u64,
+        /// `true` if the contract is kept, `false` if it is broken.
+        kept: bool,
+    },
+    /// The open interval of a contract is over.
+    Close {
+        /// Serial number.
+        serial: u64,
+        /// First minute after it.
+        minute: u64,
+    },
+    /// A contract changes its state.
+    State {
+        /// Serial number.
+        serial: u64,
+        /// Time in ns since 1970.
+        at: u64,
+        /// The new state.
+        kind: String,
+        /// Reason.
+        text: String,
+    },
+}
+
+/// A contract with its intervals within a period.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedContract {
+    /// Its name.
+    pub name: String,
+    /// First whole minute of its existence.
+    pub begun: u64,
+    /// First minute without it; `None` if it exists.
+    pub ended: Option<u64>,
+    /// Intervals (from, to, kept), in order; minutes between them are unknown.
+    pub intervals: Vec<(u64, u64, bool)>,
+    /// Changes of its state (ns since 1970, kind, text), in order.
+    pub changes: Vec<(u64, String, String)>,
+}
+
+/// Measurements in a file, or in memory.
+#[derive(Debug)]
+pub struct Measurements {
+    connection: Connection,
+}
+
+/// Result of opening a file.
+#[derive(Debug)]
+pub struct OpenedMeasurements {
+    /// The measurements.
+    pub measurements: Measurements,
+    /// Reason for which an earlier file was put aside, and where it is.
+    pub put_aside: Option<String>,
+}
+
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn number(integer: i64) -> u64 {
+    u64::try_from(integer).unwrap_or(0)
+}
+
+impl Measurements {
+    /// Opens the file, or creates it; without a file, measurements are in memory. A file that is damaged, or that
+    /// another version has written, is renamed to `FILE-damaged`. Open intervals end with the last recorded minute.
+    ///
+    /// # Errors
+    /// If the file can be neither opened nor created.
+    pub fn open(path: Option<&Path>) -> Result<OpenedMeasurements, String> {
+        let Some(path) = path else {
+            let failed = |error: rusqlite::Error| format!("measurements in memory: {error}");
+            let measurements = Self { connection: Connection::open_in_memory().map_err(failed)? };
+            measurements.create().map_err(failed)?;
+            return Ok(OpenedMeasurements { measurements, put_aside: None });
+        };
+        match Self::open_file(path) {
+            Ok(measurements) => Ok(OpenedMeasurements { measurements, put_aside: None }),
+            Err(Unusable { why, is_damaged: false }) => Err(format!("{}: {why}", path.display())),
+            Err(Unusable { why, is_damaged: true }) => {
+                let aside = put_aside(path).map_err(|error| format!("{}: {why}, and {error}", path.display()))?;
+                let measurements =
+                    Self::open_file(path).map_err(|unusable| format!("{}: {}", path.display(), unusable.why))?;
+                let put_aside = format!(
+                    "{}: {why}: histories and statements begin anew; the old file is {}",
+                    path.display(),
+                    aside.display()
+                );
+                Ok(OpenedMeasurements { measurements, put_aside: Some(put_aside) })
+            }
+        }
+    }
+
+    fn open_file(path: &Path) -> Result<Self, Unusable> {
+        // Names of tenants and contracts are in it, as in the ledger.
+        let created = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        created.map_err(|error| Unusable { why: error.to_string(), is_damaged: false })?;
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(std::time::Duration::ZERO)?;
+        connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        let measurements = Self { connection };
+        let pragma = |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        match (pragma("application_id")?, pragma("user_version")?) {
+            (0, 0) => measurements.create()?,
+            (application, version) if application != i64::from(APPLICATION) || version != i64::from(VERSION) => {
+                return Err(Unusable { why: "it is no measurement file of this version".to_owned(), is_damaged: true });
+            }
+            _ => {
+                let found =
+                    measurements.connection.pragma_query_value(None, "quick_check", |row| row.get::<_, String>(0))?;
+                if found != "ok" {
+                    return Err(Unusable { why: format!("it is damaged ({found})"), is_damaged: true });
+                }
+            }
+        }
+        measurements.close_intervals(&measurements.connection)?;
+        Ok(measurements)
+    }
+
+    fn create(&self) -> rusqlite::Result<()> {
+        self.connection.execute_batch(&format!(
+            "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+        ))
+    }
+
+    fn close_intervals(&self, connection: &Connection) -> rusqlite::Result<()> {
+        // An interval that began after the last recorded minute was never recorded.
+        connection.execute("DELETE FROM interval WHERE ended IS NULL AND begun >= (SELECT until FROM clock)", [])?;
+        connection.execute("UPDATE interval SET ended = (SELECT until FROM clock) WHERE ended IS NULL", [])?;
+        // Contracts that still exist are written again, which removes their end.
+        connection.execute("UPDATE contract SET ended = (SELECT until FROM clock) WHERE ended IS NULL", [])?;
+        Ok(())
+    }
+
+    /// Writes chunks, and deletes chunks that are too old or too many. `now` is in minutes since 1970.
+    ///
+    /// # Errors
+    /// If they cannot be written: then none is.
+    pub fn put_chunks(&mut self, now: u64, chunks: &[Chunk]) -> Result<(), String> {
+        let work = |transaction: &Transaction<'_>| {
+            {
+                let mut id = transaction.prepare_cached("SELECT id FROM series WHERE name = ?1")?;
+                let mut name = transaction.prepare_cached("INSERT INTO series (name) VALUES (?1)")?;
+                let mut put = transaction.prepare_cached("INSERT OR REPLACE INTO chunk VALUES (?1, ?2, ?3)")?;
+                for Chunk { series, start, points } in chunks {
+                    let known = id.query_row([series], |row| row.get::<_, i64>(0)).optional()?;
+                    let id = match known {
+                        Some(id) => id,
+                        None => name.insert([series])?,
+                    };
+                    put.execute(params![integer(*start), id, points])?;
+                }
+            }
+            transaction
+                .execute("DELETE FROM chunk WHERE start < ?1", [integer(now.saturating_sub(CHUNK_RETENTION))])?;
+            loop {
+                let bytes: i64 =
+                    transaction
+                        .query_row("SELECT ifnull(sum(length(points) + 16), 0) FROM chunk", [], |row| row.get(0))?;
+                let oldest: Option<i64> =
+                    transaction.query_row("SELECT min(start) FROM chunk", [], |row| row.get(0))?;
+                let Some(oldest) = oldest.filter(|_| number(bytes) > MAX_CHUNK_BYTES) else { break };
+                transaction.execute("DELETE FROM chunk WHERE start = ?1", [oldest])?;
+            }
+            Ok(())
+        };
+        self.transact("histories", work)
+    }
+
+    /// Deletes the histories with these names.
+    ///
+    /// # Errors
+    /// If they cannot be deleted.
+    pub fn delete_series(&mut self, names: &[String]) -> Result<(), String> {
+        self.transact("histories", |transaction| {
+            for name in names {
+                transaction
+                    .execute("DELETE FROM chunk WHERE series = (SELECT id FROM series WHERE name = ?1)", [name])?;
+                transaction.execute("DELETE FROM series WHERE name = ?1", [name])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the points of a history at these starts of chunks, in their order.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn chunks(&self, series: &str, starts: impl Iterator<Item = u64>) -> Result<Vec<(u64, Vec<u8>)>, String> {
+        let read = || {
+            let id = "SELECT id FROM series WHERE name = ?1";
+            let id = self.connection.query_row(id, [series], |row| row.get::<_, i64>(0)).optional()?;
+            let Some(id) = id else { return Ok(Vec::new()) };
+            let text = "SELECT points FROM chunk WHERE start = ?1 AND series = ?2";
+            let mut statement = self.connection.prepare_cached(text)?;
+            let mut chunks = Vec::new();
+            for start in starts {
+                let points = statement.query_row([integer(start), id], |row| row.get(0)).optional()?;
+                chunks.extend(points.map(|points| (start, points)));
+            }
+            Ok(chunks)
+        };
+        read().map_err(|error: rusqlite::Error| format!("measurements cannot be read: {error}"))
+    }
+
+    /// Returns the minute of the oldest chunk of all histories.
+    pub fn oldest_chunk(&self) -> Option<u64> {
+        let oldest = self.connection.query_row("SELECT min(start) FROM chunk", [], |row| row.get::<_, Option<i64>>(0));
+        oldest.ok().flatten().map(number)
+    }
+
+    /// Ends all open intervals with the last recorded minute: what came after is unknown.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn close_all(&mut self) -> Result<(), String> {
+        let closed = self.close_intervals(&self.connection);
+        closed.map_err(|error| format!("minutes of contracts cannot be written: {error}"))
+    }
+
+    /// Writes the changes of a minute. `until` is the first minute that is not recorded.
+    ///
+    /// # Errors
+    /// If they cannot be written, or this minute was recorded before: then none is written, and the caller has to begin
+    /// all intervals anew.
+    pub fn put_minute(&mut self, until: u64, changes: &[MinuteChange]) -> Result<(), String> {
+        let recorded = self.until()?;
+        if until <= recorded {
+            let behind = recorded - until + 1;
+            return Err(format!(
+                "the clock is {behind} min behind the last recorded minute of contracts: correct the clock, or stop the server and remove the file"
+            ));
+        }
+        let work = |transaction: &Transaction<'_>| {
+            for change in changes {
+                put_change(transaction, change)?;
+            }
+            transaction.execute("UPDATE clock SET until = ?1", [integer(until)])?;
+            Ok(())
+        };
+        self.transact("minutes of contracts", work)
+    }
+
+    /// Deletes intervals and changes that are too old or too many. `now` is in minutes since 1970.
+    ///
+    /// # Errors
+    /// If they cannot be deleted.
+    pub fn prune(&mut self, now: u64) -> Result<(), String> {
+        let first = integer(now.saturating_sub(INTERVAL_RETENTION));
+        self.transact("minutes of contracts", |transaction| {
+            let count = |table: &str| {
+                let text = format!("SELECT count(*) FROM {table}");
+                transaction.query_row(&text, [], |row| row.get::<_, i64>(0)).map(number)
+            };
+            transaction.execute("DELETE FROM interval WHERE ended < ?1", [first])?;
+            let more = count("interval")?.saturating_sub(MAX_INTERVALS);
+            let oldest = "DELETE FROM interval WHERE ended <= (SELECT ended FROM interval WHERE ended NOT NULL ORDER BY ended LIMIT 1 OFFSET ?1)";
+            if more > 0 {
+                transaction.execute(oldest, [integer(more)])?;
+            }
+            transaction.execute("DELETE FROM change WHERE at < ?1", [first.saturating_mul(60_000_000_000)])?;
+            let more = count("change")?.saturating_sub(MAX_CHANGES);
+            let oldest = "DELETE FROM change WHERE id IN (SELECT id FROM change ORDER BY id LIMIT ?1)";
+            transaction.execute(oldest, [integer(more)])?;
+            transaction.execute("DELETE FROM contract WHERE ended < ?1", [first])?;
+            Ok(())
+        })
+    }
+
+    /// Returns the first minute that is not recorded.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn until(&self) -> Result<u64, String> {
+        let until = self.connection.query_row("SELECT until FROM clock", [], |row| row.get(0));
+        until.map(number).map_err(|error| format!("measurements cannot be read: {error}"))
+    }
+
+    /// Returns the contracts of a tenant that existed in a period of minutes, with their intervals within it, by name.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<Vec<RecordedContract>, String> {
+        let until = self.until()?;
+        self.read_contracts(tenant, (from, to), until).map_err(|error| format!("measurements cannot be read: {error}"))
+    }
+
+    fn read_contracts(
+        &self,
+        tenant: &str,
+        (from, to): (u64, u64),
+        until: u64,
+    ) -> rusqlite::Result<Vec<RecordedContract>> {
+        let text = "SELECT serial, name, begun, ended FROM contract
+            WHERE tenant = ?1 AND begun < ?3 AND ifnull(ended, ?3) > ?2 ORDER BY name, serial";
+        let mut contracts = self.connection.prepare_cached(text)?;
+        let row = |row: &Row<'_>| {
+            let ended: Option<i64> = row.get(3)?;
+            let contract = RecordedContract {
+                name: row.get(1)?,
+                begun: number(row.get(2)?),
+                ended: ended.map(number),
+                ..RecordedContract::default()
+            };
+            Ok((row.get::<_, i64>(0)?, contract))
+        };
+        let rows = contracts.query_map(params![tenant, integer(from), integer(to)], row)?;
+        let (mut all, mut places) = (Vec::<RecordedContract>::new(), HashMap::<i64, usize>::new());
+        for row in rows {
+            let (serial, contract) = row?;
+            places.insert(serial, all.len());
+            all.push(contract);
+        }
+        let text = "SELECT i.serial, i.begun, ifnull(i.ended, ?4), i.kept
+            FROM contract c JOIN interval i ON i.serial = c.serial
+            WHERE c.tenant = ?1 AND i.begun < ?3 AND ifnull(i.ended, ?4) > ?2 ORDER BY i.serial, i.begun";
+        let mut statement = self.connection.prepare_cached(text)?;
+        let mut rows = statement.query(params![tenant, integer(from), integer(to), integer(until)])?;
+        while let Some(row) = rows.next()? {
+            let found = places.get(&row.get(0)?).and_then(|&place| all.get_mut(place));
+            if let Some(contract) = found {
+                contract.intervals.push((number(row.get(1)?), number(row.get(2)?), row.get(3)?));
+            }
+        }
+        let nanos = |minute: u64| integer(minute).saturating_mul(60_000_000_000);
+        let text = "SELECT h.serial, h.at, h.kind, h.text FROM contract c JOIN change h ON h.serial = c.serial
+            WHERE c.tenant = ?1 AND h.at >= ?2 AND h.at < ?3 ORDER BY h.serial, h.at, h.id LIMIT ?4";
+        let mut statement = self.connection.prepare_cached(text)?;
+        let mut rows = statement.query(params![tenant, nanos(from), nanos(to), MAX_READ_CHANGES])?;
+        while let Some(row) = rows.next()? {
+            let found = places.get(&row.get(0)?).and_then(|&place| all.get_mut(place));
+            if let Some(contract) = found.filter(|contract| contract.changes.len() < CHANGES_OF_CONTRACT) {
+                contract.changes.push((number(row.get(1)?), row.get(2)?, row.get(3)?));
+            }
+        }
+        Ok(all)
+    }
+
+    fn transact(
+        &mut self,
+        what: &str,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), String> {
+        let run = || {
+            let transaction = self.connection.transaction()?;
+            work(&transaction)?;
+            transaction.commit()
+        };
+        run().map_err(|error: rusqlite::Error| format!("{what} cannot be written: {error}"))
+    }
+}
+
+fn put_change(transaction: &Transaction<'_>, change: &MinuteChange) -> rusqlite::Result<()> {
+    let run = |text: &str, values: &[&dyn rusqlite::ToSql]| transaction.prepare_cached(text)?.execute(values).map(drop);
+    match change {
+        MinuteChange::Contract { serial, tenant, name, begun } => run(
+            "INSERT INTO contract (serial, tenant, name, begun) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (serial) DO UPDATE SET ended = NULL",
+            &[&integer(*serial), tenant, name, &integer(*begun)],
+        ),
+        MinuteChange::ForgetTenant { tenant } => {
+            let own = "serial IN (SELECT serial FROM contract WHERE tenant = ?1)";
+            for table in ["interval", "change", "contract"] {
+                run(&format!("DELETE FROM {table} WHERE {own}"), &[tenant])?;
+            }
+            Ok(())
+        }
+        MinuteChange::End { serial, ended } => {
+            run("UPDATE contract SET ended = ?2 WHERE serial = ?1", &[&integer(*serial), &integer(*ended)])
+        }
+        MinuteChange::Begin { serial, minute, kept } => run(
+            "INSERT OR REPLACE INTO interval VALUES (?1, ?2, NULL, ?3)",
+            &[&integer(*serial), &integer(*minute), kept],
+        ),
+        MinuteChange::Close { serial, minute } => run(
+            "UPDATE interval SET ended = ?2 WHERE serial = ?1 AND ended IS NULL",
+            &[&integer(*serial), &integer(*minute)],
+        ),
+        MinuteChange::State { serial, at, kind, text } => run(
+            "INSERT INTO change (serial, at, kind, text) VALUES (?1, ?2, ?3, ?4)",
+            &[&integer(*serial), &integer(*at), kind, text],
+        ),
+    }
+}
+
+/// Reason for which a file cannot be used.
+struct Unusable {
+    why: String,
+    is_damaged: bool,
+}
+
+impl From<rusqlite::Error> for Unusable {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let is_damaged = matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase));
+        Self { why: error.to_string(), is_damaged }
+    }
+}
+
+/// Renames a file that cannot be used, with its log.
+fn put_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let with = |end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    let aside = with("-damaged");
+    std::fs::rename(path, &aside)?;
+    match std::fs::remove_file(with("-wal")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(aside),
+    }
+}
+
+#[cfg(test)]
+mod tests;

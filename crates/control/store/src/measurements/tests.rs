@@ -1,0 +1,153 @@
+//! Files of measurements: what survives, what is deleted, and what is put aside.
+
+use super::*;
+
+fn file(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("wayleave-measurements-{}-{name}", std::process::id()));
+    for end in ["", "-wal", "-damaged"] {
+        let _ = std::fs::remove_file(format!("{}{end}", path.display()));
+    }
+    path
+}
+
+fn open(path: &Path) -> Measurements {
+    let opened = Measurements::open(Some(path)).unwrap();
+    assert_eq!(opened.put_aside, None);
+    opened.measurements
+}
+
+fn chunk(series: &str, start: u64, byte: u8) -> Chunk {
+    Chunk { series: series.to_owned(), start, points: vec![byte; 160] }
+}
+
+#[test]
+fn chunks_survive_and_old_ones_are_deleted() {
+    let path = file("chunks");
+    let mut measurements = open(&path);
+    measurements.put_chunks(100, &[chunk("a", 90, 1), chunk("b", 90, 2), chunk("a", 100, 3)]).unwrap();
+    measurements.put_chunks(101, &[chunk("a", 100, 4)]).unwrap();
+    drop(measurements);
+    let mut measurements = open(&path);
+    let read = |measurements: &Measurements, series| {
+        let chunks = measurements.chunks(series, [80, 90, 100].into_iter()).unwrap();
+        chunks.into_iter().map(|(start, points)| (start, points[0])).collect::<Vec<_>>()
+    };
+    assert_eq!((read(&measurements, "a"), read(&measurements, "b")), (vec![(90, 1), (100, 4)], vec![(90, 2)]));
+    measurements.delete_series(&["b".to_owned()]).unwrap();
+    assert_eq!((read(&measurements, "b"), measurements.oldest_chunk()), (Vec::new(), Some(90)));
+    measurements.put_chunks(100 + CHUNK_RETENTION, &[]).unwrap();
+    assert_eq!(read(&measurements, "a"), [(100, 4)]);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
+    let path = file("intervals");
+    let begin = |minute, kept| MinuteChange::Begin { serial: 7, minute, kept };
+    let mut measurements = open(&path);
+    let contract = MinuteChange::Contract { serial: 7, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 100 };
+    measurements.put_minute(101, &[contract.clone(), begin(100, true)]).unwrap();
+    measurements.put_minute(105, &[MinuteChange::Close { serial: 7, minute: 104 }, begin(104, false)]).unwrap();
+    drop(measurements);
+    let mut measurements = open(&path);
+    let read = |measurements: &Measurements| measurements.contracts("shop", 0, 1_000).unwrap();
+    let expected = RecordedContract {
+        name: "web".to_owned(),
+        begun: 100,
+        ended: None,
+        intervals: vec![(100, 104, true), (104, 105, false)],
+        changes: Vec::new(),
+    };
+    assert_eq!(read(&measurements), [RecordedContract { ended: Some(105), ..expected.clone() }]);
+    let state = MinuteChange::State { serial: 7, at: 7, kind: "violated".to_owned(), text: "late".to_owned() };
+    let end = MinuteChange::End { serial: 7, ended: 111 };
+    measurements.put_minute(111, &[contract, begin(110, true), state, end]).unwrap();
+    let changes = vec![(7, "violated".to_owned(), "late".to_owned())];
+    let intervals = vec![(100, 104, true), (104, 105, false), (110, 111, true)];
+    assert_eq!(read(&measurements), [RecordedContract { ended: Some(111), intervals, changes, ..expected }]);
+    assert_eq!(measurements.contracts("shop", 111, 200).unwrap(), []);
+    assert_eq!(measurements.contracts("other", 0, 1_000).unwrap(), []);
+    measurements.prune(111 + INTERVAL_RETENTION + 1).unwrap();
+    assert_eq!(read(&measurements), []);
+    let again = MinuteChange::Contract { serial: 8, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 5 };
+    measurements.put_minute(112, &[again]).unwrap();
+    assert_eq!(read(&measurements).len(), 1);
+    measurements.put_minute(113, &[MinuteChange::ForgetTenant { tenant: "shop".to_owned() }]).unwrap();
+    assert_eq!(read(&measurements), []);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn a_damaged_file_is_put_aside_and_named() {
+    let path = file("damaged");
+    drop(open(&path));
+    for text in ["no database".repeat(1_000), "SQLite format 3\0 and nothing else".to_owned()] {
+        std::fs::write(&path, text).unwrap();
+        let opened = Measurements::open(Some(&path)).unwrap();
+        let put_aside = opened.put_aside.unwrap();
+        assert!(put_aside.contains("-damaged") && put_aside.contains("begin anew"), "{put_aside}");
+        assert_eq!(opened.measurements.until().unwrap(), 0);
+        drop(opened.measurements);
+        assert_eq!(open(&path).until().unwrap(), 0);
+    }
+    // A directory can be neither read nor put aside as a file.
+    let place = std::env::temp_dir();
+    assert!(Measurements::open(Some(&place)).unwrap_err().contains(&place.display().to_string()));
+    let _ = std::fs::remove_file(format!("{}-damaged", path.display()));
+    let _ = std::fs::remove_file(path);
+}
+
+/// 100,000 contracts that are kept need one interval each until something changes.
+#[test]
+fn minutes_of_100_000_contracts_take_a_few_megabytes() {
+    let path = file("size");
+    let mut measurements = open(&path);
+    let contract = |serial: u64| {
+        let (tenant, name) = (format!("t{}", serial % 100), format!("contract-{serial:06}"));
+        MinuteChange::Contract { serial, tenant, name, begun: 100 }
+    };
+    let begin = |serial| MinuteChange::Begin { serial, minute: 100, kept: true };
+    let first: Vec<MinuteChange> = (0..100_000).map(contract).chain((0..100_000).map(begin)).collect();
+    measurements.put_minute(101, &first).unwrap();
+    (102..112).for_each(|until| measurements.put_minute(until, &[]).unwrap());
+    let pages =
+        |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    let bytes = pages("page_count") * pages("page_size");
+    assert!(bytes < 12 << 20, "{bytes}");
+    let own = measurements.contracts("t7", 0, 1_000).unwrap();
+    assert_eq!((own.len(), own[0].intervals.as_slice()), (1_000, [(100, 111, true)].as_slice()));
+    drop(measurements);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn a_full_disk_loses_the_whole_write_and_nothing_else() {
+    let path = file("full");
+    let mut measurements = open(&path);
+    measurements.put_chunks(100, &[chunk("a", 90, 1)]).unwrap();
+    let pages =
+        |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    let full = pages("page_count") + 2;
+    let limit = |measurements: &Measurements, pages: i64| {
+        measurements.connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+    };
+    limit(&measurements, full);
+    let many: Vec<Chunk> = (0..1_000).map(|series| chunk(&format!("series {series}"), 100, 2)).collect();
+    let error = measurements.put_chunks(101, &many).unwrap_err();
+    assert!(error.contains("full"), "{error}");
+    let found = |measurements: &Measurements, series: &str| measurements.chunks(series, [90, 100].into_iter()).unwrap();
+    assert_eq!((found(&measurements, "series 0").len(), found(&measurements, "a").len()), (0, 1));
+    limit(&measurements, 1_000_000);
+    measurements.put_chunks(101, &many).unwrap();
+    assert_eq!(found(&measurements, "series 999").len(), 1);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn other_users_cannot_read_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = file("mode");
+    drop(open(&path));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0);
+    let _ = std::fs::remove_file(path);
+}
