@@ -1,8 +1,9 @@
 // Tenants with quota and usage; a tenant sees only its own.
 
 import { path } from '../api';
-import { count, quantity } from '../format';
-import { Empty, Failed, Loading, More, Shown, Table } from '../parts';
+import { bitrate, count, quantity } from '../format';
+import { History } from '../history';
+import { Empty, Failed, Load, LoadLegend, Loading, More, Shown, Table } from '../parts';
 import { to, usePages, useRead, useWorld } from '../state';
 import type { Contract, Tenant, Vm } from '../types';
 import { ContractTable } from './contracts';
@@ -17,14 +18,17 @@ function All() {
   return (
     <>
       <h1>Tenants</h1>
+      <LoadLegend />
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="tenants" />}
       {items && (
         <Table caption="Tenants by name" items={items} rowKey={(tenant) => tenant.name} columns={[
           { head: 'Tenant', cell: (tenant) => <a class="name" href={to(['tenant', tenant.name])}>{tenant.name}</a> },
           { head: 'Contracts', cell: (tenant) => of(count(tenant.usage.contracts), tenant.quota.contracts?.toLocaleString('en')), isNumber: true },
-          { head: 'Rate', cell: (tenant) => of(quantity(tenant.usage.rate), quantity(tenant.quota.rate)), isNumber: true },
-          { head: 'Burst', cell: (tenant) => of(quantity(tenant.usage.burst), quantity(tenant.quota.burst)), isNumber: true },
+          { head: 'Load', cell: (tenant) => <Load bps={tenant.measured?.rateBps} reservedBps={bitrate(tenant.usage.rate)} isAlone /> },
+          { head: 'Reserved rate', cell: (tenant) => of(quantity(tenant.usage.rate), quantity(tenant.quota.rate, Math.floor)), isNumber: true },
+          { head: 'Burst', cell: (tenant) => of(quantity(tenant.usage.burst), quantity(tenant.quota.burst, Math.floor)), isNumber: true },
+          { head: 'Statement', cell: (tenant) => <a href={to(['statement', tenant.name])}>Statement<span class="hidden"> of {tenant.name}</span></a> },
         ]} />
       )}
       <More next={next} more={more} />
@@ -45,15 +49,19 @@ export function TenantPage({ name }: { name: string }) {
       {(tenant) => (
         <>
           <h1>Tenant <span class="name">{tenant.name}</span></h1>
+          <p class="buttons"><a class="button" href={to(['statement', tenant.name])}>Statement of the month</a> <a class="button" href={to(['traffic'], { tenant: tenant.name })}>Top talkers and flows</a> <a class="button" href={to(['contracts'], { tenant: tenant.name })}>All contracts</a></p>
           <Table caption="Quota and use" items={[
             { what: 'Contracts', used: count(tenant.usage.contracts), most: tenant.quota.contracts?.toLocaleString('en') },
-            { what: 'Rate', used: quantity(tenant.usage.rate), most: quantity(tenant.quota.rate) },
-            { what: 'Burst', used: quantity(tenant.usage.burst), most: quantity(tenant.quota.burst) },
+            { what: 'Rate', used: quantity(tenant.usage.rate), most: quantity(tenant.quota.rate, Math.floor) },
+            { what: 'Burst', used: quantity(tenant.usage.burst), most: quantity(tenant.quota.burst, Math.floor) },
           ]} rowKey={(row) => row.what} columns={[
             { head: 'Resource', cell: (row) => row.what },
             { head: 'Used', cell: (row) => row.used, isNumber: true },
-            { head: 'Limit', cell: (row) => row.most || 'no limit', isNumber: true },
+            { head: 'Quota', cell: (row) => row.most || 'no limit', isNumber: true },
           ]} />
+          <h2>Load</h2>
+          <p><Load bps={tenant.measured?.rateBps} reservedBps={bitrate(tenant.usage.rate)} /></p>
+          <History of="tenants" name={tenant.name} />
           <h2>Contracts</h2>
           {contracts.items?.length === 0 && <Empty>No contracts.</Empty>}
           {contracts.items && contracts.items.length > 0 && <ContractTable items={contracts.items} caption={`Contracts of ${name}`} />}
