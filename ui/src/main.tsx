@@ -41,7 +41,7 @@ const PAGES: Page[] = [
   { title: 'Agents', at: 'agents', draw: (address) => <Agents address={address} />, forAll: true, inMenu: true },
   { title: 'Tenants', at: 'tenants', draw: () => <Tenants />, inMenu: true },
   { title: 'Policies', at: 'policies', draw: () => <Policies />, forAll: true, inMenu: true },
-  { title: 'Statement', at: 'statement', draw: (address) => <StatementPage tenant={address.parts[1]} address={address} />, inMenu: true },
+  { title: 'Statements', at: 'statement', draw: (address) => <StatementPage tenant={address.parts[1]} address={address} />, inMenu: true },
   { title: 'Contract', at: 'contract', draw: (address) => <ContractPage id={address.parts[1] ?? ''} /> },
   { title: 'Link', at: 'link', draw: (address) => <LinkPage name={address.parts[1] ?? ''} address={address} />, forAll: true },
   { title: 'Node', at: 'node', draw: (address) => <NodePage name={address.parts[1] ?? ''} /> },

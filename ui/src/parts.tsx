@@ -153,6 +153,7 @@ function Head<T>({ column, sorting }: { column: Column<T>; sorting: Sorting | un
   return (
     <th scope="col" class={kind} aria-sort={isChosen ? (sorting.order === 'desc' ? 'descending' : 'ascending') : undefined}>
       <button type="button" class="sort" onClick={() => sorting.go(key, next)}>{column.head}<span aria-hidden="true"> {isChosen ? (sorting.order === 'desc' ? '▼' : '▲') : '↕'}</span></button>
+      <span class="plain-head">{column.head}</span>
     </th>
   );
 }

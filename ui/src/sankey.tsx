@@ -131,12 +131,17 @@ function Drawing({ edges, width, room, chosen, choose }: { edges: FlowEdge[]; wi
           </path>
         );
       })}
-      {nodes.map((node) => <Mark node={node} x={x(node.end)} isNarrow={isNarrow} choose={choose} width={width} />)}
+      {nodes.map((node) => <Mark key={key(node.end)} node={node} x={x(node.end)} most={isNarrow ? Math.floor(room / 27) : Math.floor(room / 30)} isNarrow={isNarrow} choose={choose} width={width} />)}
     </svg>
   );
 }
 
-function Mark({ node, x, isNarrow, choose, width }: { node: Node; x: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
+/** Shortens a name that does not fit in the middle; its link has all of it. */
+function short(name: string, most: number): string {
+  return name.length <= most ? name : `${name.slice(0, Math.ceil((most - 1) / 2))}…${name.slice(-Math.floor((most - 1) / 2))}`;
+}
+
+function Mark({ node, x, most, isNarrow, choose, width }: { node: Node; x: number; most: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
   const { end, y, height } = node;
   const isLast = end.kind === 'host';
   const [left = '', right] = end.kind === 'link' ? end.name.split('->') : [end.name];
@@ -147,8 +152,8 @@ function Mark({ node, x, isNarrow, choose, width }: { node: Node; x: number; isN
       aria-label={`${end.kind} ${end.name}, ${sum(node)}${node.known > 0 ? ` ${width}` : ''}`}>
       <rect class={`node-bar ${end.kind}`} x={x} y={y} width={NODE} height={height} />
       {right !== undefined && isNarrow
-        ? <text {...at} y={middle - 3}><tspan x={at.x}>{left} →</tspan><tspan x={at.x} dy="13">{right}</tspan></text>
-        : <text {...at} y={middle + 4}>{right === undefined ? left : `${left} → ${right}`}{!isNarrow && <tspan class="sum"> {sum(node)}</tspan>}</text>}
+        ? <text {...at} y={middle - 3}><tspan x={at.x}>{short(left, most - 2)} →</tspan><tspan x={at.x} dy="13">{short(right, most)}</tspan></text>
+        : <text {...at} y={middle + 4}>{right === undefined ? short(left, most) : `${short(left, Math.floor(most * 0.55))} → ${short(right, Math.floor(most * 0.55))}`}{!isNarrow && <tspan class="sum"> {sum(node)}</tspan>}</text>}
     </a>
   );
 }

@@ -7,7 +7,7 @@ const TENANTS = Array.from({ length: 20 }, (_, at) => `tenant-${String(at + 1).p
 const LINKS = ['leaf1->spine1', 'leaf1->spine2', 'leaf2->spine1', 'leaf2->spine2', 'spine1->leaf1', 'spine2->leaf2', 'leaf2->h8', 'leaf1->h1'];
 const HOSTS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8'];
 
-/** One day in steps, with a gap of ten minutes in each hour. */
+/** Points until now, with a gap of four minutes in each twelve. */
 function history(url) {
   const to = Date.now();
   const from = new Date(url.searchParams.get('from') ?? to - 3_600_000).getTime();
@@ -15,9 +15,9 @@ function history(url) {
   const points = [];
   for (let at = from; at < to; at += stepSeconds * 1000) {
     const minute = new Date(at).getUTCMinutes();
-    const isKnown = minute < 20 || minute >= 30;
+    const isKnown = ((to - at) / 60_000) % 12 < 4 || ((to - at) / 60_000) % 12 > 8;
     const mean = Math.round(3e9 + 1.2e9 * Math.sin(at / 600_000) + 2e8 * Math.sin(at / 17_000));
-    points.push({ at: new Date(at).toISOString(), meanBps: isKnown ? mean : null, maxBps: isKnown ? Math.round(mean * 1.3) : null, reservedBps: minute < 5 ? 4_500_000_000 : 6_713_432_280 });
+    points.push({ at: new Date(at).toISOString(), meanBps: isKnown ? mean : null, maxBps: isKnown ? Math.round(mean * 1.3) : null, reservedBps: minute < 5 ? 4_500_000_000 : 6_713_432_280, unreported: 0 });
   }
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), stepSeconds, since: new Date(to - 7_200_000).toISOString(), points };
 }
@@ -45,7 +45,7 @@ function statement(tenant, url) {
   const [from, to] = [`${month}-01T00:00:00Z`, new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString()];
   const event = (at, kind, text) => ({ at: `${month}-${at}Z`, kind, text });
   return {
-    tenant, month, from, to, until: `${month}-20T10:00:00Z`, minutes: { kept: 54_000, broken: 26, unknown: 1_840 },
+    tenant, month, from, to, until: `${month}-20T10:00:00Z`, minutes: { kept: 54_000, broken: 26, unknown: 1_840 }, omitted: 0,
     contracts: [
       { contract: 'plant:robot', minutes: { kept: 27_001, broken: 25, unknown: 907 }, events: [event('03T08:12:00', 'degraded', 'link h1->leaf1 is down: cut by an excavator'), event('03T08:37:00', 'enforced', 'link h1->leaf1 is up')] },
       { contract: 'plant:camera', minutes: { kept: 26_999, broken: 1, unknown: 933 }, events: [event('11T19:02:30', 'violated', 'a packet took 2.31 ms; the bound is 1.9 ms')] },

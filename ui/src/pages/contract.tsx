@@ -1,11 +1,11 @@
 // A contract: its promise, its delay hop by hop, measurements, and the explanation.
 
 import { useState } from 'preact/hooks';
-import { path, text } from '../api';
+import { get, path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, time, when } from '../format';
 import { History } from '../history';
 import { Badge, Bar, Empty, Facts, LinkLink, Load, Shown, StateBadge, Table } from '../parts';
-import { readsAll, to, useRead, useWorld } from '../state';
+import { RATES_MS, readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
 import type { Contract, ContractTraffic, Hop } from '../types';
 import { reservedOf } from './contracts';
@@ -21,7 +21,7 @@ function Whole({ contract }: { contract: Contract }) {
   const { status } = contract;
   const reserved = reservedOf(contract);
   const explanation = useRead<Explanation>(path(['contracts', contract.id, 'explanation']));
-  const traffic = useRead<ContractTraffic>(path(['contracts', contract.id, 'traffic']));
+  const traffic = useRead<ContractTraffic>(path(['contracts', contract.id, 'traffic']), get, RATES_MS);
   return (
     <>
       <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>

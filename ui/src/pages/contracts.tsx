@@ -1,6 +1,6 @@
 // All contracts, filtered and sorted by the controller; the address has the filter and the order.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
 import { Combo } from '../combo';
 import { ContractLink, Empty, Failed, Field, Loading, More, StateBadge, Table, sortingOf, type Column, type Sorting } from '../parts';
@@ -67,15 +67,19 @@ export function Contracts({ address }: { address: Address }) {
   const isForAll = readsAll(about);
   const query = Object.fromEntries(address.query) as Record<string, string | undefined>;
   const [typed, setTyped] = useState(query);
+  const sent = useRef<string | undefined>(undefined);
   const go = (change: Record<string, string | undefined>) => location.replace(to(['contracts'], { ...query, ...change }));
   const differs = FILTERS.some((name) => (typed[name] ?? '') !== (query[name] ?? ''));
   useEffect(() => {
     if (!differs) return;
-    const timer = window.setTimeout(() => go(typed), 300);
+    const timer = window.setTimeout(() => {
+      sent.current = new URLSearchParams(Object.entries({ ...query, ...typed }).filter((pair): pair is [string, string] => Boolean(pair[1]))).toString();
+      go(typed);
+    }, 300);
     return () => window.clearTimeout(timer);
   }, [JSON.stringify(typed)]);
-  // An address that was opened, such as a link from another page, replaces what was typed.
-  useEffect(() => setTyped(query), [address.query.toString()]);
+  // An address that was opened, such as a link from another page, replaces what was typed; one's own does not.
+  useEffect(() => { if (address.query.toString() !== sent.current) setTyped(query); }, [address.query.toString()]);
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
   const list = { ...filter, sort: query.sort, order: query.order };
   const { items, next, trouble, more } = usePages<Contract>(path(['contracts'], { limit: 50, ...list }));

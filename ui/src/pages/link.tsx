@@ -1,18 +1,18 @@
 // A link: its reservations, its queues with their curves, and its contracts.
 
 import { useMemo, useState } from 'preact/hooks';
-import { path } from '../api';
+import { get, path } from '../api';
 import { Chart, colour } from '../chart';
 import { bytes, many, percent, rate, time, when } from '../format';
 import { History } from '../history';
 import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, Shown, Table, WhatIf } from '../parts';
-import { to, usePages, useRead, type Address } from '../state';
+import { RATES_MS, to, usePages, useRead, type Address } from '../state';
 import type { CurveQueue, Curves } from '../explanation';
 import type { Contract, Link, QueueClass } from '../types';
 import { ContractTable } from './contracts';
 
 export function LinkPage({ name }: { name: string; address: Address }) {
-  const link = useRead<Link>(path(['links', name]));
+  const link = useRead<Link>(path(['links', name]), get, RATES_MS);
   const curves = useRead<Curves>(path(['links', name, 'curves']));
   const contracts = usePages<Contract>(path(['contracts'], { link: name, limit: 20 }));
   return (

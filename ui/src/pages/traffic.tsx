@@ -1,11 +1,11 @@
 // Measured traffic: the contracts that send most, and the flow from tenants over links to hosts.
 
-import { path } from '../api';
+import { get, path } from '../api';
 import { count, many, measured, rate } from '../format';
 import { Combo } from '../combo';
 import { ContractLink, Empty, Failed, Field, Load, LoadLegend, Loading, Shown, Table } from '../parts';
 import { Sankey, address as pageOf, type Width } from '../sankey';
-import { readsAll, to, useRead, useWorld, type Address } from '../state';
+import { RATES_MS, readsAll, to, useRead, useWorld, type Address } from '../state';
 import { reservedOf } from './contracts';
 import type { FlowEdge, Flows, TopTraffic } from '../load';
 
@@ -18,7 +18,7 @@ export function Traffic({ address }: { address: Address }) {
   const tenant = address.query.get('tenant') ?? undefined;
   const by = address.query.get('width');
   const go = (change: Record<string, string | undefined>) => location.replace(to(['traffic'], { tenant, width: by ?? undefined, ...change }));
-  const flows = useRead<Flows>(path(['flows'], { limit: FLOWS, tenant: about.tenant ?? tenant }));
+  const flows = useRead<Flows>(path(['flows'], { limit: FLOWS, tenant: about.tenant ?? tenant }), get, RATES_MS);
   return (
     <>
       <h1>Traffic{tenant && <> of <span class="name">{tenant}</span></>}</h1>
@@ -39,7 +39,7 @@ export function Traffic({ address }: { address: Address }) {
 
 /** Contracts by measured rate, the highest first. */
 export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: number }) {
-  const top = useRead<TopTraffic>(path(['traffic'], { limit, tenant }));
+  const top = useRead<TopTraffic>(path(['traffic'], { limit, tenant }), get, RATES_MS);
   if (top.trouble) return <Failed trouble={top.trouble} again={top.again} />;
   if (!top.value) return <Loading what="counters" />;
   const { items, contracts, measured: known, rateBps } = top.value;
