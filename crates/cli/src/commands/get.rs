@@ -28,6 +28,8 @@ Examples:
   wayleave get contracts --kind bandwidth -o wide
   wayleave get contracts -l app=web,tier=db
   wayleave get contracts --link 'h1->pod1-edge1'
+  wayleave get contracts --host h1 --sort headroom --limit 20
+  wayleave get contracts -o csv > contracts.csv
   wayleave get contract acme:web-db -o json
   wayleave get queues --link 'h1->pod1-edge1'
   wayleave get links --ledger wayleave.db -t fat-tree:k=4
@@ -53,12 +55,18 @@ pub(crate) struct GetArgs {
     /// Only queues of this link, or contracts with a reservation on it
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
-    /// Only VMs on this host
+    /// Only VMs on this host, or contracts with an end, a member or a reservation on a link there
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     /// Only contracts with all of these labels: key=value,...
     #[arg(short = 'l', long, value_name = "LABELS", value_parser = selector)]
     selector: Option<String>,
+    /// Column by which contracts are sorted; unknown values are last
+    #[arg(long, value_enum, value_name = "COLUMN")]
+    sort: Option<ColumnName>,
+    /// Direction of --sort [default: asc]
+    #[arg(long, value_enum, value_name = "ORDER", requires = "sort")]
+    order: Option<DirectionName>,
     /// Maximum number of objects; of decisions, the latest
     #[arg(long, value_name = "COUNT", default_value_t = usize::MAX, hide_default_value = true,
         value_parser = most)]
@@ -91,6 +99,8 @@ enum GetFormat {
     Json,
     /// Contracts as a file that `apply -f` reads
     Yaml,
+    /// Contracts, links or tenants as comma-separated values (RFC 4180)
+    Csv,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,15 +154,38 @@ enum KindName {
     BestEffort,
 }
 
-impl KindName {
-    const fn text(self) -> &'static str {
-        match self {
-            Self::Latency => "latency",
-            Self::Bandwidth => "bandwidth",
-            Self::Objective => "objective",
-            Self::BestEffort => "best-effort",
-        }
-    }
+/// Columns of the interface.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum ColumnName {
+    /// Tenant and name
+    Id,
+    /// Tenant
+    Tenant,
+    /// Latency, bandwidth, objective, best-effort
+    Kind,
+    /// Pending first, released last
+    State,
+    /// Proven delay bound
+    Bound,
+    /// Reserved rate: rate, minimum or weight
+    Rate,
+    /// Sending rate as agents have counted it
+    Measured,
+    /// Part of the deadline that the bound leaves
+    Headroom,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum DirectionName {
+    /// Ascending
+    Asc,
+    /// Descending
+    Desc,
+}
+
+/// Returns the name of a value as options and the interface have it.
+fn value_name(value: &impl ValueEnum) -> Option<String> {
+    value.to_possible_value().map(|value| value.get_name().to_owned())
 }
 
 const CONTRACTS: Names = Names::OfTenants("/v1/contracts");
@@ -162,6 +195,7 @@ pub(crate) fn run(args: &GetArgs) -> Result<Exit, Failure> {
     args.check_filters()?;
     let service = args.target.service()?;
     match args.kind {
+        _ if args.output == GetFormat::Csv => args.write_csv(&service)?,
         Kind::Contracts if args.output == GetFormat::Yaml => args.write_contracts(&service)?,
         Kind::Contracts if args.output == GetFormat::Wide => args.widely(&service)?,
         Kind::Contracts => args.show::<Contract>(&service, "contract", CONTRACTS)?,
@@ -186,13 +220,26 @@ impl GetArgs {
             ("--state", self.state.is_some(), Kind::Contracts, "contracts"),
             ("--selector", self.selector.is_some(), Kind::Contracts, "contracts"),
             ("--kind", self.promise.is_some(), Kind::Contracts, "contracts"),
-            ("--host", self.host.is_some(), Kind::Vms, "vms"),
+            ("--sort", self.sort.is_some(), Kind::Contracts, "contracts"),
         ];
         if self.output == GetFormat::Yaml && !matches!(self.kind, Kind::Contracts | Kind::Topology) {
             return Err(Failure::Usage("-o yaml is only supported by `get contracts` and `get topology`".to_owned()));
         }
         if self.output == GetFormat::Wide && self.kind != Kind::Contracts {
             return Err(Failure::Usage("-o wide is only supported by `get contracts`".to_owned()));
+        }
+        if self.output == GetFormat::Csv && !matches!(self.kind, Kind::Contracts | Kind::Links | Kind::Tenants) {
+            let why = "-o csv is only supported by `get contracts`, `get links` and `get tenants`";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        if self.output == GetFormat::Csv && (self.name.is_some() || self.limit != usize::MAX) {
+            return Err(Failure::Usage("-o csv writes a whole list: omit the name and --limit".to_owned()));
+        }
+        if self.host.is_some() && !matches!(self.kind, Kind::Contracts | Kind::Vms) {
+            return Err(Failure::Usage("--host is only supported by `get contracts` and `get vms`".to_owned()));
+        }
+        if self.host.is_some() && self.name.is_some() {
+            return Err(Failure::Usage("--host is for lists: omit either --host or the name".to_owned()));
         }
         if self.link.is_some() && !matches!(self.kind, Kind::Contracts | Kind::Queues) {
             return Err(Failure::Usage("--link is only supported by `get contracts` and `get queues`".to_owned()));
@@ -220,13 +267,14 @@ impl GetArgs {
     ) -> Result<(), Failure> {
         let (Names::OfTenants(path) | Names::OfAll(path)) = names;
         let Some(name) = &self.name else {
-            let items: Vec<T> = service.list(path, &self.filters(service), self.limit)?;
+            let filters = self.filters(service);
+            let items: Vec<T> = service.list(path, &borrowed(&filters), self.limit)?;
             return self.print_list(&items);
         };
         let item: T = Self::one(service, what, names, name)?;
         match self.output {
             GetFormat::Json => show::json(&item),
-            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml => show::table(T::HEADINGS, rows(&[item]), T::NONE),
+            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml | GetFormat::Csv => show::table(T::HEADINGS, rows(&[item]), T::NONE),
         }
     }
 
@@ -241,7 +289,7 @@ impl GetArgs {
     fn contracts(&self, service: &Service) -> Result<Vec<Contract>, Failure> {
         Ok(match &self.name {
             Some(name) => vec![Self::one(service, "contract", CONTRACTS, name)?],
-            None => service.list("/v1/contracts", &self.filters(service), self.limit)?,
+            None => service.list("/v1/contracts", &borrowed(&self.filters(service)), self.limit)?,
         })
     }
 
@@ -262,18 +310,38 @@ impl GetArgs {
         Ok(out.flush()?)
     }
 
-    fn filters<'a>(&'a self, service: &'a Service) -> Vec<(&'static str, Option<&'a str>)> {
-        let tenant = ("tenant", service.tenant());
+    /// Writes a list as the controller exports it.
+    fn write_csv(&self, service: &Service) -> Result<(), Failure> {
+        let path = match self.kind {
+            Kind::Links => "/v1/links",
+            Kind::Tenants => "/v1/tenants",
+            _ => "/v1/contracts",
+        };
+        let mut path = format!("{path}?format=csv");
+        for (name, value) in self.filters(service) {
+            let value = value.map(|value| format!("&{name}={}", encode(&value)));
+            path.push_str(&value.unwrap_or_default());
+        }
+        let mut out = out();
+        write!(out, "{}", service.text(&path, "text/csv")?)?;
+        Ok(out.flush()?)
+    }
+
+    fn filters(&self, service: &Service) -> Vec<(&'static str, Option<String>)> {
+        let tenant = ("tenant", service.tenant().map(str::to_owned));
         match self.kind {
             Kind::Contracts => vec![
                 tenant,
-                ("state", self.state.map(StateName::text)),
-                ("kind", self.promise.map(KindName::text)),
-                ("link", self.link.as_deref()),
-                ("labels", self.selector.as_deref()),
+                ("state", self.state.as_ref().and_then(value_name)),
+                ("kind", self.promise.as_ref().and_then(value_name)),
+                ("link", self.link.clone()),
+                ("host", self.host.clone()),
+                ("labels", self.selector.clone()),
+                ("sort", self.sort.as_ref().and_then(value_name)),
+                ("order", self.order.as_ref().and_then(value_name)),
             ],
-            Kind::Vms => vec![tenant, ("host", self.host.as_deref())],
-            Kind::Queues => vec![("link", self.link.as_deref())],
+            Kind::Vms => vec![tenant, ("host", self.host.clone())],
+            Kind::Queues => vec![("link", self.link.clone())],
             _ => Vec::new(),
         }
     }
@@ -281,7 +349,7 @@ impl GetArgs {
     fn print_list<T: Row + Serialize>(&self, items: &[T]) -> Result<(), Failure> {
         match self.output {
             GetFormat::Json => show::json(&Items { items }),
-            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml => show::table(T::HEADINGS, rows(items), T::NONE),
+            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml | GetFormat::Csv => show::table(T::HEADINGS, rows(items), T::NONE),
         }
     }
 
@@ -292,7 +360,8 @@ impl GetArgs {
                 "queues have no names: `get queues --link LINK` shows those of a link".to_owned(),
             ));
         }
-        let found: Result<Vec<Queue>, _> = service.list("/v1/queues", &self.filters(service), self.limit);
+        let filters = self.filters(service);
+        let found: Result<Vec<Queue>, _> = service.list("/v1/queues", &borrowed(&filters), self.limit);
         let link = self.link.as_deref().unwrap_or_default();
         let names = Names::OfAll("/v1/links");
         self.print_list(&found.map_err(|error| did_you_mean(service, error, "link", link, names))?)
@@ -349,17 +418,9 @@ impl GetArgs {
     }
 }
 
-impl StateName {
-    const fn text(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Admitted => "admitted",
-            Self::Enforced => "enforced",
-            Self::Degraded => "degraded",
-            Self::Violated => "violated",
-            Self::Released => "released",
-        }
-    }
+/// Returns filters as the client takes them.
+fn borrowed<'a>(filters: &'a [(&'static str, Option<String>)]) -> Vec<(&'static str, Option<&'a str>)> {
+    filters.iter().map(|(name, value)| (*name, value.as_deref())).collect()
 }
 
 /// A list as it is printed: the same key as in the interface.

@@ -220,6 +220,9 @@ struct LimitArgs {
     /// Maximum number of event streams
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     watchers: u32,
+    /// Tenants, and links, with metrics of their own at /metrics; all others are summed. 0: none
+    #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    metric_series: u32,
     /// Close a connection whose request is incomplete after this time
     #[arg(long, value_name = "TIME", default_value = "30s")]
     read_timeout: Time,
@@ -369,6 +372,7 @@ impl LimitArgs {
             connections_of_address: self.connections_per_address as usize,
             connections_waiting: self.long_poll_connections as usize,
             watchers: self.watchers as usize,
+            metric_series: self.metric_series as usize,
             read_within: time(self.read_timeout),
             write_within: time(self.write_timeout),
             end_within: time(self.shutdown_timeout),

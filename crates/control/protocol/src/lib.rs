@@ -16,6 +16,8 @@
 //! | [`what_if`] | what-if queries and their results |
 //! | [`health`] | health of contracts, the worst first |
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
+//! | [`name`] | names that fit a text |
+//! | [`alert`] | alerts that fire, by the rules for Prometheus |
 //! | [`traffic`] | counters of contracts, the largest senders first |
 //! | [`timeline`] | events over time, and snapshots of the state after an event |
 //! | [`audit`] | the audit log: changes and refused requests |
@@ -25,6 +27,7 @@
 //! | [`problem`] | errors (RFC 9457) |
 
 pub mod agent;
+pub mod alert;
 pub mod audit;
 pub mod check;
 pub mod contract;
@@ -32,6 +35,7 @@ pub mod decision;
 pub mod event;
 pub mod health;
 mod id;
+pub mod name;
 pub mod network;
 pub mod policy;
 pub mod problem;

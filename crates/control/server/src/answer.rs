@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use wayleave_controller::{CommandError, DEFAULT_TENANT, UnmovableVm};
+use wayleave_explain::sentences;
 use wayleave_formats::InputErrors;
 use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_units::WallTime;
@@ -130,6 +131,21 @@ pub(crate) fn not_found(what: &str, name: &str) -> Box<Problem> {
     problem(Code::NotFound, format!("no {what} {name}, or you have no access to it"))
 }
 
+/// Returns the problem of a name that does not exist, with the known names that were probably meant. Only for clients
+/// that may know all names of the kind.
+pub(crate) fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Box<Problem> {
+    const SHOWN: usize = 3;
+    // Longer names of other objects do not exist, and a distance to each would take long.
+    const LONGEST: usize = 200;
+    let name: String = name.chars().take(LONGEST).collect();
+    let near = sentences::nearest_names(&name, known, SHOWN);
+    let hint = match near.as_slice() {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    };
+    problem(Code::NotFound, format!("no such {what} `{name}`{hint}"))
+}
+
 /// Returns the "not found" problem for a tenant, with the command that creates tenants.
 pub(crate) fn no_tenant(name: &str) -> Box<Problem> {
     let detail = format!(
@@ -166,7 +182,8 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
         }
         CommandError::CannotMove(unmovable) => {
             let UnmovableVm { vm, host, refused, others } = *unmovable;
-            let refused: Vec<String> = refused.iter().map(|(id, why)| format!("{id} ({why})")).collect();
+            let refused = refused.iter().map(|(id, why)| format!("{id}: {}", sentences::refusal_clause(why)));
+            let refused: Vec<String> = refused.collect();
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
             let more = if others.is_empty() {
                 String::new()
@@ -174,8 +191,8 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
                 format!("; {} would have to move as well", others.join(", "))
             };
             let detail = format!(
-                "VM {vm} cannot move to {host}: contracts that would have to move with it are refused there: {}{more}. Delete the refused contracts, or choose another host",
-                refused.join(", ")
+                "VM {vm} cannot move to {host}: contracts that would have to move with it are refused there ({}{more}). Delete the refused contracts, or choose another host",
+                refused.join("; ")
             );
             problem(Code::Conflict, detail)
         }

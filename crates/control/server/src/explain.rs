@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_contracts::Contract;
-use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, Id, Principal};
+use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, DegradedReason, Id, Principal};
 use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
@@ -136,6 +136,11 @@ fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principa
 
 /// Explains an existing contract, given the contracts that are admitted now.
 pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
+    if let Some(degraded @ (DegradedReason::Failed { .. } | DegradedReason::Unfit { .. })) = &grant.degraded_reason {
+        // A reservation that is kept for the repair promises nothing now.
+        let (code, message) = render::degraded_text(controller.network(), grant, degraded);
+        return Err(problem(Code::Conflict, format!("contract {} is degraded ({code}): {message}", grant.id)));
+    }
     let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
     let has_place = !controller.routes(grant).is_empty();
     if has_place && tenant_of(role).is_some() {

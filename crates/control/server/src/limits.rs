@@ -37,6 +37,8 @@ pub struct ServerLimits {
     pub connections_waiting: usize,
     /// Watchers of events at once.
     pub watchers: usize,
+    /// Tenants, and links, with metrics of their own; 0: none.
+    pub metric_series: usize,
     /// Timeout for the head, and for the body, of a request.
     pub read_within: Duration,
     /// Time after which a client that reads nothing of its answer is disconnected.
@@ -62,6 +64,7 @@ impl Default for ServerLimits {
             connections_of_address: 512,
             connections_waiting: 8192,
             watchers: 256,
+            metric_series: 0,
             read_within: Duration::from_secs(30),
             write_within: Duration::from_secs(30),
             // As long as the watchdog of systemd waits (`WatchdogSec` in `packaging/systemd/wayleave.service`).

@@ -1,8 +1,8 @@
-//! Metrics for Prometheus. Nothing here is named after a tenant, a contract or a link, and hosts have a bounded number of counters: the number of
-//! series is bounded.
+//! Metrics for Prometheus. Nothing here is named after a tenant, a contract or a link (`detail_metrics` is), and hosts have a bounded number of
+//! counters: the number of series is bounded.
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,12 +21,14 @@ use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
 use crate::VERSION;
+use crate::alerts::AlertCounters;
 use crate::cluster_metrics::ClusterMetrics;
+use crate::detail_metrics::DetailMetrics;
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{seconds, signed};
-use crate::read_view::{Counts, Tables, View};
-use crate::traffic::ReportedTraffic;
+use crate::read_view::{Counts, Tables};
+use crate::state::Shared;
 
 type Level = Gauge<f64, AtomicU64>;
 
@@ -185,6 +187,12 @@ pub(crate) struct Metrics {
     waiting: Gauge,
     clock_ahead: Level,
     dropped: Counter,
+    /// Counters of alerts.
+    pub(crate) alert_counters: AlertCounters,
+    /// Metrics by tenant and by link.
+    detail: Option<DetailMetrics>,
+    /// Held while figures are replaced and encoded.
+    scrape: Mutex<()>,
 }
 
 /// Reservations of each kind on the links of a class, in bits per second.
@@ -221,8 +229,8 @@ fn class(network: &Network, link: LinkId) -> &'static str {
 }
 
 impl Metrics {
-    /// With those of a cluster, of a controller that is one of several.
-    pub(crate) fn new(cluster: Option<&ClusterMetrics>) -> Arc<Self> {
+    /// With those of a cluster, of a controller that is one of several; with this number of series by tenant and by link.
+    pub(crate) fn new(cluster: Option<&ClusterMetrics>, series: usize) -> Arc<Self> {
         let mut metrics = Self {
             registry: Registry::with_prefix("wayleave"),
             decisions: Family::default(),
@@ -253,8 +261,12 @@ impl Metrics {
             waiting: Gauge::default(),
             clock_ahead: Level::default(),
             dropped: Counter::default(),
+            alert_counters: AlertCounters::default(),
+            detail: None,
+            scrape: Mutex::default(),
         };
         metrics.register();
+        metrics.detail = DetailMetrics::register(series, &mut metrics.registry);
         if let Some(cluster) = cluster {
             cluster.register(&mut metrics.registry);
         }
@@ -349,6 +361,7 @@ impl Metrics {
 
     pub(crate) fn committed(&self, time: Duration) {
         self.commit_seconds.observe(time.as_secs_f64());
+        self.alert_counters.committed(time);
     }
 
     pub(crate) fn answered(&self, route: &'static str, method: &'static str, status: u16, time: Duration) {
@@ -365,6 +378,7 @@ impl Metrics {
     pub(crate) fn repaired(&self, node: &str, count: usize) {
         if count > 0 {
             self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
+            self.alert_counters.repaired(node, count as u64);
         }
     }
 
@@ -378,8 +392,13 @@ impl Metrics {
         self.waiting.set(signed(count as u64));
     }
 
-    /// Returns the metrics in the format of Prometheus. Figures of links are those last computed by the engine.
-    pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {
+    /// Returns the metrics as OpenMetrics. Figures of links are those last computed by the engine.
+    pub(crate) fn open_metrics(&self, shared: &Shared) -> String {
+        let _scrape = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(detail) = &self.detail {
+            detail.update(shared);
+        }
+        let (network, view, counted) = (shared.network(), &shared.view, &shared.counted);
         // Without reports of agents nothing is known of packets, so there are no figures.
         if let Some(sum) = counted.sum() {
             self.update_traffic(&sum, &counted.followed());

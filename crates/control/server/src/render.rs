@@ -262,11 +262,11 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
 }
 
 /// Returns the reason that a contract is not kept.
-fn degraded_text(
+pub(crate) fn degraded_text(
     network: &Network,
     grant: &AdmittedContract,
     degraded_reason: &DegradedReason,
-) -> (Option<&'static str>, Option<String>) {
+) -> (&'static str, String) {
     let message = match degraded_reason {
         DegradedReason::Failed { element, keeps_place, why } => {
             let back = if *keeps_place {
@@ -274,10 +274,11 @@ fn degraded_text(
             } else {
                 "its reservation was released: it is retried every few seconds"
             };
-            format!("{element} is down, and there is no other route ({why}); {back}")
+            format!("{element} is down, and {}; {back}", sentences::no_other_place(why))
         }
         DegradedReason::Unfit { why } => format!(
-            "re-evaluated at startup with this version and the present network, and refused ({why}); it is retried every few seconds"
+            "re-evaluated at startup with this version and the present network, and refused: {}; it is retried every few seconds",
+            sentences::refusal_clause(why)
         ),
         DegradedReason::Unconfirmed => {
             let hosts: Vec<NodeId> =
@@ -291,7 +292,7 @@ fn degraded_text(
             format!("the agent of {} cannot install it: {why}", network.node(*host).name)
         }
     };
-    (Some(degraded_reason.code()), Some(message))
+    (degraded_reason.code(), message)
 }
 
 /// Returns the reason for a contract's state: a stable code, and a message.
@@ -300,7 +301,8 @@ fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Opt
         controller::State::Degraded => grant
             .degraded_reason
             .as_ref()
-            .map_or((None, None), |degraded_reason| degraded_text(network, grant, degraded_reason)),
+            .map(|degraded_reason| degraded_text(network, grant, degraded_reason))
+            .unzip(),
         controller::State::Violated => {
             let message = grant
                 .violation()

@@ -12,6 +12,7 @@ use tokio::sync::{oneshot, watch};
 use wayleave_controller::{Command, ControllerConfig, Principal};
 use wayleave_replica::Lease;
 
+use crate::alerts::{self, AlertState};
 use crate::audit::PendingEntries;
 use crate::clock::boottime;
 use crate::disk::Disk;
@@ -105,6 +106,8 @@ impl Server {
         let (other, also_ending) = (tls.clone(), ending.clone());
         let certificates = tls.clone();
         let (of_engine, most) = ((jobs.clone(), pulse.clone()), limits.silent_within);
+        // By the threads that carry requests out: it waits for the lock of the view.
+        shared.requests.spawn(alerts::watch_loop(shared.clone(), ending.clone()));
         let looks =
             liveness::watch_loop(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
         let error = |error: std::io::Error| format!("{address}: {error}");
@@ -195,7 +198,7 @@ pub(crate) async fn open(
     ending: watch::Receiver<bool>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let cluster = options.disk.metrics();
-    let (view, metrics) = (Arc::new(View::new()), Metrics::new(cluster.as_deref()));
+    let (view, metrics) = (Arc::new(View::new()), Metrics::new(cluster.as_deref(), options.limits.metric_series));
     let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(EngineHeartbeat::default()));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = PendingEntries::default();
@@ -232,6 +235,7 @@ pub(crate) async fn open(
         open_bytes: Arc::default(),
         checks: Arc::default(),
         counted: Arc::default(),
+        alerts: AlertState::default(),
         agents_secret,
         requests: Handle::current(),
         alive: Arc::default(),

@@ -12,6 +12,7 @@ use wayleave_replica::Lease;
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, Open, OpenBytes};
+use crate::alerts::AlertState;
 use crate::answer::{HttpReply, Outcome, not_found, not_leader, problem, unavailable};
 use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) checks: Arc<Checks>,
     /// Counters of hosts.
     pub(crate) counted: Arc<ReportedTraffic>,
+    /// Alerts that fire.
+    pub(crate) alerts: AlertState,
     /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: ServerLimits,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_protocol::agent::{SampledPackets, Samples, Traffic};
 use wayleave_protocol::traffic::ContractTraffic;
+use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::agent_text::HostCounters;
@@ -196,6 +197,20 @@ impl ReportedTraffic {
         shown.rate_bps = sum.map(|since| since.bits_per_second);
         shown.waited_ns = sum.and_then(|since| since.waited_ns.checked_div(since.delayed));
         shown
+    }
+
+    /// Returns the rates of contracts by serial number, as hosts have reported them within the last five seconds.
+    /// `node` returns the node of a host's name.
+    pub(crate) fn rates(&self, now: Instant, node: impl Fn(&str) -> Option<NodeId>) -> HashMap<u64, Vec<(NodeId, u64)>> {
+        let mut rates: HashMap<u64, Vec<(NodeId, u64)>> = HashMap::new();
+        for (host, report) in &self.lock().traffic {
+            let Some(host) = node(host).filter(|_| now.saturating_duration_since(report.at) < FRESH) else { continue };
+            for (&serial, counters) in &report.contracts {
+                let rate = counters.since.map(|since| (host, since.bits_per_second));
+                rate.into_iter().for_each(|rate| rates.entry(serial).or_default().push(rate));
+            }
+        }
+        rates
     }
 
     /// Returns the sum of all contracts, with the serial number 0; `None` if no host has reported counters.

@@ -1,7 +1,7 @@
 //! Sentences: the reason for a refusal, and findings that hold regardless of the admitted contracts.
 
 use wayleave_contracts::{Contract, LatencyContract};
-use wayleave_scheme_api::{Binding, Refusal};
+use wayleave_scheme_api::{Binding, Refusal, RefusalCode};
 use wayleave_schemes::registry;
 use wayleave_topology::{FailureElement, LinkId, Network, NodeId, NodeKind, Route, ShortBuffer};
 
@@ -120,6 +120,40 @@ pub fn refusal_of_to_tenant(network: &Network, contract: &Contract, refused: &Re
     }
 }
 
+/// The codes of refusals, each with its meaning in one clause. Every message that names a code takes its words from here.
+pub const REFUSALS: [(RefusalCode, &str); 6] = [
+    (RefusalCode::NoPath, "no usable route joins its ends"),
+    (RefusalCode::Rate, "too little rate is left"),
+    (RefusalCode::Latency, "a delay bound would exceed its limit"),
+    (RefusalCode::Buffer, "a buffer could overflow"),
+    (RefusalCode::Quota, "a quota is used up"),
+    (RefusalCode::Policy, "it asks for something that is not supported"),
+];
+
+/// Returns a clause about a contract that found no other place, for the code of the refusal. A code of an earlier
+/// version is named without words.
+///
+/// ```
+/// use wayleave_explain::sentences::no_other_place;
+/// assert_eq!(no_other_place("NO_PATH"), "there is no other route (NO_PATH)");
+/// assert_eq!(no_other_place("BUFFER"), "no other route fits: a buffer could overflow (BUFFER)");
+/// ```
+pub fn no_other_place(code: &str) -> String {
+    match REFUSALS.iter().find(|(known, _)| known.code() == code) {
+        Some((RefusalCode::NoPath, _)) => format!("there is no other route ({code})"),
+        Some((_, clause)) => format!("no other route fits: {clause} ({code})"),
+        None => format!("no other route was found ({code})"),
+    }
+}
+
+/// Returns the meaning of a refusal's code, with the code.
+pub fn refusal_clause(code: &str) -> String {
+    match REFUSALS.iter().find(|(known, _)| known.code() == code) {
+        Some((_, clause)) => format!("{clause} ({code})"),
+        None => code.to_owned(),
+    }
+}
+
 /// Reason for which a contract of another kind than latency was refused, in one clause.
 pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
     let link_name = |link| network.link(link).name.as_str();
@@ -157,7 +191,7 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
         Refusal::SlowMinimum { bound, within } => {
             format!("the minimum can be reached within {}, but not within {within:#}", bound.up())
         }
-        other => registry::refusal_words(network, other).unwrap_or_else(|| other.reason().code().to_owned()),
+        other => registry::refusal_words(network, other).unwrap_or_else(|| refusal_clause(other.reason().code())),
     }
 }
 
@@ -187,9 +221,9 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
             let routes = if contract.route.is_some() { "the pinned route has" } else { "no route has" };
             let routes = if contract.protection > 1 { "not enough disjoint routes have" } else { routes };
             let what = match refused.reason() {
-                wayleave_scheme_api::RefusalCode::Rate => "rate",
-                wayleave_scheme_api::RefusalCode::Latency => "time",
-                wayleave_scheme_api::RefusalCode::Buffer => "buffer",
+                RefusalCode::Rate => "rate",
+                RefusalCode::Latency => "time",
+                RefusalCode::Buffer => "buffer",
                 _ => "room",
             };
             format!("{routes} enough {what} left from {from} to {to} after existing reservations")
@@ -396,6 +430,23 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     let distance = |name: &'a str| (strsim::osa_distance(&word.to_lowercase(), &name.to_lowercase()), name);
     let near = known.filter(|name| name.len().abs_diff(word.len()) <= accepted).map(distance);
     near.min_by_key(|&(distance, _)| distance).filter(|&(distance, _)| distance <= accepted).map(|(_, name)| name)
+}
+
+/// The known names that were probably meant, the nearest first: at most `most`.
+///
+/// ```
+/// use wayleave_explain::sentences::nearest_names;
+/// let known = ["core1", "core2", "edge1", "h1"];
+/// assert_eq!(nearest_names("cor1", known.into_iter(), 3), ["core1", "core2"]);
+/// ```
+pub fn nearest_names<'a>(word: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let accepted = 1 + word.chars().count() / 4;
+    let word = word.to_lowercase();
+    let near = known.filter(|name| name.len().abs_diff(word.len()) <= accepted);
+    let near = near.map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name));
+    let mut near: Vec<(usize, &str)> = near.filter(|&(distance, _)| distance <= accepted).collect();
+    near.sort_unstable();
+    near.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
 /// A contract's name, with the number of its route if it is a further one.

@@ -4,7 +4,7 @@
 //! are parts of this time.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
 use wayleave_controller::{
@@ -15,7 +15,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 use super::network::{TOPOLOGY, contract, setup};
-use super::server::{Server, runtime};
+use super::server::{Client, Server, runtime};
 use crate::bench::Metric;
 
 /// Number of contracts.
@@ -52,7 +52,9 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
     let seconds = start.elapsed();
     let memory =
         server.memory_bytes("VmRSS").map_err(|error| format!("the memory of the server is unknown: {error}"))?;
-    Ok(vec![
+    let pages = runtime()?.block_on(pages(&server));
+    let pages = pages.map_err(|error| format!("{error}{}", server.last_words()))?;
+    let mut metrics = vec![
         Metric::new("contracts", found as f64, "contracts"),
         Metric::new("seconds", seconds.as_secs_f64(), "s"),
         Metric::new("load_seconds", loaded.as_secs_f64(), "s"),
@@ -60,7 +62,37 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
         Metric::new("bytes_per_contract", bytes as f64 / found as f64, "B"),
         Metric::new("rss_mb", memory as f64 / 1e6, "MB"),
         Metric::new("rss_per_contract", memory as f64 / found as f64, "B"),
-    ])
+    ];
+    metrics.extend(pages);
+    Ok(metrics)
+}
+
+/// Longest time of each of these requests to the dashboard's lists.
+async fn pages(server: &Server) -> std::io::Result<Vec<Metric>> {
+    /// Number of repetitions of each request.
+    const ROUNDS: usize = 5;
+    let lists = [
+        ("page_id", "/v1/contracts"),
+        ("page_sort_rate", "/v1/contracts?sort=rate&order=desc"),
+        ("page_sort_headroom", "/v1/contracts?sort=headroom"),
+        ("page_sort_measured", "/v1/contracts?sort=measured&order=desc"),
+        ("page_host", "/v1/contracts?host=pod1-agg1&sort=bound"),
+        ("names", "/v1/names?prefix=sensor-99"),
+        ("csv", "/v1/contracts?format=csv"),
+    ];
+    let (mut client, mut metrics) = (Client::connect(server).await?, Vec::new());
+    for (name, path) in lists {
+        let mut longest = Duration::ZERO;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            match client.ask("GET", path, "").await? {
+                200 => longest = longest.max(start.elapsed()),
+                status => return Err(std::io::Error::other(format!("{path} was answered with {status}"))),
+            }
+        }
+        metrics.push(Metric::new(&format!("{name}_max_ms"), longest.as_secs_f64() * 1e3, "ms"));
+    }
+    Ok(metrics)
 }
 
 fn readable(records: &[StoredRecord]) -> Result<Vec<(RecordKind, &str, &str)>, String> {

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::LabelSelector;
 use wayleave_controller::Id;
-use wayleave_protocol::contract::{Kind, State};
 use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
-use crate::answer::{HttpReply, Outcome, invalid};
+use crate::answer::{Outcome, invalid};
+use crate::handlers::export;
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
-use crate::rendered::ContractObject;
 use crate::state::Shared;
 
 /// Returns the tenant whose objects a list shows: the requested tenant, as far as the client may see it.
-fn tenant(call: &AuthorizedRequest) -> Option<String> {
+pub(crate) fn tenant(call: &AuthorizedRequest) -> Option<String> {
     let asked = call.query.text("tenant");
     match (call.only_tenant(), asked) {
         // Of another tenant there is nothing to see. No tenant has such a name.
@@ -26,83 +24,11 @@ fn tenant(call: &AuthorizedRequest) -> Option<String> {
     }
 }
 
-fn after(call: &AuthorizedRequest, page: &Page) -> Result<Option<Id>, Box<Problem>> {
+pub(crate) fn after(call: &AuthorizedRequest, page: &Page) -> Result<Option<Id>, Box<Problem>> {
     let id = |text: &String| {
         Id::parse(text, call.tenant()).map_err(|_| invalid("after", "expected the value of `next` of a page"))
     };
     page.after.as_ref().map(id).transpose()
-}
-
-pub(crate) fn contracts(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
-    let page = Page::read(&call.query)?;
-    let (tenant, after) = (tenant(call), after(call, &page)?);
-    let filter = Filter::read(shared, call)?;
-    // One more than is shown reveals that there is a next page.
-    let most = page.limit.saturating_add(1);
-    let mut items = Vec::new();
-    shared.each_contract_after(tenant.as_deref(), after.map(Arc::new), |contract| {
-        if filter.shows(contract) {
-            items.push(contract.clone());
-        }
-        items.len() < most
-    });
-    Ok(contract_page(shared, call.only_tenant(), &page, items))
-}
-
-fn contract_page(shared: &Shared, only: Option<&str>, page: &Page, items: Vec<Arc<ContractObject>>) -> HttpReply {
-    page.of(items.iter().map(|contract| (contract.id(), contract.json(shared.network(), only))))
-}
-
-/// Filter for the requested contracts; all of these conditions have to be met.
-#[derive(Debug, Default)]
-struct Filter {
-    state: Option<State>,
-    kind: Option<Kind>,
-    /// Of a link that is not there, or not to be known of, no contract has anything.
-    link: Option<Option<LinkId>>,
-    text: Option<String>,
-    labels: Option<LabelSelector>,
-}
-
-impl Filter {
-    fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Self, Box<Problem>> {
-        fn known<T: serde::de::DeserializeOwned>(
-            call: &AuthorizedRequest,
-            name: &'static str,
-            expected: &str,
-        ) -> Result<Option<T>, Box<Problem>> {
-            let known = |text: &str| serde_json::from_value::<T>(text.into()).map_err(|_| invalid(name, expected));
-            call.query.text(name).map(known).transpose()
-        }
-        let link = match (call.query.text("link"), call.only_tenant()) {
-            (None, _) => None,
-            (Some(name), None) => Some(Some(shared.link(name)?)),
-            // The names of links are hidden from tenants.
-            (Some(name), Some(_)) => Some(shared.network().find_link(name)),
-        };
-        let labels = call.query.text("labels").map(str::parse::<LabelSelector>).transpose();
-        Ok(Self {
-            state: known(call, "state", "expected pending, admitted, enforced, degraded, violated or released")?,
-            kind: known(call, "kind", "expected latency, bandwidth, objective or best-effort")?,
-            link,
-            text: call.query.text("text").map(str::to_owned),
-            labels: labels.map_err(|why| invalid("labels", why))?,
-        })
-    }
-
-    fn shows(&self, contract: &ContractObject) -> bool {
-        self.state.is_none_or(|state| contract.state() == state)
-            && self.kind.is_none_or(|kind| contract.kind() == kind)
-            && self.link.is_none_or(|link| link.is_some_and(|link| contract.links().any(|one| one == link)))
-            && self.text.as_ref().is_none_or(|text| names(contract.id(), text))
-            && self.labels.as_ref().is_none_or(|labels| labels.chooses(contract.labels()))
-    }
-}
-
-/// Returns `true` if `tenant:name` contains a text.
-fn names(id: &Id, text: &str) -> bool {
-    // Nearly always one of both does, and no text has to be made of them.
-    id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
 }
 
 pub(crate) fn vms(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
@@ -121,6 +47,9 @@ pub(crate) fn tenants(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
     let tables = shared.view.read();
     let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
     let items = tables.tenants.iter().filter(|(name, _)| behind(name) && only.is_none_or(|only| only == *name));
+    if page.is_csv {
+        return Ok(export::tenants(items.map(|(_, tenant)| &*tenant.json)));
+    }
     Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
 }
 
@@ -165,6 +94,9 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
     let tables = shared.view.read();
     let links = network.links().filter(|&(link, _)| link >= first);
+    if page.is_csv {
+        return Ok(export::links(links.map(|(id, _)| link_shape(network, &tables, id))));
+    }
     Ok(page.of(links.map(|(id, link)| (&link.name, json(&link_shape(network, &tables, id))))))
 }
 

@@ -1,18 +1,23 @@
 //! Handlers of all routes.
 
 pub(crate) mod agents;
+pub(crate) mod alerts;
 pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod backups;
 pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod checks;
+pub(crate) mod contract_list;
+pub(crate) mod contract_order;
 pub(crate) mod contracts;
 pub(crate) mod decisions;
 pub(crate) mod elements;
 pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod health;
 pub(crate) mod lists;
+pub(crate) mod names;
 pub(crate) mod network;
 pub(crate) mod policies;
 pub(crate) mod status;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::header::ACCEPT;
 use wayleave_controller::{EnforcedBy, Principal};
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
@@ -10,6 +11,7 @@ use wayleave_units::Time;
 
 use crate::VERSION;
 use crate::answer::{HttpReply, Outcome};
+use crate::exposition::Exposition;
 use crate::http::call::AuthorizedRequest;
 use crate::metrics::ClientMemory;
 use crate::read_view::{Health, Tables};
@@ -130,15 +132,16 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: AuthorizedRequest) -> Out
     }
 }
 
-pub(crate) fn metrics(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
+pub(crate) fn metrics(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     shared.metrics.keeps(ClientMemory::Requests, shared.open_bytes.all() as u64);
     shared.metrics.waits(shared.jobs.waiting());
     if let (Some(cluster), Some(cluster_state)) = (&shared.cluster, shared.cluster_state()) {
         cluster.update(&cluster_state);
     }
     shared.metrics.is_ready(shared.unready(&shared.view.read().health).is_none());
-    let text = shared.metrics.text(shared.network(), &shared.view, &shared.counted);
-    Ok(HttpReply::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
+    let format = Exposition::of(call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()));
+    let text = format.of_open_metrics(shared.metrics.open_metrics(shared));
+    Ok(HttpReply::of(200, format.media(), text))
 }
 
 pub(crate) async fn openapi(shared: Arc<Shared>, _call: AuthorizedRequest) -> Outcome {

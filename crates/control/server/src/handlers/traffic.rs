@@ -3,7 +3,7 @@
 //! The order follows from reports of every second, so no table holds it: contracts are looked through, and those that send most kept.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -78,6 +78,28 @@ impl Shared {
         top.items = first.into_sorted().into_iter().map(shown).collect();
         top.omitted = top.contracts - top.items.len() as u64;
         top
+    }
+}
+
+/// Measured rates of all contracts at one time.
+pub(crate) struct MeasuredRates(HashMap<u64, Vec<(NodeId, u64)>>);
+
+impl MeasuredRates {
+    pub(crate) fn of(shared: &Shared, now: Instant) -> Self {
+        Self(shared.counted.rates(now, |name| shared.network().find_node(name)))
+    }
+
+    /// Returns `true` if no host has reported a rate.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the sum over the hosts that count the packets of a contract; `None` if none of them has reported.
+    pub(crate) fn of_contract(&self, grant: &AdmittedContract) -> Option<u64> {
+        let rates = self.0.get(&grant.serial)?;
+        let hosts = counting_hosts(&grant.order.contract);
+        let known = rates.iter().filter(|(host, _)| hosts.contains(host)).map(|&(_, rate)| rate);
+        known.reduce(u64::saturating_add)
     }
 }
 

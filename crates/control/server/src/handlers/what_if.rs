@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
-    self as controller, AdmittedContract, CommandError, Controller, ControllerConfig, DegradedReason, ElementName, Id,
+    self as controller, AdmittedContract, CommandError, Controller, ControllerConfig, ElementName, Id,
     Principal, RecordChange, Timestamps,
 };
 use wayleave_formats::{Addressed, Source, VmLocations, read_order};
@@ -16,7 +16,7 @@ use wayleave_protocol::what_if::{
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::Time;
 
-use crate::answer::{HttpReply, Outcome, fault, input_errors, invalid, not_found};
+use crate::answer::{HttpReply, Outcome, fault, input_errors, invalid, unknown_name};
 use crate::clock::wall;
 use crate::http::call::AuthorizedRequest;
 use crate::render;
@@ -60,9 +60,7 @@ fn answer(controller: &mut Controller, query: &WhatIfQuery, most: Option<usize>)
 
 fn read(controller: &Controller, query: &WhatIfQuery) -> Result<controller::WhatIf, Box<Problem>> {
     let element = |name: &String| element(controller, name);
-    let id = |text: &String| {
-        Id::parse(text, controller::DEFAULT_TENANT).map_err(|error| invalid("delete", error.to_string()))
-    };
+    let id = |text: &String| contract(controller, text);
     let order = |(at, spec): (usize, &wayleave_protocol::contract::ContractSpec)| {
         let text = serde_json::to_string(spec).unwrap_or_default();
         let source = Source::new("contract", text);
@@ -84,8 +82,29 @@ fn read(controller: &Controller, query: &WhatIfQuery) -> Result<controller::What
         restore: query.restore.iter().map(element).collect::<Result<_, _>>()?,
         delete: query.delete.iter().map(id).collect::<Result<_, _>>()?,
         apply: query.apply.iter().enumerate().map(order).collect::<Result<_, Box<Problem>>>()?,
-        drain: query.drain.clone(),
+        drain: query.drain.iter().map(|name| host(controller, name)).collect::<Result<_, _>>()?,
     })
+}
+
+/// Returns the name of a contract that exists.
+fn contract(controller: &Controller, text: &str) -> Result<Id, Box<Problem>> {
+    let id = Id::parse(text, controller::DEFAULT_TENANT).map_err(|error| invalid("delete", error.to_string()))?;
+    if controller.grant(&id).is_some_and(|grant| !grant.is_ended()) {
+        return Ok(id);
+    }
+    let known = controller.grants().filter(|grant| !grant.is_ended());
+    let known: Vec<String> = known.map(|grant| grant.id.to_string()).collect();
+    Err(unknown_name("contract", &id.to_string(), known.iter().map(String::as_str)))
+}
+
+/// Returns the name of a host that exists.
+fn host(controller: &Controller, name: &str) -> Result<String, Box<Problem>> {
+    let network = controller.network();
+    let names = || network.hosts().map(|host| network.node(host).name.as_str());
+    if names().any(|known| known == name) {
+        return Ok(name.to_owned());
+    }
+    Err(unknown_name("host", name, names()))
 }
 
 /// A node or a link of this name; no link is called like a node.
@@ -96,7 +115,11 @@ fn element(controller: &Controller, name: &str) -> Result<ElementName, Box<Probl
     }
     match network.find_link(name) {
         Some(_) => Ok(ElementName::Link(name.to_owned())),
-        None => Err(not_found("link or node", name)),
+        None => {
+            let links = network.links().map(|(_, link)| link.name.as_str());
+            let nodes = network.nodes().map(|(_, node)| node.name.as_str());
+            Err(unknown_name("link or node", name, links.chain(nodes)))
+        }
     }
 }
 
@@ -163,15 +186,13 @@ fn moved(controller: &Controller, id: Id) -> MovedContract {
 
 fn degraded(controller: &Controller, id: &Id) -> BrokenContract {
     let grant = controller.grant(id).filter(|grant| !grant.is_ended());
-    let degraded_reason = grant.and_then(|grant| grant.degraded_reason.clone());
-    let (reason, message) = match degraded_reason {
-        Some(DegradedReason::Failed { element, why, .. }) => {
-            (why.clone(), format!("{element} is down, and there is no other route ({why})"))
-        }
-        Some(DegradedReason::Unfit { why }) => (why.clone(), format!("re-evaluated at startup and refused ({why})")),
-        _ => (String::new(), String::new()),
+    // The words that the contract's status would have.
+    let text = |grant: &AdmittedContract| {
+        let reason = grant.degraded_reason.as_ref()?;
+        Some(render::degraded_text(controller.network(), grant, reason))
     };
-    BrokenContract { id: id.to_string(), reason, message }
+    let (reason, message) = grant.and_then(text).unwrap_or_default();
+    BrokenContract { id: id.to_string(), reason: reason.to_owned(), message }
 }
 
 fn refused(controller: &Controller, id: &Id, refusal: CommandError) -> BrokenContract {

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod condition;
 pub(crate) mod connection_limit;
+pub(crate) mod csv;
 pub(crate) mod dispatch;
 pub(crate) mod health_listener;
 pub(crate) mod listen;

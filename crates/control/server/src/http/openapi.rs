@@ -135,9 +135,9 @@ fn components() -> Value {
 fn types(row: &Row) -> Vec<Typed> {
     let body = row.body.and_then(|body| if let RequestBody::Typed(typed) = body.is { Some(typed) } else { None });
     let given = row.gives.iter().flat_map(|gives| match gives.body {
-        ResponseBody::One(one) | ResponseBody::Many(one) => vec![one],
+        ResponseBody::One(one) | ResponseBody::Many(one) | ResponseBody::ManyOrCsv(one) => vec![one],
         ResponseBody::Either(one, other) => vec![one, other],
-        ResponseBody::Nothing | ResponseBody::Events | ResponseBody::Any | ResponseBody::Text(_) => Vec::new(),
+        ResponseBody::Nothing | ResponseBody::Events | ResponseBody::Any | ResponseBody::Text(_) | ResponseBody::Texts(_) => Vec::new(),
     });
     body.into_iter().chain(given).collect()
 }
@@ -249,6 +249,7 @@ fn in_query(param: &Param) -> Value {
         ParamKind::Number(u64::MAX) => json!({ "type": "integer", "minimum": 0 }),
         ParamKind::Number(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
         ParamKind::Count(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+        ParamKind::Choice(words) => json!({ "type": "string", "enum": words }),
         ParamKind::Text => json!({ "type": "string", "minLength": 1 }),
     };
     json!({ "name": param.name, "in": "query", "required": false, "description": param.help, "schema": schema })
@@ -300,6 +301,11 @@ fn response(gives: &SuccessResponse) -> Value {
             json(json!({ "anyOf": [reference(&one.name()), reference(&other.name())] }))
         }
         ResponseBody::Many(one) => json(list(&one.name())),
+        ResponseBody::ManyOrCsv(one) => {
+            let mut both = json(list(&one.name()));
+            both["text/csv"] = json!({ "schema": { "type": "string" } });
+            both
+        }
         ResponseBody::Events => {
             let mut both = json(list("Event"));
             both["text/event-stream"] = json!({ "schema": { "type": "string" } });
@@ -307,6 +313,10 @@ fn response(gives: &SuccessResponse) -> Value {
         }
         ResponseBody::Any => json(json!({ "type": "object" })),
         ResponseBody::Text(media) => json!({ media: { "schema": { "type": "string" } } }),
+        ResponseBody::Texts(medias) => {
+            let text = |media: &&str| ((*media).to_owned(), json!({ "schema": { "type": "string" } }));
+            Value::Object(medias.iter().map(text).collect())
+        }
     };
     json!({ "description": description, "content": content })
 }

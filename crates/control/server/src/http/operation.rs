@@ -41,6 +41,8 @@ pub(crate) enum ParamKind {
     Number(u64),
     /// A whole number from 1 to this.
     Count(u64),
+    /// One of these words.
+    Choice(&'static [&'static str]),
     /// Text.
     Text,
 }
@@ -133,12 +135,16 @@ pub(crate) enum ResponseBody {
     Either(Typed, Typed),
     /// A page of a list of this type.
     Many(Typed),
+    /// The same; for `format=csv` the whole list as text.
+    ManyOrCsv(Typed),
     /// A list of events, or a stream of them.
     Events,
     /// Any JSON.
     Any,
     /// Text of this media type.
     Text(&'static str),
+    /// Text of one of these media types, by the `Accept` header.
+    Texts(&'static [&'static str]),
 }
 
 /// JSON of a type.
@@ -154,6 +160,11 @@ pub(crate) const fn either<T: ToSchema, U: ToSchema>() -> ResponseBody {
 /// A page of a list.
 pub(crate) const fn many<T: ToSchema>() -> ResponseBody {
     ResponseBody::Many(Typed::of::<T>())
+}
+
+/// A page of a list, or the whole list as CSV.
+pub(crate) const fn many_or_csv<T: ToSchema>() -> ResponseBody {
+    ResponseBody::ManyOrCsv(Typed::of::<T>())
 }
 
 /// An answer with this status.

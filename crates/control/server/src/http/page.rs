@@ -11,15 +11,21 @@ use crate::http::query::Query;
 pub(crate) struct Page {
     pub(crate) limit: usize,
     pub(crate) after: Option<String>,
+    /// The whole list is requested as CSV.
+    pub(crate) is_csv: bool,
 }
 
 impl Page {
     pub(crate) fn read(query: &Query) -> Result<Self, Box<Problem>> {
+        let is_csv = query.text("format") == Some("csv");
+        if let Some(name) = ["limit", "after"].into_iter().find(|name| is_csv && query.text(name).is_some()) {
+            return Err(invalid(name, "a list in CSV is complete and has no pages: omit it, or `format`"));
+        }
         let limit = match query.number("limit") {
             None => 100,
             Some(limit) => usize::try_from(limit).unwrap_or(1000),
         };
-        Ok(Self { limit, after: query.text("after").map(str::to_owned) })
+        Ok(Self { limit, after: query.text("after").map(str::to_owned), is_csv })
     }
 
     /// The `after` of lists that are numbered.

@@ -49,6 +49,9 @@ fn check(param: &Param, value: &str) -> Result<(), Box<Problem>> {
         ParamKind::Count(most) if !value.parse::<u64>().is_ok_and(|number| (1..=most).contains(&number)) => {
             Err(wrong(param.name, format!("expected a whole number from 1 to {most}")))
         }
+        ParamKind::Choice(words) if !words.contains(&value) => {
+            Err(wrong(param.name, format!("expected one of {}", words.join(", "))))
+        }
         ParamKind::Text if value.is_empty() => Err(wrong(param.name, "it is empty".to_owned())),
         _ => Ok(()),
     }

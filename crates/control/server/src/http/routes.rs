@@ -2,16 +2,20 @@
 //! document are derived from this table.
 
 use wayleave_protocol as api;
+use wayleave_protocol::contract::{Kind, State};
+use wayleave_protocol::health::HealthLevel;
 
 use crate::access::RouteAccess::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, apply, audit, backups, batch, checks, contracts, decisions, elements, events, health, lists, network,
+    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, health, lists, names, network,
     policies, status, tenants, timeline, tokens, topology_summary, traffic, vms, what_if,
 };
-use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
-use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text};
+use crate::exposition;
+use crate::handlers::contract_order::{Column, Direction};
+use crate::http::operation::ParamKind::{Choice, Count, Flag, Number, Text as Words};
+use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text, Texts};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
-use crate::http::operation::{Document, Param, ParamKind, either, many, on, one};
+use crate::http::operation::{Document, Param, ParamKind, either, many, many_or_csv, on, one};
 use crate::http::route::Handler::{self, Alone, InTurn};
 use crate::http::route::{Reply, Row};
 
@@ -19,6 +23,22 @@ macro_rules! by {
     ($handler:path) => {
         Handler::AtOnce(|shared, call| Box::pin(async move { $handler(shared, call).await.map(Reply::from) }))
     };
+}
+
+/// The names of all values of a type, for [`Choice`].
+macro_rules! names {
+    ($of:ty) => {{
+        const NAMES: [&str; <$of>::ALL.len()] = {
+            let mut names = [""; <$of>::ALL.len()];
+            let mut at = 0;
+            while at < names.len() {
+                names[at] = <$of>::ALL[at].name();
+                at += 1;
+            }
+            names
+        };
+        &NAMES
+    }};
 }
 
 const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param {
@@ -29,17 +49,27 @@ const LIMIT: Param = param("limit", Count(1000), "Maximum number of items: 1 to 
 const AFTER: Param = param("after", Words, "Value of `next` of the previous page");
 const TENANT: Param = param("tenant", Words, "Only items of this tenant");
 const DRY_RUN: Param = param("dryRun", Flag, "Dry run: only report the result");
-const STATE: Param = param("state", Words, "Only contracts in this state");
-const KIND: Param = param("kind", Words, "Only contracts of this kind: latency, bandwidth, objective or best-effort");
+const STATE: Param = param("state", Choice(names!(State)), "Only contracts in this state");
+const KIND: Param = param("kind", Choice(names!(Kind)), "Only contracts of this kind");
+const SORT: Param = param(
+    "sort",
+    Choice(Column::NAMES),
+    "Column by which contracts are sorted; unknown values are last, and equal ones are sorted by tenant and name",
+);
+const ORDER: Param = param("order", Choice(Direction::NAMES), "Direction of `sort`: ascending is the default");
+const AT_HOST: Param = param(
+    "host",
+    Words,
+    "Only contracts with an end or a member on this host or switch, or with a reservation on one of its links",
+);
+const PREFIX: Param = param("prefix", Words, "Beginning or part of the name, in upper or lower case");
+const OF_KIND: Param = param("kind", Choice(names::KINDS), "Only names of this kind; a node is a host or a switch");
+const FORMAT: Param = param("format", Choice(&["json", "csv"]), "`csv`: the whole list as a table, without pages");
 const ON_LINK: Param = param("link", Words, "Only contracts that use this link");
 const NAMED: Param = param("text", Words, "Only contracts whose `tenant:name` contains this text");
 const LABELLED: Param =
     param("labels", Words, "Only contracts with all of these labels: key=value, separated by commas");
-const LEVEL: Param = param(
-    "level",
-    Words,
-    "Only contracts at this level: violated, at-risk, pending, not-enforced, best-estimate or ok",
-);
+const LEVEL: Param = param("level", Choice(names!(HealthLevel)), "Only contracts at this level");
 const GROUP: Param = param("group", Words, "Only this part of the network: the `group` of a node group or of `within`");
 const BUCKETS: Param = param("buckets", Count(400), "Number of time buckets: 1 to 400, default 120");
 const PROBLEMS: Param = param("problems", Flag, "Only agents that are silent, have stopped, or report a problem");
@@ -54,6 +84,7 @@ const FORCE: Param =
 const EPOCH: Param = param("epoch", Number(u64::MAX), "Session number; any other number is a conflict");
 const WAIT: Param = param("wait", Number(60), "Seconds to wait for messages: 0 to 60, default 0");
 const PAGE: &[Param] = &[LIMIT, AFTER];
+const PAGE_OR_CSV: &[Param] = &[LIMIT, AFTER, FORMAT];
 const TRIAL: &[Param] = &[DRY_RUN];
 
 /// All routes.
@@ -64,8 +95,8 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(200, one::<api::status::Status>())]),
     // Tenants
     Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", InTurn(lists::tenants))
-        .query(PAGE)
-        .gives(&[on(200, many::<api::tenant::Tenant>())]),
+        .query(PAGE_OR_CSV)
+        .gives(&[on(200, many_or_csv::<api::tenant::Tenant>())]),
     Row::new(Post, "/v1/tenants", "createTenant", Operator, "Creates a tenant", by!(tenants::create))
         .query(TRIAL)
         .takes::<api::tenant::TenantSpec>()
@@ -144,9 +175,9 @@ pub(crate) static ROWS: &[Row] = &[
         .conditional()
         .gives(&[on(204, Nothing)]),
     // Contracts
-    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", InTurn(lists::contracts))
-        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, NAMED, LABELLED])
-        .gives(&[on(200, many::<api::contract::Contract>())]),
+    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name, or by `sort`", InTurn(contract_list::list))
+        .query(&[LIMIT, AFTER, TENANT, STATE, KIND, ON_LINK, AT_HOST, NAMED, LABELLED, SORT, ORDER, FORMAT])
+        .gives(&[on(200, many_or_csv::<api::contract::Contract>())]),
     Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
         .query(TRIAL)
         .takes_yaml::<api::contract::ContractSpec>()
@@ -266,8 +297,8 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/v1/topology", "getTopology", Map, "Topology of the network", InTurn(network::topology))
         .gives(&[on(200, one::<api::network::Topology>())]),
     Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with their reservations", InTurn(lists::links))
-        .query(PAGE)
-        .gives(&[on(200, many::<api::network::Link>())]),
+        .query(PAGE_OR_CSV)
+        .gives(&[on(200, many_or_csv::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
         .gives(&[on(200, one::<api::network::Link>())]),
     Row::new(
@@ -394,6 +425,11 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .takes::<api::status::BackupSpec>()
     .gives(&[on(201, one::<api::status::Backup>())]),
+    Row::new(Get, "/v1/names", "listNames", Read, "At most 20 names that fit a text", InTurn(names::list))
+        .query(&[PREFIX, OF_KIND])
+        .gives(&[on(200, one::<api::name::Names>())]),
+    Row::new(Get, "/v1/alerts", "listAlerts", ReadAll, "Alerts that fire, by the rules for Prometheus", InTurn(alerts::list))
+        .gives(&[on(200, one::<api::alert::Alerts>())]),
     Row::new(Post, "/v1/what-if", "whatIf", Operator, "Predicts the effect of a change without making it", by!(what_if::ask))
         .query(&[OF_EACH])
         .takes::<api::what_if::WhatIfQuery>()
@@ -469,7 +505,7 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Get, "/readyz", "readyz", Open, "Readiness of the controller", by!(status::readyz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
     Row::new(Get, "/metrics", "metrics", ReadAll, "Metrics for Prometheus", InTurn(status::metrics))
-        .gives(&[on(200, Text("application/openmetrics-text; version=1.0.0; charset=utf-8"))]),
+        .gives(&[on(200, Texts(&[exposition::TEXT, exposition::OPEN_METRICS]))]),
     Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(status::openapi)).gives(&[on(200, Free)]),
     Row::new(Get, "/docs", "docs", Open, "This document as an HTML page", by!(status::docs))
         .gives(&[on(200, Text("text/html; charset=utf-8"))]),
@@ -497,7 +533,7 @@ mod tests {
         for row in ROWS.iter().filter(|row| row.verb == Get) {
             let is_in_turn = matches!(row.handler, InTurn(_));
             assert_ne!(is_in_turn, is_named(row), "{} is either in turn, or named with what bounds its time", row.name);
-            let is_list = row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_)));
+            let is_list = row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_) | ResponseBody::ManyOrCsv(_)));
             assert!(is_in_turn || !is_list, "{} is a list", row.name);
         }
         let all: usize = AT_ONCE.iter().map(|(names, _)| names.len()).sum();

@@ -17,6 +17,7 @@ mod history;
 mod hostile;
 mod http;
 mod kinds;
+mod lists;
 mod logs;
 mod objects;
 mod openapi;

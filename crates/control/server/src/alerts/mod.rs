@@ -1,0 +1,467 @@
+//! Alerts: the rules of `packaging/prometheus/wayleave.rules.yaml`, evaluated by the controller itself.
+//!
+//! The controller takes its figures every five seconds. Two conditions are sharper than those of Prometheus: an
+//! increase is not extrapolated to its whole window, and slow commits are counted, not interpolated from buckets.
+
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use wayleave_controller::{EnforcedBy, State};
+use wayleave_protocol::alert::{Alert, Alerts, UnknownAlert};
+use wayleave_units::{Time, WallTime};
+
+use crate::clock::{boottime, wall};
+use crate::read_view::Health;
+use crate::state::Shared;
+use rules::{Condition, Counter, Figure, RULES, Rule};
+
+/// Interval at which the figures are taken. Every `for` of the rules is a multiple.
+const EVERY: Duration = Duration::from_secs(5);
+/// The longest window of a rule.
+const LONGEST_WINDOW: Duration = Duration::from_secs(600);
+/// Commits that take longer are slow (rule `WayleaveCommitsSlow`).
+const SLOW_COMMIT: Duration = Duration::from_millis(500);
+
+/// Counters that only alerts read.
+#[derive(Debug, Default)]
+pub(crate) struct AlertCounters {
+    commits: AtomicU64,
+    slow_commits: AtomicU64,
+    repairs: Mutex<BTreeMap<String, u64>>,
+}
+
+impl AlertCounters {
+    pub(crate) fn committed(&self, time: Duration) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        if time > SLOW_COMMIT {
+            self.slow_commits.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn repaired(&self, node: &str, count: u64) {
+        let mut repairs = self.repairs.lock().unwrap_or_else(PoisonError::into_inner);
+        *repairs.entry(node.to_owned()).or_default() += count;
+    }
+
+    fn values(&self) -> Vec<((Counter, String), u64)> {
+        let repairs = self.repairs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let repairs = repairs.into_iter().map(|(node, count)| ((Counter::Repairs, node), count));
+        let commits = [(Counter::Commits, &self.commits), (Counter::SlowCommits, &self.slow_commits)];
+        let commits = commits.map(|(of, count)| ((of, String::new()), count.load(Ordering::Relaxed)));
+        repairs.chain(commits).collect()
+    }
+}
+
+/// Figures that are known without a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Figures {
+    is_without_leader: bool,
+    silent: u64,
+    violated: u64,
+    degraded: u64,
+    down: u64,
+    /// Agents of hosts report late packets.
+    has_agents: bool,
+    /// Agents report to this controller.
+    is_leader: bool,
+}
+
+impl Figures {
+    const fn value(&self, of: Figure) -> u64 {
+        match of {
+            Figure::SilentAgents => self.silent,
+            Figure::Violated => self.violated,
+            Figure::Degraded => self.degraded,
+            Figure::Down => self.down,
+        }
+    }
+}
+
+/// Increases of a counter within the longest window.
+#[derive(Debug, Default)]
+struct Window {
+    last: Option<u64>,
+    increases: VecDeque<(Time, u64)>,
+}
+
+impl Window {
+    fn observe(&mut self, now: Time, of: Counter, value: u64) {
+        // A counter that is smaller than before began again at 0; a sum over contracts lost one of them.
+        let restarted = if of.is_sum() { 0 } else { value };
+        let increase = self.last.map_or(0, |last| value.checked_sub(last).unwrap_or(restarted));
+        self.last = Some(value);
+        if increase > 0 {
+            self.increases.push_back((now, increase));
+        }
+    }
+
+    fn forget(&mut self, now: Time) {
+        while self.increases.front().is_some_and(|&(at, _)| !is_within(now, at, LONGEST_WINDOW)) {
+            self.increases.pop_front();
+        }
+    }
+
+    fn increase(&self, now: Time, within: Duration) -> u64 {
+        let recent = self.increases.iter().filter(|&&(at, _)| is_within(now, at, within));
+        recent.fold(0, |sum, &(_, increase)| sum.saturating_add(increase))
+    }
+}
+
+fn is_within(now: Time, at: Time, window: Duration) -> bool {
+    u128::from(now.as_nanos().saturating_sub(at.as_nanos())) < window.as_nanos()
+}
+
+/// A condition that is met: number of the rule, node, value.
+type Met = (usize, String, u64);
+
+/// State of the alerts of a controller.
+#[derive(Debug, Default)]
+struct Evaluator {
+    windows: BTreeMap<(Counter, String), Window>,
+    /// Time since which conditions are met without interruption, by rule and node.
+    since: BTreeMap<(usize, String), (Time, WallTime)>,
+}
+
+impl Evaluator {
+    /// Takes the figures of a time.
+    fn observe(&mut self, now: Time, wall: WallTime, figures: &Figures, counters: Vec<((Counter, String), u64)>) {
+        let present: BTreeSet<(Counter, String)> = counters.iter().map(|(of, _)| of.clone()).collect();
+        for (of, value) in counters {
+            let counter = of.0;
+            self.windows.entry(of).or_default().observe(now, counter, value);
+        }
+        self.windows.values_mut().for_each(|window| window.forget(now));
+        self.windows.retain(|of, window| present.contains(of) || !window.increases.is_empty());
+        let met: BTreeSet<(usize, String)> =
+            self.met(now, figures).into_iter().map(|(rule, node, _)| (rule, node)).collect();
+        self.since.retain(|of, _| met.contains(of));
+        for of in met {
+            self.since.entry(of).or_insert((now, wall));
+        }
+    }
+
+    fn has_counter(&self, of: Counter) -> bool {
+        self.windows.keys().any(|(known, _)| *known == of)
+    }
+
+    fn of_counter(&self, of: Counter) -> impl Iterator<Item = (&String, &Window)> {
+        self.windows.iter().filter(move |((known, _), _)| *known == of).map(|((_, node), window)| (node, window))
+    }
+
+    fn met(&self, now: Time, figures: &Figures) -> Vec<Met> {
+        let mut met = Vec::new();
+        for (number, rule) in RULES.iter().enumerate() {
+            match rule.condition {
+                Condition::Absent => {}
+                Condition::NotReady if figures.is_without_leader => met.push((number, String::new(), 0)),
+                Condition::NotReady => {}
+                Condition::AboveZero(of) => {
+                    let value = figures.value(of);
+                    met.extend((value > 0).then(|| (number, String::new(), value)));
+                }
+                Condition::Increase { of, within, above } => {
+                    let increases =
+                        self.of_counter(of).map(|(node, window)| (node.clone(), window.increase(now, within)));
+                    let above = increases.filter(|&(_, increase)| increase > above);
+                    met.extend(above.map(|(node, increase)| (number, node, increase)));
+                }
+                Condition::SlowCommits { within } => {
+                    let sum = |of| {
+                        let increases = self.of_counter(of).map(|(_, window)| window.increase(now, within));
+                        increases.fold(0, u64::saturating_add)
+                    };
+                    let (slow, all) = (sum(Counter::SlowCommits), sum(Counter::Commits));
+                    met.extend((slow.saturating_mul(100) > all).then(|| (number, String::new(), slow)));
+                }
+            }
+        }
+        met
+    }
+
+    /// Returns the reason that the result of a rule is unknown.
+    fn unknown(&self, rule: &Rule, figures: &Figures) -> Option<&'static str> {
+        match rule.condition {
+            Condition::Absent => Some("a controller cannot report its own absence: only Prometheus can"),
+            Condition::AboveZero(Figure::SilentAgents) if !figures.is_leader => Some(NOT_LEADER),
+            Condition::AboveZero(Figure::Violated) if !figures.has_agents => {
+                Some("no agents report late packets (--enforcement none)")
+            }
+            Condition::Increase { of: Counter::Repairs, .. } => Some(NOT_LEADER).filter(|_| !figures.is_leader),
+            Condition::Increase { .. } if !figures.is_leader => Some(NOT_LEADER),
+            Condition::Increase { of, .. } if !self.has_counter(of) => Some("no agent has reported this counter"),
+            _ => None,
+        }
+    }
+
+    /// Returns the alerts that fire, with the figures of this moment.
+    fn alerts(&self, now: Time, wall: WallTime, figures: &Figures) -> Alerts {
+        let unknown: Vec<(usize, &str)> =
+            RULES.iter().enumerate().filter_map(|(at, rule)| Some((at, self.unknown(rule, figures)?))).collect();
+        let is_unknown = |number: usize| unknown.iter().any(|&(at, _)| at == number);
+        let mut items = Vec::new();
+        for (number, node, value) in self.met(now, figures) {
+            let rule = &RULES[number];
+            let &(since, since_wall) = self.since.get(&(number, node.clone())).unwrap_or(&(now, wall));
+            let held = u128::from(now.as_nanos().saturating_sub(since.as_nanos()));
+            if held >= rule.hold.as_nanos() && !is_unknown(number) {
+                items.push(alert(rule, &node, value, since_wall));
+            }
+        }
+        items.sort_by_key(|alert| alert.severity);
+        let unknown = unknown.into_iter().map(|(at, reason)| UnknownAlert {
+            name: RULES[at].name.to_owned(),
+            reason: reason.to_owned(),
+        });
+        Alerts { items, rules: RULES.len() as u64, unknown: unknown.collect() }
+    }
+}
+
+const NOT_LEADER: &str = "agents report to the leader only, and this controller is not the leader";
+
+fn alert(rule: &Rule, node: &str, value: u64, since: WallTime) -> Alert {
+    let labels = [("node".to_owned(), node.to_owned())].into_iter().filter(|(_, node)| !node.is_empty());
+    Alert {
+        name: rule.name.to_owned(),
+        severity: rule.severity,
+        since: Some(since.to_string()),
+        summary: rule.summary.replace("{value}", &value.to_string()).replace("{node}", node),
+        description: rule.description.to_owned(),
+        expression: rule.expression.to_owned(),
+        labels: labels.collect(),
+    }
+}
+
+/// Alerts of a controller.
+#[derive(Debug, Default)]
+pub(crate) struct AlertState(Mutex<Evaluator>);
+
+impl AlertState {
+    fn lock(&self) -> MutexGuard<'_, Evaluator> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn alert_figures(&self) -> Figures {
+        let tables = self.view.read();
+        let counts = tables.counts_of(None);
+        let count = |state: State| State::ALL.iter().zip(counts.states).find(|(known, _)| **known == state);
+        let number = |state| count(state).map_or(0, |(_, count)| count);
+        let is_ready = self.unready(&tables.health).is_none();
+        Figures {
+            is_without_leader: !is_ready && !matches!(tables.health, Health::Following(Some(_))),
+            silent: tables.nodes.values().filter(|node| node.is_silent).count() as u64,
+            violated: number(State::Violated),
+            degraded: number(State::Degraded),
+            down: tables.down.len() as u64,
+            has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
+            is_leader: is_ready,
+        }
+    }
+
+    fn alert_counters(&self) -> Vec<((Counter, String), u64)> {
+        let mut counters = self.metrics.alert_counters.values();
+        if let Some(sum) = self.counted.sum() {
+            counters.push(((Counter::QueueFull, String::new()), sum.queue_full));
+            counters.push(((Counter::Lost, String::new()), self.counted.followed().lost));
+        }
+        let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
+        for (node, became, count) in self.counted.packets() {
+            let counts = matches!(became.as_str(), "spoofed" | "forged");
+            let sum = wrong.entry(node).or_default();
+            *sum = sum.saturating_add(if counts { count } else { 0 });
+        }
+        counters.extend(wrong.into_iter().map(|(node, count)| ((Counter::WrongAddresses, node), count)));
+        counters
+    }
+
+    fn observe_alerts(&self) {
+        let (figures, counters) = (self.alert_figures(), self.alert_counters());
+        self.alerts.lock().observe(Time::from_nanos(boottime()), wall(), &figures, counters);
+    }
+
+    /// Returns the alerts that fire now.
+    pub(crate) fn alerts_now(&self) -> Alerts {
+        let figures = self.alert_figures();
+        self.alerts.lock().alerts(Time::from_nanos(boottime()), wall(), &figures)
+    }
+}
+
+/// Takes the figures at intervals, until the server ends.
+pub(crate) async fn watch_loop(shared: Arc<Shared>, mut ending: watch::Receiver<bool>) {
+    loop {
+        shared.observe_alerts();
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            _ = ending.wait_for(|ending| *ending) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_protocol::alert::Severity;
+
+    const QUIET: Figures = Figures {
+        is_without_leader: false,
+        silent: 0,
+        violated: 0,
+        degraded: 0,
+        down: 0,
+        has_agents: true,
+        is_leader: true,
+    };
+
+    fn at(seconds: u64) -> (Time, WallTime) {
+        (Time::from_millis(1_000 * seconds), WallTime::from_nanos(1_000_000_000 * seconds))
+    }
+
+    fn firing(evaluator: &Evaluator, seconds: u64, figures: &Figures) -> Vec<String> {
+        let (now, wall) = at(seconds);
+        evaluator.alerts(now, wall, figures).items.into_iter().map(|alert| alert.name).collect()
+    }
+
+    fn observe(evaluator: &mut Evaluator, seconds: u64, figures: &Figures, counters: &[(Counter, &str, u64)]) {
+        let (now, wall) = at(seconds);
+        let counters = counters.iter().map(|&(of, node, value)| ((of, node.to_owned()), value)).collect();
+        evaluator.observe(now, wall, figures, counters);
+    }
+
+    /// Fields of the rules in the file: name, expression, `for` in seconds, severity, summary, description.
+    fn file_rules() -> Vec<(String, String, u64, String, String, String)> {
+        let file = include_str!("../../../../../packaging/prometheus/wayleave.rules.yaml");
+        let unquoted = |text: &str| text.trim().trim_matches('"').replace("\\\"", "\"");
+        let rule = |text: &str| {
+            let field = |name: &str| {
+                let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: ")));
+                line.map(unquoted).unwrap_or_default()
+            };
+            let hold = field("for");
+            let (number, unit) = hold.split_at(hold.len().saturating_sub(1));
+            let unit = match unit {
+                "m" => 60,
+                "s" => 1,
+                _ => 0,
+            };
+            let severity = field("labels").replace("{ severity: ", "").replace(" }", "");
+            let plain = |text: String| text.replace("{{ $value }}", "{value}").replace("{{ $labels.node }}", "{node}");
+            let name = text.lines().next().unwrap().trim().to_owned();
+            let seconds = number.parse::<u64>().unwrap_or(0) * unit;
+            (name, field("expr"), seconds, severity, plain(field("summary")), field("description"))
+        };
+        file.split("- alert: ").skip(1).map(rule).collect()
+    }
+
+    #[test]
+    fn the_table_is_that_of_the_rules_for_prometheus() {
+        let table = RULES.iter().map(|rule| {
+            let text = |text: &str| text.to_owned();
+            let severity = rule.severity.name().to_owned();
+            let (summary, description) = (text(rule.summary), text(rule.description));
+            (text(rule.name), text(rule.expression), rule.hold.as_secs(), severity, summary, description)
+        });
+        assert_eq!(table.collect::<Vec<_>>(), file_rules());
+    }
+
+    #[test]
+    fn an_alert_fires_once_its_condition_was_met_for_long_enough() {
+        let (mut evaluator, down) = (Evaluator::default(), Figures { down: 2, ..QUIET });
+        observe(&mut evaluator, 100, &down, &[]);
+        assert_eq!(firing(&evaluator, 159, &down), [""; 0]);
+        assert_eq!(firing(&evaluator, 160, &down), ["WayleaveElementsDown"]);
+        let (now, wall) = at(160);
+        let alert = evaluator.alerts(now, wall, &down).items.remove(0);
+        assert_eq!(alert.since, Some(at(100).1.to_string()));
+        assert_eq!((alert.severity, alert.summary.as_str()), (Severity::Warning, "2 links or nodes are down."));
+        // The condition ended before this question, and begins again after it.
+        assert_eq!(firing(&evaluator, 165, &QUIET), [""; 0]);
+        observe(&mut evaluator, 165, &QUIET, &[]);
+        observe(&mut evaluator, 170, &down, &[]);
+        assert_eq!(firing(&evaluator, 229, &down), [""; 0]);
+        assert_eq!(firing(&evaluator, 230, &down), ["WayleaveElementsDown"]);
+    }
+
+    #[test]
+    fn an_alert_without_a_hold_fires_at_once_and_critical_ones_are_first() {
+        let (mut evaluator, broken) = (Evaluator::default(), Figures { violated: 1, degraded: 1, ..QUIET });
+        assert_eq!(firing(&evaluator, 0, &broken), ["WayleaveContractsViolated"], "before any observation");
+        observe(&mut evaluator, 0, &broken, &[]);
+        let (now, wall) = at(60);
+        let items = evaluator.alerts(now, wall, &Figures { silent: 1, ..broken }).items;
+        let names: Vec<&str> = items.iter().map(|alert| alert.name.as_str()).collect();
+        assert_eq!(names, ["WayleaveContractsViolated", "WayleaveContractsDegraded"]);
+    }
+
+    #[test]
+    fn increases_count_within_their_window_for_each_node_and_after_a_reset() {
+        let mut evaluator = Evaluator::default();
+        let repairs = |evaluator: &mut Evaluator, second, h1, h2| {
+            observe(evaluator, second, &QUIET, &[(Counter::Repairs, "h1", h1), (Counter::Repairs, "h2", h2)]);
+        };
+        repairs(&mut evaluator, 0, 1_000, 5);
+        assert_eq!(firing(&evaluator, 0, &QUIET), [""; 0], "what was counted before is no increase");
+        repairs(&mut evaluator, 300, 1_003, 7);
+        assert_eq!(firing(&evaluator, 300, &QUIET), [""; 0], "3 are not above 3");
+        // The counter of h2 began again.
+        repairs(&mut evaluator, 400, 1_003, 2);
+        let lost = |evaluator: &mut Evaluator, second, count| {
+            observe(evaluator, second, &QUIET, &[(Counter::Lost, "", count)]);
+        };
+        let mut sums = Evaluator::default();
+        [(0, 9), (5, 4)].into_iter().for_each(|(second, count)| lost(&mut sums, second, count));
+        assert!(sums.since.is_empty(), "a contract with five lost packets was deleted");
+        lost(&mut sums, 10, 5);
+        assert_eq!(sums.since.len(), 1);
+        let (now, wall) = at(400);
+        let items = evaluator.alerts(now, wall, &QUIET).items;
+        assert_eq!(items.iter().map(|alert| alert.labels["node"].as_str()).collect::<Vec<_>>(), ["h2"]);
+        assert_eq!(firing(&evaluator, 900, &QUIET), [""; 0], "the increase of second 300 is out of the window");
+        observe(&mut evaluator, 1_000, &QUIET, &[]);
+        assert!(evaluator.windows.is_empty(), "counters that nobody reports are forgotten");
+    }
+
+    #[test]
+    fn slow_commits_are_more_than_one_in_a_hundred() {
+        for (slow, fires) in [(1, false), (2, true)] {
+            let mut evaluator = Evaluator::default();
+            let commits = |evaluator: &mut Evaluator, second, all, slow| {
+                observe(evaluator, second, &QUIET, &[(Counter::Commits, "", all), (Counter::SlowCommits, "", slow)]);
+            };
+            commits(&mut evaluator, 0, 0, 0);
+            for step in 1..=120 {
+                commits(&mut evaluator, 5 * step, 100 * step, slow * step);
+            }
+            // Its `for` is ten minutes after second 5.
+            assert_eq!(firing(&evaluator, 604, &QUIET).len(), 0, "{slow}");
+            assert_eq!(firing(&evaluator, 605, &QUIET).len(), usize::from(fires), "{slow}");
+        }
+    }
+
+    #[test]
+    fn what_a_controller_cannot_see_is_unknown() {
+        let names = |evaluator: &Evaluator, figures: &Figures| -> Vec<String> {
+            let (now, wall) = at(0);
+            evaluator.alerts(now, wall, figures).unknown.into_iter().map(|unknown| unknown.name).collect()
+        };
+        let counters = ["WayleaveSendersExceed", "WayleavePacketsLost", "WayleaveWrongAddresses"];
+        let mut evaluator = Evaluator::default();
+        assert_eq!(names(&evaluator, &QUIET), [&["WayleaveControllerGone"], &counters[..]].concat());
+        let alone = Figures { has_agents: false, ..QUIET };
+        assert_eq!(
+            names(&evaluator, &alone),
+            [&["WayleaveControllerGone", "WayleaveContractsViolated"], &counters[..]].concat()
+        );
+        let reports = [(Counter::QueueFull, "", 0), (Counter::Lost, "", 0), (Counter::WrongAddresses, "h1", 0)];
+        observe(&mut evaluator, 0, &QUIET, &reports);
+        assert_eq!(names(&evaluator, &QUIET), ["WayleaveControllerGone"]);
+        let follower = Figures { is_leader: false, ..QUIET };
+        assert_eq!(names(&evaluator, &follower).len(), 6);
+        assert_eq!(firing(&evaluator, 0, &Figures { silent: 1, ..follower }), [""; 0]);
+    }
+}

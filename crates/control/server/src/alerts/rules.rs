@@ -1,0 +1,178 @@
+//! The table of alerts. A test compares it with the rules for Prometheus.
+
+use std::time::Duration;
+
+use wayleave_protocol::alert::Severity::{self, Critical, Warning};
+
+/// An alert with its condition.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) severity: Severity,
+    /// The alert fires once its condition was met for this long.
+    pub(super) hold: Duration,
+    pub(super) condition: Condition,
+    /// The condition in the language of Prometheus.
+    pub(super) expression: &'static str,
+    /// One sentence; `{value}` and `{node}` are replaced.
+    pub(super) summary: &'static str,
+    pub(super) description: &'static str,
+}
+
+/// Condition of an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    /// This controller cannot write, and no other one leads.
+    NotReady,
+    /// No controller runs.
+    Absent,
+    /// A number is above 0.
+    AboveZero(Figure),
+    /// A counter has increased by more than `above` within a window; each node on its own, if nodes have counters.
+    Increase { of: Counter, within: Duration, above: u64 },
+    /// More than one commit in a hundred of a window was slow.
+    SlowCommits { within: Duration },
+}
+
+/// Number that is known at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Figure {
+    SilentAgents,
+    Violated,
+    Degraded,
+    Down,
+}
+
+/// Counter whose increase is a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Counter {
+    /// Packets dropped because the queue of their contract was full.
+    QueueFull,
+    /// Traced packets of contracts that did not arrive.
+    Lost,
+    /// Foreign changes that an agent has reverted, by node.
+    Repairs,
+    /// Packets with a foreign address or tag, by node.
+    WrongAddresses,
+    Commits,
+    /// Commits that took longer than half a second.
+    SlowCommits,
+}
+
+impl Counter {
+    /// Returns `true` for a sum over the contracts that exist.
+    pub(super) const fn is_sum(self) -> bool {
+        matches!(self, Self::QueueFull | Self::Lost)
+    }
+}
+
+const fn minutes(count: u64) -> Duration {
+    Duration::from_secs(60 * count)
+}
+
+const fn increase(of: Counter, within: Duration, above: u64) -> Condition {
+    Condition::Increase { of, within, above }
+}
+
+/// All alerts, in the order of the file.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "WayleaveNotReady",
+        severity: Critical,
+        hold: minutes(1),
+        condition: Condition::NotReady,
+        expression: "max by (job) (wayleave_ready) == 0",
+        summary: "The controller cannot write its ledger and accepts no changes.",
+        description: "For the reason see `wayleave status` and the controller's log. Rules in hosts and switches stay in force.",
+    },
+    Rule {
+        name: "WayleaveControllerGone",
+        severity: Critical,
+        hold: minutes(2),
+        condition: Condition::Absent,
+        expression: "absent(wayleave_ready)",
+        summary: "No controller is running.",
+        description: "Rules in hosts and switches stay in force; failures are not handled until it is back.",
+    },
+    Rule {
+        name: "WayleaveAgentSilent",
+        severity: Critical,
+        hold: Duration::from_secs(30),
+        condition: Condition::AboveZero(Figure::SilentAgents),
+        expression: "wayleave_agents_silent > 0",
+        summary: "{value} nodes have silent agents.",
+        description: "Their contracts are degraded. `wayleave status` names the nodes.",
+    },
+    Rule {
+        name: "WayleaveContractsViolated",
+        severity: Critical,
+        hold: Duration::ZERO,
+        condition: Condition::AboveZero(Figure::Violated),
+        expression: "sum(wayleave_contracts{state=\"violated\"}) > 0",
+        summary: "Packets of {value} contracts exceeded their delay bound.",
+        description: "`wayleave get contracts --state violated` lists them.",
+    },
+    Rule {
+        name: "WayleaveContractsDegraded",
+        severity: Warning,
+        hold: minutes(1),
+        condition: Condition::AboveZero(Figure::Degraded),
+        expression: "sum(wayleave_contracts{state=\"degraded\"}) > 0",
+        summary: "{value} contracts are degraded.",
+        description: "`wayleave status` lists them with reasons.",
+    },
+    Rule {
+        name: "WayleaveElementsDown",
+        severity: Warning,
+        hold: minutes(1),
+        condition: Condition::AboveZero(Figure::Down),
+        expression: "wayleave_elements_down > 0",
+        summary: "{value} links or nodes are down.",
+        description: "Contracts are rerouted as long as capacity is available.",
+    },
+    Rule {
+        name: "WayleaveSendersExceed",
+        severity: Warning,
+        hold: minutes(10),
+        condition: increase(Counter::QueueFull, minutes(5), 0),
+        expression: "sum(rate(wayleave_contract_packets{became=\"queue-full\"}[5m])) > 0",
+        summary: "Senders exceed their contracts persistently, and hosts drop packets because the contracts' queues are full.",
+        description: "`wayleave describe contract NAME` shows the counters of a contract.",
+    },
+    Rule {
+        name: "WayleaveRepairs",
+        severity: Warning,
+        hold: Duration::ZERO,
+        condition: increase(Counter::Repairs, minutes(10), 3),
+        expression: "sum by (node) (increase(wayleave_repairs_total[10m])) > 3",
+        summary: "Rules and queues of the agent on {node} are changed repeatedly by another program.",
+        description: "`wayleave events` lists the repairs. Find the program that configures the same interfaces.",
+    },
+    Rule {
+        name: "WayleavePacketsLost",
+        severity: Warning,
+        hold: minutes(5),
+        condition: increase(Counter::Lost, minutes(5), 0),
+        expression: "sum(rate(wayleave_contract_packets{became=\"lost\"}[5m])) > 0",
+        summary: "Packets of contracts leave their hosts and do not arrive.",
+        description: "`wayleave describe contract NAME` shows how many traced packets were lost, and behind which node.",
+    },
+    Rule {
+        name: "WayleaveWrongAddresses",
+        severity: Warning,
+        hold: minutes(5),
+        condition: increase(Counter::WrongAddresses, minutes(5), 0),
+        expression: "sum by (node) (rate(wayleave_host_packets{became=~\"spoofed|forged\"}[5m])) > 0",
+        summary: "Endpoints of {node} send with foreign addresses or tags.",
+        description: "`wayleave status` names them; the packets are dropped.",
+    },
+    Rule {
+        name: "WayleaveCommitsSlow",
+        severity: Warning,
+        hold: minutes(10),
+        condition: Condition::SlowCommits { within: minutes(5) },
+        expression: "histogram_quantile(0.99, sum by (le) (rate(wayleave_ledger_commit_seconds_bucket[5m]))) > 0.5",
+        summary: "Commits take longer than half a second.",
+        description: "The disk of the ledger is slow or shared; every change waits for it.",
+    },
+];

@@ -1,0 +1,227 @@
+//! `GET /v1/contracts`: filters, orders, pages, and the export as CSV.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use wayleave_contracts::{Contract, LabelSelector};
+use wayleave_controller::Id;
+use wayleave_protocol::contract::{Kind, State};
+use wayleave_protocol::problem::Problem;
+use wayleave_topology::{LinkId, Network, NodeId};
+
+use crate::answer::{HttpReply, Outcome, invalid};
+use crate::first_of::FirstOf;
+use crate::handlers::contract_order::{ContractOrder, Place, headroom_ppm, reserved_bps};
+use crate::handlers::lists::{after, tenant};
+use crate::handlers::traffic::MeasuredRates;
+use crate::http::call::AuthorizedRequest;
+use crate::http::csv::Csv;
+use crate::http::page::Page;
+use crate::rendered::ContractObject;
+use crate::state::Shared;
+
+/// Columns of the export. Rates are in bit/s on the wire.
+const HEADINGS: &[&str] = &[
+    "id",
+    "tenant",
+    "name",
+    "kind",
+    "state",
+    "reason",
+    "hosts",
+    "rateBps",
+    "burstBytes",
+    "deadlineNs",
+    "boundNs",
+    "headroomPpm",
+    "measuredBps",
+    "certainty",
+    "priority",
+    "created",
+    "labels",
+];
+
+pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
+    let (page, order) = (Page::read(&call.query)?, ContractOrder::read(call));
+    let (tenant, filter) = (tenant(call), Filter::read(shared, call)?);
+    if page.is_csv {
+        return Ok(export(shared, call, tenant.as_deref(), &filter, order));
+    }
+    if order.is_stored() {
+        return stored(shared, call, &page, tenant.as_deref(), &filter);
+    }
+    let after = page.after.as_ref().map(|text| order.parse(text, call.tenant())).transpose()?;
+    let rates = MeasuredRates::of(shared, Instant::now());
+    // One more than is shown reveals that there is a next page.
+    let mut first = FirstOf::new(page.limit.saturating_add(1));
+    shared.each_contract(tenant.as_deref(), |contract| {
+        if filter.shows(contract) {
+            let place = order.place(contract, || rates.of_contract(contract.grant()));
+            if after.as_ref().is_none_or(|after| place > *after) {
+                first.add(place, || contract.clone());
+            }
+        }
+    });
+    let items = first.into_sorted();
+    let shown = |(place, contract): &(Place, Arc<ContractObject>)| {
+        (place.text(), contract.json(shared.network(), call.only_tenant()))
+    };
+    Ok(page.of(items.iter().map(shown)))
+}
+
+/// Returns a page in the order in which contracts are stored.
+fn stored(
+    shared: &Shared,
+    call: &AuthorizedRequest,
+    page: &Page,
+    tenant: Option<&str>,
+    filter: &Filter,
+) -> Outcome {
+    let after = after(call, page)?;
+    let most = page.limit.saturating_add(1);
+    let mut items: Vec<Arc<ContractObject>> = Vec::new();
+    shared.each_contract_after(tenant, after.map(Arc::new), |contract| {
+        if filter.shows(contract) {
+            items.push(contract.clone());
+        }
+        items.len() < most
+    });
+    let shown = items.iter().map(|contract| (contract.id(), contract.json(shared.network(), call.only_tenant())));
+    Ok(page.of(shown))
+}
+
+/// Returns all contracts that the filter shows, as CSV.
+fn export(
+    shared: &Shared,
+    call: &AuthorizedRequest,
+    tenant: Option<&str>,
+    filter: &Filter,
+    order: ContractOrder,
+) -> HttpReply {
+    let rates = MeasuredRates::of(shared, Instant::now());
+    let mut items: Vec<(Place, Arc<ContractObject>)> = Vec::new();
+    shared.each_contract(tenant, |contract| {
+        if filter.shows(contract) {
+            let place = order.place(contract, || rates.of_contract(contract.grant()));
+            items.push((place, contract.clone()));
+        }
+    });
+    items.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut csv = Csv::new(HEADINGS);
+    for (_, contract) in &items {
+        let measured = rates.of_contract(contract.grant());
+        write(&mut csv, shared.network(), call.only_tenant().is_some(), contract, measured);
+    }
+    csv.into_reply()
+}
+
+fn write(csv: &mut Csv, network: &Network, is_tenants: bool, contract: &ContractObject, measured: Option<u64>) {
+    let grant = contract.grant();
+    let document = contract.document(network, is_tenants);
+    let terms = grant.terms();
+    let hosts: Vec<&str> =
+        grant.order.contract.hosts().into_iter().map(|host| network.node(host).name.as_str()).collect();
+    csv.text(&document.id);
+    csv.text(&grant.id.tenant);
+    csv.text(&grant.id.name);
+    csv.text(contract.kind().name());
+    csv.text(contract.state().name());
+    csv.value(document.status.reason);
+    csv.text(&hosts.join(" "));
+    csv.value(reserved_bps(&grant.order.contract));
+    csv.value(terms.map(|terms| terms.burst.get()));
+    csv.value(document.status.deadline_ns);
+    csv.value(document.status.bound_ns);
+    csv.value(headroom_ppm(grant));
+    csv.value(measured);
+    csv.value(document.status.certainty);
+    csv.value(Some(contract.priority()));
+    csv.text(&document.status.created);
+    let labels: Vec<String> = contract.labels().iter().map(|(key, value)| format!("{key}={value}")).collect();
+    csv.text(&labels.join(","));
+    csv.end_line();
+}
+
+/// Filter for the requested contracts; all of these conditions have to be met.
+#[derive(Debug, Default)]
+struct Filter {
+    state: Option<State>,
+    kind: Option<Kind>,
+    /// No contract is on a link that does not exist, or that the client may not know.
+    link: Option<Option<LinkId>>,
+    /// The same of a host or switch.
+    host: Option<Option<OnNode>>,
+    text: Option<String>,
+    labels: Option<LabelSelector>,
+}
+
+/// A node with its links.
+#[derive(Debug)]
+struct OnNode {
+    node: NodeId,
+    /// `true` for a link that begins or ends there, by number.
+    links: Vec<bool>,
+}
+
+impl OnNode {
+    fn new(network: &Network, node: NodeId) -> Self {
+        let links = network.links().map(|(_, link)| link.from == node || link.to == node).collect();
+        Self { node, links }
+    }
+
+    /// Returns `true` for an end or a member at the node, and for a reservation on a link of the node.
+    fn has(&self, contract: &ContractObject) -> bool {
+        has_end(&contract.grant().order.contract, self.node)
+            || contract.links().any(|link| self.links.get(link.index()).is_some_and(|&is_there| is_there))
+    }
+}
+
+/// Returns `true` if a contract has an end or a member at a node.
+fn has_end(contract: &Contract, node: NodeId) -> bool {
+    match contract {
+        Contract::Latency(terms) => terms.from == node || terms.to == node,
+        other => other.hosts().contains(&node),
+    }
+}
+
+impl Filter {
+    fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Self, Box<Problem>> {
+        let network = shared.network();
+        let text = |name| call.query.text(name);
+        let link = match (text("link"), call.only_tenant()) {
+            (None, _) => None,
+            (Some(name), None) => Some(Some(shared.link(name)?)),
+            // The names of links are hidden from tenants.
+            (Some(name), Some(_)) => Some(network.find_link(name)),
+        };
+        let host = match (text("host"), call.only_tenant()) {
+            (None, _) => None,
+            (Some(name), None) => Some(Some(shared.node(name)?)),
+            (Some(name), Some(_)) => Some(network.find_node(name)),
+        };
+        let labels = text("labels").map(str::parse::<LabelSelector>).transpose();
+        Ok(Self {
+            state: State::ALL.into_iter().find(|state| Some(state.name()) == text("state")),
+            kind: Kind::ALL.into_iter().find(|kind| Some(kind.name()) == text("kind")),
+            link,
+            host: host.map(|host| host.map(|host| OnNode::new(network, host))),
+            text: text("text").map(str::to_owned),
+            labels: labels.map_err(|why| invalid("labels", why))?,
+        })
+    }
+
+    fn shows(&self, contract: &ContractObject) -> bool {
+        self.state.is_none_or(|state| contract.state() == state)
+            && self.kind.is_none_or(|kind| contract.kind() == kind)
+            && self.link.is_none_or(|link| link.is_some_and(|link| contract.links().any(|one| one == link)))
+            && self.host.as_ref().is_none_or(|host| host.as_ref().is_some_and(|host| host.has(contract)))
+            && self.text.as_ref().is_none_or(|text| names(contract.id(), text))
+            && self.labels.as_ref().is_none_or(|labels| labels.chooses(contract.labels()))
+    }
+}
+
+/// Returns `true` if `tenant:name` contains a text.
+pub(crate) fn names(id: &Id, text: &str) -> bool {
+    // Nearly always one of both does, and no text has to be made of them.
+    id.name.contains(text) || id.tenant.contains(text) || (text.contains(':') && id.to_string().contains(text))
+}
