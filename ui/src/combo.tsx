@@ -11,9 +11,9 @@ const CALM_MS = 120;
 interface Name { kind: string; name: string }
 
 /** A combobox (ARIA authoring practices): arrow keys choose, Enter accepts, Escape closes. With `isMany`, names are
- * separated by spaces, and suggestions complete the last one. */
-export function Combo({ id, value, onChange, kinds, isMany, tenant, placeholder }: {
-  id: string; value: string; onChange: (value: string) => void; kinds: string[]; isMany?: boolean; tenant?: string; placeholder?: string;
+ * separated by spaces, and suggestions complete the last one. `onDone` has the name once it is chosen or complete. */
+export function Combo({ id, value, onChange, onDone, kinds, isMany, placeholder }: {
+  id: string; value: string; onChange: (value: string) => void; onDone?: (value: string) => void; kinds: string[]; isMany?: boolean; placeholder?: string;
 }) {
   const list = useId();
   const input = useRef<HTMLInputElement>(null);
@@ -25,7 +25,7 @@ export function Combo({ id, value, onChange, kinds, isMany, tenant, placeholder 
     if (!isOpen) return;
     const stop = new AbortController();
     const timer = window.setTimeout(() => {
-      Promise.all(kinds.map((kind) => get<{ items: Name[] }>(path(['names'], { kind, prefix, tenant }), stop.signal).catch(() => ({ items: [] }))))
+      Promise.all(kinds.map((kind) => get<{ items: Name[] }>(path(['names'], { kind, prefix }), stop.signal).catch(() => ({ items: [] }))))
         .then((answers) => {
           if (stop.signal.aborted) return;
           // One of each kind in turn, so that many hosts do not hide links.
@@ -41,7 +41,9 @@ export function Combo({ id, value, onChange, kinds, isMany, tenant, placeholder 
     };
   }, [prefix, isOpen, kinds.join()]);
   const accept = (name: string) => {
-    onChange(isMany ? `${value.slice(0, value.length - prefix.length)}${name} ` : name);
+    const next = isMany ? `${value.slice(0, value.length - prefix.length)}${name} ` : name;
+    onChange(next);
+    onDone?.(next);
     setNames([]);
     setOpen(isMany ?? false);
     input.current?.focus();
@@ -64,7 +66,7 @@ export function Combo({ id, value, onChange, kinds, isMany, tenant, placeholder 
     <div class="combo">
       <input id={id} ref={input} class={isMany ? 'wide' : undefined} value={value} placeholder={placeholder} autocomplete="off" autocapitalize="off" spellcheck={false}
         role="combobox" aria-autocomplete="list" aria-expanded={isShown} aria-controls={list} aria-activedescendant={isShown && chosen >= 0 ? `${list}-${chosen}` : undefined}
-        onInput={(event) => { onChange(event.currentTarget.value); setOpen(true); }} onKeyDown={keys} onBlur={() => window.setTimeout(() => setOpen(false), 150)} />
+        onInput={(event) => { onChange(event.currentTarget.value); setOpen(true); }} onKeyDown={keys} onBlur={() => { setOpen(false); onDone?.(value); }} />
       <ul id={list} role="listbox" aria-label="Suggestions" class="suggestions" hidden={!isShown}>
         {names.map(({ kind, name }, at) => (
           <li id={`${list}-${at}`} role="option" aria-selected={at === chosen} class={at === chosen ? 'chosen' : ''} onMouseDown={(event) => { event.preventDefault(); accept(name); }}>

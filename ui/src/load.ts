@@ -17,7 +17,7 @@ export interface Statement {
   contracts: { contract: string; minutes: Minutes; events: StatementEvent[] }[];
 }
 
-export interface Alert { name: string; severity: string; since?: string | null; summary: string; labels?: Record<string, string> }
+export interface Alert { name: string; severity: string; since?: string | null; summary: string; description?: string; labels?: Record<string, string> }
 export interface Alerts { items: Alert[]; rules: number; unknown: { name: string; reason: string }[] }
 
 export interface TopTraffic {

@@ -242,6 +242,7 @@ async function contracts(browser, server) {
   await page.waitForFunction(() => location.hash.includes('order=asc'));
   await go(page, '#/contracts');
   await page.getByLabel('Host', { exact: true }).fill('h7');
+  await page.keyboard.press('Enter');
   await until('default:bulk,shop:copy', 'a host filters contracts');
   check(await page.evaluate(() => location.hash.includes('host=h7')), 'the address has the filter');
   const shared = await open(browser);

@@ -42,7 +42,7 @@ export function AlertsPage() {
                   { head: 'Alert', cell: (alert) => <span class="name">{alert.name}</span> },
                   { head: 'Severity', cell: (alert) => <Badge of={alert.severity} /> },
                   { head: 'Since', cell: (alert) => (alert.since ? when(alert.since) : 'unknown') },
-                  { head: 'Summary', cell: (alert) => alert.summary },
+                  { head: 'Summary', cell: (alert) => <>{alert.summary} <span class="dim">{alert.description}</span></> },
                   { head: 'Labels', cell: (alert) => Object.entries(alert.labels ?? {}).map(([key, value]) => <><code>{key}={value}</code> </>) },
                 ]} />
               )}

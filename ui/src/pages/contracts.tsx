@@ -69,15 +69,17 @@ export function Contracts({ address }: { address: Address }) {
   const [typed, setTyped] = useState(query);
   const sent = useRef<string | undefined>(undefined);
   const go = (change: Record<string, string | undefined>) => location.replace(to(['contracts'], { ...query, ...change }));
-  const differs = FILTERS.some((name) => (typed[name] ?? '') !== (query[name] ?? ''));
+  const filterBy = (change: Record<string, string | undefined>) => {
+    if (FILTERS.every((name) => (change[name] ?? '') === (query[name] ?? ''))) return;
+    sent.current = new URLSearchParams(Object.entries({ ...query, ...change }).filter((pair): pair is [string, string] => Boolean(pair[1]))).toString();
+    go(change);
+  };
+  // Part of a name is a filter while one types; hosts, links and tenants are filters once their names are complete.
+  const early = { ...query, text: typed.text, kind: typed.kind, state: typed.state };
   useEffect(() => {
-    if (!differs) return;
-    const timer = window.setTimeout(() => {
-      sent.current = new URLSearchParams(Object.entries({ ...query, ...typed }).filter((pair): pair is [string, string] => Boolean(pair[1]))).toString();
-      go(typed);
-    }, 300);
+    const timer = window.setTimeout(() => filterBy(early), 300);
     return () => window.clearTimeout(timer);
-  }, [JSON.stringify(typed)]);
+  }, [JSON.stringify(early)]);
   // An address that was opened, such as a link from another page, replaces what was typed; one's own does not.
   useEffect(() => { if (address.query.toString() !== sent.current) setTyped(query); }, [address.query.toString()]);
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
@@ -93,13 +95,13 @@ export function Contracts({ address }: { address: Address }) {
     )}</Field>
   );
   const name = (key: string, kinds: string[], label: string) => (
-    <Field label={label}>{(id) => <Combo id={id} kinds={kinds} value={typed[key] ?? ''} onChange={(value) => set(key, value)} placeholder="any" />}</Field>
+    <Field label={label}>{(id) => <Combo id={id} kinds={kinds} value={typed[key] ?? ''} onChange={(value) => set(key, value)} onDone={(value) => filterBy({ ...typed, [key]: value.trim() })} placeholder="any" />}</Field>
   );
   const isFiltered = FILTERS.some((name) => query[name]);
   return (
     <>
       <h1>Contracts{query.tenant ? ` of ${query.tenant}` : ''}</h1>
-      <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); go(typed); }}>
+      <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); filterBy(typed); }}>
         <Field label="Name contains">{(id) => <input id={id} type="search" value={typed.text ?? ''} placeholder="tenant:name" onInput={(event) => set('text', event.currentTarget.value)} />}</Field>
         {isForAll && name('tenant', ['tenant'], 'Tenant')}
         {choose('kind', KINDS, 'Kind')}

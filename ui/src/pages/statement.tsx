@@ -1,5 +1,6 @@
 // Statement of a tenant for a month: minutes kept, broken and unknown, with the events.
 
+import { useState } from 'preact/hooks';
 import { path } from '../api';
 import { count } from '../format';
 import { Combo } from '../combo';
@@ -44,7 +45,8 @@ export function StatementPage({ tenant, address }: { tenant: string | undefined;
 
 function Choice({ tenant, go }: { tenant: string | undefined; go: (name: string) => void }) {
   const tenants = usePages<Tenant>(path(['tenants'], { limit: 100 }));
-  if (tenants.next !== undefined) return <Field label="Tenant">{(id) => <Combo id={id} kinds={['tenant']} value={tenant ?? ''} onChange={go} />}</Field>;
+  const [typed, setTyped] = useState(tenant ?? '');
+  if (tenants.next !== undefined) return <Field label="Tenant">{(id) => <Combo id={id} kinds={['tenant']} value={typed} onChange={setTyped} onDone={(name) => { if (name && name !== tenant) go(name); }} />}</Field>;
   return (
     <Field label="Tenant">{(id) => (
       <select id={id} value={tenant ?? ''} onChange={(event) => go(event.currentTarget.value)}>

@@ -1,5 +1,6 @@
 // Measured traffic: the contracts that send most, and the flow from tenants over links to hosts.
 
+import { useEffect, useState } from 'preact/hooks';
 import { get, path } from '../api';
 import { count, many, measured, rate } from '../format';
 import { Combo } from '../combo';
@@ -18,13 +19,15 @@ export function Traffic({ address }: { address: Address }) {
   const tenant = address.query.get('tenant') ?? undefined;
   const by = address.query.get('width');
   const go = (change: Record<string, string | undefined>) => location.replace(to(['traffic'], { tenant, width: by ?? undefined, ...change }));
+  const [typed, setTyped] = useState(tenant ?? '');
+  useEffect(() => setTyped(tenant ?? ''), [tenant]);
   const flows = useRead<Flows>(path(['flows'], { limit: FLOWS, tenant: about.tenant ?? tenant }), get, RATES_MS);
   return (
     <>
       <h1>Traffic{tenant && <> of <span class="name">{tenant}</span></>}</h1>
       {about.tenant === undefined && (
-        <form class="controls" role="search" onSubmit={(event) => event.preventDefault()}>
-          <Field label="Tenant">{(id) => <Combo id={id} kinds={['tenant']} value={tenant ?? ''} onChange={(name) => go({ tenant: name || undefined })} placeholder="all" />}</Field>
+        <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); go({ tenant: typed || undefined }); }}>
+          <Field label="Tenant">{(id) => <Combo id={id} kinds={['tenant']} value={typed} onChange={setTyped} onDone={(name) => { if (name !== (tenant ?? '')) go({ tenant: name || undefined }); }} placeholder="all" />}</Field>
         </form>
       )}
       <h2>Top talkers</h2>
