@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use wayleave_contracts::{Contract, LabelSelector};
 use wayleave_controller::Id;
 use wayleave_protocol::contract::{Kind, State};
@@ -17,7 +18,7 @@ use crate::handlers::traffic::MeasuredRates;
 use crate::http::call::AuthorizedRequest;
 use crate::http::csv::Csv;
 use crate::http::page::Page;
-use crate::rendered::ContractObject;
+use crate::rendered::{ContractObject, json};
 use crate::state::Shared;
 
 /// Columns of the export. Rates are in bit/s on the wire.
@@ -64,7 +65,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     });
     let items = first.into_sorted();
     let shown = |(place, contract): &(Place, Arc<ContractObject>)| {
-        (place.text(), contract.json(shared.network(), call.only_tenant()))
+        (place.text(), document(shared, call, contract))
     };
     Ok(page.of(items.iter().map(shown)))
 }
@@ -86,8 +87,15 @@ fn stored(
         }
         items.len() < most
     });
-    let shown = items.iter().map(|contract| (contract.id(), contract.json(shared.network(), call.only_tenant())));
-    Ok(page.of(shown))
+    Ok(page.of(items.iter().map(|contract| (contract.id(), document(shared, call, contract)))))
+}
+
+/// Returns the document of a contract with its measured rate.
+fn document(shared: &Shared, call: &AuthorizedRequest, contract: &ContractObject) -> Bytes {
+    let is_tenants = call.only_tenant().is_some();
+    let mut document = contract.document(shared.network(), is_tenants);
+    document.status.rate_bps = shared.counters(contract.grant(), is_tenants).rate_bps;
+    json(&document)
 }
 
 /// Returns all contracts that the filter shows, as CSV.
