@@ -165,6 +165,9 @@ export interface ContractTraffic {
   waitedNs: number | null;
 }
 
+/** End of a link whose agent has counted a rate. */
+export type CountedAt = 'sender' | 'receiver';
+
 /** Something that is down. */
 export interface Down {
   element: string;
@@ -237,6 +240,7 @@ export interface Ledger {
 export interface Link {
   capacity: ClassCapacity[] | null;
   from: string;
+  measured: MeasuredLoad | null;
   mtuBytes: number;
   name: string;
   propagationNs: number;
@@ -277,6 +281,14 @@ export interface Match {
   protocol?: string;
   sourceAddress?: string;
   sourcePort?: number;
+}
+
+/** Measured load of a link between the last two reports of an agent. */
+export interface MeasuredLoad {
+  at: string;
+  dropped: number | null;
+  rateBps: number;
+  source: CountedAt;
 }
 
 /** A contract with the place that it would have. */

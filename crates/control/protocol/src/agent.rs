@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 use crate::check::CheckReport;
 use crate::contract::{Hop, Kind, Match};
+use crate::load::LinkReport;
 
 /// The agent of a node begins a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -228,6 +229,9 @@ pub struct Reports {
     /// All packets of a host, with or without a contract, counted by outcome. Absent: unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub packets: Option<BTreeMap<String, u64>>,
+    /// Counters of the node's links, in either direction. Absent: unknown, as from agents of version 0.2.0.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub links: Option<LinkReport>,
     /// Packets that were noted where they were sent or where they arrived. Without it nothing is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub samples: Option<Samples>,

@@ -18,6 +18,7 @@
 //! | [`topology_summary`] | the network by tier, in groups of nodes and of links |
 //! | [`name`] | names that fit a text |
 //! | [`alert`] | alerts that fire, by the rules for Prometheus |
+//! | [`load`] | measured load of links, its history, flows, and the monthly statement |
 //! | [`traffic`] | counters of contracts, the largest senders first |
 //! | [`timeline`] | events over time, and snapshots of the state after an event |
 //! | [`audit`] | the audit log: changes and refused requests |
@@ -36,6 +37,7 @@ pub mod event;
 pub mod health;
 mod id;
 pub mod name;
+pub mod load;
 pub mod network;
 pub mod policy;
 pub mod problem;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::load::MeasuredLoad;
+
 /// State of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -127,6 +129,9 @@ pub struct Link {
     /// Number of routes of latency contracts that use it; `null` while it is unknown.
     #[schema(required)]
     pub routes: Option<u64>,
+    /// Measured load; `null` if no agent counts the link.
+    #[schema(required)]
+    pub measured: Option<MeasuredLoad>,
     /// Queues at the link's entry, in order of priority.
     pub queues: Vec<Queue>,
 }

@@ -46,6 +46,7 @@ mod http;
 mod limits;
 mod links;
 mod liveness;
+mod load;
 mod local;
 mod log;
 mod logger;

@@ -236,6 +236,7 @@ pub(crate) async fn open(
         checks: Arc::default(),
         counted: Arc::default(),
         alerts: AlertState::default(),
+        load: Arc::default(),
         agents_secret,
         requests: Handle::current(),
         alive: Arc::default(),

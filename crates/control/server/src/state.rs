@@ -23,6 +23,7 @@ use crate::fair::QueueRefusal;
 use crate::http::call::AuthorizedRequest;
 use crate::limits::ServerLimits;
 use crate::liveness::Alive;
+use crate::load::Load;
 use crate::metrics::{Limit, Metrics};
 use crate::pulse::EngineHeartbeat;
 use crate::queue::Queue;
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) counted: Arc<ReportedTraffic>,
     /// Alerts that fire.
     pub(crate) alerts: AlertState,
+    /// Counters of links, and the histories of measured load.
+    pub(crate) load: Arc<Load>,
     /// Key with which agents sign their messages to each other; a new one after each start.
     pub(crate) agents_secret: Secret,
     pub(crate) limits: ServerLimits,

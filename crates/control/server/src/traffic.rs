@@ -11,6 +11,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::agent_text::HostCounters;
+use crate::load::{FRESH, Window};
 use crate::loss_tracking::{Follower, LostRun};
 
 /// Last reports of nodes.
@@ -32,10 +33,6 @@ struct Reports {
     hears_at: BTreeMap<String, String>,
 }
 
-/// Counters older than this are not shown as those of now: an agent without a report for as long counts as silent
-/// (`Timing::silent_after` of the controller).
-const FRESH: Duration = Duration::from_secs(5);
-
 /// Counters of the contracts that a host sends, by serial number.
 #[derive(Debug)]
 struct HostReport {
@@ -49,6 +46,8 @@ struct Counters {
     traffic: Traffic,
     /// Since the report before; `None` in the first report that has the contract.
     since: Option<Since>,
+    /// Since the last point of the contract's history.
+    window: Window,
 }
 
 /// Differences of the counters of two reports.
@@ -89,14 +88,32 @@ impl ReportedTraffic {
     pub(crate) fn put(&self, now: Instant, node: &str, traffic: Vec<Traffic>) {
         let mut reports = self.lock();
         let before = reports.traffic.remove(node);
-        let since = |after: &Traffic| {
-            let HostReport { at, contracts } = before.as_ref()?;
-            Some(Since::between(&contracts.get(&after.serial)?.traffic, after, now.saturating_duration_since(*at)))
+        let took = before.as_ref().map(|before| now.saturating_duration_since(before.at));
+        let counters = |traffic: Traffic| {
+            let known = before.as_ref().and_then(|before| before.contracts.get(&traffic.serial));
+            let since = known.zip(took).map(|(known, took)| Since::between(&known.traffic, &traffic, took));
+            let mut window = known.map(|known| known.window).unwrap_or_default();
+            // A counter that began anew, or a report after a silence, leaves the interval unknown.
+            if let Some((known, took)) = known.zip(took.filter(|took| *took <= FRESH))
+                && let Some(bytes) = traffic.bytes.checked_sub(known.traffic.bytes)
+            {
+                window.add(bytes.saturating_mul(8), took, 0);
+            }
+            (traffic.serial, Counters { since, traffic, window })
         };
-        let counters = |traffic: Traffic| (traffic.serial, Counters { since: since(&traffic), traffic });
         let contracts: BTreeMap<u64, Counters> = traffic.into_iter().map(counters).collect();
         reports.follower.retain(node, |serial| contracts.contains_key(&serial));
         reports.traffic.insert(node.to_owned(), HostReport { at: now, contracts });
+    }
+
+    /// Returns the traffic of contracts since the last call, by host and serial number.
+    pub(crate) fn take_windows(&self) -> HashMap<String, HashMap<u64, Window>> {
+        let mut reports = self.lock();
+        let taken = |counters: (&u64, &mut Counters)| (*counters.0, std::mem::take(&mut counters.1.window));
+        let of_host = |(host, report): (&String, &mut HostReport)| {
+            (host.clone(), report.contracts.iter_mut().map(taken).collect())
+        };
+        reports.traffic.iter_mut().map(of_host).collect()
     }
 
     /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.

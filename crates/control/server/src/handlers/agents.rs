@@ -16,6 +16,7 @@ use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use crate::account::OpenOne;
 use crate::agent_text::made_plain;
 use crate::answer::{HttpReply, Outcome, fault, invalid, not_found, problem};
+use crate::clock::wall;
 use crate::handlers::network::{json, node_shape};
 use crate::http::call::AuthorizedRequest;
 use crate::http::condition::is_known;
@@ -224,6 +225,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         repairs,
         traffic,
         packets,
+        links,
         samples,
         troubles,
         hears_at,
@@ -233,7 +235,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         rules_in_force,
         contract_problems,
     } = made_plain(call.json()?, &call.body);
-    let (counted, checks) = (shared.counted.clone(), shared.checks.clone());
+    let (counted, checks, load) = (shared.counted.clone(), shared.checks.clone(), shared.load.clone());
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
             executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
@@ -254,6 +256,12 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         }
         if let Some(packets) = packets {
             counted.put_packets(&node, packets);
+        }
+        if let Some(links) = links {
+            let network = executor.controller.network();
+            if let Some(node) = network.find_node(&node) {
+                load.put_links((Instant::now().into_std(), wall()), network, node, links);
+            }
         }
         if let Some(samples) = samples {
             let network = executor.controller.network();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_controller::Id;
+use wayleave_protocol::network::Link;
 use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
@@ -94,10 +95,11 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
     let tables = shared.view.read();
     let links = network.links().filter(|&(link, _)| link >= first);
+    let shape = |id| Link { measured: shared.load.measured(id), ..link_shape(network, &tables, id) };
     if page.is_csv {
-        return Ok(export::links(links.map(|(id, _)| link_shape(network, &tables, id))));
+        return Ok(export::links(links.map(|(id, _)| shape(id))));
     }
-    Ok(page.of(links.map(|(id, link)| (&link.name, json(&link_shape(network, &tables, id))))))
+    Ok(page.of(links.map(|(id, link)| (&link.name, json(&shape(id))))))
 }
 
 pub(crate) fn queues(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {

@@ -56,6 +56,7 @@ pub(crate) fn host_shape(network: &Network, tables: &Tables, id: NodeId, tenant:
     Host { node: node_shape(network, tables, id), vms }
 }
 
+/// Returns a link without its measured load.
 pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link {
     let link = network.link(id);
     let (from, to) = (&network.node(link.from).name, &network.node(link.to).name);
@@ -75,6 +76,7 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
         routes: figures.map(|figures| figures.routes),
         used_ppm: figures.map(LinkFigures::used_ppm),
         capacity: figures.map(|figures| figures.capacity.iter().map(class_capacity).collect()),
+        measured: None,
         queues: queue_shapes(network, tables, id),
     }
 }
@@ -136,6 +138,7 @@ pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcom
 pub(crate) async fn link(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let link = shared.link(call.name())?;
     let shape = link_shape(shared.network(), &shared.view.read(), link);
+    let shape = Link { measured: shared.load.measured(link), ..shape };
     Ok(HttpReply::json(200, &shape))
 }
 

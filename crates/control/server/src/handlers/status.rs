@@ -89,6 +89,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
 /// Returns problems that agents report, contracts of which no packet arrives, and tokens that no client can use.
 fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut problems = shared.counted.problems();
+    problems.extend(shared.load.problems(shared.network()));
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
     problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {

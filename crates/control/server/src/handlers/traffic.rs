@@ -104,7 +104,7 @@ impl MeasuredRates {
 }
 
 /// Returns the hosts whose agents count the packets of a contract: of a pair only its sender.
-fn counting_hosts(contract: &Contract) -> BTreeSet<NodeId> {
+pub(crate) fn counting_hosts(contract: &Contract) -> BTreeSet<NodeId> {
     match contract {
         Contract::Latency(latency) => BTreeSet::from([latency.from]),
         Contract::Bandwidth(bandwidth) => match &bandwidth.between {

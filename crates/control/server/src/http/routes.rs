@@ -7,8 +7,9 @@ use wayleave_protocol::health::HealthLevel;
 
 use crate::access::RouteAccess::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, health, lists, names, network,
-    policies, status, tenants, timeline, tokens, topology_summary, traffic, vms, what_if,
+    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, flows, health,
+    lists, load_history, names, network, policies, statement, status, tenants, timeline, tokens, topology_summary, traffic,
+    vms, what_if,
 };
 use crate::exposition;
 use crate::handlers::contract_order::{Column, Direction};
@@ -83,6 +84,12 @@ const FORCE: Param =
     param("force", Flag, "Operators: also release its reservation at once, because its sender has certainly stopped");
 const EPOCH: Param = param("epoch", Number(u64::MAX), "Session number; any other number is a conflict");
 const WAIT: Param = param("wait", Number(60), "Seconds to wait for messages: 0 to 60, default 0");
+const FROM: Param = param("from", Words, "Begin of the history (RFC 3339); default: an hour before its end");
+const TO: Param = param("to", Words, "End of the history (RFC 3339); default: now");
+const STEP: Param =
+    param("step", Count(86_400), "Seconds of each point, in multiples of 10; default: at most 500 points");
+const MONTH: Param = param("month", Words, "Year and month (UTC), such as 2026-11; default: the present month");
+const HISTORY: &[Param] = &[FROM, TO, STEP, FORMAT];
 const PAGE: &[Param] = &[LIMIT, AFTER];
 const PAGE_OR_CSV: &[Param] = &[LIMIT, AFTER, FORMAT];
 const TRIAL: &[Param] = &[DRY_RUN];
@@ -126,6 +133,26 @@ pub(crate) static ROWS: &[Row] = &[
     .query(TRIAL)
     .conditional()
     .gives(&[on(204, Nothing)]),
+    Row::new(
+        Get,
+        "/v1/tenants/{tenant}/history",
+        "getTenantHistory",
+        Read,
+        "Measured and reserved rate of a tenant's contracts over time",
+        InTurn(load_history::of_tenant),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
+    Row::new(
+        Get,
+        "/v1/tenants/{tenant}/statement",
+        "getStatement",
+        Read,
+        "Monthly statement of a tenant: minutes in which its contracts were kept, broken, or not observed",
+        InTurn(statement::get),
+    )
+    .query(&[MONTH, FORMAT])
+    .gives(&[on(200, one::<api::load::Statement>())]),
     // Tokens
     Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", InTurn(lists::tokens))
         .query(PAGE)
@@ -232,6 +259,26 @@ pub(crate) static ROWS: &[Row] = &[
         by!(traffic::of_contract),
     )
     .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
+    Row::new(
+        Get,
+        "/v1/contracts/{contract}/history",
+        "getContractHistory",
+        Read,
+        "Measured and reserved rate of a contract over time",
+        InTurn(load_history::of_contract),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
+    Row::new(
+        Get,
+        "/v1/flows",
+        "listFlows",
+        Read,
+        "Measured and reserved rates from tenants over links to hosts",
+        InTurn(flows::get),
+    )
+    .query(&[LIMIT, TENANT])
+    .gives(&[on(200, one::<api::load::Flows>())]),
     Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
         .query(&[LIMIT, TENANT])
         .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
@@ -301,6 +348,16 @@ pub(crate) static ROWS: &[Row] = &[
         .gives(&[on(200, many_or_csv::<api::network::Link>())]),
     Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
         .gives(&[on(200, one::<api::network::Link>())]),
+    Row::new(
+        Get,
+        "/v1/links/{link}/history",
+        "getLinkHistory",
+        ReadAll,
+        "Measured and reserved rate of a link over time",
+        InTurn(load_history::of_link),
+    )
+    .query(HISTORY)
+    .gives(&[on(200, one::<api::load::LoadHistory>())]),
     Row::new(
         Get,
         "/v1/links/{link}/curves",

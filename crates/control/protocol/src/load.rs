@@ -1,0 +1,206 @@
+//! Measured load: present rates of links, histories of links, contracts and tenants, flows between them, and the monthly
+//! statement of a tenant. Figures that were not observed are `null`: unknown, not zero.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Bytes on the wire of an Ethernet frame that interface counters leave out: preamble and start delimiter (8), frame
+/// check sequence (4) and gap between packets (12), as in IEEE 802.3, sections 3.1.1 and 4.4.2. The kernel counts frames
+/// without the frame check sequence (`struct rtnl_link_stats64` in include/uapi/linux/if_link.h).
+pub const UNCOUNTED_FRAME_BYTES: u64 = 8 + 4 + 12;
+
+/// Counters of a node's links, read at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LinkReport {
+    /// Time of the reading, in ns since the start of the node's kernel.
+    pub read_ns: u64,
+    /// Counters of each link that the node has counters of, in either direction.
+    pub counters: Vec<LinkCounters>,
+}
+
+/// Counters of a link at one of its ends, since the interface was created.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkCounters {
+    /// Name of the link: one that leaves the node (packets that its interface has sent), or one that enters it (packets
+    /// that its interface has received).
+    pub link: String,
+    /// Index of the interface: a new index begins new counters.
+    pub interface: u32,
+    /// Bytes on the wire, with [`UNCOUNTED_FRAME_BYTES`] for each packet.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Packets that were dropped at this end: before the link by its queues and its interface, or behind the link by
+    /// the receiving interface.
+    pub dropped: u64,
+}
+
+/// End of a link whose agent has counted a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CountedAt {
+    /// The node at which the link begins.
+    Sender,
+    /// The node at which the link ends; used if the sender's agent does not count the link.
+    Receiver,
+}
+
+/// Measured load of a link between the last two reports of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MeasuredLoad {
+    /// Mean rate on the wire.
+    pub rate_bps: u64,
+    /// Time of the last report (RFC 3339).
+    pub at: String,
+    /// End that has counted it.
+    pub source: CountedAt,
+    /// Packets dropped at that end between the two reports; `null` if the counter began anew.
+    #[schema(required)]
+    pub dropped: Option<u64>,
+}
+
+/// Measured and reserved rate over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadHistory {
+    /// Begin of the first point (RFC 3339).
+    pub from: String,
+    /// End of the last point (RFC 3339).
+    pub to: String,
+    /// Length of each point.
+    pub step_seconds: u64,
+    /// Begin of the oldest retained measurement (RFC 3339); `null` if none is retained.
+    #[schema(required)]
+    pub since: Option<String>,
+    /// Points of equal length, the oldest first.
+    pub points: Vec<LoadPoint>,
+}
+
+/// Load of an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadPoint {
+    /// Begin of the interval (RFC 3339).
+    pub at: String,
+    /// Mean rate of the observed part; `null` if less than half of the interval was observed.
+    #[schema(required)]
+    pub mean_bps: Option<u64>,
+    /// Highest observed rate, of a second for links and of ten seconds for contracts and tenants.
+    #[schema(required)]
+    pub max_bps: Option<u64>,
+    /// Reserved rate at the end of the interval; `null` if it was not known.
+    #[schema(required)]
+    pub reserved_bps: Option<u64>,
+    /// Maximum number of contracts in the interval, each admitted, of which not all hosts reported: if it is not 0, the
+    /// rates are those of the other contracts, a lower bound. Always 0 for links.
+    pub unreported: u64,
+}
+
+/// Kind of an element of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FlowElementKind {
+    /// A tenant.
+    Tenant,
+    /// A link.
+    Link,
+    /// A host.
+    Host,
+}
+
+/// Element of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+pub struct FlowElement {
+    /// Its kind.
+    pub kind: FlowElementKind,
+    /// Its name.
+    pub name: String,
+}
+
+/// Rate of all shown contracts from one element to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowEdge {
+    /// A tenant, or a link.
+    pub from: FlowElement,
+    /// A link, or a host.
+    pub to: FlowElement,
+    /// Sum of the measured rates; `null` if none is known.
+    #[schema(required)]
+    pub rate_bps: Option<u64>,
+    /// Sum of the reserved rates.
+    pub reserved_bps: u64,
+}
+
+/// Rates from tenants over links to hosts. A contract passes the link of its route on which most is reserved, and ends
+/// at its receiver's host; a contract with members passes the links into their hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Flows {
+    /// Edges from tenants to links, then from links to hosts.
+    pub edges: Vec<FlowEdge>,
+    /// Number of paths from a tenant over a link to a host that are left out: those with the lowest rates.
+    pub omitted: u64,
+    /// Number of contracts of which a rate is known.
+    pub measured: u64,
+    /// Number of contracts that the token may see and that have not ended.
+    pub contracts: u64,
+}
+
+/// Number of minutes by observation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StatementMinutes {
+    /// Minutes throughout which the contract was in force, the agents of all its ends reported, and no violation was
+    /// observed.
+    pub kept: u64,
+    /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet arrived too late.
+    pub broken: u64,
+    /// All other minutes: without agents, with a silent agent, before the contract was in force, or while the controller
+    /// was down.
+    pub unknown: u64,
+}
+
+/// Statement of a tenant for a month (UTC).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Statement {
+    /// Name of the tenant.
+    pub tenant: String,
+    /// Year and month: `2026-11`.
+    pub month: String,
+    /// Begin of the month (RFC 3339).
+    pub from: String,
+    /// End of the month (RFC 3339).
+    pub to: String,
+    /// End of the data (RFC 3339): minutes after it are not counted.
+    pub until: String,
+    /// Minutes in which the tenant had a contract: kept if all of them were kept, broken if one of them was broken.
+    pub minutes: StatementMinutes,
+    /// All contracts that existed in the month, by name; without best effort, which promises nothing.
+    pub contracts: Vec<ContractStatement>,
+    /// Number of contracts that are left out.
+    pub omitted: u64,
+}
+
+/// Statement of a contract.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ContractStatement {
+    /// `tenant:name`.
+    pub contract: String,
+    /// Minutes from its creation or its start to its end, within the month.
+    pub minutes: StatementMinutes,
+    /// Changes of its state, the oldest first; at most 100.
+    pub events: Vec<StatementEvent>,
+}
+
+/// Change of a contract's state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StatementEvent {
+    /// Time (RFC 3339).
+    pub at: String,
+    /// The new state: `enforced`, `degraded`, `violated`, and the others; `late` for sampled packets that were late.
+    pub kind: String,
+    /// Reason, human-readable.
+    pub text: String,
+}

@@ -1,0 +1,69 @@
+//! `/v1/tenants/{tenant}/statement`: minutes in which a tenant's contracts were kept, broken, or not observed.
+
+use std::sync::Arc;
+
+use wayleave_protocol::load::Statement;
+use wayleave_protocol::problem::Problem;
+use wayleave_units::WallTime;
+
+use crate::answer::{HttpReply, Outcome, invalid};
+use crate::clock::wall;
+use crate::handlers::load_history::{csv, is_csv, shown_tenant};
+use crate::http::call::AuthorizedRequest;
+use crate::state::Shared;
+
+pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
+    let is_csv = is_csv(call)?;
+    let tenant = shown_tenant(shared, call)?;
+    let now = wall();
+    let present = now.to_string();
+    let month = call.query.text("month").unwrap_or(present.get(..7).unwrap_or_default());
+    let (from, to) = bounds(month)?;
+    let statement = Statement {
+        tenant,
+        month: month.to_owned(),
+        from: from.to_string(),
+        to: to.to_string(),
+        until: now.clamp(from, to).to_string(),
+        ..Statement::default()
+    };
+    Ok(if is_csv { csv(table(&statement)) } else { HttpReply::json(200, &statement) })
+}
+
+/// Returns the begin and the end of a month.
+fn bounds(month: &str) -> Result<(WallTime, WallTime), Box<Problem>> {
+    let wrong = || invalid("month", "expected a year and a month such as 2026-11");
+    let (year, number) =
+        month.split_once('-').filter(|(year, month)| year.len() == 4 && month.len() == 2).ok_or_else(wrong)?;
+    let year: u16 = year.parse().map_err(|_| wrong())?;
+    let number: u8 = number.parse().map_err(|_| wrong())?;
+    let begin = |year: u16, number: u8| format!("{year:04}-{number:02}-01T00:00:00Z").parse::<WallTime>();
+    let (next_year, next) = if number == 12 { (year.saturating_add(1), 1) } else { (year, number.saturating_add(1)) };
+    Ok((begin(year, number).map_err(|_| wrong())?, begin(next_year, next).map_err(|_| wrong())?))
+}
+
+/// Returns the minutes of each contract, and then of the tenant.
+fn table(statement: &Statement) -> String {
+    let mut text = "contract,kept,broken,unknown\n".to_owned();
+    let all = statement.contracts.iter().map(|one| (one.contract.as_str(), one.minutes));
+    for (contract, minutes) in all.chain([(statement.tenant.as_str(), statement.minutes)]) {
+        text.push_str(&format!("{contract},{},{},{}\n", minutes.kept, minutes.broken, minutes.unknown));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_begins_and_ends_in_utc() {
+        let text = |month: &str| bounds(month).map(|(from, to)| (from.to_string(), to.to_string()));
+        let expected = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+        assert_eq!(text("2026-11").unwrap(), expected("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"));
+        assert_eq!(text("2026-12").unwrap(), expected("2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"));
+        for wrong in ["2026", "2026-13", "2026-00", "26-1", "2026-1", "2026-+1", "9999-01", "2026-11-01", "äöü-11"] {
+            assert!(text(wrong).unwrap_err().detail.contains("2026-11"), "{wrong}");
+        }
+    }
+}

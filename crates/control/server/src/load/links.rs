@@ -1,0 +1,145 @@
+//! Rates of links between two reports of the agents at their ends.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use wayleave_protocol::load::{CountedAt, LinkCounters, LinkReport, MeasuredLoad};
+use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_units::WallTime;
+
+/// Counters older than this are not shown as those of now; an agent without a report for as long counts as silent.
+/// Longer intervals between two readings are not recorded.
+pub(crate) const FRESH: Duration = Duration::from_secs(5);
+/// Shorter intervals are not recorded: the next reading ends a longer one.
+const MIN_INTERVAL: Duration = Duration::from_millis(500);
+/// Highest plausible rate, as a multiple of the link's rate in the topology. A laboratory may declare a slower link
+/// than its interfaces are; a rate above this multiple is a wrong counter or a wrong topology.
+const PLAUSIBLE: u64 = 10;
+/// Maximum number of names in a problem.
+const NAMES: usize = 4;
+
+/// Rate of an interval between two readings of a link's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CountedInterval {
+    pub(crate) link: LinkId,
+    pub(crate) bits: u64,
+    pub(crate) took: Duration,
+}
+
+impl CountedInterval {
+    pub(crate) fn rate_bps(&self) -> u64 {
+        let nanos = self.took.as_nanos().max(1);
+        u64::try_from(u128::from(self.bits) * 1_000_000_000 / nanos).unwrap_or(u64::MAX)
+    }
+}
+
+/// Counters of a link at one of its ends.
+#[derive(Debug)]
+struct End {
+    arrived: Instant,
+    at: WallTime,
+    read_ns: u64,
+    counters: LinkCounters,
+    /// Rate and drops of the last interval; `None` if it is unknown.
+    last: Option<(u64, Option<u64>)>,
+}
+
+/// Last counters of all links.
+#[derive(Debug, Default)]
+pub(crate) struct CountedLinks {
+    ends: BTreeMap<(LinkId, bool), End>,
+    problems: BTreeMap<NodeId, Vec<String>>,
+}
+
+impl CountedLinks {
+    /// Takes the counters of a node, and returns the intervals that they end. Counters of unknown links and of links of
+    /// other nodes are left out, and listed as a problem of the node.
+    pub(crate) fn put(
+        &mut self,
+        now: (Instant, WallTime),
+        network: &Network,
+        node: NodeId,
+        report: LinkReport,
+    ) -> Vec<CountedInterval> {
+        let (mut intervals, mut foreign, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        for counters in report.counters {
+            let known = network.find_link(&counters.link);
+            let Some((link, is_sender)) = known.and_then(|link| Some((link, is_sender(network, link, node)?))) else {
+                foreign.push(counters.link);
+                continue;
+            };
+            let before = self.ends.get(&(link, is_sender));
+            let took = before.and_then(|end| report.read_ns.checked_sub(end.read_ns)).map(Duration::from_nanos);
+            let is_continued = before.is_some_and(|end| end.counters.interface == counters.interface);
+            if took.is_some_and(|took| took < MIN_INTERVAL) && is_continued {
+                continue;
+            }
+            let interval = before.zip(took.filter(|took| is_continued && *took <= FRESH)).and_then(|(end, took)| {
+                // A counter that is smaller than before has begun anew.
+                let bytes = counters.bytes.checked_sub(end.counters.bytes)?;
+                counters.packets.checked_sub(end.counters.packets)?;
+                let interval = CountedInterval { link, bits: bytes.checked_mul(8)?, took };
+                Some((interval, counters.dropped.checked_sub(end.counters.dropped)))
+            });
+            let declared = network.link(link).rate.bits_per_second();
+            let is_plausible = |rate: u64| rate <= declared.saturating_mul(PLAUSIBLE);
+            let overflow = before.is_some_and(|end| counters.bytes.saturating_sub(end.counters.bytes) > u64::MAX / 8);
+            if overflow || interval.is_some_and(|(interval, _)| !is_plausible(interval.rate_bps())) {
+                problems.push(format!(
+                    "the counters of link {} show more than {PLAUSIBLE} times its rate in the topology, {}: the interval is not recorded; correct the link's rate in the topology or its interface in the agent's configuration",
+                    counters.link,
+                    network.link(link).rate
+                ));
+            }
+            let interval = interval.filter(|(interval, _)| is_plausible(interval.rate_bps()));
+            if let Some((interval, _)) = interval
+                && (is_sender || !self.is_fresh(now.0, link, true))
+            {
+                intervals.push(interval);
+            }
+            let last = interval.map(|(interval, dropped)| (interval.rate_bps(), dropped));
+            let end = End { arrived: now.0, at: now.1, read_ns: report.read_ns, counters, last };
+            self.ends.insert((link, is_sender), end);
+        }
+        if !foreign.is_empty() {
+            let more = foreign.len().saturating_sub(NAMES);
+            foreign.truncate(NAMES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            problems.push(format!(
+                "counters of {}{more} are ignored: no link of this node has that name; compare the agent's topology",
+                foreign.join(", ")
+            ));
+        }
+        self.problems.insert(node, problems);
+        intervals
+    }
+
+    fn is_fresh(&self, now: Instant, link: LinkId, is_sender: bool) -> bool {
+        let end = self.ends.get(&(link, is_sender));
+        end.is_some_and(|end| end.last.is_some() && now.saturating_duration_since(end.arrived) < FRESH)
+    }
+
+    /// Returns the load of a link now, as its sender's agent counts it, or else its receiver's.
+    pub(crate) fn measured(&self, now: Instant, link: LinkId) -> Option<MeasuredLoad> {
+        let is_sender = [true, false].into_iter().find(|&is_sender| self.is_fresh(now, link, is_sender))?;
+        let end = self.ends.get(&(link, is_sender))?;
+        let (rate_bps, dropped) = end.last?;
+        let source = if is_sender { CountedAt::Sender } else { CountedAt::Receiver };
+        Some(MeasuredLoad { rate_bps, at: end.at.to_string(), source, dropped })
+    }
+
+    /// Returns the problems of all nodes' last reports.
+    pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
+        let of = |(node, problems): (&NodeId, &Vec<String>)| {
+            let name = network.node(*node).name.clone();
+            problems.iter().map(move |problem| format!("{name}: {problem}")).collect::<Vec<_>>()
+        };
+        self.problems.iter().flat_map(of).collect()
+    }
+}
+
+/// Returns `true` if a link leaves a node, `false` if it enters the node, and `None` if it does neither.
+fn is_sender(network: &Network, link: LinkId, node: NodeId) -> Option<bool> {
+    let link = network.link(link);
+    if link.from == node { Some(true) } else { (link.to == node).then_some(false) }
+}

@@ -1,0 +1,109 @@
+//! Points of all histories, from the counters that agents have reported since the last points.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_contracts::{Contract, Endpoints};
+use wayleave_controller::State;
+use wayleave_units::WallTime;
+
+use super::series::SeriesKey;
+use super::{Point, SLOT_S};
+use crate::handlers::traffic::counting_hosts;
+use crate::state::Shared;
+
+/// Sums of a tenant's contracts.
+#[derive(Clone, Copy, Debug, Default)]
+struct TenantSum {
+    mean: u64,
+    reserved: u64,
+    /// Contracts whose rate is known.
+    reported: u64,
+    unreported: u32,
+}
+
+impl TenantSum {
+    /// Without contracts nothing is sent: 0 is known then.
+    fn point(&self) -> Point {
+        let mean = (self.reported > 0 || self.unreported == 0).then_some(self.mean);
+        Point::new(mean, mean, Some(self.reserved), self.unreported)
+    }
+}
+
+/// Returns the rate that a contract has reserved: of its sender, or of all members.
+pub(crate) fn reserved_bps(contract: &Contract) -> u64 {
+    let of_each = |members: usize, min: u64| min.saturating_mul(members as u64);
+    match contract {
+        Contract::Latency(terms) => terms.rate.bits_per_second(),
+        Contract::Bandwidth(terms) => match &terms.between {
+            Endpoints::Pair(..) => terms.min.bits_per_second(),
+            Endpoints::Hose(members) => of_each(members.len(), terms.min.bits_per_second()),
+        },
+        Contract::Objective(terms) => of_each(terms.members.len(), terms.min.bits_per_second()),
+        Contract::BestEffort(_) => 0,
+    }
+}
+
+impl Shared {
+    /// Appends a point to each history, for the slot of ten seconds that ends at or before `now`.
+    pub(crate) fn record_load(&self, now: WallTime) {
+        let Some(slot) = (now.as_nanos() / 1_000_000_000 / SLOT_S).checked_sub(1) else { return };
+        let mut points = self.link_points();
+        points.extend(self.contract_points());
+        self.load.lock().histories.push(slot, points);
+    }
+
+    fn link_points(&self) -> Vec<(SeriesKey, Point)> {
+        let (windows, known) = {
+            let mut inner = self.load.lock();
+            let known: Vec<_> = inner.histories.keys().cloned().collect();
+            (std::mem::take(&mut inner.windows), known)
+        };
+        let known = known.into_iter().filter_map(|key| if let SeriesKey::Link(link) = key { Some(link) } else { None });
+        let links: BTreeSet<_> = windows.keys().copied().chain(known).collect();
+        let tables = self.view.read();
+        let reserved = |link| {
+            let figures = tables.figures(link)?;
+            Some(figures.capacity.iter().map(|(_, capacity)| capacity.reserved.bits_per_second()).sum())
+        };
+        let point = |link| {
+            let window = windows.get(&link);
+            let (mean, max) = (window.and_then(super::Window::mean_bps), window.and_then(super::Window::max_bps));
+            (SeriesKey::Link(link), Point::new(mean, max, reserved(link), 0))
+        };
+        links.into_iter().map(point).collect()
+    }
+
+    fn contract_points(&self) -> Vec<(SeriesKey, Point)> {
+        let windows = self.counted.take_windows();
+        let mut tenants: BTreeMap<String, TenantSum> =
+            self.view.read().tenants.keys().map(|tenant| (tenant.clone(), TenantSum::default())).collect();
+        let mut points = Vec::new();
+        self.each_contract(None, |contract| {
+            let grant = contract.grant();
+            let hosts = counting_hosts(&grant.order.contract);
+            // No agent counts best effort.
+            if contract.state() == State::Released || hosts.is_empty() {
+                return;
+            }
+            let mean_at = |host| windows.get(&self.network().node(host).name)?.get(&grant.serial)?.mean_bps();
+            let mean = hosts.into_iter().map(mean_at).sum::<Option<u64>>();
+            let reserved = reserved_bps(&grant.order.contract);
+            // A tenant that was created after the tables were read is in the next point.
+            if let Some(sum) = tenants.get_mut(&contract.id().tenant) {
+                sum.reserved = sum.reserved.saturating_add(reserved);
+                match mean {
+                    Some(mean) => {
+                        sum.reported += 1;
+                        sum.mean = sum.mean.saturating_add(mean);
+                    }
+                    None => sum.unreported = sum.unreported.saturating_add(1),
+                }
+            }
+            let unreported = u32::from(mean.is_none());
+            points.push((SeriesKey::Contract(grant.serial), Point::new(mean, mean, Some(reserved), unreported)));
+        });
+        let tenant = |(tenant, sum): (String, TenantSum)| (SeriesKey::Tenant(tenant), sum.point());
+        points.extend(tenants.into_iter().map(tenant));
+        points
+    }
+}
