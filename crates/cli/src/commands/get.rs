@@ -274,7 +274,9 @@ impl GetArgs {
         let item: T = Self::one(service, what, names, name)?;
         match self.output {
             GetFormat::Json => show::json(&item),
-            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml | GetFormat::Csv => show::table(T::HEADINGS, rows(&[item]), T::NONE),
+            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml | GetFormat::Csv => {
+                show::table(T::HEADINGS, rows(&[item]), T::NONE)
+            }
         }
     }
 
@@ -349,7 +351,9 @@ impl GetArgs {
     fn print_list<T: Row + Serialize>(&self, items: &[T]) -> Result<(), Failure> {
         match self.output {
             GetFormat::Json => show::json(&Items { items }),
-            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml | GetFormat::Csv => show::table(T::HEADINGS, rows(items), T::NONE),
+            GetFormat::Table | GetFormat::Wide | GetFormat::Yaml | GetFormat::Csv => {
+                show::table(T::HEADINGS, rows(items), T::NONE)
+            }
         }
     }
 

@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn the_rest_is_one_series_and_a_name_other_is_part_of_it() {
-        let tenants = [("a", Some(1), None), ("other", Some(9), Some(4)), ("b", Some(5), Some(2)), ("c", Some(5), None)];
+        let tenants =
+            [("a", Some(1), None), ("other", Some(9), Some(4)), ("b", Some(5), Some(2)), ("c", Some(5), None)];
         let own = |name: &str, reserved, measured| (name.to_owned(), Some(reserved), measured, 1);
         let sum = |reserved, count| ("other".to_owned(), Some(reserved), Some(4), count);
         assert_eq!(shown(&tenants, 2), [own("b", 5, Some(2)), own("c", 5, None), sum(10, 2)]);

@@ -299,11 +299,9 @@ pub(crate) fn degraded_text(
 /// Returns the reason for a contract's state: a stable code, and a message.
 fn reason(network: &Network, grant: &AdmittedContract, has_agents: bool) -> (Option<&'static str>, Option<String>) {
     match grant.state {
-        controller::State::Degraded => grant
-            .degraded_reason
-            .as_ref()
-            .map(|degraded_reason| degraded_text(network, grant, degraded_reason))
-            .unzip(),
+        controller::State::Degraded => {
+            grant.degraded_reason.as_ref().map(|degraded_reason| degraded_text(network, grant, degraded_reason)).unzip()
+        }
         controller::State::Violated => {
             let message = grant
                 .violation()

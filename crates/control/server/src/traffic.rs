@@ -218,7 +218,11 @@ impl ReportedTraffic {
 
     /// Returns the rates of contracts by serial number, as hosts have reported them within the last five seconds.
     /// `node` returns the node of a host's name.
-    pub(crate) fn rates(&self, now: Instant, node: impl Fn(&str) -> Option<NodeId>) -> HashMap<u64, Vec<(NodeId, u64)>> {
+    pub(crate) fn rates(
+        &self,
+        now: Instant,
+        node: impl Fn(&str) -> Option<NodeId>,
+    ) -> HashMap<u64, Vec<(NodeId, u64)>> {
         let mut rates: HashMap<u64, Vec<(NodeId, u64)>> = HashMap::new();
         for (host, report) in &self.lock().traffic {
             let Some(host) = node(host).filter(|_| now.saturating_duration_since(report.at) < FRESH) else { continue };

@@ -213,10 +213,9 @@ impl Evaluator {
             }
         }
         items.sort_by_key(|alert| alert.severity);
-        let unknown = unknown.into_iter().map(|(at, reason)| UnknownAlert {
-            name: RULES[at].name.to_owned(),
-            reason: reason.to_owned(),
-        });
+        let unknown = unknown
+            .into_iter()
+            .map(|(at, reason)| UnknownAlert { name: RULES[at].name.to_owned(), reason: reason.to_owned() });
         Alerts { items, rules: RULES.len() as u64, unknown: unknown.collect() }
     }
 }

@@ -64,20 +64,12 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         }
     });
     let items = first.into_sorted();
-    let shown = |(place, contract): &(Place, Arc<ContractObject>)| {
-        (place.text(), document(shared, call, contract))
-    };
+    let shown = |(place, contract): &(Place, Arc<ContractObject>)| (place.text(), document(shared, call, contract));
     Ok(page.of(items.iter().map(shown)))
 }
 
 /// Returns a page in the order in which contracts are stored.
-fn stored(
-    shared: &Shared,
-    call: &AuthorizedRequest,
-    page: &Page,
-    tenant: Option<&str>,
-    filter: &Filter,
-) -> Outcome {
+fn stored(shared: &Shared, call: &AuthorizedRequest, page: &Page, tenant: Option<&str>, filter: &Filter) -> Outcome {
     let after = after(call, page)?;
     let most = page.limit.saturating_add(1);
     let mut items: Vec<Arc<ContractObject>> = Vec::new();

@@ -219,7 +219,9 @@ mod tests {
     fn the_token_of_another_order_and_forged_tokens_are_refused() {
         let order = ContractOrder { column: Column::Rate, direction: Direction::Descending };
         assert!(order.parse("rate-desc.5.a:b.c", "default").is_ok(), "names have dots");
-        for text in ["", "a:b", "rate-asc.5.a:b", "bound-desc.5.a:b", "rate-desc.-5.a:b", "rate-desc.5", "rate-desc.5.a:b:c"] {
+        for text in
+            ["", "a:b", "rate-asc.5.a:b", "bound-desc.5.a:b", "rate-desc.-5.a:b", "rate-desc.5", "rate-desc.5.a:b:c"]
+        {
             assert!(order.parse(text, "default").is_err(), "{text}");
         }
     }

@@ -49,15 +49,8 @@ pub(crate) fn links(links: impl Iterator<Item = Link>) -> HttpReply {
 
 /// Returns the list of tenants, from their documents. A quota that is not limited is an empty field.
 pub(crate) fn tenants<'a>(documents: impl Iterator<Item = &'a [u8]>) -> HttpReply {
-    let mut csv = Csv::new(&[
-        "name",
-        "rateBps",
-        "burstBytes",
-        "contracts",
-        "quotaRateBps",
-        "quotaBurstBytes",
-        "quotaContracts",
-    ]);
+    let mut csv =
+        Csv::new(&["name", "rateBps", "burstBytes", "contracts", "quotaRateBps", "quotaBurstBytes", "quotaContracts"]);
     let rate = |text: &String| text.parse().ok().map(Rate::bits_per_second);
     let bytes = |text: &String| text.parse().ok().map(Bytes::get);
     for Tenant { name, quota, usage, .. } in documents.filter_map(|text| serde_json::from_slice(text).ok()) {

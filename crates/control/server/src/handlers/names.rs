@@ -74,9 +74,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         let _ = tenants.all(|name| found.add(NameKind::Tenant, name));
     }
     if is_asked(&["contract"]) {
-        shared.each_contract_after(only, None, |contract| {
-            found.add(NameKind::Contract, &contract.id().to_string())
-        });
+        shared.each_contract_after(only, None, |contract| found.add(NameKind::Contract, &contract.id().to_string()));
     }
     Ok(HttpReply::json(200, &found.into_names()))
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_controller::{
-    self as controller, AdmittedContract, CommandError, Controller, ControllerConfig, ElementName, Id,
-    Principal, RecordChange, Timestamps,
+    self as controller, AdmittedContract, CommandError, Controller, ControllerConfig, ElementName, Id, Principal,
+    RecordChange, Timestamps,
 };
 use wayleave_formats::{Addressed, Source, VmLocations, read_order};
 use wayleave_ledger::ReservedShare;

@@ -137,7 +137,11 @@ fn types(row: &Row) -> Vec<Typed> {
     let given = row.gives.iter().flat_map(|gives| match gives.body {
         ResponseBody::One(one) | ResponseBody::Many(one) | ResponseBody::ManyOrCsv(one) => vec![one],
         ResponseBody::Either(one, other) => vec![one, other],
-        ResponseBody::Nothing | ResponseBody::Events | ResponseBody::Any | ResponseBody::Text(_) | ResponseBody::Texts(_) => Vec::new(),
+        ResponseBody::Nothing
+        | ResponseBody::Events
+        | ResponseBody::Any
+        | ResponseBody::Text(_)
+        | ResponseBody::Texts(_) => Vec::new(),
     });
     body.into_iter().chain(given).collect()
 }

@@ -6,13 +6,13 @@ use wayleave_protocol::contract::{Kind, State};
 use wayleave_protocol::health::HealthLevel;
 
 use crate::access::RouteAccess::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
-use crate::handlers::{
-    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, flows, health,
-    lists, load_history, names, network, policies, statement, status, tenants, timeline, tokens, topology_summary, traffic,
-    vms, what_if,
-};
 use crate::exposition;
 use crate::handlers::contract_order::{Column, Direction};
+use crate::handlers::{
+    agents, alerts, apply, audit, backups, batch, checks, contract_list, contracts, decisions, elements, events, flows,
+    health, lists, load_history, names, network, policies, statement, status, tenants, timeline, tokens,
+    topology_summary, traffic, vms, what_if,
+};
 use crate::http::operation::ParamKind::{Choice, Count, Flag, Number, Text as Words};
 use crate::http::operation::ResponseBody::{Any as Free, Events, Nothing, Text, Texts};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
@@ -590,7 +590,8 @@ mod tests {
         for row in ROWS.iter().filter(|row| row.verb == Get) {
             let is_in_turn = matches!(row.handler, InTurn(_));
             assert_ne!(is_in_turn, is_named(row), "{} is either in turn, or named with what bounds its time", row.name);
-            let is_list = row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_) | ResponseBody::ManyOrCsv(_)));
+            let is_list =
+                row.gives.iter().any(|gives| matches!(gives.body, ResponseBody::Many(_) | ResponseBody::ManyOrCsv(_)));
             assert!(is_in_turn || !is_list, "{} is a list", row.name);
         }
         let all: usize = AT_ONCE.iter().map(|(names, _)| names.len()).sum();

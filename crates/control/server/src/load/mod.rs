@@ -87,6 +87,11 @@ impl Load {
         self.lock().links.measured(Instant::now(), link)
     }
 
+    /// Returns the rates of all links that are counted now.
+    pub(crate) fn rates(&self) -> BTreeMap<LinkId, u64> {
+        self.lock().links.rates(Instant::now())
+    }
+
     /// Returns the problems of reported counters.
     pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
         self.lock().links.problems(network)

@@ -12,7 +12,9 @@ fn expected(method: &str, path: &str) -> RouteAccess {
         (_, "/healthz" | "/readyz" | "/openapi.json" | "/docs") => RouteAccess::Open,
         (_, "/v1") => RouteAccess::Any,
         (_, "/v1/topology") => RouteAccess::Map,
-        (_, "/metrics" | "/v1/alerts" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => RouteAccess::ReadAll,
+        (_, "/metrics" | "/v1/alerts" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => {
+            RouteAccess::ReadAll
+        }
         (_, "/v1/topology/summary" | "/v1/tiers" | "/v1/agents" | "/v1/links/{link}/curves") => RouteAccess::ReadAll,
         (_, path) if path.starts_with("/v1/agents/") => RouteAccess::Agent,
         (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if" | "/v1/backups" | "/v1/checks") => {

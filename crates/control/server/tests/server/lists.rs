@@ -125,7 +125,10 @@ fn unknown_values_of_parameters_are_refused_with_the_known_ones() {
         ("order=up", "query parameter order: expected one of asc, desc"),
         ("format=xml", "query parameter format: expected one of json, csv"),
         ("kind=video", "query parameter kind: expected one of latency, bandwidth, objective, best-effort"),
-        ("state=good", "query parameter state: expected one of pending, admitted, enforced, degraded, violated, released"),
+        (
+            "state=good",
+            "query parameter state: expected one of pending, admitted, enforced, degraded, violated, released",
+        ),
         ("format=csv&limit=7", "limit: a list in CSV is complete and has no pages: omit it, or `format`"),
         ("format=csv&after=a", "after: a list in CSV is complete and has no pages: omit it, or `format`"),
     ] {
@@ -133,7 +136,10 @@ fn unknown_values_of_parameters_are_refused_with_the_known_ones() {
         assert_eq!(problem["detail"], expected);
     }
     let problem = world.client.get("/v1/health?level=bad").is_problem(400, "INVALID");
-    assert!(problem["detail"].as_str().unwrap().ends_with("at-risk, pending, not-enforced, best-estimate, ok"), "{problem}");
+    assert!(
+        problem["detail"].as_str().unwrap().ends_with("at-risk, pending, not-enforced, best-estimate, ok"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -148,16 +154,23 @@ fn lists_are_exported_as_csv_without_pages() {
     let csv = text(answer);
     let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
     assert!(lines[0].starts_with("id,tenant,name,kind,state,reason,hosts,rateBps,"), "{csv}");
-    assert!(lines[1].starts_with("acme:a.dot,acme,a.dot,latency,admitted,NOT_ENFORCED,h1 h9,70000000,3000,5000000,"), "{csv}");
+    assert!(
+        lines[1].starts_with("acme:a.dot,acme,a.dot,latency,admitted,NOT_ENFORCED,h1 h9,70000000,3000,5000000,"),
+        "{csv}"
+    );
     assert!(lines[6].ends_with(",\"app=web,tier=db\""), "{csv}");
-    assert!(lines[7].starts_with("acme:group,acme,group,best-effort,admitted,NOT_ENFORCED,h6 h7,,,,,,,"), "unknown is empty: {csv}");
+    assert!(
+        lines[7].starts_with("acme:group,acme,group,best-effort,admitted,NOT_ENFORCED,h6 h7,,,,,,,"),
+        "unknown is empty: {csv}"
+    );
     assert_eq!(lines.len(), 8);
     let own = client.token(json!({ "role": "tenant", "tenant": "acme" }));
     let mine = text(own.get("/v1/contracts?format=csv"));
     assert!(mine.lines().skip(1).all(|line| line.starts_with("acme:")) && mine.lines().count() == 5, "{mine}");
     // Figures of links are those last computed by the engine, possibly a moment ago.
     let links = || text(client.get("/v1/links?format=csv"));
-    let is_known = |csv: &String| csv.lines().any(|line| line.starts_with("h3->pod1-edge2,h3,pod1-edge2,up,,10000000000,"));
+    let is_known =
+        |csv: &String| csv.lines().any(|line| line.starts_with("h3->pod1-edge2,h3,pod1-edge2,up,,10000000000,"));
     let csv = (0..10_000).map(|_| links()).find(is_known).unwrap_or_else(links);
     assert_eq!(csv.lines().count(), 1 + 96, "{csv}");
     own.get("/v1/links?format=csv").is_problem(403, "FORBIDDEN");
@@ -188,7 +201,10 @@ fn names_that_begin_with_a_text_come_before_those_that_contain_it() {
     // A tenant knows its own contracts and hosts, and neither links, switches nor other tenants.
     let own = client.token(json!({ "role": "tenant", "tenant": "acme" }));
     assert_eq!(found(&own, "prefix=pair"), [""; 0]);
-    assert_eq!(found(&own, "prefix=a"), ["tenant acme", "contract acme:a.dot", "contract acme:c", "contract acme:group"]);
+    assert_eq!(
+        found(&own, "prefix=a"),
+        ["tenant acme", "contract acme:a.dot", "contract acme:c", "contract acme:group"]
+    );
     assert_eq!(found(&own, "kind=link"), [""; 0]);
     assert_eq!(found(&own, "prefix=default"), [""; 0]);
     assert_eq!(found(&own, "prefix=pod"), [""; 0]);
@@ -226,8 +242,10 @@ fn a_failure_has_the_reason_that_what_if_predicted() {
     let id = predicted["id"].as_str().unwrap();
     let status = client.get(&format!("/v1/contracts/{id}")).is(200).json()["status"].clone();
     assert_eq!((&status["state"], &status["reason"]), (&json!("degraded"), &json!("FAILURE")));
-    assert_eq!((&predicted["reason"], &predicted["message"].as_str().unwrap().split(" is down").nth(1)),
-        (&status["reason"], &status["message"].as_str().unwrap().split(" is down").nth(1)));
+    assert_eq!(
+        (&predicted["reason"], &predicted["message"].as_str().unwrap().split(" is down").nth(1)),
+        (&status["reason"], &status["message"].as_str().unwrap().split(" is down").nth(1))
+    );
     let message = status["message"].as_str().unwrap();
     assert!(message.contains("no other route fits: too little rate is left (RATE)"), "{message}");
     let why = client.get(&format!("/v1/contracts/{id}/explanation")).is_problem(409, "CONFLICT");
