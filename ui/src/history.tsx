@@ -7,7 +7,7 @@ import { Chart, colour, timeAxis, timeRange } from './chart';
 import { many, measured, rate, when } from './format';
 import { Failed, Loading, Table } from './parts';
 import { useRead } from './state';
-import type { History as Answer } from './load';
+import type { LoadHistory as Answer } from './types';
 
 const HOURS = [1, 6, 24];
 
@@ -79,7 +79,7 @@ function Plot({ history, name }: { history: Answer; name: string }) {
   const known = points.filter((point) => point.meanBps !== null);
   const latest = known[known.length - 1];
   const most = known.reduce((most, point) => Math.max(most, point.maxBps ?? point.meanBps ?? 0), 0);
-  const partial = points.reduce((most, point) => Math.max(most, point.unreported ?? 0), 0);
+  const partial = points.reduce((most, point) => Math.max(most, point.unreported), 0);
   const said = known.length === 0 ? 'No measurement in this period: the load is unknown.'
     : `Latest ${measured(latest?.meanBps)} at ${when(latest?.at ?? '')}; highest ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported.' : ''}`;
   if (points.length === 0) return <p class="notice">No measurement in this period: the load is unknown.</p>;

@@ -99,7 +99,7 @@ export function MaybeBar({ ppm, label }: { ppm: number | null | undefined; label
 }
 
 /** Measured rate within the reserved rate and the rate of the line, where they are known. */
-export function Load({ bps, reservedBps, words, lineBps, isAlone }: { bps: number | null | undefined; reservedBps?: number | null | undefined; words?: string | undefined; lineBps?: number | undefined; isAlone?: boolean }) {
+export function Load({ bps, reservedBps, words, lineBps, isAlone, isLeast }: { bps: number | null | undefined; reservedBps?: number | null | undefined; words?: string | undefined; lineBps?: number | undefined; isAlone?: boolean; isLeast?: boolean }) {
   const isKnown = typeof bps === 'number';
   const all = lineBps ?? Math.max(bps ?? 0, reservedBps ?? 0);
   const place = (of: number) => Math.min(100, (100 * of) / Math.max(1, all));
@@ -112,7 +112,7 @@ export function Load({ bps, reservedBps, words, lineBps, isAlone }: { bps: numbe
         {typeof reservedBps === 'number' && <rect class="reserved" width={place(reservedBps)} height="12" />}
         {isKnown && <rect class="measured" y="3" width={Math.max(bps > 0 ? 1 : 0, place(bps))} height="6" />}
       </svg>
-      <span class={isKnown ? 'number' : 'dim'}>{measured(bps)}{!isAlone && reserved && <span class="dim"> of {reserved}</span>}</span>
+      <span class={isKnown ? 'number' : 'dim'}>{isKnown && isLeast && '≥ '}{measured(bps)}{!isAlone && reserved && <span class="dim"> of {reserved}</span>}</span>
     </span>
   );
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { measured, rate } from './format';
 import { to } from './state';
-import type { FlowEdge, FlowEnd } from './load';
+import type { FlowEdge, FlowElement as FlowEnd } from './types';
 
 export type Width = 'measured' | 'reserved';
 
@@ -97,7 +97,8 @@ function layout(edges: FlowEdge[], width: Width, lines: number): { nodes: Node[]
   return { nodes, bands, height: height + 2 };
 }
 
-export function Sankey({ edges, width }: { edges: FlowEdge[]; width: Width }) {
+/** The flow view; without `hasLinkPages`, links have no pages. */
+export function Sankey({ edges, width, hasLinkPages }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(0);
   const [chosen, setChosen] = useState<string>();
@@ -109,10 +110,10 @@ export function Sankey({ edges, width }: { edges: FlowEdge[]; width: Width }) {
     setRoom(element.clientWidth);
     return () => watch.disconnect();
   }, []);
-  return <div class="flows"><div ref={box}>{room > 0 && <Drawing edges={edges} width={width} room={room} chosen={chosen} choose={setChosen} />}</div></div>;
+  return <div class="flows"><div ref={box}>{room > 0 && <Drawing edges={edges} width={width} hasLinkPages={hasLinkPages} room={room} chosen={chosen} choose={setChosen} />}</div></div>;
 }
 
-function Drawing({ edges, width, room, chosen, choose }: { edges: FlowEdge[]; width: Width; room: number; chosen: string | undefined; choose: (key: string | undefined) => void }) {
+function Drawing({ edges, width, hasLinkPages, room, chosen, choose }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean; room: number; chosen: string | undefined; choose: (key: string | undefined) => void }) {
   const isNarrow = room < NARROW;
   const { nodes, bands, height } = layout(edges, width, isNarrow ? 2 : 1);
   const hasLinks = nodes.some((node) => node.end.kind === 'link');
@@ -131,7 +132,7 @@ function Drawing({ edges, width, room, chosen, choose }: { edges: FlowEdge[]; wi
           </path>
         );
       })}
-      {nodes.map((node) => <Mark key={key(node.end)} node={node} x={x(node.end)} most={isNarrow ? Math.floor(room / 27) : Math.floor(room / 30)} isNarrow={isNarrow} choose={choose} width={width} />)}
+      {nodes.map((node) => <Mark key={key(node.end)} node={node} href={hasLinkPages || node.end.kind !== 'link' ? address(node.end) : undefined} x={x(node.end)} most={isNarrow ? Math.floor(room / 27) : Math.floor(room / 30)} isNarrow={isNarrow} choose={choose} width={width} />)}
     </svg>
   );
 }
@@ -141,19 +142,22 @@ function short(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, Math.ceil((most - 1) / 2))}…${name.slice(-Math.floor((most - 1) / 2))}`;
 }
 
-function Mark({ node, x, most, isNarrow, choose, width }: { node: Node; x: number; most: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
+function Mark({ node, href, x, most, isNarrow, choose, width }: { node: Node; href: string | undefined; x: number; most: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
   const { end, y, height } = node;
   const isLast = end.kind === 'host';
   const [left = '', right] = end.kind === 'link' ? end.name.split('->') : [end.name];
   const middle = y + height / 2;
   const at = isLast ? { x: x - 5, 'text-anchor': 'end' as const } : { x: x + NODE + 5, 'text-anchor': 'start' as const };
-  return (
-    <a href={address(end)} class="node" onMouseEnter={() => choose(key(end))} onMouseLeave={() => choose(undefined)} onFocus={() => choose(key(end))} onBlur={() => choose(undefined)}
-      aria-label={`${end.kind} ${end.name}, ${sum(node)}${node.known > 0 ? ` ${width}` : ''}`}>
+  const content = (
+    <>
       <rect class={`node-bar ${end.kind}`} x={x} y={y} width={NODE} height={height} />
       {right !== undefined && isNarrow
         ? <text {...at} y={middle - 3}><tspan x={at.x}>{short(left, most - 2)} →</tspan><tspan x={at.x} dy="13">{short(right, most)}</tspan></text>
         : <text {...at} y={middle + 4}>{right === undefined ? short(left, most) : `${short(left, Math.floor(most * 0.55))} → ${short(right, Math.floor(most * 0.55))}`}{!isNarrow && <tspan class="sum"> {sum(node)}</tspan>}</text>}
-    </a>
+    </>
   );
+  const lit = { onMouseEnter: () => choose(key(end)), onMouseLeave: () => choose(undefined), onFocus: () => choose(key(end)), onBlur: () => choose(undefined) };
+  return href === undefined
+    ? <g class="node" {...lit}>{content}</g>
+    : <a href={href} class="node" {...lit} aria-label={`${end.kind} ${end.name}, ${sum(node)}${node.known > 0 ? ` ${width}` : ''}`}>{content}</a>;
 }

@@ -65,7 +65,7 @@ const ALERTS = {
 const MEASURED = new Map([['plant:robot', 18_300_000], ['plant:camera', 502_100_000], ['shop:db', 3_980_000_000], ['shop:copy', 1_204_000_000], ['web:search', 611_000_000]]);
 
 /** Adds measured rates to an answer of the controller. */
-function measured(path, body) {
+function measured(path, body, tenant) {
   const link = (one, at) => Object.assign(one, { measured: at % 5 === 4 ? null : { rateBps: Math.round(one.rateBps * ((at % 7) / 8)), at: new Date().toISOString(), source: 'sender', dropped: at % 3 ? 0 : 17 } });
   const contract = (one) => Object.assign(one.status, { rateBps: MEASURED.get(one.id) ?? null });
   if (/^\/v1\/links\/[^/]+$/.test(path)) link(body, 5);
@@ -73,8 +73,6 @@ function measured(path, body) {
   if (path === '/v1/contracts') body.items.forEach(contract);
   if (/^\/v1\/contracts\/[^/]+$/.test(path)) contract(body);
   if (/^\/v1\/contracts\/[^/]+\/traffic$/.test(path)) Object.assign(body, { rateBps: MEASURED.get(decodeURIComponent(path.split('/')[3])) ?? null });
-  if (path === '/v1/tenants') body.items.forEach((one, at) => Object.assign(one, { measured: at === 2 ? null : { rateBps: 5e8 * at, reservedBps: 1e9 } }));
-  if (/^\/v1\/tenants\/[^/]+$/.test(path)) Object.assign(body, { measured: { rateBps: 6_713_432_280, reservedBps: 7e9 } });
   if (path === '/v1/topology/summary') {
     body.linkGroups.forEach((one, at) => Object.assign(one, { measuredPpm: at % 6 === 5 ? null : (at * 137_000) % 1_000_000 }));
     body.busiest.forEach((one, at) => Object.assign(one, { measuredPpm: at === 3 ? null : Math.round(one.ratePpm * 0.8) }));
@@ -82,7 +80,8 @@ function measured(path, body) {
   if (path === '/v1/traffic') {
     body.items.forEach((one) => Object.assign(one, { rateBps: MEASURED.get(one.contract.id) ?? null, reporting: MEASURED.has(one.contract.id) ? one.hosts : 0 }));
     body.items.sort((a, b) => (b.rateBps ?? -1) - (a.rateBps ?? -1));
-    Object.assign(body, { measured: MEASURED.size, rateBps: [...MEASURED.values()].reduce((sum, rate) => sum + rate, 0) });
+    const known = [...MEASURED].filter(([id]) => !tenant || id.startsWith(`${tenant}:`)).map(([, rate]) => rate);
+    Object.assign(body, { measured: known.length, rateBps: known.length ? known.reduce((sum, rate) => sum + rate, 0) : null });
   }
   return body;
 }
@@ -113,7 +112,7 @@ export async function mock(context) {
     if (!response) return route.abort().catch(() => {});
     const text = await response.text();
     if (!response.ok() || !response.headers()['content-type']?.startsWith('application/json')) return route.fulfill({ response, body: text });
-    return route.fulfill({ response, body: JSON.stringify(measured(url.pathname, JSON.parse(text))) });
+    return route.fulfill({ response, body: JSON.stringify(measured(url.pathname, JSON.parse(text), url.searchParams.get('tenant'))) });
   });
 }
 

@@ -4,7 +4,7 @@ import { path } from '../api';
 import { many, when } from '../format';
 import { Badge, Shown, Table } from '../parts';
 import { to, useRead } from '../state';
-import type { Alert, Alerts } from '../load';
+import type { Alert, Alerts } from '../types';
 
 export function useAlerts(isWanted: boolean) {
   return useRead<Alerts>(isWanted ? path(['alerts']) : null);

@@ -7,8 +7,7 @@ import { Combo } from '../combo';
 import { Csv } from '../history';
 import { Badge, ContractLink, Empty, Field, Shown, Table } from '../parts';
 import { to, usePages, useRead, useWorld, type Address } from '../state';
-import type { Minutes, Statement } from '../load';
-import type { Tenant } from '../types';
+import type { Statement, StatementMinutes as Minutes, Tenant } from '../types';
 
 /** Number of months that the page offers. */
 const MONTHS = 12;

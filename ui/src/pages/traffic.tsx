@@ -8,11 +8,11 @@ import { ContractLink, Empty, Failed, Field, Load, LoadLegend, Loading, Shown, T
 import { Sankey, address as pageOf, type Width } from '../sankey';
 import { RATES_MS, readsAll, to, useRead, useWorld, type Address } from '../state';
 import { reservedOf } from './contracts';
-import type { FlowEdge, Flows, TopTraffic } from '../load';
+import type { FlowEdge, Flows, TopTraffic } from '../types';
 
-/** Number of contracts, and of tenants, links and hosts in the flow view. */
+/** Number of contracts, and of paths from a tenant over a link to a host in the flow view. */
 const TALKERS = 20;
-const FLOWS = 20;
+const FLOWS = 40;
 
 export function Traffic({ address }: { address: Address }) {
   const { about } = useWorld();
@@ -78,8 +78,8 @@ function FlowView({ flows, by, setBy }: { flows: Flows; by: string | null; setBy
       </fieldset>
       {!isMeasured && <p class="notice">Not measured: the bands show reserved rates.</p>}
       <figure>
-        <Sankey edges={edges} width={width} />
-        <figcaption class="dim">Rates of {count(known)} of {many(contracts, 'contract')} are measured.{omitted > 0 && ` ${many(omitted, 'smaller flow')} omitted.`} Select a name for its page.</figcaption>
+        <Sankey edges={edges} width={width} hasLinkPages={readsAll(about)} />
+        <figcaption class="dim">Rates of {count(known)} of {many(contracts, 'contract')} are measured.{omitted > 0 && ` ${many(omitted, 'path')} with lower rates omitted.`} Select a name for its page.</figcaption>
       </figure>
       <details>
         <summary>Flows as a table</summary>
@@ -100,5 +100,5 @@ function size(edge: FlowEdge, width: Width): number {
 
 function End({ end, isLinked }: { end: FlowEdge['from']; isLinked: boolean }) {
   const name = end.name.replace('->', ' → ');
-  return <>{isLinked ? <a class="name" href={pageOf(end)}>{name}</a> : name} <span class="dim">{end.kind}</span></>;
+  return <>{isLinked || end.kind !== 'link' ? <a class="name" href={pageOf(end)}>{name}</a> : name} <span class="dim">{end.kind}</span></>;
 }
