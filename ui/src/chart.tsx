@@ -17,7 +17,7 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
 
 /** Axis of times. */
 export function timeAxis(): uPlot.Axis {
-  return { label: 'time of day', incrs: STEPS, space: 80, size: 46, values: (_plot, values) => ticks(values) };
+  return { label: 'time of day', incrs: STEPS, space: 80, size: 52, values: (_plot, values) => ticks(values) };
 }
 
 /** Range of a time axis: at least a minute, so that a single moment does not fill it. */

@@ -182,6 +182,7 @@ export interface ContractStatus {
   measured?: LatePackets;
   message?: string;
   pendingReleases?: number;
+  rateBps?: number;
   reason?: string;
   revision: number;
   routes: Route[];
@@ -189,7 +190,6 @@ export interface ContractStatus {
   state: State;
   toHost?: string;
   withinNs?: number;
-  rateBps?: number;
 }
 
 /** Counters of a contract. Figures that no agent has reported are `null`: unknown, not zero. */
@@ -323,9 +323,9 @@ export interface LinkGroup {
   from: number;
   links: number;
   meanRatePpm: number;
+  measuredPpm: number | null;
   ratePpm: number;
   to: number;
-  measuredPpm: number | null;
 }
 
 /** A link and its use. */
@@ -333,8 +333,8 @@ export interface LinkUse {
   bufferPpm: number;
   delayPpm: number;
   link: string;
-  ratePpm: number;
   measuredPpm: number | null;
+  ratePpm: number;
 }
 
 /** Measured and reserved rate over time. */

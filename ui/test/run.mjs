@@ -217,7 +217,7 @@ async function measured(browser, server, scheme, width) {
   check(/not measured/.test(await page.locator('details table').first().innerText()), 'a gap is unknown in the table');
   check((await visit('#/contract/plant%3Arobot')).includes('18.3 Mbit/s of 20 Mbit/s reserved'), 'a contract has its measured and its reserved rate');
   check((await visit('#/tenants')).includes('not measured'), 'a tenant without reports is not measured');
-  check((await visit('#/tenant/plant')).includes('520.3 Mbit/s of 520 Mbit/s reserved'), 'a tenant has its measured rate');
+  check((await visit('#/tenant/plant')).includes('520.4 Mbit/s of 520 Mbit/s reserved'), 'a tenant has its measured rate');
   const statement = await visit('#/statement/plant');
   check(statement.includes('25 min') && statement.includes('cut by an excavator') && statement.includes('3.3 %'), 'a statement has minutes and events');
   check((await visit('#/alerts')).includes('a controller cannot observe its own absence'), 'a rule that the controller cannot evaluate is unknown, with the reason');
