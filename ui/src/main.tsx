@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Trouble, follow, get, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
+import { Trouble, follow, get, prefetch, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
 import { network } from './format';
 import { Failed, Loading } from './parts';
 import { Agents } from './pages/agents';
@@ -13,7 +13,7 @@ import { LinkPage } from './pages/link';
 import { Network } from './pages/network';
 import { NodePage } from './pages/node';
 import { Policies } from './pages/policies';
-import { Health } from './pages/health';
+import { Health, SUMMARY } from './pages/health';
 import { SignIn, type SignedOut } from './pages/signin';
 import { StatementPage } from './pages/statement';
 import { TenantPage, Tenants } from './pages/tenants';
@@ -211,5 +211,6 @@ function App() {
 }
 
 takeTokenFromAddress();
+if (/^(#\/?)?(\?|$)/.test(location.hash)) prefetch(SUMMARY);
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -23,6 +23,8 @@ const CLOSE = 0.9;
 const INSPECTED = 50;
 const SHOWN = 8;
 const TALKERS = 5;
+/** Path of the first answer of the page. */
+export const SUMMARY = path(['health'], { limit: INSPECTED });
 
 /** Returns `true` if the bound leaves little of the deadline. */
 function isTight({ boundNs, deadlineNs }: ContractHealth): boolean {
@@ -86,7 +88,7 @@ export function Health({ address }: { address: Address }) {
   const { about, events } = useWorld();
   const level = (address.query.get('level') ?? '') as HealthLevel | '';
   const isForAll = readsAll(about);
-  const summary = useRead<Document>(path(['health'], { limit: INSPECTED }));
+  const summary = useRead<Document>(SUMMARY);
   const chosen = usePages<ContractHealth>(level ? path(['health'], { level, limit: 50 }) : null);
   // The verdict is requested first, the rest after it.
   const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
