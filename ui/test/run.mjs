@@ -171,7 +171,7 @@ async function small(browser, folder) {
   console.log(`the dashboard: ${checks} checks, ${faults.length} failed`);
 }
 
-/** Pages with invented rates: what is measured is beside what is reserved, and what is not is unknown. */
+/** Pages with invented rates: measured rates beside reserved ones, and unknown where nothing is measured. */
 async function measured(browser, server, scheme, width) {
   const page = await open(browser, { scheme, width, isInvented: true });
   await page.goto(`${server.address}/ui/#token=${server.token}`);
