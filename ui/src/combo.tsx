@@ -58,6 +58,10 @@ export function Combo({ id, value, onChange, onDone, kinds, isMany, placeholder 
     } else if (event.key === 'Enter' && isShown && chosen >= 0) {
       event.preventDefault();
       accept(names[chosen]?.name ?? value);
+    } else if (event.key === 'Enter' && onDone) {
+      event.preventDefault();
+      setOpen(false);
+      onDone(value);
     } else if (event.key === 'Escape') {
       setOpen(false);
     }
