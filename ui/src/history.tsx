@@ -82,7 +82,7 @@ function Plot({ history, name }: { history: Answer; name: string }) {
   const partial = points.reduce((most, point) => Math.max(most, point.unreported), 0);
   const said = known.length === 0 ? 'No measurement in this period: the load is unknown.'
     : `Latest ${measured(latest?.meanBps)} at ${when(latest?.at ?? '')}; highest ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported.' : ''}`;
-  if (points.length === 0) return <p class="notice">No measurement in this period: the load is unknown.</p>;
+  if (points.every((point) => point.meanBps === null && point.reservedBps === null)) return <p class="notice">{said}</p>;
   return (
     <figure>
       <Chart data={data} height={240} label={`Measured and reserved rate of ${name}. ${said}`} options={() => ({

@@ -88,7 +88,10 @@ function Live({ connection }: { connection: Connection }) {
 function Menu({ about, current }: { about: About; current: string }) {
   const list = useRef<HTMLUListElement>(null);
   // On a phone the menu is wider than the screen.
-  useEffect(() => list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
+  useEffect(() => {
+    const [menu, entry] = [list.current?.parentElement, list.current?.querySelector<HTMLElement>('[aria-current]')];
+    if (menu && entry) menu.scrollLeft = entry.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2;
+  }, [current]);
   const pages = PAGES.filter((page) => page.inMenu && (!page.forAll || readsAll(about)));
   const name = (page: Page) => (page.at === 'tenants' && about.tenant !== undefined ? 'Quota' : page.title);
   return (
