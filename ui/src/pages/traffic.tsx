@@ -56,7 +56,7 @@ export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: 
       <Table caption="Contracts with the highest measured rate" items={shown} rowKey={(item) => item.contract.id} columns={[
         { head: 'Contract', cell: (item) => <ContractLink id={item.contract.id} /> },
         { head: 'Kind', cell: (item) => item.contract.status.kind },
-        { head: 'Load', cell: (item) => { const reserved = reservedOf(item.contract); return <Load bps={item.rateBps} reservedBps={reserved.bps} words={reserved.words} />; } },
+        { head: 'Load', cell: (item) => { const reserved = reservedOf(item.contract); return <Load bps={item.rateBps} reservedBps={reserved.bps} words={reserved.words} isLeast={item.reporting < item.hosts} />; } },
         { head: 'Reported by', cell: (item) => `${item.reporting} of ${many(item.hosts, 'host')}`, isNumber: true },
       ]} />
     </>
