@@ -95,7 +95,8 @@ fn the_topology_summary_has_the_measured_share_of_links() {
     assert_eq!(shares(), Vec::<Value>::new(), "no agent counts a link");
     // A quarter of the rate for two seconds.
     for second in [0, 2] {
-        let counters = json!([{ "link": name, "interface": 2, "bytes": rate / 8 / 4 * second, "packets": second, "dropped": 0 }]);
+        let counters =
+            json!([{ "link": name, "interface": 2, "bytes": rate / 8 / 4 * second, "packets": second, "dropped": 0 }]);
         let report = json!({ "readNs": 1_000_000_000_u64 * second, "counters": counters });
         agent.post("/v1/agents/h1/reports", &json!({ "epoch": epoch, "beat": true, "links": report })).is(204);
     }
