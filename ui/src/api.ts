@@ -58,7 +58,21 @@ async function send(path: string, accept: string, method = 'GET', body?: unknown
   throw new Trouble(detail, answer.status, problem.code ?? 'UNKNOWN', problem.errors ?? []);
 }
 
+/** Answers that were requested before a page needs them; each is used once. */
+const early = new Map<string, Promise<unknown>>();
+
+/** Requests an answer of the first page while the identity is still requested. */
+export function prefetch(path: string): void {
+  if (!token.get()) return;
+  const answer = get<unknown>(path);
+  early.set(path, answer);
+  answer.catch(() => early.delete(path));
+}
+
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const started = early.get(path);
+  early.delete(path);
+  if (started) return started as Promise<T>;
   return (await send(path, 'application/json', 'GET', undefined, signal)).json() as Promise<T>;
 }
 

@@ -28,9 +28,9 @@ export function rate(bps: number, round: (value: number) => number = Math.ceil):
   return `${digits(bps / size, round)} ${unit}`;
 }
 
-export function bytes(count: number): string {
+export function bytes(count: number, round: (value: number) => number = Math.ceil): string {
   const [size, unit] = ([[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']] as [number, string][]).find(([size]) => count >= size) ?? [1, 'B'];
-  return `${digits(count / size, Math.ceil)} ${unit}`;
+  return `${digits(count / size, round)} ${unit}`;
 }
 
 /** Formats a share in millionths, rounded up. */
@@ -48,6 +48,11 @@ export function many(number: number, one: string, several = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : several}`;
 }
 
+/** Formats a measured rate in bit/s, rounded to the nearest digit. */
+export function measured(bps: number | null | undefined): string {
+  return typeof bps === 'number' ? rate(bps, Math.round) : 'not measured';
+}
+
 /** Formats a time of day, with the date if it is not today. */
 export function when(at: string): string {
   const then = new Date(at);
@@ -56,12 +61,43 @@ export function when(at: string): string {
   return then.toDateString() === new Date().toDateString() ? clock : `${then.toLocaleDateString('en-CA')} ${clock}`;
 }
 
-/** Formats a rate or time of a file ("10Mbit", "5ms") with a space. */
-export function quantity(text: string | undefined): string {
-  return (text ?? '').replace(/^([\d.]+)([A-Za-zµ]+)$/, (_, number, unit) => `${number} ${unit.replace(/bit$/, 'bit/s')}`);
+const PREFIXES: Record<string, number> = { '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
+
+/** Returns a rate of a file ("10Mbit") in bit/s; `undefined` for other text. */
+export function bitrate(text: string | undefined): number | undefined {
+  const found = /^([\d.]+)([kMGT]?)bit$/.exec(text ?? '');
+  return found ? Number(found[1]) * (PREFIXES[found[2] ?? ''] ?? 1) : undefined;
+}
+
+/** Formats a rate, time or size of a file ("10Mbit", "5ms", "3kB") with at most four digits. */
+export function quantity(text: string | undefined, round: (value: number) => number = Math.ceil): string {
+  const [all, number = '', unit = ''] = /^([\d.]+)([A-Za-zµ]+)$/.exec(text ?? '') ?? [];
+  if (all === undefined) return text ?? '';
+  if (number.replace('.', '').replace(/^0+/, '').length > 4) {
+    const bps = bitrate(all);
+    const size = UNITS.find(([, name]) => name === unit.replace('µ', 'u'))?.[0];
+    if (bps !== undefined) return rate(bps, round);
+    if (size !== undefined) return time(Number(number) * size, round);
+    if (unit.endsWith('B')) return bytes(Number(number) * (PREFIXES[unit.slice(0, -1)] ?? 1), round);
+  }
+  return `${number} ${unit.replace(/bit$/, 'bit/s')}`;
 }
 
 /** Returns the name of a network that was read from a file, without its folder. */
 export function network(name: string): string {
   return name.split('/').pop() || name;
+}
+
+/** Formats ticks of a time axis in seconds: the time of day, with the date at the first one and after midnight. */
+export function ticks(seconds: number[]): string[] {
+  const step = (seconds[1] ?? 0) - (seconds[0] ?? 0);
+  return seconds.map((second, at) => {
+    const then = new Date(second * 1000);
+    const day = then.toLocaleDateString('en-CA');
+    if (step >= 86_400) return day;
+    const clock = then.toLocaleTimeString('en-GB', step < 60 ? {} : { hour: '2-digit', minute: '2-digit' });
+    const before = seconds[at - 1];
+    const isNew = before === undefined || new Date(before * 1000).toLocaleDateString('en-CA') !== day;
+    return isNew ? `${clock}\n${day}` : clock;
+  });
 }

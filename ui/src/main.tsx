@@ -2,20 +2,23 @@
 
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Trouble, follow, get, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
+import { Trouble, follow, get, prefetch, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
 import { network } from './format';
 import { Failed, Loading } from './parts';
 import { Agents } from './pages/agents';
+import { AlertsPage } from './pages/alerts';
 import { ContractPage } from './pages/contract';
 import { Contracts } from './pages/contracts';
 import { LinkPage } from './pages/link';
 import { Network } from './pages/network';
 import { NodePage } from './pages/node';
 import { Policies } from './pages/policies';
-import { Health } from './pages/health';
-import { SignIn } from './pages/signin';
+import { Health, SUMMARY } from './pages/health';
+import { SignIn, type SignedOut } from './pages/signin';
+import { StatementPage } from './pages/statement';
 import { TenantPage, Tenants } from './pages/tenants';
 import { TimelinePage } from './pages/timeline';
+import { Traffic } from './pages/traffic';
 import { WhatIfPage } from './pages/what-if';
 import { WorldContext, readsAll, to, useAddress, type About, type Address, type World } from './state';
 import './style.css';
@@ -30,12 +33,15 @@ interface Page { title: string; at: string; draw: (address: Address) => preact.J
 const PAGES: Page[] = [
   { title: 'Guarantees', at: '', draw: (address) => <Health address={address} />, inMenu: true },
   { title: 'Network', at: 'network', draw: (address) => <Network group={address.parts[1]} />, forAll: true, inMenu: true },
+  { title: 'Traffic', at: 'traffic', draw: (address) => <Traffic address={address} />, inMenu: true },
   { title: 'Contracts', at: 'contracts', draw: (address) => <Contracts address={address} />, inMenu: true },
   { title: 'What if', at: 'what-if', draw: (address) => <WhatIfPage address={address} />, inMenu: true },
+  { title: 'Alerts', at: 'alerts', draw: () => <AlertsPage />, forAll: true, inMenu: true },
   { title: 'Timeline', at: 'timeline', draw: (address) => <TimelinePage at={address.parts[1]} />, inMenu: true },
   { title: 'Agents', at: 'agents', draw: (address) => <Agents address={address} />, forAll: true, inMenu: true },
   { title: 'Tenants', at: 'tenants', draw: () => <Tenants />, inMenu: true },
   { title: 'Policies', at: 'policies', draw: () => <Policies />, forAll: true, inMenu: true },
+  { title: 'Statements', at: 'statement', draw: (address) => <StatementPage tenant={address.parts[1]} address={address} />, inMenu: true },
   { title: 'Contract', at: 'contract', draw: (address) => <ContractPage id={address.parts[1] ?? ''} /> },
   { title: 'Link', at: 'link', draw: (address) => <LinkPage name={address.parts[1] ?? ''} address={address} />, forAll: true },
   { title: 'Node', at: 'node', draw: (address) => <NodePage name={address.parts[1] ?? ''} /> },
@@ -80,12 +86,18 @@ function Live({ connection }: { connection: Connection }) {
 }
 
 function Menu({ about, current }: { about: About; current: string }) {
+  const list = useRef<HTMLUListElement>(null);
+  // On a phone the menu is wider than the screen.
+  useEffect(() => {
+    const [menu, entry] = [list.current?.parentElement, list.current?.querySelector<HTMLElement>('[aria-current]')];
+    if (menu && entry) menu.scrollLeft = entry.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2;
+  }, [current]);
   const pages = PAGES.filter((page) => page.inMenu && (!page.forAll || readsAll(about)));
   const name = (page: Page) => (page.at === 'tenants' && about.tenant !== undefined ? 'Quota' : page.title);
   return (
     <nav aria-label="Pages">
-      <ul>
-        {pages.map((page) => <li><a href={to(page.at ? [page.at] : [])} aria-current={page.at === current ? 'page' : undefined}>{name(page)}</a></li>)}
+      <ul ref={list}>
+        {pages.map((page) => <li key={page.at}><a href={to(page.at ? [page.at] : [])} aria-current={page.at === current ? 'page' : undefined}>{name(page)}</a></li>)}
       </ul>
     </nav>
   );
@@ -166,30 +178,33 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
 
 function App() {
   const [about, setAbout] = useState<About>();
-  const [why, setWhy] = useState<string>();
+  const [why, setWhy] = useState<SignedOut>();
   const [trouble, setTrouble] = useState<Trouble>();
   const [attempt, setAttempt] = useState(0);
   const [needsToken, setNeedsToken] = useState(false);
-  const signOut = useCallback((why?: string) => {
+  const forget = useCallback((why: SignedOut | undefined) => {
     token.forget();
     setAbout(undefined);
     setNeedsToken(true);
     setWhy(why);
   }, []);
+  const signOut = useCallback((text?: string) => forget(text === undefined ? undefined : { title: 'Signed out', text }), []);
   useEffect(() => {
+    const failed = (text: string) => forget({ title: 'Sign-in failed', text });
     setTrouble(undefined);
     // Tries without a token, too: a client certificate of the browser may be sufficient.
     get<About>('/v1').then(
       (about) => {
         setNeedsToken(false);
         setWhy(undefined);
-        if (about.role === 'agent') signOut('This is an agent token. The dashboard requires an operator, reader or tenant token.');
+        if (about.role === 'agent') failed('This is an agent token. The dashboard requires an operator, reader or tenant token.');
         else setAbout(about);
       },
       (error: unknown) => {
         const trouble = error as Trouble;
-        if (trouble.status === 401) signOut(token.get() ? trouble.message : undefined);
-        else setTrouble(trouble);
+        if (trouble.status !== 401) setTrouble(trouble);
+        else if (token.get()) failed(trouble.message);
+        else forget(undefined);
       },
     );
   }, [attempt]);
@@ -199,5 +214,6 @@ function App() {
 }
 
 takeTokenFromAddress();
+if (/^(#\/?)?(\?|$)/.test(location.hash)) prefetch(SUMMARY);
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
-import { percent } from './format';
-import { to } from './state';
+import { measured, percent, rate } from './format';
+import { to, type Address } from './state';
 import type { ContractStatus, HealthLevel, State } from './types';
 
 /** Delay after which a loading page shows a message. */
@@ -23,9 +23,9 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-export function Failed({ trouble, again }: { trouble: Trouble; again?: (() => void) | undefined }) {
-  const advice =
-    trouble.status === 403 ? 'Sign in with a token that has access.'
+export function Failed({ trouble, again, advice: given }: { trouble: Trouble; again?: (() => void) | undefined; advice?: string }) {
+  const advice = given !== undefined ? given
+    : trouble.status === 403 ? 'Sign in with a token that has access.'
     : trouble.status === 404 ? 'It may have been deleted: check the list.'
     : trouble.status === 429 || trouble.status === 503 ? 'The page retries automatically.'
     : '';
@@ -55,7 +55,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 const SIGNS: Record<string, [string, string]> = {
-  broken: ['✕', 'bad'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], stopped: ['✕', 'bad'],
+  broken: ['✕', 'bad'], critical: ['✕', 'bad'], warning: ['▲', 'warn'], unknown: ['?', 'dim'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], stopped: ['✕', 'bad'],
   'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'reports a problem': ['▲', 'warn'],
   ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'connected': ['✓', 'good'],
   released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],
@@ -93,33 +93,108 @@ export function Bar({ ppm, label }: { ppm: number; label: string }) {
   );
 }
 
+/** A bar for a share that may be unknown. */
+export function MaybeBar({ ppm, label }: { ppm: number | null | undefined; label: string }) {
+  return typeof ppm === 'number' ? <Bar ppm={ppm} label={label} /> : <span class="dim">not measured</span>;
+}
+
+/** Measured rate within the reserved rate and the rate of the line, where they are known. */
+export function Load({ bps, reservedBps, words, lineBps, isAlone, isLeast }: { bps: number | null | undefined; reservedBps?: number | null | undefined; words?: string | undefined; lineBps?: number | undefined; isAlone?: boolean; isLeast?: boolean }) {
+  const isKnown = typeof bps === 'number';
+  const all = lineBps ?? Math.max(bps ?? 0, reservedBps ?? 0);
+  const place = (of: number) => Math.min(100, (100 * of) / Math.max(1, all));
+  const reserved = words ?? (typeof reservedBps === 'number' ? `${rate(reservedBps)} reserved` : '');
+  const said = `${isKnown ? `${measured(bps)} measured` : 'not measured'}${reserved && `, ${reserved}`}`;
+  return (
+    <span class="bar-line">
+      <svg class="bar load" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={said}>
+        <rect class="track" width="100" height="12" />
+        {typeof reservedBps === 'number' && <rect class="reserved" width={place(reservedBps)} height="12" />}
+        {isKnown && <rect class="measured" y="3" width={Math.max(bps > 0 ? 1 : 0, place(bps))} height="6" />}
+      </svg>
+      <span class={isKnown ? 'number' : 'dim'}>{isKnown && isLeast && '≥ '}{measured(bps)}{!isAlone && reserved && <span class="dim"> of {reserved}</span>}</span>
+    </span>
+  );
+}
+
+export function LoadLegend() {
+  return (
+    <p class="legend">
+      <span><i class="swatch measured" /> measured on the wire</span>
+      <span><i class="swatch reserved" /> reserved</span>
+    </p>
+  );
+}
+
 export interface Column<T> {
   head: string;
   cell: (item: T) => ComponentChildren;
   isNumber?: boolean;
   /** A column that takes the remaining width. */
   isWide?: boolean;
+  /** Value of the parameter `sort` for this column. */
+  sort?: string;
+}
+
+/** Order of a list that the controller sorts, as it is in the address. */
+export interface Sorting { key: string; order: string; go: (key: string, order: string) => void }
+
+/** Returns the order in the address of a page. */
+export function sortingOf(address: Address, first: string, go: (change: Record<string, string>) => void): Sorting {
+  return { key: address.query.get('sort') ?? first, order: address.query.get('order') ?? 'asc', go: (sort, order) => go({ sort, order }) };
+}
+
+function Head<T>({ column, sorting }: { column: Column<T>; sorting: Sorting | undefined }) {
+  const kind = column.isNumber ? 'number' : column.isWide ? 'wide' : undefined;
+  if (!sorting || !column.sort) return <th scope="col" class={kind}>{column.head}</th>;
+  const key = column.sort;
+  const isChosen = sorting.key === key;
+  const next = isChosen ? (sorting.order === 'asc' ? 'desc' : 'asc') : column.isNumber ? 'desc' : 'asc';
+  return (
+    <th scope="col" class={kind} aria-sort={isChosen ? (sorting.order === 'desc' ? 'descending' : 'ascending') : undefined}>
+      <button type="button" class="sort" onClick={() => sorting.go(key, next)}>{column.head}<span aria-hidden="true"> {isChosen ? (sorting.order === 'desc' ? '▼' : '▲') : '↕'}</span></button>
+      <span class="plain-head">{column.head}</span>
+    </th>
+  );
+}
+
+/** Choice of the order on a narrow screen, where a table has no heads. */
+function SortBy<T>({ columns, sorting }: { columns: Column<T>[]; sorting: Sorting }) {
+  const sorted = columns.filter((column) => column.sort);
+  return (
+    <div class="sort-by">
+      <Field label="Sort by">{(id) => (
+        <select id={id} value={sorting.key} onChange={(event) => sorting.go(event.currentTarget.value, sorting.order)}>
+          {sorted.map((column) => <option value={column.sort}>{column.head}</option>)}
+        </select>
+      )}</Field>
+      <button type="button" onClick={() => sorting.go(sorting.key, sorting.order === 'desc' ? 'asc' : 'desc')}>{sorting.order === 'desc' ? '▼ highest first' : '▲ lowest first'}</button>
+    </div>
+  );
 }
 
 /** A table that becomes a list of cards on a narrow screen. */
-export function Table<T>({ caption, columns, items, rowKey }: { caption: string; columns: Column<T>[]; items: T[]; rowKey: (item: T) => string }) {
+export function Table<T>({ caption, columns, items, rowKey, sorting }: { caption: string; columns: Column<T>[]; items: T[]; rowKey: (item: T) => string; sorting?: Sorting }) {
   return (
-    <div class="table" role="region" aria-label={caption} tabIndex={0}>
-      <table>
-        <caption class="hidden">{caption}</caption>
-        <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : column.isWide ? 'wide' : undefined}>{column.head}</th>)}</tr></thead>
-        <tbody>
-          {items.map((item) => (
-            <tr key={rowKey(item)}>
-              {columns.map((column, at) =>
-                at === 0
-                  ? <th scope="row">{column.cell(item)}</th>
-                  : <td data-head={column.head} class={column.isNumber ? 'number' : undefined}>{column.cell(item)}</td>)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      {sorting && <SortBy columns={columns} sorting={sorting} />}
+      <div class="table" role="region" aria-label={caption} tabIndex={0}>
+        <table>
+          <caption class="hidden">{caption}</caption>
+          <thead><tr>{columns.map((column) => <Head column={column} sorting={sorting} />)}</tr></thead>
+          <tbody>
+            {items.map((item) => (
+              <tr key={rowKey(item)}>
+                {columns.map((column, at) =>
+                  at === 0
+                    ? <th scope="row">{column.cell(item)}</th>
+                    : <td data-head={column.head} class={column.isNumber ? 'number' : undefined}>{column.cell(item)}</td>)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 

@@ -80,18 +80,20 @@ export interface Read<T> {
 
 /** Interval of reloads without events: measured values change without an event. */
 const AGAIN_MS = 15_000;
+/** Interval of reloads of measured rates, which agents report every second. */
+export const RATES_MS = 5_000;
 
 /** Answer of a path, reloaded after events, at intervals, and on request. Without a path nothing is requested. */
-export function useRead<T>(path: string | null, read: (path: string, signal: AbortSignal) => Promise<T> = get): Read<T> {
+export function useRead<T>(path: string | null, read: (path: string, signal: AbortSignal) => Promise<T> = get, everyMs = AGAIN_MS): Read<T> {
   const { version, signOut } = useWorld();
   const [got, setGot] = useState<{ path: string; value: T }>();
   const [trouble, setTrouble] = useState<Trouble>();
   const [asked, setAsked] = useState(0);
   const again = useCallback(() => setAsked((count) => count + 1), []);
   useEffect(() => {
-    const timer = window.setInterval(() => { if (!document.hidden) again(); }, AGAIN_MS);
+    const timer = window.setInterval(() => { if (!document.hidden) again(); }, everyMs);
     return () => window.clearInterval(timer);
-  }, [again]);
+  }, [again, everyMs]);
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();

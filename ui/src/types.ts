@@ -20,6 +20,24 @@ export interface AgentState {
   silent?: boolean;
 }
 
+/** An alert that fires. */
+export interface Alert {
+  description: string;
+  expression: string;
+  labels: Record<string, string>;
+  name: string;
+  severity: Severity;
+  since: string | null;
+  summary: string;
+}
+
+/** Alerts that fire now, critical ones first. */
+export interface Alerts {
+  items: Alert[];
+  rules: number;
+  unknown: UnknownAlert[];
+}
+
 /** A minimum rate: `from` and `to`, or `hose`. */
 export interface BandwidthSpec {
   from?: string;
@@ -89,6 +107,16 @@ export interface Contract {
   to?: string;
 }
 
+/** A contract with its counters. */
+export interface ContractCounters {
+  contract: Contract;
+  hosts: number;
+  rateBps: number | null;
+  reporting: number;
+  traffic: Traffic | null;
+  waitedNs: number | null;
+}
+
 /** A contract that promises something, with its health. */
 export interface ContractHealth {
   boundNs?: number;
@@ -132,6 +160,13 @@ export interface ContractSpec {
   bestEffort?: BestEffortSpec;
 }
 
+/** Statement of a contract. */
+export interface ContractStatement {
+  contract: string;
+  events: StatementEvent[];
+  minutes: StatementMinutes;
+}
+
 /** Status of a contract. */
 export interface ContractStatus {
   boundNs?: number;
@@ -147,6 +182,7 @@ export interface ContractStatus {
   measured?: LatePackets;
   message?: string;
   pendingReleases?: number;
+  rateBps?: number;
   reason?: string;
   revision: number;
   routes: Route[];
@@ -183,6 +219,31 @@ export interface Event {
   revision: number;
   tenant?: string;
   type: string;
+}
+
+/** Rate of all shown contracts from one element to the next. */
+export interface FlowEdge {
+  from: FlowElement;
+  rateBps: number | null;
+  reservedBps: number;
+  to: FlowElement;
+}
+
+/** Element of a flow. */
+export interface FlowElement {
+  kind: FlowElementKind;
+  name: string;
+}
+
+/** Kind of an element of a flow. */
+export type FlowElementKind = 'tenant' | 'link' | 'host';
+
+/** Rates from tenants over links to hosts. A contract passes the link of its route on which most is reserved, and ends */
+export interface Flows {
+  contracts: number;
+  edges: FlowEdge[];
+  measured: number;
+  omitted: number;
 }
 
 /** A part of the network that can be asked for. */
@@ -262,6 +323,7 @@ export interface LinkGroup {
   from: number;
   links: number;
   meanRatePpm: number;
+  measuredPpm: number | null;
   ratePpm: number;
   to: number;
 }
@@ -271,7 +333,26 @@ export interface LinkUse {
   bufferPpm: number;
   delayPpm: number;
   link: string;
+  measuredPpm: number | null;
   ratePpm: number;
+}
+
+/** Measured and reserved rate over time. */
+export interface LoadHistory {
+  from: string;
+  points: LoadPoint[];
+  since: string | null;
+  stepSeconds: number;
+  to: string;
+}
+
+/** Load of an interval. */
+export interface LoadPoint {
+  at: string;
+  maxBps: number | null;
+  meanBps: number | null;
+  reservedBps: number | null;
+  unreported: number;
 }
 
 /** Header fields of a contract's packets; at least one key. */
@@ -299,6 +380,15 @@ export interface MovedContract {
   routes: string[][];
 }
 
+/** Kind of a named object. */
+export type NameKind = 'link' | 'host' | 'switch' | 'tenant' | 'contract';
+
+/** Names that fit a text: first those that begin with it, then those that contain it. At most 20. */
+export interface Names {
+  items: ObjectName[];
+  more: boolean;
+}
+
 /** A node, or several that are shown as one. */
 export interface NodeGroup {
   down: number;
@@ -309,6 +399,12 @@ export interface NodeGroup {
   nodes: number;
   outside?: boolean;
   silent: number;
+}
+
+/** The name of an object. */
+export interface ObjectName {
+  kind: NameKind;
+  name: string;
 }
 
 /** Objective of flows: `deadline` or `goal`. */
@@ -371,6 +467,9 @@ export interface SampledPackets {
   worstNs: number;
 }
 
+/** Urgency of an alert. */
+export type Severity = 'critical' | 'warning';
+
 /** Snapshot of the state right after an event, as far as events are kept. */
 export interface Snapshot {
   contracts: Record<string, number>;
@@ -382,6 +481,32 @@ export interface Snapshot {
 
 /** The state of an admitted contract. */
 export type State = 'pending' | 'admitted' | 'enforced' | 'degraded' | 'violated' | 'released';
+
+/** Statement of a tenant for a month (UTC). */
+export interface Statement {
+  contracts: ContractStatement[];
+  from: string;
+  minutes: StatementMinutes;
+  month: string;
+  omitted: number;
+  tenant: string;
+  to: string;
+  until: string;
+}
+
+/** Change of a contract's state. */
+export interface StatementEvent {
+  at: string;
+  kind: string;
+  text: string;
+}
+
+/** Number of minutes by observation. */
+export interface StatementMinutes {
+  broken: number;
+  kept: number;
+  unknown: number;
+}
 
 /** Status of the controller; for a tenant's token, restricted to the tenant. */
 export interface Status {
@@ -437,6 +562,15 @@ export interface TimelineBucket {
   until: string;
 }
 
+/** The contracts that send most. */
+export interface TopTraffic {
+  contracts: number;
+  items: ContractCounters[];
+  measured: number;
+  omitted: number;
+  rateBps: number | null;
+}
+
 /** Summary of the network, of a part (a pod), or of a switch with its neighbouring hosts and switches. */
 export interface TopologySummary {
   busiest: LinkUse[];
@@ -460,6 +594,12 @@ export interface Traffic {
   waitedNs: number;
   waiting: number;
   waits: number[];
+}
+
+/** A rule that the controller cannot evaluate. */
+export interface UnknownAlert {
+  name: string;
+  reason: string;
 }
 
 /** A contract that was not kept. */

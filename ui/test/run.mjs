@@ -3,15 +3,18 @@
 //   node test/run.mjs WAYLEAVE            the short form: a small network with contracts of every kind; seconds
 //   node test/run.mjs WAYLEAVE --all      also in both colour schemes and both widths
 //   node test/run.mjs WAYLEAVE --many     100,000 contracts on 17,280 hosts; prints the time of the first view
-//   PICTURES=FOLDER saves a picture of every page.
+//   PICTURES=FOLDER saves a picture of every page; UI=FOLDER tests the files of a folder in place of the binary's.
 //
-// A page fails the tour if the console has an error, axe-core finds a violation, or the page is wider than the screen.
+// A page fails the tour if the console has an error, axe-core finds a violation, the page is wider than the screen, or
+// a quantity has more than four digits. Measured load is invented (mock.mjs) where a test needs known rates.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
+import { createServer } from 'vite';
+import { files, mock } from './mock.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const [wayleave, ...options] = process.argv.slice(2);
@@ -60,8 +63,10 @@ async function controller(folder, topology, ledger = join(folder, 'ledger.db')) 
   return { address, token, ask, end };
 }
 
-async function open(browser, { scheme = 'light', width = 1440 } = {}) {
+async function open(browser, { scheme = 'light', width = 1440, isInvented = false } = {}) {
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: width > 1000 ? 900 : 844 } });
+  if (isInvented) await mock(context);
+  if (process.env.UI) await files(context, process.env.UI);
   const page = await context.newPage();
   page.wrong = [];
   page.on('console', (message) => { if (message.type() === 'error') page.wrong.push(message.text()); });
@@ -81,6 +86,8 @@ async function look(page, name, { wrong = 0 } = {}) {
   page.wrong.length = 0;
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   check(overflow <= 0, `${name}: it is ${overflow} px wider than the screen`);
+  const long = [...(await text(page)).matchAll(/(\d[\d,]*(?:\.\d+)?) (?:[kMGT]?bit\/s|[kMG]?B|ns|us|ms|s)\b/g)].map(([all, number]) => [all, number.replace(/[,.]/g, '').replace(/^0+/, '')]);
+  check(long.every(([, digits]) => digits.length <= 4), `${name}: quantities with more than four digits: ${long.filter(([, digits]) => digits.length > 4).map(([all]) => all).join()}`);
   // Injected from outside, since the page allows no scripts but its own.
   const found = await page.evaluate(`(() => { ${axe}; return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }); })()`);
   for (const { id, help, nodes } of found.violations) check(false, `${name}: ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(' | ')}`);
@@ -104,7 +111,25 @@ async function says(page, words, claim) {
   check(there, `${claim} ("${words}")`);
 }
 
+/** Functions of formats, without a page. */
+async function formats() {
+  const vite = await createServer({ root: join(root, 'ui'), server: { middlewareMode: true }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } });
+  const { bitrate, quantity, rate, ticks } = await vite.ssrLoadModule('/src/format.ts');
+  await vite.close();
+  check(quantity('6.71343228Gbit') === '6.714 Gbit/s', `a reserved rate has four digits and is rounded up: ${quantity('6.71343228Gbit')}`);
+  check(quantity('6.71343228Gbit', Math.floor) === '6.713 Gbit/s', `a limit is rounded down: ${quantity('6.71343228Gbit', Math.floor)}`);
+  check(quantity('10000Mbit') === '10 Gbit/s' && quantity('1500Mbit') === '1500 Mbit/s', 'a rate of at most four digits is shown as it was given');
+  check(quantity('12345ns') === '12.35 us' && quantity('12.3456kB') === '12.35 kB', `times and sizes have four digits, too: ${quantity('12345ns')}, ${quantity('12.3456kB')}`);
+  check(quantity(undefined) === '' && quantity('1h30m') === '1h30m', 'other text stays');
+  check(bitrate('1.5Gbit') === 1.5e9 && bitrate('1.5GB') === undefined, 'a size is no rate');
+  check(rate(999_999_999) === '1,000 Mbit/s', `rates are rounded within their unit: ${rate(999_999_999)}`);
+  const labels = ticks(Array.from({ length: 7 }, (_, at) => 1_700_000_000 + at));
+  check(new Set(labels).size === 7, `no two ticks have the same label: ${labels.join()}`);
+  check(labels.filter((label) => label.includes('\n')).length === 1, `only the first one has the date: ${labels.join()}`);
+}
+
 async function small(browser, folder) {
+  await formats();
   const server = await controller(folder, join(root, 'docs/examples/network-fabric.yaml'));
   try {
     for (const tenant of ['plant', 'shop', 'web']) await server.ask('PUT', `/v1/tenants/${tenant}`, {});
@@ -114,8 +139,8 @@ async function small(browser, folder) {
       server[role] = (await server.ask('POST', '/v1/tokens', role === 'tenant' ? { role, tenant: 'plant' } : { role })).secret;
     }
     const link = encodeURIComponent('leaf2->h8');
-    const pages = ['#/', '#/?level=ok', '#/network', '#/network/switch%3Aleaf1', '#/contracts', '#/contracts?kind=bandwidth', '#/contract/plant%3Arobot', '#/contract/shop%3Adb', '#/contract/default%3Abulk',
-      `#/link/${link}`, '#/node/leaf1', '#/node/h1', '#/what-if', '#/what-if?fail=spine1', '#/timeline', '#/timeline/3', '#/agents', '#/tenants', '#/tenant/plant', '#/policies', '#/nothing'];
+    const pages = ['#/', '#/?level=ok', '#/network', '#/network/switch%3Aleaf1', '#/traffic', '#/traffic?tenant=plant', '#/contracts', '#/contracts?kind=bandwidth&sort=rate&order=desc', '#/contract/plant%3Arobot', '#/contract/shop%3Adb', '#/contract/default%3Abulk',
+      `#/link/${link}`, '#/node/leaf1', '#/node/h1', '#/what-if', '#/what-if?fail=spine1', '#/alerts', '#/statement', '#/statement/plant', '#/timeline', '#/timeline/3', '#/agents', '#/tenants', '#/tenant/plant', '#/policies', '#/nothing'];
     // Two of the four pairs cover both schemes and both widths; all of them take twice as long.
     const all = [['light', 1440], ['dark', 390], ['dark', 1440], ['light', 390]];
     for (const [scheme, width] of options.includes('--all') ? all : all.slice(0, 2)) {
@@ -125,10 +150,14 @@ async function small(browser, folder) {
         await go(page, at);
         await look(page, `${at} ${scheme} ${width}`);
         // Without agents the controller marks rules as enforced.
+        if (at === '#/statement/plant') check(/0 min\s+Kept|Kept\s+(–|0 %)/.test(await text(page)), `no minute is kept where no agent is: ${(await text(page)).slice(0, 400)}`);
+        if (at.startsWith('#/link/') || at.startsWith('#/traffic')) check(/not measured/i.test(await text(page)) && !/0 bit\/s measured/.test(await text(page)), `${at}: load that no agent counts is not 0`);
         if (at === '#/agents') check(!(await text(page)).includes('confirmed'), 'nothing is confirmed where no agent is');
       }
       await page.context().close();
     }
+    for (const [scheme, width] of options.includes('--all') ? all : all.slice(0, 2)) await measured(browser, server, scheme, width);
+    await contracts(browser, server);
     await signIn(browser, server);
     await early(browser, server);
     await live(browser, server);
@@ -142,6 +171,100 @@ async function small(browser, folder) {
   console.log(`the dashboard: ${checks} checks, ${faults.length} failed`);
 }
 
+/** Pages with invented rates: measured rates beside reserved ones, and unknown where nothing is measured. */
+async function measured(browser, server, scheme, width) {
+  const page = await open(browser, { scheme, width, isInvented: true });
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  const visit = async (at) => {
+    await go(page, at);
+    await look(page, `measured ${at} ${scheme} ${width}`);
+    return text(page);
+  };
+  const first = await visit('#/');
+  check(first.includes('2 alerts firing') && first.includes('changed repeatedly'), 'the first page names alerts that fire');
+  check(/Nothing is close/.test(first), 'a contract with a margin is not close to its limit');
+  check(first.includes('502.1 Mbit/s of 500 Mbit/s reserved'), 'top talkers have their reserved rate beside the measured one');
+  await visit('#/network');
+  const drawn = await page.evaluate(() => {
+    const [lines, names] = [[...document.querySelectorAll('.lines .line')], [...document.querySelectorAll('.tier-name')]].map((all) => all.map((one) => one.getBoundingClientRect()));
+    const crosses = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    const clipped = [...document.querySelectorAll('.cell-name, .cell-line')].filter((one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 2).map((one) => one.textContent);
+    return { lines: lines.length, unknown: document.querySelectorAll('.lines .line.unknown').length, crossed: names.some((name) => lines.some((line) => crosses(line, name))), clipped };
+  });
+  check(drawn.lines >= 6, `the network has lines at ${width}: ${drawn.lines}`);
+  check(drawn.unknown > 0, 'a link that is not measured has its own line');
+  check(!drawn.crossed, `no line crosses the name of a tier at ${width}`);
+  check(drawn.clipped.length === 0, `names of blocks are complete at ${width}: ${drawn.clipped.join()}`);
+  const traffic = await visit('#/traffic');
+  check(traffic.includes('≥') || width < 620, 'a sum with an unknown part is a lower limit');
+  const flows = await page.evaluate(() => {
+    const labels = [...document.querySelectorAll('.sankey a text')].map((one) => ({ text: one.textContent, box: one.getBoundingClientRect() }));
+    const tenants = labels.filter(({ text }) => text.startsWith('tenant-'));
+    const overlaps = tenants.filter((one, at) => tenants.some((other, to) => to > at && Math.abs(one.box.top - other.box.top) < 11)).map(({ text }) => text);
+    const outside = labels.filter(({ box }) => box.left < 0 || box.right > document.documentElement.clientWidth).map(({ text }) => text);
+    return { tenants: tenants.length, overlaps, outside };
+  });
+  check(flows.tenants === 20, `the flow view has all 20 tenants: ${flows.tenants}`);
+  check(flows.overlaps.length === 0 && flows.outside.length === 0, `its labels do not overlap, and are on the screen: ${JSON.stringify(flows)}`);
+  await page.click('text=Flows as a table');
+  check((await page.locator('table').last().locator('tbody tr').count()) === 56, 'the table has all flows');
+  check((await text(page)).includes('not measured'), 'a flow that is not measured is unknown in the table');
+  const link = await visit('#/link/leaf2-%3Eh8');
+  check(link.includes('by the sender') && link.includes('Gaps are unknown'), 'a link has its counter and its history');
+  const charts = await page.evaluate(() => [...document.querySelectorAll('.chart')].map((one) => one.getAttribute('aria-label')));
+  check(charts.some((label) => label.startsWith('Measured and reserved rate of leaf2->h8')), `a chart has its values in words: ${charts.join()}`);
+  await page.click('text=Values as a table');
+  check(/not measured/.test(await page.locator('details table').first().innerText()), 'a gap is unknown in the table');
+  check((await visit('#/contract/plant%3Arobot')).includes('18.3 Mbit/s of 20 Mbit/s reserved'), 'a contract has its measured and its reserved rate');
+  check((await visit('#/tenants')).includes('not measured'), 'a tenant without reports is not measured');
+  check((await visit('#/tenant/plant')).includes('520.4 Mbit/s of 520 Mbit/s reserved'), 'a tenant has its measured rate');
+  const statement = await visit('#/statement/plant');
+  check(statement.includes('25 min') && statement.includes('cut by an excavator') && statement.includes('3.3 %'), 'a statement has minutes and events');
+  check((await visit('#/alerts')).includes('a controller cannot observe its own absence'), 'a rule that the controller cannot evaluate is unknown, with the reason');
+  const [file] = await Promise.all([page.waitForEvent('download'), go(page, '#/statement/plant').then(() => page.click('text=Save as CSV'))]);
+  check(file.suggestedFilename().startsWith('statement-plant-'), `a statement is saved: ${file.suggestedFilename()}`);
+  await page.context().close();
+}
+
+/** Filters, order and CSV file of the list of contracts. */
+async function contracts(browser, server) {
+  const page = await open(browser);
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  await go(page, '#/contracts');
+  await settle(page);
+  const names = () => page.locator('tbody th').allInnerTexts();
+  const until = (list, claim) => page.waitForFunction((list) => [...document.querySelectorAll('tbody th')].map((one) => one.innerText).join() === list, list, { timeout: 30_000 }).then(() => check(true, claim), async () => check(false, `${claim}: ${(await names()).join()}`));
+  await page.click('th button:has-text("Delay bound")');
+  await page.waitForFunction(() => location.hash.includes('sort=bound') && location.hash.includes('order=desc'));
+  await page.waitForFunction(() => document.querySelector('tbody th').innerText === 'plant:camera', undefined, { timeout: 30_000 }).then(() => check(true, 'sorted'), async () => check(false, `the list is sorted by its bound: ${(await names()).join()}`));
+  check((await page.locator('th[aria-sort="descending"]').innerText()).startsWith('Delay bound'), 'the head of the column has the order');
+  await page.click('th button:has-text("Delay bound")');
+  await page.waitForFunction(() => location.hash.includes('order=asc'));
+  await go(page, '#/contracts');
+  await page.getByLabel('Host', { exact: true }).fill('h7');
+  await page.keyboard.press('Enter');
+  await until('default:bulk,shop:copy', 'a host filters contracts');
+  check(await page.evaluate(() => location.hash.includes('host=h7')), 'the address has the filter');
+  const shared = await open(browser);
+  await shared.goto(`${server.address}/ui/#token=${server.token}`);
+  await go(shared, await page.evaluate(() => location.hash));
+  await shared.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2, undefined, { timeout: 30_000 }).then(() => check(true, 'shared'), () => check(false, 'an address with a filter can be shared'));
+  await shared.context().close();
+  await page.click('text=Clear filters');
+  await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 7);
+  await page.getByLabel('Tenant', { exact: true }).fill('pla');
+  await page.waitForSelector('[role=option]');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  check((await page.getByLabel('Tenant', { exact: true }).inputValue()) === 'plant', 'a suggestion is chosen with the keyboard');
+  await until('plant:camera,plant:robot', 'a tenant filters contracts');
+  await look(page, 'filtered contracts');
+  const [file] = await Promise.all([page.waitForEvent('download'), page.click('text=Save as CSV')]);
+  const lines = readFileSync(await file.path(), 'utf8').trim().split(/\r?\n/);
+  check(file.suggestedFilename() === 'contracts.csv' && lines.length === 3 && lines[1].includes('plant:camera'), `the filtered list is saved as CSV: ${lines.join(' | ')}`);
+  await page.context().close();
+}
+
 async function signIn(browser, server) {
   const page = await open(browser);
   await page.goto(`${server.address}/ui/`);
@@ -150,6 +273,8 @@ async function signIn(browser, server) {
   await page.keyboard.type('wl_wrong');
   await page.keyboard.press('Enter');
   await says(page, 'unknown token', 'a wrong token is refused in words');
+  await says(page, 'Sign-in failed', 'and it is a sign-in that failed');
+  check(!(await page.evaluate(() => document.body.innerText)).includes('Signed out'), 'nobody was signed out by it');
   page.wrong.length = 0;
   await page.fill('input', server.token);
   await page.keyboard.press('Enter');
@@ -214,10 +339,24 @@ async function question(browser, server) {
   await says(page, 'would be lost', 'a failure that breaks promises is said to');
   await look(page, 'what if leaf2 fails');
   await page.goto(`${server.address}/ui/#/what-if`);
-  await page.fill('input.wide', 'nowhere');
+  await page.fill('input.wide', 'h1->nowhere');
   await page.click('button.main');
-  await says(page, 'nowhere', 'what is not there is named');
+  await says(page, 'no such link', 'an unknown link is named as one');
+  await says(page, 'h1->nowhere', 'with its name');
+  await says(page, 'Check the names', 'and with advice');
   page.wrong.length = 0;
+  // The first letters and the keyboard are sufficient.
+  await page.fill('input.wide', 'spi');
+  await page.waitForSelector('[role=option]');
+  await look(page, 'what if with suggestions');
+  await page.keyboard.press('ArrowDown');
+  check((await page.evaluate(() => document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.innerText ?? '')).startsWith('spine1'), 'an arrow key chooses the first suggestion');
+  await page.keyboard.press('Enter');
+  check((await page.inputValue('input.wide')) === 'spine1 ', `Enter accepts it: ${await page.inputValue('input.wide')}`);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Enter');
+  await says(page, 'If spine1 failed', 'Enter runs the question');
+  check((await page.evaluate(() => location.hash)) === '#/what-if?fail=spine1', 'the address has the question');
   await page.fill('input.wide', '');
   await page.check('input[type=checkbox]');
   for (const [label, value] of [['From', 'h1'], ['To', 'h5'], ['Deadline', '1us']]) await page.getByLabel(label, { exact: true }).fill(value);
@@ -226,6 +365,12 @@ async function question(browser, server) {
   await page.getByLabel('Deadline', { exact: true }).fill('50ms');
   await page.click('button.main');
   await says(page, '1 contract would be admitted', 'one that fits is admitted');
+  const shared = await open(browser);
+  await shared.goto(`${server.address}/ui/#token=${server.token}`);
+  await go(shared, await page.evaluate(() => location.hash));
+  await says(shared, '1 contract would be admitted', 'an address with a contract asks the question again');
+  check((await shared.getByLabel('Deadline', { exact: true }).inputValue()) === '50ms', 'and fills the form');
+  await shared.context().close();
   await look(page, 'what if a contract were added');
   const known = await server.ask('GET', '/v1/contracts?text=try');
   check(known.items.length === 0, 'and nothing was changed');
@@ -259,7 +404,7 @@ async function tenant(browser, server) {
   await settle(page);
   check(!(await page.textContent('nav')).includes('Network'), 'a tenant is offered no page of the network');
   const own = encodeURIComponent('plant:robot');
-  for (const at of ['#/', '#/contracts', `#/contract/${own}`, '#/what-if', '#/timeline', '#/tenants', '#/network', '#/agents', '#/policies', '#/link/h1-%3Eleaf1']) {
+  for (const at of ['#/', '#/traffic', '#/contracts', '#/contracts?sort=rate&order=desc', `#/contract/${own}`, '#/what-if', '#/alerts', '#/statement', '#/statement/shop', '#/timeline', '#/tenant/plant', '#/tenants', '#/network', '#/agents', '#/policies', '#/link/h1-%3Eleaf1']) {
     await go(page, at);
     await look(page, `as a tenant ${at}`);
     check(!/shop|web:|default:bulk/.test(await text(page)), `as a tenant ${at}: nothing of others`);
@@ -271,7 +416,7 @@ async function tenant(browser, server) {
   await page.context().close();
   const reader = await open(browser);
   await reader.goto(`${server.address}/ui/#token=${server.reader}`);
-  for (const at of ['#/', '#/network', '#/what-if', '#/policies']) {
+  for (const at of ['#/', '#/network', '#/traffic', '#/contracts', '#/alerts', '#/statement/plant', '#/what-if', '#/policies']) {
     await go(reader, at);
     await look(reader, `as a reader ${at}`);
   }
@@ -345,7 +490,7 @@ async function many(browser, folder) {
     await page.goto(`${server.address}/ui/#token=${server.token}`);
     const { items: [contract] } = await server.ask('GET', '/v1/health?limit=1');
     const { busiest: [{ link }] } = await server.ask('GET', '/v1/topology/summary');
-    for (const at of ['#/', '#/network', '#/network/pod%3Apod1-edge1', '#/network/switch%3Apod1-edge1', '#/contracts?text=ptp-99', `#/contract/${encodeURIComponent(contract.id)}`, `#/link/${encodeURIComponent(link)}`, '#/what-if?fail=pod1-agg1', '#/timeline', '#/agents', '#/tenants']) {
+    for (const at of ['#/', '#/network', '#/network/pod%3Apod1-edge1', '#/network/switch%3Apod1-edge1', '#/traffic', '#/contracts?text=ptp-99', '#/contracts?sort=headroom&order=asc', `#/contract/${encodeURIComponent(contract.id)}`, `#/link/${encodeURIComponent(link)}`, '#/what-if?fail=pod1-agg1', '#/alerts', '#/timeline', '#/agents', '#/tenants', '#/tenant/default', '#/statement/default']) {
       console.log(at);
       await go(page, at);
       await look(page, `many ${at}`);

@@ -1,7 +1,8 @@
 // Takes pictures of pages for inspection: node test/shots.mjs URL-WITH-TOKEN FOLDER PAGE... (dark and light, wide and
-// narrow).
+// narrow). MOCK=1 invents measured load; UI=FOLDER takes the dashboard from a folder.
 import { mkdirSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { files, mock } from './mock.mjs';
 
 const [url, folder, ...pages] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
@@ -10,6 +11,8 @@ const only = process.env.ONLY?.split(',');
 for (const [scheme, width] of [['light', 1440], ['dark', 1440], ['light', 390], ['dark', 390]]) {
   if (only && !only.includes(`${scheme}-${width}`)) continue;
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: width > 1000 ? 900 : 844 } });
+  if (process.env.MOCK) await mock(context);
+  if (process.env.UI) await files(context, process.env.UI);
   const page = await context.newPage();
   page.on('console', (message) => { if (message.type() === 'error') console.log(`console: ${message.text()}`); });
   page.on('pageerror', (error) => console.log(`error: ${error.message}`));

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Schemas that pages use; schemas that they refer to are added. */
-const USED = ['Agent', 'Contract', 'ContractHealth', 'ContractTraffic', 'HealthPage', 'Host', 'Link', 'Snapshot', 'Status', 'Tenant', 'Timeline', 'TopologySummary', 'Vm', 'WhatIfQuery', 'WhatIfResult'];
+const USED = ['Agent', 'Alerts', 'Contract', 'ContractHealth', 'ContractTraffic', 'Flows', 'HealthPage', 'Host', 'Link', 'LoadHistory', 'Names', 'Snapshot', 'Statement', 'Status', 'Tenant', 'Timeline', 'TopologySummary', 'TopTraffic', 'Vm', 'WhatIfQuery', 'WhatIfResult'];
 const FILE = 'src/types.ts';
 
 const { schemas } = JSON.parse(readFileSync('../docs/api/openapi.json', 'utf8')).components;

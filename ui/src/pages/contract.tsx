@@ -1,12 +1,14 @@
 // A contract: its promise, its delay hop by hop, measurements, and the explanation.
 
 import { useState } from 'preact/hooks';
-import { path, text } from '../api';
+import { get, path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, time, when } from '../format';
-import { Badge, Bar, Empty, Facts, LinkLink, Shown, StateBadge, Table } from '../parts';
-import { readsAll, to, useRead, useWorld } from '../state';
+import { History } from '../history';
+import { Badge, Bar, Empty, Facts, LinkLink, Load, Shown, StateBadge, Table } from '../parts';
+import { RATES_MS, readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
 import type { Contract, ContractTraffic, Hop } from '../types';
+import { reservedOf } from './contracts';
 
 const KINDS = { latency: 'Latency contract', bandwidth: 'Bandwidth contract', objective: 'Objective', 'best-effort': 'Best effort' };
 
@@ -17,8 +19,9 @@ export function ContractPage({ id }: { id: string }) {
 
 function Whole({ contract }: { contract: Contract }) {
   const { status } = contract;
+  const reserved = reservedOf(contract);
   const explanation = useRead<Explanation>(path(['contracts', contract.id, 'explanation']));
-  const traffic = useRead<ContractTraffic>(path(['contracts', contract.id, 'traffic']));
+  const traffic = useRead<ContractTraffic>(path(['contracts', contract.id, 'traffic']), get, RATES_MS);
   return (
     <>
       <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>
@@ -28,6 +31,9 @@ function Whole({ contract }: { contract: Contract }) {
         ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.traffic?.followed?.timed ? traffic.value.traffic.followed.worstNs : status.measured?.worstNs} />
         : <Other explanation={explanation.value} />}
       {explanation.trouble && <p class="notice">{explanation.trouble.message}</p>}
+      <h2>Load</h2>
+      <p><Load bps={traffic.value?.rateBps} reservedBps={reserved.bps} words={reserved.words} /></p>
+      <History of="contracts" name={contract.id} />
       <h2>Measurements</h2>
       <Shown of={traffic} what="counters">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
       <Text id={contract.id} />
@@ -48,10 +54,10 @@ function Terms({ contract }: { contract: Contract }) {
       ['Members', members && <>{members.slice(0, 12).join(', ')}{members.length > 12 ? ` and ${members.length - 12} more` : ''}</>],
       ['Rate', quantity(contract.rate)],
       ['Burst', quantity(contract.burst)],
-      ['Deadline', contract.deadline ? quantity(contract.deadline) : quantity(objective?.deadline)],
+      ['Deadline', quantity(contract.deadline ?? objective?.deadline, Math.floor)],
       ['Goal', objective && (objective.goal ?? 'deadline')],
       [objective ? 'Weight' : 'Minimum', share && quantity(objective ? objective.weight : bandwidth?.min)],
-      ['Maximum', bandwidth?.max && quantity(bandwidth.max)],
+      ['Maximum', bandwidth?.max && quantity(bandwidth.max, Math.floor)],
       ['Delivery within', status.withinNs !== undefined && time(status.withinNs)],
       ['Certainty', status.certainty && <Badge of={status.certainty} />],
       ['Disjoint routes', contract.protection],

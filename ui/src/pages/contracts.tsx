@@ -1,10 +1,12 @@
-// All contracts, filtered by part of the name, kind and state.
+// All contracts, filtered and sorted by the controller; the address has the filter and the order.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
-import { ContractLink, Empty, Failed, Field, Loading, More, StateBadge, Table } from '../parts';
-import { allowed, quantity, time } from '../format';
-import { to, usePages, type Address } from '../state';
+import { Combo } from '../combo';
+import { ContractLink, Empty, Failed, Field, Loading, More, StateBadge, Table, sortingOf, type Column, type Sorting } from '../parts';
+import { allowed, bitrate, measured, percent, quantity, time } from '../format';
+import { Csv } from '../history';
+import { readsAll, to, usePages, useWorld, type Address } from '../state';
 import type { Contract, Kind, State } from '../types';
 
 const STATES: State[] = ['pending', 'admitted', 'enforced', 'degraded', 'violated', 'released'];
@@ -24,49 +26,97 @@ export function ends(contract: Contract): string {
   return hosts.length > 4 ? `${hosts.slice(0, 3).join(', ')} and ${hosts.length - 3} more` : hosts.join(', ');
 }
 
-export function ContractTable({ items, caption }: { items: Contract[]; caption: string }) {
-  return (
-    <Table caption={caption} items={items} rowKey={(contract) => contract.id} columns={[
-      { head: 'Contract', cell: (contract) => <ContractLink id={contract.id} /> },
-      { head: 'State', cell: (contract) => <StateBadge of={contract.status} /> },
-      { head: 'Kind', cell: (contract) => contract.status.kind },
-      { head: 'Endpoints', cell: ends },
-      { head: 'Terms', cell: terms },
-      { head: 'Delay bound', cell: (contract) => (contract.status.boundNs === undefined ? contract.status.certainty ?? '' : time(contract.status.boundNs)), isNumber: true },
-    ]} />
-  );
+/** Measured rate of a contract: `null` if none of its hosts reports it, `undefined` if the controller measures none. */
+export function rateOf(contract: Contract): number | null | undefined {
+  return contract.status.rateBps;
 }
 
+/** Reserved rate of all members of a contract, in bit/s and in words; nothing for best effort. */
+export function reservedOf({ rate, bandwidth, objective }: Contract): { bps?: number; words?: string } {
+  const text = rate ?? bandwidth?.min ?? objective?.weight;
+  const [each, members] = [bitrate(text), bandwidth?.hose?.length ?? objective?.members.length ?? 1];
+  if (each === undefined) return {};
+  return { bps: each * members, words: `${members > 1 ? `${members} × ` : ''}${quantity(text)} reserved` };
+}
+
+/** Share of the deadline that the bound leaves. */
+function margin({ status: { boundNs, deadlineNs } }: Contract): string {
+  return boundNs === undefined || !deadlineNs ? '' : `${allowed(deadlineNs - boundNs)} (${percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)})`;
+}
+
+const COLUMNS: Column<Contract>[] = [
+  { head: 'Contract', sort: 'id', cell: (contract) => <ContractLink id={contract.id} /> },
+  { head: 'State', sort: 'state', cell: (contract) => <StateBadge of={contract.status} /> },
+  { head: 'Kind', sort: 'kind', cell: (contract) => contract.status.kind },
+  { head: 'Endpoints', cell: ends },
+  { head: 'Terms', sort: 'rate', cell: terms },
+  { head: 'Measured', sort: 'measured', cell: (contract) => <span class={typeof rateOf(contract) === 'number' ? '' : 'dim'}>{measured(rateOf(contract))}</span>, isNumber: true },
+  { head: 'Delay bound', sort: 'bound', cell: (contract) => (contract.status.boundNs === undefined ? contract.status.certainty ?? '' : time(contract.status.boundNs)), isNumber: true },
+  { head: 'Margin', sort: 'headroom', cell: margin, isNumber: true },
+];
+
+export function ContractTable({ items, caption, sorting }: { items: Contract[]; caption: string; sorting?: Sorting }) {
+  return <Table caption={caption} items={items} rowKey={(contract) => contract.id} columns={COLUMNS} {...(sorting ? { sorting } : {})} />;
+}
+
+/** Parameters of the list; the address of the page has the same ones. */
+const FILTERS = ['text', 'tenant', 'kind', 'state', 'host', 'link'];
+
 export function Contracts({ address }: { address: Address }) {
+  const { about } = useWorld();
+  const isForAll = readsAll(about);
   const query = Object.fromEntries(address.query) as Record<string, string | undefined>;
-  const [text, setText] = useState(query.text ?? '');
-  const go = (change: Record<string, string>) => location.replace(to(['contracts'], { ...query, ...change }));
+  const [typed, setTyped] = useState(query);
+  const sent = useRef<string | undefined>(undefined);
+  const go = (change: Record<string, string | undefined>) => location.replace(to(['contracts'], { ...query, ...change }));
+  const filterBy = (change: Record<string, string | undefined>) => {
+    if (FILTERS.every((name) => (change[name] ?? '') === (query[name] ?? ''))) return;
+    sent.current = new URLSearchParams(Object.entries({ ...query, ...change }).filter((pair): pair is [string, string] => Boolean(pair[1]))).toString();
+    go(change);
+  };
+  // Part of a name is a filter while one types; hosts, links and tenants are filters once their names are complete.
+  const early = { ...query, text: typed.text, kind: typed.kind, state: typed.state };
   useEffect(() => {
-    if (text === (query.text ?? '')) return;
-    const timer = window.setTimeout(() => go({ text }), 300);
+    const timer = window.setTimeout(() => filterBy(early), 300);
     return () => window.clearTimeout(timer);
-  }, [text]);
-  const { items, next, trouble, more } = usePages<Contract>(path(['contracts'], { limit: 50, text: query.text, state: query.state, kind: query.kind, tenant: query.tenant }));
+  }, [JSON.stringify(early)]);
+  // An address that was opened, such as a link from another page, replaces what was typed; one's own does not.
+  useEffect(() => { if (address.query.toString() !== sent.current) setTyped(query); }, [address.query.toString()]);
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
+  const list = { ...filter, sort: query.sort, order: query.order };
+  const { items, next, trouble, more } = usePages<Contract>(path(['contracts'], { limit: 50, ...list }));
+  const set = (name: string, value: string) => setTyped({ ...typed, [name]: value });
   const choose = (name: string, values: string[], label: string) => (
     <Field label={label}>{(id) => (
-      <select id={id} value={query[name] ?? ''} onChange={(event) => go({ [name]: event.currentTarget.value })}>
+      <select id={id} value={typed[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)}>
         <option value="">any</option>
         {values.map((value) => <option value={value}>{value}</option>)}
       </select>
     )}</Field>
   );
+  const name = (key: string, kinds: string[], label: string) => (
+    <Field label={label}>{(id) => <Combo id={id} kinds={kinds} value={typed[key] ?? ''} onChange={(value) => set(key, value)} onDone={(value) => filterBy({ ...typed, [key]: value.trim() })} placeholder="any" />}</Field>
+  );
+  const isFiltered = FILTERS.some((name) => query[name]);
   return (
     <>
       <h1>Contracts{query.tenant ? ` of ${query.tenant}` : ''}</h1>
-      <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); go({ text }); }}>
-        <Field label="Name contains">{(id) => <input id={id} type="search" value={text} placeholder="tenant:name" onInput={(event) => setText(event.currentTarget.value)} />}</Field>
+      <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); filterBy(typed); }}>
+        <Field label="Name contains">{(id) => <input id={id} type="search" value={typed.text ?? ''} placeholder="tenant:name" onInput={(event) => set('text', event.currentTarget.value)} />}</Field>
+        {isForAll && name('tenant', ['tenant'], 'Tenant')}
         {choose('kind', KINDS, 'Kind')}
         {choose('state', STATES, 'State')}
+        {name('host', ['host'], 'Host')}
+        {isForAll && name('link', ['link'], 'Link')}
       </form>
+      <p class="buttons">
+        {isFiltered && <button type="button" onClick={() => location.replace(to(['contracts'], { sort: query.sort, order: query.order }))}>Clear filters</button>}
+        <Csv parts={['contracts']} query={list} name="contracts" />
+      </p>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="contracts" />}
-      {items?.length === 0 && <Empty>{query.text || query.kind || query.state ? 'No matching contracts: change the filter.' : <>No contracts yet. <a href="#/what-if">Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
-      {items && items.length > 0 && <ContractTable items={items} caption="Contracts by tenant and name" />}
+      {items?.length === 0 && <Empty>{isFiltered ? 'No matching contracts: change the filter.' : <>No contracts yet. <a href="#/what-if">Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
+      {items && items.length > 0 && <ContractTable items={items} caption="Contracts" sorting={sortingOf(address, 'id', go)} />}
       <More next={next} more={more} />
     </>
   );

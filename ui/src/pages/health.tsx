@@ -1,9 +1,11 @@
 // The first page: broken and endangered promises with their causes, and faults of the network.
 
-import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, More, Shown, Table, WhatIf } from '../parts';
+import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, MaybeBar, More, Shown, Table, WhatIf } from '../parts';
 import { allowed, many, quantity, time, when } from '../format';
 import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
+import { Firing, useAlerts } from './alerts';
+import { Talkers } from './traffic';
 import type { ContractHealth, HealthLevel, HealthPage as Document, Status, TopologySummary } from '../types';
 
 const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
@@ -14,6 +16,25 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'best-estimate', title: 'Best estimate', means: 'enforced in part, or measured; no guarantee' },
   { level: 'ok', title: 'OK', means: 'proven, and confirmed by hosts' },
 ];
+
+/** Share of its deadline from which on a bound is listed as close. */
+const CLOSE = 0.9;
+/** Number of guarantees that the first page inspects and shows, and of contracts with the highest rate. */
+const INSPECTED = 50;
+const SHOWN = 8;
+const TALKERS = 5;
+/** Path of the first answer of the page. */
+export const SUMMARY = path(['health'], { limit: INSPECTED });
+
+/** Returns `true` if the bound leaves little of the deadline. */
+function isTight({ boundNs, deadlineNs }: ContractHealth): boolean {
+  return boundNs !== undefined && deadlineNs !== undefined && boundNs >= CLOSE * deadlineNs;
+}
+
+/** Returns `true` for a guarantee that needs a look. Missing enforcement is reported once, above the list. */
+function isClose(one: ContractHealth): boolean {
+  return one.level === 'violated' || one.level === 'at-risk' || one.level === 'pending' || isTight(one);
+}
 
 /** Returns the promise of a contract in a few words. */
 export function promise(one: ContractHealth): string {
@@ -46,6 +67,7 @@ function why(one: ContractHealth): string {
   if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
   if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}; the bound is ${time(one.boundNs ?? 0)}`;
   if (one.level === 'pending') return 'not confirmed by its sender yet';
+  if (isTight(one)) return `margin ${allowed((one.deadlineNs ?? 0) - (one.boundNs ?? 0))} of the deadline`;
   if (one.level === 'not-enforced') return 'admitted, not enforced';
   if (one.level === 'best-estimate') return 'measured, not proven';
   return '';
@@ -66,13 +88,15 @@ export function Health({ address }: { address: Address }) {
   const { about, events } = useWorld();
   const level = (address.query.get('level') ?? '') as HealthLevel | '';
   const isForAll = readsAll(about);
-  const summary = useRead<Document>(path(['health'], { limit: 12 }));
+  const summary = useRead<Document>(SUMMARY);
   const chosen = usePages<ContractHealth>(level ? path(['health'], { level, limit: 50 }) : null);
   // The verdict is requested first, the rest after it.
   const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
   const status = useRead<Status>(path(['status']));
   const isUnenforced = status.value && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
-  const items = level ? chosen.items : summary.value?.items;
+  const alerts = useAlerts(isForAll && summary.value !== undefined);
+  // The list is sorted by level, then by headroom: what is close to its limit comes first in both.
+  const items = level ? chosen.items : summary.value?.items.filter(isClose).slice(0, SHOWN);
   return (
     <Shown of={summary} what="guarantees">
       {(page) => (
@@ -93,9 +117,10 @@ export function Health({ address }: { address: Address }) {
             <p class="notice">No agent is connected: contracts are admitted, not enforced.{isForAll && <> <a href={to(['agents'])}>Agents</a></>}</p>
           )}
           {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
-          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Least headroom first'}</h2>
+          {alerts.value && <Firing alerts={alerts.value} />}
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Close to the limit'}</h2>
           {items === undefined && <Loading what="guarantees" />}
-          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</>}</Empty>}
+          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing is close: no guarantee is broken, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
           {items && items.length > 0 && (
             <Table caption="Guarantees, least headroom first" items={items} rowKey={(one) => one.id} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
@@ -105,13 +130,18 @@ export function Health({ address }: { address: Address }) {
               { head: 'Reason', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
             ]} />
           )}
-          {level ? <More next={chosen.next} more={chosen.more} /> : page.next && <p class="dim">Only the first are shown. Select a card above for the full list of a level.</p>}
-          {!level && <p class="dim">A bound close to its deadline is not a risk: it is proven, and holds whatever else is admitted. It only means that the route has little slack.</p>}
+          {level ? <More next={chosen.next} more={chosen.more} /> : items && items.length > 0 && <p class="dim">Broken, pending or at risk, or a delay bound of {CLOSE * 100} % of the deadline or more. A bound close to its deadline is no fault: it is proven, and holds whatever else is admitted. <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>All contracts by margin</a></p>}
+          <section>
+            <h2>Top talkers</h2>
+            <Talkers tenant={about.tenant} limit={TALKERS} />
+            <p><a href={to(['traffic'])}>Traffic and flows</a></p>
+          </section>
           {isForAll && topology.value && topology.value.busiest.length > 0 && (
             <section>
               <h2>Fullest links</h2>
               <Table caption="Fullest links" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
+                { head: 'Measured rate', cell: (link) => <MaybeBar ppm={link.measuredPpm} label="Measured rate" /> },
                 { head: 'Reserved rate', cell: (link) => <Bar ppm={link.ratePpm} label="Reserved rate" /> },
                 { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
                 { head: 'Buffer used', cell: (link) => <Bar ppm={link.bufferPpm} label="Buffer used" /> },

@@ -1,17 +1,18 @@
 // A link: its reservations, its queues with their curves, and its contracts.
 
 import { useMemo, useState } from 'preact/hooks';
-import { path } from '../api';
+import { get, path } from '../api';
 import { Chart, colour } from '../chart';
-import { bytes, many, rate, time } from '../format';
-import { Badge, Bar, Empty, Facts, Failed, Loading, More, Shown, Table, WhatIf } from '../parts';
-import { to, usePages, useRead, type Address } from '../state';
+import { bytes, many, percent, rate, time, when } from '../format';
+import { History } from '../history';
+import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, Shown, Table, WhatIf } from '../parts';
+import { RATES_MS, to, usePages, useRead, type Address } from '../state';
 import type { CurveQueue, Curves } from '../explanation';
 import type { Contract, Link, QueueClass } from '../types';
 import { ContractTable } from './contracts';
 
 export function LinkPage({ name }: { name: string; address: Address }) {
-  const link = useRead<Link>(path(['links', name]));
+  const link = useRead<Link>(path(['links', name]), get, RATES_MS);
   const curves = useRead<Curves>(path(['links', name, 'curves']));
   const contracts = usePages<Contract>(path(['contracts'], { link: name, limit: 20 }));
   return (
@@ -20,10 +21,13 @@ export function LinkPage({ name }: { name: string; address: Address }) {
         <>
           <h1><a href={to(['node', link.from])}>{link.from}</a> → <a href={to(['node', link.to])}>{link.to}</a> <Badge of={link.state} /></h1>
           {link.reason && <p class="notice bad">{link.reason}</p>}
-          <p><WhatIf fail={link.name} /> <a href={to(['link', reverse(link)])}>Opposite direction</a></p>
+          <p class="buttons"><WhatIf fail={link.name} /> <a class="button" href={to(['link', reverse(link)])}>Opposite direction</a> <a class="button" href={to(['contracts'], { link: link.name })}>All its contracts</a></p>
           <Facts facts={[
             ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes?.toLocaleString('en') ?? 'unknown'],
           ]} />
+          <h2>Load</h2>
+          <Now link={link} />
+          <History of="links" name={link.name} />
           <h2>Reserved rate</h2>
           <Shares link={link} />
           <h2>Queues</h2>
@@ -38,6 +42,23 @@ export function LinkPage({ name }: { name: string; address: Address }) {
         </>
       )}
     </Shown>
+  );
+}
+
+/** Measured load beside the sum of reservations. */
+function Now({ link: { measured: now, rateBps, capacity } }: { link: Link }) {
+  const reserved = capacity?.reduce((sum, of) => sum + of.reservedBps, 0);
+  if (!now) return <p class="notice">Not measured: no agent counts this link.</p>;
+  return (
+    <>
+      <p><Load bps={now.rateBps} reservedBps={reserved} lineBps={rateBps} /></p>
+      <LoadLegend />
+      <Facts facts={[
+        ['Of the line rate', percent((now.rateBps / rateBps) * 1e6)],
+        ['Counted', `by the ${now.source}, at ${when(now.at)}`],
+        ['Dropped packets', now.dropped === null ? 'unknown' : many(now.dropped, 'packet')],
+      ]} />
+    </>
   );
 }
 
@@ -137,7 +158,7 @@ function CurveChart({ queue }: { queue: CurveQueue }) {
           { label: `arrival curve, ${many(queue.flows, 'contract')}`, stroke: colour('--arrival'), width: 2 },
           { label: 'service curve', stroke: colour('--service'), width: 2, dash: [6, 4] },
         ],
-        axes: [{ label: 'time (us)', labelSize: 20, labelFont: '12px system-ui' }, { size: 64, values: (_plot, values) => values.map((value) => bytes(value)) }],
+        axes: [{ label: 'time (us)' }, { label: 'data', size: 64, values: (_plot, values) => values.map((value) => bytes(value)) }],
       })} />
       <figcaption class="dim">{said}</figcaption>
     </figure>

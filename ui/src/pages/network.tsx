@@ -3,27 +3,37 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
 import { count, many, network, percent } from '../format';
-import { Badge, Bar, LinkLink, STEPS, Shown, Table, WhatIf, step } from '../parts';
+import { Badge, LinkLink, MaybeBar, STEPS, Shown, Table, WhatIf, step } from '../parts';
 import { to, useRead } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
-type Measure = 'ratePpm' | 'delayPpm' | 'bufferPpm';
-const MEASURES: [Measure, string][] = [['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
+type Measure = 'measuredPpm' | 'ratePpm' | 'delayPpm' | 'bufferPpm';
+const MEASURES: [Measure, string][] = [['measuredPpm', 'Measured rate'], ['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
 
-/** Minimum width of a block in pixels: below it, blocks wrap and no lines are drawn between them. */
-const NARROWEST = 78;
-const HEIGHT = 62;
+/** Minimum width of a block in pixels. If a tier needs several rows, lines are drawn between tiers, not blocks. */
+const NARROWEST = 88;
+/** Width from which on a block shows full words. */
+const ROOMY = 140;
+const HEIGHT = 66;
 const GAP = 8;
 /** Height of the lines between two tiers. */
 const SPACE = 92;
+/** Height of the line between two tiers that have several rows. */
+const TRUNK = 46;
+/** Width of the names of tiers, beside the blocks so that no line crosses them; on a narrow screen they are turned. */
+const GUTTER = 124;
+const NARROW_GUTTER = 34;
+const NARROW = 640;
 
 export function Network({ group }: { group: string | undefined }) {
-  const [measure, setMeasure] = useState<Measure>('ratePpm');
+  const [chosen, setMeasure] = useState<Measure>();
   const summary = useRead<TopologySummary>(path(['topology', 'summary'], { group }));
   return (
     <Shown of={summary} what="the network">
-      {(summary) => (
-        <>
+      {(summary) => {
+        const isMeasured = summary.linkGroups.some((group) => typeof group.measuredPpm === 'number');
+        const measure = chosen ?? (isMeasured ? 'measuredPpm' : 'ratePpm');
+        return <>
           {summary.within.length > 0 && (
             <nav class="crumbs" aria-label="Within">
               {summary.within.map((part) => <><a href={to(part.group ? ['network', part.group] : ['network'])}>{network(part.name)}</a> / </>)}
@@ -35,11 +45,12 @@ export function Network({ group }: { group: string | undefined }) {
             <fieldset class="choice">
               <legend>Link colour</legend>
               {MEASURES.map(([key, name]) => (
-                <label><input type="radio" name="measure" checked={measure === key} onChange={() => setMeasure(key)} /> {name}</label>
+                <label><input type="radio" name="measure" checked={measure === key} disabled={key === 'measuredPpm' && !isMeasured} onChange={() => setMeasure(key)} /> {name}{key === 'measuredPpm' && !isMeasured && ' (not measured)'}</label>
               ))}
             </fieldset>
             <ul class="legend" aria-label="Legend">
               {STEPS.map((text, at) => <li><svg width="34" height="12" aria-hidden="true"><line class={`line use-${at}`} x1="1" x2="33" y1="6" y2="6" stroke-width={width(at)} /></svg> {text}</li>)}
+              {measure === 'measuredPpm' && <li><svg width="34" height="12" aria-hidden="true"><line class="line unknown" x1="1" x2="33" y1="6" y2="6" stroke-width="1.5" /></svg> not measured</li>}
               <li><svg width="34" height="12" aria-hidden="true"><line class="line down" x1="1" x2="33" y1="6" y2="6" stroke-width="2.5" /></svg> at least one link down</li>
             </ul>
           </div>
@@ -50,7 +61,7 @@ export function Network({ group }: { group: string | undefined }) {
             <h2>Fullest links</h2>
             <Table caption="Fullest links" items={summary.busiest} rowKey={(link) => link.link} columns={[
               { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-              ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <Bar ppm={link[key]} label={head} /> })),
+              ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <MaybeBar ppm={link[key]} label={head} /> })),
             ]} />
           </>}
           {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">No reservations on these links.</p>}
@@ -58,8 +69,8 @@ export function Network({ group }: { group: string | undefined }) {
             <h2>Down</h2>
             <ul>{summary.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>
           </>}
-        </>
-      )}
+        </>;
+      }}
     </Shown>
   );
 }
@@ -68,21 +79,38 @@ function width(step: number): number {
   return 1.5 + step * 1.1;
 }
 
-/** Utilisation of the links of a block, as shown on it. */
-function useOf(block: NodeGroup, groups: LinkGroup[], measure: Measure): number {
-  return groups.reduce((most, group) => (group.from === block.id || group.to === block.id ? Math.max(most, group[measure]) : most), 0);
+/** Returns the larger of two values of which one or both may be unknown. */
+function larger(one: number | null, other: number | null | undefined): number | null {
+  return typeof other === 'number' ? Math.max(one ?? 0, other) : one;
 }
 
-/** Merges both directions between two blocks into one line. */
-function lines(groups: LinkGroup[], measure: Measure): { a: number; b: number; use: number; down: number; links: number }[] {
-  const all = new Map<string, { a: number; b: number; use: number; down: number; links: number }>();
+/** Utilisation of the links of a block, as shown on it; `null` if it is unknown. */
+function useOf(block: NodeGroup, groups: LinkGroup[], measure: Measure): number | null {
+  return groups.reduce<number | null>((most, group) => (group.from === block.id || group.to === block.id ? larger(most, group[measure]) : most), null);
+}
+
+interface Line { a: number; b: number; use: number | null; down: number; links: number }
+
+/** Merges both directions between two blocks, or two tiers, into one line; the fullest is drawn last. */
+function lines(groups: LinkGroup[], measure: Measure, end: (block: number) => number = (block) => block): Line[] {
+  const all = new Map<string, Line>();
   for (const group of groups) {
-    const [a, b] = group.from < group.to ? [group.from, group.to] : [group.to, group.from];
+    const [a = 0, b = 0] = [end(group.from), end(group.to)].sort((a, b) => a - b);
     if (a === b) continue;
-    const known = all.get(`${a} ${b}`) ?? { a, b, use: 0, down: 0, links: 0 };
-    all.set(`${a} ${b}`, { a, b, use: Math.max(known.use, group[measure]), down: known.down + group.down, links: known.links + group.links });
+    const known = all.get(`${a} ${b}`) ?? { a, b, use: null, down: 0, links: 0 };
+    all.set(`${a} ${b}`, { a, b, use: larger(known.use, group[measure]), down: known.down + group.down, links: known.links + group.links });
   }
-  return [...all.values()].sort((one, other) => one.use - other.use);
+  return [...all.values()].sort((one, other) => (one.use ?? -1) - (other.use ?? -1));
+}
+
+/** Class of a line by its utilisation. */
+function look({ use, down }: { use: number | null; down: number }): { class: string; 'stroke-width': number } {
+  if (use === null) return { class: `line ${down ? 'down' : 'unknown'}`, 'stroke-width': 1.5 };
+  return { class: `line ${down ? 'down' : `use-${step(use)}`}`, 'stroke-width': width(step(use)) };
+}
+
+function share(use: number | null): string {
+  return use === null ? 'not measured' : percent(use);
 }
 
 function Picture({ summary, measure }: { summary: TopologySummary; measure: Measure }) {
@@ -101,61 +129,82 @@ function Picture({ summary, measure }: { summary: TopologySummary; measure: Meas
 
 
 function Drawing({ summary, measure, room }: { summary: TopologySummary; measure: Measure; room: number }) {
-  const label = 18;
-  const perLine = Math.max(1, Math.floor((room + GAP) / (NARROWEST + GAP)));
+  const gutter = room < NARROW ? NARROW_GUTTER : GUTTER;
+  const wide = room - gutter;
+  const perLine = Math.max(1, Math.floor((wide + GAP) / (NARROWEST + GAP)));
   const fits = summary.tiers.every((tier) => tier.nodeGroups.length <= perLine);
+  const space = fits ? SPACE : TRUNK;
   const places = new Map<number, { x: number; y: number; width: number }>();
-  const heads: { name: string; y: number }[] = [];
+  const tierOf = new Map<number, number>();
+  const heads: { name: string; nodes: string; y: number; height: number }[] = [];
   let y = 0;
-  for (const tier of summary.tiers) {
+  summary.tiers.forEach((tier, number) => {
     const inLine = Math.min(tier.nodeGroups.length, perLine);
-    const wide = Math.min((room + GAP) / inLine - GAP, 200);
-    const start = fits ? (room - inLine * (wide + GAP) + GAP) / 2 : 0;
-    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}: ${many(tier.nodeGroups.reduce((sum, block) => sum + block.nodes, 0), tier.tier === 0 ? 'host' : 'switch', tier.tier === 0 ? 'hosts' : 'switches')}`, y });
-    tier.nodeGroups.forEach((block, at) => {
-      places.set(block.id, { x: start + (at % inLine) * (wide + GAP), y: y + label + Math.floor(at / inLine) * (HEIGHT + GAP), width: wide });
+    const block = Math.min((wide + GAP) / inLine - GAP, 200);
+    const start = gutter + (fits ? (wide - inLine * (block + GAP) + GAP) / 2 : 0);
+    const height = Math.ceil(tier.nodeGroups.length / inLine) * (HEIGHT + GAP) - GAP;
+    const nodes = tier.nodeGroups.reduce((sum, block) => sum + block.nodes, 0);
+    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}`, nodes: tier.tier === 0 || gutter !== GUTTER ? count(nodes) : many(nodes, 'switch', 'switches'), y, height });
+    tier.nodeGroups.forEach((one, at) => {
+      places.set(one.id, { x: start + (at % inLine) * (block + GAP), y: y + Math.floor(at / inLine) * (HEIGHT + GAP), width: block });
+      tierOf.set(one.id, number);
     });
-    y += label + Math.ceil(tier.nodeGroups.length / inLine) * (HEIGHT + GAP) - GAP + (fits ? SPACE : 22);
-  }
-  const height = Math.max(y - (fits ? SPACE : 22), 0) + 2;
+    y += height + space;
+  });
+  const height = Math.max(y - space, 0) + 2;
+  const trunks = fits ? [] : lines(summary.linkGroups, measure, (block) => tierOf.get(block) ?? 0).filter(({ a, b }) => b === a + 1);
+  const bottom = (tier: number) => (heads[tier]?.y ?? 0) + (heads[tier]?.height ?? 0);
   return (
     <>
       <svg class="lines" width={room} height={height} aria-hidden="true">
-        {fits && lines(summary.linkGroups, measure).map(({ a, b, use, down }) => {
-          const [one, other] = [places.get(a), places.get(b)];
+        {fits && lines(summary.linkGroups, measure).map((line) => {
+          const [one, other] = [places.get(line.a), places.get(line.b)];
           if (!one || !other) return null;
           const [top, low] = one.y < other.y ? [one, other] : [other, one];
           if (top.y === low.y) {
             const [left, right] = top.x < low.x ? [top, low] : [low, top];
             const [x1, x2, base] = [left.x + left.width / 2, right.x + right.width / 2, top.y + HEIGHT];
-            return <path class={`line ${down ? 'down' : `use-${step(use)}`}`} fill="none" stroke-width={width(step(use))} d={`M${x1} ${base} Q${(x1 + x2) / 2} ${base + 44} ${x2} ${base}`} />;
+            return <path {...look(line)} fill="none" d={`M${x1} ${base} Q${(x1 + x2) / 2} ${base + 44} ${x2} ${base}`} />;
           }
-          return <line class={`line ${down ? 'down' : `use-${step(use)}`}`} stroke-width={width(step(use))} x1={top.x + top.width / 2} y1={top.y + HEIGHT} x2={low.x + low.width / 2} y2={low.y} />;
+          return <line {...look(line)} x1={top.x + top.width / 2} y1={top.y + HEIGHT} x2={low.x + low.width / 2} y2={low.y} />;
+        })}
+        {trunks.map((line) => {
+          const shape = look(line);
+          return <line {...shape} stroke-width={shape['stroke-width'] + 2} x1={gutter + 24} y1={bottom(line.a)} x2={gutter + 24} y2={heads[line.b]?.y ?? 0} />;
         })}
       </svg>
       <div class="tiers" style={{ height: `${height}px` }}>
-        {heads.map(({ name, y }) => <h2 class="tier-name" style={{ top: `${y}px` }}>{name}</h2>)}
+        {heads.map(({ name, nodes, y, height }) => <h2 class={`tier-name${gutter === GUTTER ? '' : ' turned'}`} style={{ top: `${y}px`, height: `${height}px`, width: `${gutter - 8}px` }}><span>{name}: <br />{nodes}</span></h2>)}
+        {trunks.map((line) => (
+          <p class="trunk" style={{ top: `${bottom(line.a)}px`, left: `${gutter + 38}px`, height: `${TRUNK}px` }}>
+            {many(line.links, 'link')}, fullest {share(line.use)}{line.down > 0 && <span class="bad">, {line.down} down</span>}
+          </p>
+        ))}
         {summary.tiers.flatMap((tier) => tier.nodeGroups).map((block) => {
           const place = places.get(block.id);
-          return place && <Cell block={block} use={useOf(block, summary.linkGroups, measure)} place={place} />;
+          return place && <Cell key={block.id} block={block} use={useOf(block, summary.linkGroups, measure)} place={place} />;
         })}
       </div>
     </>
   );
 }
 
-function Cell({ block, use, place }: { block: NodeGroup; use: number; place: { x: number; y: number; width: number } }) {
+function Cell({ block, use, place }: { block: NodeGroup; use: number | null; place: { x: number; y: number; width: number } }) {
   const href = block.group ? to(['network', block.group]) : block.node ? to(['node', block.node]) : undefined;
   const state = [block.down > 0 ? `${block.down} down` : '', block.silent > 0 ? `${block.silent} silent` : ''].filter(Boolean).join(', ');
+  // The tier names the kind of its nodes where space is scarce.
+  const name = place.width < ROOMY ? block.name.replace(/^hosts of /, '') : block.name;
+  const nodes = place.width < ROOMY ? count(block.nodes) : many(block.nodes, block.name.startsWith('hosts of ') ? 'host' : 'node');
   const content = (
     <>
-      <span class="cell-name">{block.name}</span>
-      <span class="cell-line">{block.nodes > 1 && <span>{count(block.nodes)}<span class="hidden"> nodes,</span></span>} <span><span class="hidden">fullest link </span>{percent(use)}</span></span>
-      {state && <span class="cell-state"><span aria-hidden="true">✕ </span>{state}</span>}
-      <svg class="cell-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6" /><rect class={`use-${step(use)}`} width={Math.min(100, use / 10_000)} height="6" /></svg>
+      <span class="cell-name">{name !== block.name && <span class="hidden">hosts of </span>}{name}</span>
+      {state
+        ? <span class="cell-state"><span aria-hidden="true">✕ </span>{state}</span>
+        : <span class="cell-line">{block.nodes > 1 && <span>{nodes}<span class="hidden">, </span></span>} <span><span class="hidden">fullest link </span>{use === null ? <><span aria-hidden="true">–</span><span class="hidden">not measured</span></> : percent(use)}</span></span>}
+      <svg class="cell-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6" />{use !== null && <rect class={`use-${step(use)}`} width={Math.min(100, use / 10_000)} height="6" />}</svg>
     </>
   );
-  const title = `${block.name}: ${many(block.nodes, 'node')}, fullest link ${percent(use)}${state ? `, ${state}` : ''}`;
+  const title = `${block.name}: ${many(block.nodes, 'node')}, fullest link ${share(use)}${state ? `, ${state}` : ''}`;
   const style = { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${HEIGHT}px` };
   const kind = `cell${block.down ? ' down' : ''}${block.outside ? ' outside' : ''}`;
   return href

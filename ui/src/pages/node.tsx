@@ -16,7 +16,11 @@ export function NodePage({ name }: { name: string }) {
         <>
           <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={node.state} /></h1>
           {node.reason && <p class="notice bad">{node.reason}</p>}
-          {isForAll && <p><WhatIf fail={node.name} /> {node.kind === 'switch' && <a href={to(['network', `switch:${node.name}`])}>Neighbours</a>}</p>}
+          <p class="buttons">
+            {isForAll && <WhatIf fail={node.name} />}
+            {isForAll && node.kind === 'switch' && <a class="button" href={to(['network', `switch:${node.name}`])}>Neighbours</a>}
+            {node.kind === 'host' && <a class="button" href={to(['contracts'], { host: node.name })}>Its contracts</a>}
+          </p>
           <Facts facts={[
             ['Agent', node.agent ? (node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="connected" /> : <Badge of="stopped" />) : 'never connected'],
             ['Session', node.agent?.epoch],

@@ -1,10 +1,11 @@
 // Tenants with quota and usage; a tenant sees only its own.
 
-import { path } from '../api';
-import { count, quantity } from '../format';
-import { Empty, Failed, Loading, More, Shown, Table } from '../parts';
-import { to, usePages, useRead, useWorld } from '../state';
-import type { Contract, Tenant, Vm } from '../types';
+import { get, path } from '../api';
+import { bitrate, count, many, quantity } from '../format';
+import { History } from '../history';
+import { Empty, Failed, Load, LoadLegend, Loading, More, Shown, Table } from '../parts';
+import { RATES_MS, to, usePages, useRead, useWorld } from '../state';
+import type { Contract, Tenant, TopTraffic, Vm } from '../types';
 import { ContractTable } from './contracts';
 
 export function Tenants() {
@@ -14,22 +15,42 @@ export function Tenants() {
 
 function All() {
   const { items, next, trouble, more } = usePages<Tenant>(path(['tenants'], { limit: 100 }));
+  const top = useRead<TopTraffic>(path(['traffic'], { limit: TALKERS }));
+  const loads = byTenant(top.value);
+  // Rates of contracts that are not among the items are missing.
+  const isLeast = top.value !== undefined && top.value.measured > top.value.items.length;
   return (
     <>
       <h1>Tenants</h1>
+      <LoadLegend />
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="tenants" />}
       {items && (
         <Table caption="Tenants by name" items={items} rowKey={(tenant) => tenant.name} columns={[
           { head: 'Tenant', cell: (tenant) => <a class="name" href={to(['tenant', tenant.name])}>{tenant.name}</a> },
           { head: 'Contracts', cell: (tenant) => of(count(tenant.usage.contracts), tenant.quota.contracts?.toLocaleString('en')), isNumber: true },
-          { head: 'Rate', cell: (tenant) => of(quantity(tenant.usage.rate), quantity(tenant.quota.rate)), isNumber: true },
-          { head: 'Burst', cell: (tenant) => of(quantity(tenant.usage.burst), quantity(tenant.quota.burst)), isNumber: true },
+          { head: 'Load', cell: (tenant) => <Load bps={loads.get(tenant.name)} reservedBps={bitrate(tenant.usage.rate)} isAlone isLeast={isLeast} /> },
+          { head: 'Reserved rate', cell: (tenant) => of(quantity(tenant.usage.rate), quantity(tenant.quota.rate, Math.floor)), isNumber: true },
+          { head: 'Burst', cell: (tenant) => of(quantity(tenant.usage.burst), quantity(tenant.quota.burst, Math.floor)), isNumber: true },
+          { head: 'Statement', cell: (tenant) => <a href={to(['statement', tenant.name])}>Statement<span class="hidden"> of {tenant.name}</span></a> },
         ]} />
       )}
       <More next={next} more={more} />
     </>
   );
+}
+
+/** Number of contracts whose rates are added up by tenant. */
+const TALKERS = 200;
+
+/** Sums of the known rates by tenant. */
+function byTenant(top: TopTraffic | undefined): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { contract, rateBps } of top?.items ?? []) {
+    const tenant = contract.id.split(':')[0] ?? '';
+    if (rateBps !== null) sums.set(tenant, (sums.get(tenant) ?? 0) + rateBps);
+  }
+  return sums;
 }
 
 function of(used: string, quota: string | undefined): string {
@@ -38,6 +59,7 @@ function of(used: string, quota: string | undefined): string {
 
 export function TenantPage({ name }: { name: string }) {
   const tenant = useRead<Tenant>(path(['tenants', name]));
+  const top = useRead<TopTraffic>(path(['traffic'], { tenant: name, limit: 1 }), get, RATES_MS);
   const contracts = usePages<Contract>(path(['contracts'], { tenant: name, limit: 20 }));
   const vms = usePages<Vm>(path(['vms'], { tenant: name, limit: 50 }));
   return (
@@ -45,15 +67,20 @@ export function TenantPage({ name }: { name: string }) {
       {(tenant) => (
         <>
           <h1>Tenant <span class="name">{tenant.name}</span></h1>
+          <p class="buttons"><a class="button" href={to(['statement', tenant.name])}>Statement of the month</a> <a class="button" href={to(['traffic'], { tenant: tenant.name })}>Top talkers and flows</a> <a class="button" href={to(['contracts'], { tenant: tenant.name })}>All contracts</a></p>
           <Table caption="Quota and use" items={[
             { what: 'Contracts', used: count(tenant.usage.contracts), most: tenant.quota.contracts?.toLocaleString('en') },
-            { what: 'Rate', used: quantity(tenant.usage.rate), most: quantity(tenant.quota.rate) },
-            { what: 'Burst', used: quantity(tenant.usage.burst), most: quantity(tenant.quota.burst) },
+            { what: 'Rate', used: quantity(tenant.usage.rate), most: quantity(tenant.quota.rate, Math.floor) },
+            { what: 'Burst', used: quantity(tenant.usage.burst), most: quantity(tenant.quota.burst, Math.floor) },
           ]} rowKey={(row) => row.what} columns={[
             { head: 'Resource', cell: (row) => row.what },
             { head: 'Used', cell: (row) => row.used, isNumber: true },
-            { head: 'Limit', cell: (row) => row.most || 'no limit', isNumber: true },
+            { head: 'Quota', cell: (row) => row.most || 'no limit', isNumber: true },
           ]} />
+          <h2>Load</h2>
+          <p><Load bps={top.value?.rateBps} reservedBps={bitrate(tenant.usage.rate)} /></p>
+          {top.value && top.value.measured > 0 && top.value.measured < top.value.contracts && <p class="dim">Rates of {count(top.value.measured)} of {many(top.value.contracts, 'contract')} are measured.</p>}
+          <History of="tenants" name={tenant.name} />
           <h2>Contracts</h2>
           {contracts.items?.length === 0 && <Empty>No contracts.</Empty>}
           {contracts.items && contracts.items.length > 0 && <ContractTable items={contracts.items} caption={`Contracts of ${name}`} />}

@@ -1,9 +1,9 @@
 // Past events, and the state of the network at any kept event.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type uPlot from 'uplot';
+import uPlot from 'uplot';
 import { path, type WayleaveEvent } from '../api';
-import { Chart, colour } from '../chart';
+import { Chart, colour, timeAxis, timeRange } from '../chart';
 import { many, when } from '../format';
 import { Badge, ContractLink, Empty, Loading, Shown } from '../parts';
 import { to, useRead, type Read } from '../state';
@@ -12,6 +12,8 @@ import type { Snapshot, Timeline } from '../types';
 const SHOWN_STATES = ['enforced', 'admitted', 'pending', 'released', 'degraded', 'violated', 'unknown'];
 /** Number of events shown before the chosen one. */
 const BEFORE = 30;
+/** Steps of axes that count. */
+const WHOLE = [1, 2, 5].flatMap((one) => [1, 10, 100, 1000, 10_000, 100_000].map((ten) => one * ten)).sort((a, b) => a - b);
 
 export function TimelinePage({ at }: { at: string | undefined }) {
   const timeline = useRead<Timeline>(path(['timeline']));
@@ -46,17 +48,17 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
     <>
       <p>{many(events, 'event')} until {when(buckets[buckets.length - 1]?.until ?? '')}.{shortened && ' Older events are no longer stored: contracts without later events are shown as unknown.'}</p>
       <figure>
-        <Chart data={data} height={200} label="Degraded or violated contracts, links and nodes down, and events, over time. The slider below selects a point in time." options={() => ({
+        <Chart data={data} height={220} label="Degraded or violated contracts, links and nodes down, and events, over time. The slider below selects a point in time." options={() => ({
           legend: { live: false },
           cursor: { drag: { x: false, y: false } },
-          scales: { events: { range: (_plot, _low, high) => [0, Math.max(high * 2.5, 4)] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 4)] } },
+          scales: { x: { range: timeRange }, events: { range: (_plot, _low, high) => [0, Math.max(high * 2.5, 4)] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 4)] } },
           series: [
             {},
             { label: 'degraded or violated', stroke: colour('--bad'), width: 2, points: { show: false } },
             { label: 'down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false } },
-            { label: 'events', scale: 'events', stroke: colour('--dim'), fill: colour('--line'), width: 1, points: { show: false } },
+            { label: 'events', scale: 'events', stroke: colour('--dim'), fill: colour('--line'), width: 1, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.8, 12, 3] }) as uPlot.Series.PathBuilder },
           ],
-          axes: [{ values: (_plot, values) => values.map((value) => clock(value, values)), space: 90 }, { size: 44 }, { scale: 'events', side: 1, size: 50, grid: { show: false } }],
+          axes: [timeAxis(), { label: 'contracts, elements', size: 44, incrs: WHOLE }, { label: 'events', scale: 'events', side: 1, size: 50, incrs: WHOLE, grid: { show: false } }],
         })} />
       </figure>
       <div class="scrub">
@@ -84,13 +86,6 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
       </ol>
     </>
   );
-}
-
-/** Formats a time of day, with the date if the axis covers days. */
-function clock(seconds: number, all: number[]): string {
-  const at = new Date(seconds * 1000);
-  const span = (all[all.length - 1] ?? 0) - (all[0] ?? 0);
-  return span > 86_400 ? at.toLocaleDateString('en-CA') : at.toLocaleTimeString('en-GB');
 }
 
 function chart(buckets: Timeline['buckets']): uPlot.AlignedData {

@@ -4,7 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { Trouble, ask, path } from '../api';
 import { many, time } from '../format';
 import { Badge, ContractLink, Failed, Field, Loading } from '../parts';
-import { useWorld, type Address } from '../state';
+import { Combo } from '../combo';
+import { to, useWorld, type Address } from '../state';
 import type { ContractSpec, Kind, WhatIfResult } from '../types';
 
 /** Maximum length of each list. */
@@ -29,17 +30,36 @@ function spec(form: Form): ContractSpec {
   }
 }
 
+/** Keys of a contract in the address, by its kind. */
+const KEYS: Record<Kind, (keyof Form)[]> = {
+  latency: ['from', 'to', 'rate', 'burst', 'deadline'], bandwidth: ['from', 'to', 'min', 'members'],
+  objective: ['min', 'deadline', 'members'], 'best-effort': ['members'],
+};
+
 /** The query as a command line. */
 function command(fail: string[], adds: boolean): string {
   return ['wayleave what-if', ...fail.map((name) => `--fail '${name}'`), ...(adds ? ['--apply contract.yaml'] : [])].join(' ');
+}
+
+/** The address of a question. */
+function shared(fails: string[], form: Form | undefined): string {
+  const keys = form ? (['kind', 'name', 'tenant', ...KEYS[form.kind]] as const) : [];
+  return to(['what-if'], { fail: fails.join(' '), ...Object.fromEntries(keys.map((key) => [key, form?.[key]])) });
+}
+
+/** The form as an address has it; without a question in it, with examples. */
+function filled(query: URLSearchParams): Form {
+  if (!query.has('kind')) return EMPTY;
+  const given = Object.fromEntries(Object.keys(EMPTY).map((key) => [key, query.get(key) ?? ''])) as unknown as Form;
+  return { ...given, kind: given.kind in KEYS ? given.kind : 'latency' };
 }
 
 export function WhatIfPage({ address }: { address: Address }) {
   const { about } = useWorld();
   const isOperator = about.role === 'operator';
   const [fail, setFail] = useState(address.query.get('fail') ?? '');
-  const [adds, setAdds] = useState(!isOperator);
-  const [form, setForm] = useState<Form>(EMPTY);
+  const [adds, setAdds] = useState(!isOperator || address.query.has('kind'));
+  const [form, setForm] = useState<Form>(() => filled(address.query));
   const [result, setResult] = useState<{ of: string; value: WhatIfResult }>();
   const [trouble, setTrouble] = useState<Trouble>();
   const [isAsking, setAsking] = useState(false);
@@ -57,14 +77,29 @@ export function WhatIfPage({ address }: { address: Address }) {
       setAsking(false);
     }
   };
-  const first = address.query.get('fail');
+  // A question in the address is asked at once: an address can be shared.
+  const question = address.query.toString();
   useEffect(() => {
-    if (!first || !isOperator) return;
-    setFail(first);
-    void put([first], undefined);
-  }, [first]);
+    const [fails, hasContract] = [isOperator ? words(address.query.get('fail') ?? '') : [], address.query.has('kind')];
+    if ((fails.length === 0 && !hasContract) || about.role === 'reader') return;
+    const given = filled(address.query);
+    setFail(fails.join(' '));
+    setAdds(hasContract || !isOperator);
+    if (hasContract) setForm(given);
+    void put(fails, hasContract ? spec(given) : undefined);
+  }, [question]);
+  const run = () => {
+    const next = shared(fails, adds ? form : undefined);
+    if (next === location.hash) void put(fails, adds ? spec(form) : undefined);
+    else location.hash = next;
+  };
   const field = (key: keyof Form, label: string, hint?: string) => (
     <Field label={label} {...(hint ? { hint } : {})}>{(id) => <input id={id} value={form[key]} onInput={(event) => setForm({ ...form, [key]: event.currentTarget.value })} />}</Field>
+  );
+  const ends = (key: 'from' | 'to' | 'members' | 'tenant', label: string, hint?: string) => (
+    <Field label={label} {...(hint ? { hint } : {})}>{(id) => (
+      <Combo id={id} kinds={key === 'tenant' ? ['tenant'] : ['host']} value={form[key]} isMany={key === 'members'} onChange={(value) => setForm({ ...form, [key]: value })} />
+    )}</Field>
   );
   const fails = words(fail);
   if (about.role === 'reader') return <><h1>What if</h1><p class="notice">Not available with a reader token, because predictions use controller time. Sign in as an operator or a tenant.</p></>;
@@ -72,10 +107,10 @@ export function WhatIfPage({ address }: { address: Address }) {
     <>
       <h1>What if</h1>
       <p>Predictions run on a copy of the controller’s state. Nothing is changed.</p>
-      <form onSubmit={(event) => { event.preventDefault(); void put(fails, adds ? spec(form) : undefined); }}>
+      <form onSubmit={(event) => { event.preventDefault(); run(); }}>
         {isOperator && (
-          <Field label="Elements that fail" hint="Switches, hosts or links (h1->leaf1), separated by spaces">
-            {(id) => <input id={id} class="wide" value={fail} onInput={(event) => setFail(event.currentTarget.value)} placeholder="spine1" />}
+          <Field label="Elements that fail" hint="Switches, hosts or links (h1->leaf1), separated by spaces. Names are suggested as you type.">
+            {(id) => <Combo id={id} isMany kinds={['node', 'link']} value={fail} onChange={setFail} placeholder="spine1" />}
           </Field>
         )}
         {isOperator && <p><label><input type="checkbox" checked={adds} onChange={(event) => setAdds(event.currentTarget.checked)} /> Add a contract</label></p>}
@@ -88,22 +123,22 @@ export function WhatIfPage({ address }: { address: Address }) {
               </select>
             )}</Field>
             {field('name', 'Name')}
-            {isOperator && field('tenant', 'Tenant', 'empty: default tenant')}
-            {(form.kind === 'latency' || form.kind === 'bandwidth') && <>{field('from', 'From', isOperator ? 'a host or a VM' : 'one of your VMs')}{field('to', 'To')}</>}
+            {isOperator && ends('tenant', 'Tenant', 'empty: default tenant')}
+            {(form.kind === 'latency' || form.kind === 'bandwidth') && <>{ends('from', 'From', isOperator ? 'a host or a VM' : 'one of your VMs')}{ends('to', 'To')}</>}
             {form.kind === 'latency' && <>{field('rate', 'Rate')}{field('burst', 'Burst')}</>}
             {(form.kind === 'bandwidth' || form.kind === 'objective') && field('min', form.kind === 'objective' ? 'Weight' : 'Minimum')}
             {(form.kind === 'latency' || form.kind === 'objective') && field('deadline', 'Deadline')}
-            {form.kind !== 'latency' && field('members', form.kind === 'bandwidth' ? 'Or hose members' : 'Members', 'separated by spaces')}
+            {form.kind !== 'latency' && ends('members', form.kind === 'bandwidth' ? 'Or hose members' : 'Members', 'separated by spaces')}
           </fieldset>
         )}
         <p><button type="submit" class="main" disabled={isAsking || (fails.length === 0 && !adds)}>{isAsking ? 'Running …' : 'Run'}</button></p>
       </form>
       <div aria-live="polite">
         {isAsking && <Loading what="the prediction" />}
-        {trouble && <Failed trouble={trouble} />}
+        {trouble && <Failed trouble={trouble} advice={trouble.status === 404 ? 'Check the names: they are suggested as you type.' : ''} />}
         {!isAsking && result && <Answer of={result.of} result={result.value} />}
       </div>
-      {isOperator && result && !isAsking && <p class="dim">As a command: <code>{command(fails, adds)}</code></p>}
+      {isOperator && result && !isAsking && <p class="dim">The address of this page has the question, so that it can be shared. As a command: <code>{command(fails, adds)}</code></p>}
     </>
   );
 }

@@ -382,6 +382,10 @@ pub struct ContractStatus {
     /// Late packets as measured by its receiver, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<LatePackets>,
+    /// Rate of its packets on the wire between the last two reports of its hosts, in lists of contracts. Absent if no host
+    /// reports it: unknown, not zero.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rate_bps: Option<u64>,
     /// Number of routes that other contracts have left and whose packets must drain before packets of this contract may be sent.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub pending_releases: u64,

@@ -88,6 +88,9 @@ pub struct LinkGroup {
     /// The largest shares of any link in it.
     #[serde(flatten)]
     pub most: Use,
+    /// Highest measured rate of a link in it, as a share of its rate; `null` if no agent counts any of them.
+    #[schema(required)]
+    pub measured_ppm: Option<u64>,
     /// The link of which most of the rate is promised.
     pub busiest: String,
 }
@@ -106,10 +109,14 @@ pub struct Use {
 
 /// A link and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct LinkUse {
     /// Name of the link.
     pub link: String,
     /// The shares.
     #[serde(flatten)]
     pub most: Use,
+    /// Measured part of the rate; `null` if no agent counts the link.
+    #[schema(required)]
+    pub measured_ppm: Option<u64>,
 }

@@ -157,6 +157,7 @@ pub(crate) fn contract(
         configured,
         effective,
         measured,
+        rate_bps: None,
         pending_releases: grant.waits_for() as u64,
     };
     let mut spec = spec(network, &grant.order);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use wayleave_contracts::{Contract, LabelSelector};
 use wayleave_controller::Id;
 use wayleave_protocol::contract::{Kind, State};
@@ -64,9 +65,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         }
     });
     let items = first.into_sorted();
-    let shown = |(place, contract): &(Place, Arc<ContractObject>)| {
-        (place.text(), contract.json(shared.network(), call.only_tenant()))
-    };
+    let shown = |(place, contract): &(Place, Arc<ContractObject>)| (place.text(), document(shared, call, contract));
     Ok(page.of(items.iter().map(shown)))
 }
 
@@ -81,8 +80,15 @@ fn stored(shared: &Shared, call: &AuthorizedRequest, page: &Page, tenant: Option
         }
         items.len() < most
     });
-    let shown = items.iter().map(|contract| (contract.id(), contract.json(shared.network(), call.only_tenant())));
-    Ok(page.of(shown))
+    Ok(page.of(items.iter().map(|contract| (contract.id(), document(shared, call, contract)))))
+}
+
+/// Returns the document of a contract with its measured rate.
+fn document(shared: &Shared, call: &AuthorizedRequest, contract: &ContractObject) -> Bytes {
+    let is_tenants = call.only_tenant().is_some();
+    let mut document = contract.document(shared.network(), is_tenants);
+    document.status.rate_bps = shared.counters(contract.grant(), is_tenants).rate_bps;
+    json(&document)
 }
 
 /// Returns all contracts that the filter shows, as CSV.

@@ -116,6 +116,9 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let tables = shared.view.read();
     let links = network.links().filter(|&(link, _)| link >= first);
     let shape = |id| Link { measured: shared.load.measured(id), ..link_shape(network, &tables, id) };
+    if page.is_csv {
+        return Ok(export::links(links.map(|(id, _)| shape(id))));
+    }
     Ok(page.of(links.map(|(id, link)| (&link.name, json(&shape(id))))))
 }
 

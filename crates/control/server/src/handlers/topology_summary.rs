@@ -37,13 +37,16 @@ struct Sum {
     down: u64,
     up_ppm: u64,
     most: Use,
+    measured_ppm: Option<u64>,
     /// The link of which most of the rate is promised.
     busiest: Option<(u64, LinkId)>,
 }
 
 impl Sum {
-    fn add(&mut self, link: LinkId, of: Use, is_down: bool) {
+    fn add(&mut self, link: LinkId, of: Use, measured_ppm: Option<u64>, is_down: bool) {
         self.links += 1;
+        // An unknown share is less than any known one.
+        self.measured_ppm = self.measured_ppm.max(measured_ppm);
         if is_down {
             self.down += 1;
         } else {
@@ -70,6 +73,8 @@ impl Shared {
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
         let mut uses: HashMap<LinkId, Use> = HashMap::new();
         let mut links_not_measured = 0;
+        let rates = self.load.rates();
+        let measured_ppm = |id: LinkId| Some(ppm(*rates.get(&id)?, network.link(id).rate.bits_per_second()));
         for links in links.chunks(AT_A_TIME) {
             let tables = self.view.read();
             for &id in links {
@@ -80,7 +85,7 @@ impl Shared {
                 let ends = (layers.block(part, link.from), layers.block(part, link.to));
                 let is_down =
                     down_links.contains(&id) || down_nodes.contains(&link.from) || down_nodes.contains(&link.to);
-                link_groups.entry(ends).or_default().add(id, of, is_down);
+                link_groups.entry(ends).or_default().add(id, of, measured_ppm(id), is_down);
                 let most = of.rate_ppm.max(of.delay_ppm).max(of.buffer_ppm);
                 if most > 0 {
                     busiest.insert((u64::MAX - most, id));
@@ -124,6 +129,7 @@ impl Shared {
                 down: sum.down,
                 mean_rate_ppm: sum.up_ppm / (sum.links - sum.down).max(1),
                 most: sum.most,
+                measured_ppm: sum.measured_ppm,
                 busiest: sum.busiest.map(|(_, link)| name_of(link)).unwrap_or_default(),
             })
         };
@@ -136,7 +142,10 @@ impl Shared {
             link_groups: link_groups.into_iter().filter_map(link_group).collect(),
             links_not_measured,
             down: self.down(),
-            busiest: busiest.into_iter().map(|(_, link)| LinkUse { link: name_of(link), most: most(link) }).collect(),
+            busiest: busiest
+                .into_iter()
+                .map(|(_, link)| LinkUse { link: name_of(link), most: most(link), measured_ppm: measured_ppm(link) })
+                .collect(),
         }
     }
 

@@ -45,7 +45,7 @@ type Place = (Reverse<Option<u64>>, Arc<Id>);
 impl Shared {
     /// Returns the counters of a contract; without its number for tenants, since numbers would reveal how many
     /// contracts others have.
-    fn counters(&self, grant: &AdmittedContract, is_tenants: bool) -> ContractTraffic {
+    pub(crate) fn counters(&self, grant: &AdmittedContract, is_tenants: bool) -> ContractTraffic {
         let hosts = counting_hosts(&grant.order.contract);
         let names = hosts.iter().map(|&host| self.network().node(host).name.as_str());
         let mut counters = self.counted.counters(Instant::now(), names, grant.serial);

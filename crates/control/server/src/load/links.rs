@@ -129,6 +129,12 @@ impl CountedLinks {
         Some(MeasuredLoad { rate_bps, at: end.at.to_string(), source, dropped })
     }
 
+    /// Returns the rates of all links that are counted now: the sender's count is inserted last.
+    pub(crate) fn rates(&self, now: Instant) -> BTreeMap<LinkId, u64> {
+        let fresh = self.ends.iter().filter(|(_, end)| now.saturating_duration_since(end.arrived) < FRESH);
+        fresh.filter_map(|(&(link, _), end)| Some((link, end.last?.0))).collect()
+    }
+
     /// Returns the problems of all nodes' last reports.
     pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
         let of = |(node, problems): (&NodeId, &Vec<String>)| {

@@ -115,6 +115,11 @@ impl Load {
         lock(&self.inner).links.measured(Instant::now(), link)
     }
 
+    /// Returns the rates of all links that are counted now.
+    pub(crate) fn rates(&self) -> BTreeMap<LinkId, u64> {
+        lock(&self.inner).links.rates(Instant::now())
+    }
+
     /// Returns the problems of reported counters, and of the disk.
     pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
         let problems = lock(&self.inner).links.problems(network);

@@ -56,6 +56,13 @@ fn the_contract_that_sends_the_most_is_listed_first_for_any_name() {
     );
     let rate = |at: usize| top["items"][at]["rateBps"].as_u64().unwrap();
     assert_eq!(top["rateBps"].as_u64().unwrap(), (0..3).map(rate).sum::<u64>());
+    // The list of contracts has the same rates, and none for a contract that no host has reported.
+    let listed = |text: &str| {
+        let list = client.get(&format!("/v1/contracts?text={text}")).is(200).json();
+        list["items"][0]["status"].get("rateBps").cloned()
+    };
+    assert_eq!(listed("c148"), Some(top["items"][0]["rateBps"].clone()));
+    assert_eq!(listed("idle"), None);
     // Rates that are not measured are unknown, and sorted after all others.
     let longer = client.get("/v1/traffic?limit=1000").is(200).json();
     assert_eq!((longer["items"].as_array().unwrap().len(), &longer["omitted"]), (all, &json!(0)));
@@ -69,4 +76,29 @@ fn the_contract_that_sends_the_most_is_listed_first_for_any_name() {
     let of_others = tenant.get("/v1/traffic?tenant=default").is(200).json();
     assert_eq!((names(&of_others), &of_others["contracts"]), (Vec::new(), &json!(0)));
     assert_eq!(names(&client.get("/v1/traffic?tenant=shop").is(200).json()), ["shop:own"]);
+}
+
+#[test]
+fn the_topology_summary_has_the_measured_share_of_links() {
+    let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
+    let client = &world.client;
+    let agent = client.token(json!({ "role": "agent", "node": "h1" }));
+    let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].as_u64().unwrap();
+    let links = client.get("/v1/links?limit=1000").is(200).json();
+    let links: Vec<&Value> = links["items"].as_array().unwrap().iter().filter(|link| link["from"] == "h1").collect();
+    let (name, rate) = (links[0]["name"].as_str().unwrap(), links[0]["rateBps"].as_u64().unwrap());
+    let shares = || -> Vec<Value> {
+        let summary = client.get("/v1/topology/summary").is(200).json();
+        let groups = summary["linkGroups"].as_array().unwrap().iter();
+        groups.map(|group| group["measuredPpm"].clone()).filter(|share| !share.is_null()).collect()
+    };
+    assert_eq!(shares(), Vec::<Value>::new(), "no agent counts a link");
+    // A quarter of the rate for two seconds.
+    for second in [0, 2] {
+        let counters =
+            json!([{ "link": name, "interface": 2, "bytes": rate / 8 / 4 * second, "packets": second, "dropped": 0 }]);
+        let report = json!({ "readNs": 1_000_000_000_u64 * second, "counters": counters });
+        agent.post("/v1/agents/h1/reports", &json!({ "epoch": epoch, "beat": true, "links": report })).is(204);
+    }
+    assert_eq!(shares(), [json!(250_000)]);
 }

@@ -1,0 +1,150 @@
+// Statement of a tenant for a month: minutes kept, broken and unknown, with the events.
+
+import { useState } from 'preact/hooks';
+import { path } from '../api';
+import { count } from '../format';
+import { Combo } from '../combo';
+import { Csv } from '../history';
+import { Badge, ContractLink, Empty, Field, Shown, Table } from '../parts';
+import { to, usePages, useRead, useWorld, type Address } from '../state';
+import type { Statement, StatementMinutes as Minutes, Tenant } from '../types';
+
+/** Number of months that the page offers. */
+const MONTHS = 12;
+/** Events of a contract in view; the CSV file has all. */
+const EVENTS = 20;
+
+/** Returns a month in UTC as "2026-11", `back` months before the current one. */
+function month(back: number): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7);
+}
+
+export function StatementPage({ tenant, address }: { tenant: string | undefined; address: Address }) {
+  const { about } = useWorld();
+  const name = about.tenant ?? tenant;
+  const chosen = address.query.get('month') ?? month(0);
+  const go = (name: string | undefined, month: string) => location.replace(to(name ? ['statement', name] : ['statement'], { month }));
+  return (
+    <>
+      <h1>Statement{name && <> of <span class="name">{name}</span></>}</h1>
+      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends reported, and no violation was observed. It is <strong>broken</strong> if the contract was degraded or violated. All other minutes are <strong>unknown</strong>.</p>
+      <div class="controls">
+        {about.tenant === undefined && <Choice tenant={name} go={(name) => go(name, chosen)} />}
+        <Field label="Month (UTC)">{(id) => (
+          <select id={id} value={chosen} onChange={(event) => go(name, event.currentTarget.value)}>
+            {[...new Set([...Array.from({ length: MONTHS }, (_, back) => month(back)), chosen])].map((one) => <option value={one}>{one}</option>)}
+          </select>
+        )}</Field>
+      </div>
+      {name === undefined ? <p class="notice">Choose a tenant.</p> : <Whole key={`${name} ${chosen}`} tenant={name} month={chosen} />}
+    </>
+  );
+}
+
+function Choice({ tenant, go }: { tenant: string | undefined; go: (name: string) => void }) {
+  const tenants = usePages<Tenant>(path(['tenants'], { limit: 100 }));
+  const [typed, setTyped] = useState(tenant ?? '');
+  if (tenants.next !== undefined) return <Field label="Tenant">{(id) => <Combo id={id} kinds={['tenant']} value={typed} onChange={setTyped} onDone={(name) => { if (name && name !== tenant) go(name); }} />}</Field>;
+  return (
+    <Field label="Tenant">{(id) => (
+      <select id={id} value={tenant ?? ''} onChange={(event) => go(event.currentTarget.value)}>
+        <option value="" disabled>choose</option>
+        {[...new Set([...(tenants.items ?? []).map((one) => one.name), ...(tenant ? [tenant] : [])])].map((one) => <option value={one}>{one}</option>)}
+      </select>
+    )}</Field>
+  );
+}
+
+function Whole({ tenant, month }: { tenant: string; month: string }) {
+  const statement = useRead<Statement>(path(['tenants', tenant, 'statement'], { month }));
+  return (
+    <Shown of={statement} what="the statement">
+      {(statement) => (
+        <>
+          <p class="buttons"><Csv parts={['tenants', tenant, 'statement']} query={{ month }} name={`statement-${tenant}-${month}`} /></p>
+          <Total minutes={statement.minutes} />
+          <p class="dim">Minutes in which the tenant had a contract: kept if all contracts were kept, broken if one was broken.</p>
+          <p class="dim">From {utc(statement.from)} to {utc(statement.to)} UTC.{statement.until ? ` Data until ${utc(statement.until)} UTC.` : ' No data yet.'}</p>
+          {statement.contracts.length === 0 ? <Empty>No contracts in this month.</Empty> : (
+            <Table caption={`Minutes of each contract of ${tenant}`} items={statement.contracts} rowKey={(one) => one.contract} columns={[
+              { head: 'Contract', cell: (one) => <ContractLink id={one.contract} /> },
+              { head: 'Kept', cell: (one) => many(one.minutes.kept), isNumber: true },
+              { head: 'Broken', cell: (one) => <span class={one.minutes.broken > 0 ? 'bad' : ''}>{many(one.minutes.broken)}</span>, isNumber: true },
+              { head: 'Unknown', cell: (one) => many(one.minutes.unknown), isNumber: true },
+              { head: 'Shares', cell: (one) => <Shares minutes={one.minutes} /> },
+            ]} />
+          )}
+          {statement.omitted > 0 && <p class="dim">and {count(statement.omitted)} more contracts</p>}
+          <Events statement={statement} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function many(minutes: number): string {
+  return `${count(minutes)} min`;
+}
+
+function sum({ kept, broken, unknown }: Minutes): number {
+  return kept + broken + unknown;
+}
+
+/** Formats a share: kept minutes are rounded down, others up, so that 100 % kept means all. */
+function share(part: number, all: number, round: (value: number) => number): string {
+  if (all === 0) return '–';
+  return `${(round((10_000 * part) / all) / 100).toLocaleString('en')} %`;
+}
+
+const ROUND: Record<keyof Minutes, (value: number) => number> = { kept: Math.floor, broken: Math.ceil, unknown: Math.ceil };
+
+/** Formats a time in UTC, as months are. */
+function utc(at: string): string {
+  const then = new Date(at);
+  return Number.isNaN(then.getTime()) ? at : then.toISOString().slice(0, 16).replace('T', ' ');
+}
+
+function Total({ minutes }: { minutes: Minutes }) {
+  const all = sum(minutes);
+  const cards: [keyof Minutes, string, string][] = [['kept', 'ok', 'Kept'], ['broken', 'broken', 'Broken'], ['unknown', 'unknown', 'Unknown']];
+  return (
+    <ul class="levels three" aria-label="Minutes in which the tenant had a contract">
+      {cards.map(([key, badge, title]) => (
+        <li><div class="card"><Badge of={badge}>{title}</Badge><span class="big">{share(minutes[key], all, ROUND[key])}</span><span class="dim">{many(minutes[key])} of {many(all)}</span></div></li>
+      ))}
+    </ul>
+  );
+}
+
+function Shares({ minutes }: { minutes: Minutes }) {
+  const all = Math.max(1, sum(minutes));
+  const [kept, broken] = [(100 * minutes.kept) / all, (100 * minutes.broken) / all];
+  const said = (['kept', 'broken', 'unknown'] as const).map((key) => `${key} ${share(minutes[key], all, ROUND[key])}`).join(', ');
+  return (
+    <svg class="bar minutes" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={said}>
+      <rect class="track" width="100" height="8" />
+      <rect class="kept" width={kept} height="8" />
+      {broken > 0 && <rect class="broken" x={Math.min(kept, 99)} width={Math.max(1, broken)} height="8" />}
+    </svg>
+  );
+}
+
+function Events({ statement }: { statement: Statement }) {
+  const eventful = statement.contracts.filter((one) => one.events.length > 0);
+  if (eventful.length === 0) return <><h2>Events</h2><p class="dim">None in this month.</p></>;
+  return (
+    <>
+      <h2>Events (UTC)</h2>
+      {eventful.map((one) => (
+        <details open={eventful.length <= 5}>
+          <summary>{one.contract}: {count(one.events.length)} {one.events.length === 1 ? 'event' : 'events'}</summary>
+          <ol class="log">
+            {one.events.slice(0, EVENTS).map((event) => <li><time dateTime={event.at}>{utc(event.at)}</time> <Badge of={event.kind} /> {event.text}</li>)}
+          </ol>
+          {one.events.length > EVENTS && <p class="dim">and {count(one.events.length - EVENTS)} more in the CSV file</p>}
+        </details>
+      ))}
+    </>
+  );
+}

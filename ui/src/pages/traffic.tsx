@@ -1,0 +1,104 @@
+// Measured traffic: the contracts that send most, and the flow from tenants over links to hosts.
+
+import { useEffect, useState } from 'preact/hooks';
+import { get, path } from '../api';
+import { count, many, measured, rate } from '../format';
+import { Combo } from '../combo';
+import { ContractLink, Empty, Failed, Field, Load, LoadLegend, Loading, Shown, Table } from '../parts';
+import { Sankey, address as pageOf, type Width } from '../sankey';
+import { RATES_MS, readsAll, to, useRead, useWorld, type Address } from '../state';
+import { reservedOf } from './contracts';
+import type { FlowEdge, Flows, TopTraffic } from '../types';
+
+/** Number of contracts, and of paths from a tenant over a link to a host in the flow view. */
+const TALKERS = 20;
+const FLOWS = 40;
+
+export function Traffic({ address }: { address: Address }) {
+  const { about } = useWorld();
+  const tenant = address.query.get('tenant') ?? undefined;
+  const by = address.query.get('width');
+  const go = (change: Record<string, string | undefined>) => location.replace(to(['traffic'], { tenant, width: by ?? undefined, ...change }));
+  const [typed, setTyped] = useState(tenant ?? '');
+  useEffect(() => setTyped(tenant ?? ''), [tenant]);
+  const flows = useRead<Flows>(path(['flows'], { limit: FLOWS, tenant: about.tenant ?? tenant }), get, RATES_MS);
+  return (
+    <>
+      <h1>Traffic{tenant && <> of <span class="name">{tenant}</span></>}</h1>
+      {about.tenant === undefined && (
+        <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); go({ tenant: typed || undefined }); }}>
+          <Field label="Tenant">{(id) => <Combo id={id} kinds={['tenant']} value={typed} onChange={setTyped} onDone={(name) => { if (name !== (tenant ?? '')) go({ tenant: name || undefined }); }} placeholder="all" />}</Field>
+        </form>
+      )}
+      <h2>Top talkers</h2>
+      <Talkers tenant={about.tenant ?? tenant} limit={TALKERS} />
+      <h2>Flows</h2>
+      {flows.trouble?.status === 404 || flows.trouble?.status === 403 ? <p class="notice">Not measured: {flows.trouble.status === 403 ? flows.trouble.message : 'this controller reports no flows.'}</p> : (
+        <Shown of={flows} what="flows">{(flows) => <FlowView flows={flows} by={by} setBy={(by) => go({ width: by })} />}</Shown>
+      )}
+    </>
+  );
+}
+
+/** Contracts by measured rate, the highest first. */
+export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: number }) {
+  const top = useRead<TopTraffic>(path(['traffic'], { limit, tenant }), get, RATES_MS);
+  if (top.trouble) return <Failed trouble={top.trouble} again={top.again} />;
+  if (!top.value) return <Loading what="counters" />;
+  const { items, contracts, measured: known, rateBps } = top.value;
+  const shown = items.filter((item) => item.rateBps !== null);
+  if (contracts === 0) return <Empty>No contracts.</Empty>;
+  if (known === 0) return <Empty>Not measured: no agent reports the rate of a contract.</Empty>;
+  return (
+    <>
+      <p>{rateBps !== null && <><strong>{measured(rateBps)}</strong> measured on </>}{count(known)} of {many(contracts, 'contract')}{known < contracts && '; the rate of the others is unknown'}.</p>
+      <LoadLegend />
+      <Table caption="Contracts with the highest measured rate" items={shown} rowKey={(item) => item.contract.id} columns={[
+        { head: 'Contract', cell: (item) => <ContractLink id={item.contract.id} /> },
+        { head: 'Kind', cell: (item) => item.contract.status.kind },
+        { head: 'Load', cell: (item) => { const reserved = reservedOf(item.contract); return <Load bps={item.rateBps} reservedBps={reserved.bps} words={reserved.words} isLeast={item.reporting < item.hosts} />; } },
+        { head: 'Reported by', cell: (item) => `${item.reporting} of ${many(item.hosts, 'host')}`, isNumber: true },
+      ]} />
+    </>
+  );
+}
+
+function FlowView({ flows, by, setBy }: { flows: Flows; by: string | null; setBy: (by: Width) => void }) {
+  const { about } = useWorld();
+  const { edges, omitted, measured: known, contracts } = flows;
+  const isMeasured = edges.some((edge) => edge.rateBps !== null);
+  const width: Width = by === 'reserved' || !isMeasured ? 'reserved' : 'measured';
+  if (edges.length === 0) return <Empty>{contracts === 0 ? 'No contracts.' : 'No flows to show.'}</Empty>;
+  return (
+    <>
+      <fieldset class="choice">
+        <legend>Width of the bands</legend>
+        <label><input type="radio" name="width" checked={width === 'measured'} disabled={!isMeasured} onChange={() => setBy('measured')} /> Measured rate</label>
+        <label><input type="radio" name="width" checked={width === 'reserved'} onChange={() => setBy('reserved')} /> Reserved rate</label>
+      </fieldset>
+      {!isMeasured && <p class="notice">Not measured: the bands show reserved rates.</p>}
+      <figure>
+        <Sankey edges={edges} width={width} hasLinkPages={readsAll(about)} />
+        <figcaption class="dim">Rates of {count(known)} of {many(contracts, 'contract')} are measured.{omitted > 0 && ` ${many(omitted, 'path')} with lower rates omitted.`} Select a name for its page.</figcaption>
+      </figure>
+      <details>
+        <summary>Flows as a table</summary>
+        <Table caption="Flows" items={[...edges].sort((a, b) => size(b, width) - size(a, width))} rowKey={(edge) => `${edge.from.kind} ${edge.from.name} ${edge.to.kind} ${edge.to.name}`} columns={[
+          { head: 'From', cell: (edge) => <End end={edge.from} isLinked={readsAll(about)} /> },
+          { head: 'To', cell: (edge) => <End end={edge.to} isLinked={readsAll(about)} /> },
+          { head: 'Measured', cell: (edge) => measured(edge.rateBps), isNumber: true },
+          { head: 'Reserved', cell: (edge) => (edge.reservedBps === null ? 'unknown' : rate(edge.reservedBps)), isNumber: true },
+        ]} />
+      </details>
+    </>
+  );
+}
+
+function size(edge: FlowEdge, width: Width): number {
+  return (width === 'measured' ? edge.rateBps : edge.reservedBps) ?? 0;
+}
+
+function End({ end, isLinked }: { end: FlowEdge['from']; isLinked: boolean }) {
+  const name = end.name.replace('->', ' → ');
+  return <>{isLinked || end.kind !== 'link' ? <a class="name" href={pageOf(end)}>{name}</a> : name} <span class="dim">{end.kind}</span></>;
+}

@@ -1,0 +1,163 @@
+// Flow view: rates from tenants over links to hosts as bands between columns, as an SVG.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { measured, rate } from './format';
+import { to } from './state';
+import type { FlowEdge, FlowElement as FlowEnd } from './types';
+
+export type Width = 'measured' | 'reserved';
+
+const COLUMN: Record<FlowEnd['kind'], number> = { tenant: 0, link: 1, host: 2 };
+const TITLES: Record<FlowEnd['kind'], string> = { tenant: 'Tenants', link: 'Links', host: 'Hosts' };
+/** Width of a node, and height that its label needs. */
+const NODE = 10;
+const LINE = 15;
+const HEAD = 24;
+/** Width below which labels of links have two lines. */
+const NARROW = 620;
+
+/** A node with the sums of its edges; `known` and `unknown` count edges with and without a value. */
+interface Node { end: FlowEnd; in: number; out: number; known: number; unknown: number; y: number; height: number; slot: number }
+interface Band { edge: FlowEdge; from: Node; to: Node; y0: number; y1: number; height: number }
+
+const key = (end: FlowEnd) => `${end.kind} ${end.name}`;
+
+function valueOf(edge: FlowEdge, width: Width): number | null {
+  return width === 'measured' ? edge.rateBps : edge.reservedBps;
+}
+
+/** Value of an edge as a width: an unknown one has none. */
+function value(edge: FlowEdge, width: Width): number {
+  return valueOf(edge, width) ?? 0;
+}
+
+/** Sum of a node in words: a lower limit if an edge is unknown. */
+function sum({ in: into, out, known, unknown }: Node): string {
+  if (known === 0) return 'not measured';
+  return `${unknown > 0 ? '≥ ' : ''}${rate(Math.max(into, out), Math.round)}`;
+}
+
+export function address(end: FlowEnd): string {
+  return to([end.kind === 'host' ? 'node' : end.kind, end.name]);
+}
+
+/** Places nodes in columns by their rate, the highest first. A slot is at least as high as its label. */
+function layout(edges: FlowEdge[], width: Width, lines: number): { nodes: Node[]; bands: Band[]; height: number } {
+  const all = new Map<string, Node>();
+  const node = (end: FlowEnd) => {
+    const known = all.get(key(end)) ?? { end, in: 0, out: 0, known: 0, unknown: 0, y: 0, height: 0, slot: 0 };
+    all.set(key(end), known);
+    return known;
+  };
+  const ends = edges.map((edge) => {
+    const [from, into] = [node(edge.from), node(edge.to)];
+    from.out += value(edge, width);
+    into.in += value(edge, width);
+    for (const end of [from, into]) end[valueOf(edge, width) === null ? 'unknown' : 'known'] += 1;
+    return { edge, from, to: into };
+  });
+  const size = (node: Node) => Math.max(node.in, node.out);
+  const nodes = [...all.values()].sort((a, b) => size(b) - size(a) || a.end.name.localeCompare(b.end.name));
+  const columns = [0, 1, 2].map((at) => nodes.filter((node) => COLUMN[node.end.kind] === at));
+  const slots = Math.max(...columns.map((column) => column.length), 1);
+  const tallest = Math.max(...columns.map((column) => column.reduce((sum, node) => sum + size(node), 0)), 1);
+  const scale = Math.max(160, slots * LINE) / tallest;
+  let height = 0;
+  for (const [at, column] of columns.entries()) {
+    const least = at === 1 ? lines * LINE : LINE;
+    let y = HEAD;
+    for (const node of column) {
+      node.height = Math.max(2, size(node) * scale);
+      node.slot = Math.max(least, node.height);
+      node.y = y + (node.slot - node.height) / 2;
+      y += node.slot + 4;
+    }
+    height = Math.max(height, y);
+  }
+  // Shorter columns are centred.
+  for (const column of columns) {
+    const last = column[column.length - 1];
+    const shift = last ? (height - (last.y + (last.height + last.slot) / 2)) / 2 - 2 : 0;
+    for (const node of column) node.y += Math.max(0, shift);
+  }
+  const used = new Map<Node, { in: number; out: number }>();
+  const of = (node: Node) => {
+    const known = used.get(node) ?? { in: 0, out: 0 };
+    used.set(node, known);
+    return known;
+  };
+  const bands = ends.sort((a, b) => a.from.y - b.from.y || a.to.y - b.to.y).map(({ edge, from, to }) => {
+    const high = value(edge, width) * scale;
+    const [start, end] = [of(from), of(to)];
+    const band = { edge, from, to, y0: from.y + start.out, y1: to.y + end.in, height: Math.max(1, high) };
+    start.out += high;
+    end.in += high;
+    return band;
+  });
+  return { nodes, bands, height: height + 2 };
+}
+
+/** The flow view; without `hasLinkPages`, links have no pages. */
+export function Sankey({ edges, width, hasLinkPages }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState(0);
+  const [chosen, setChosen] = useState<string>();
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => setRoom(element.clientWidth));
+    watch.observe(element);
+    setRoom(element.clientWidth);
+    return () => watch.disconnect();
+  }, []);
+  return <div class="flows"><div ref={box}>{room > 0 && <Drawing edges={edges} width={width} hasLinkPages={hasLinkPages} room={room} chosen={chosen} choose={setChosen} />}</div></div>;
+}
+
+function Drawing({ edges, width, hasLinkPages, room, chosen, choose }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean; room: number; chosen: string | undefined; choose: (key: string | undefined) => void }) {
+  const isNarrow = room < NARROW;
+  const { nodes, bands, height } = layout(edges, width, isNarrow ? 2 : 1);
+  const hasLinks = nodes.some((node) => node.end.kind === 'link');
+  const x = (end: FlowEnd) => (end.kind === 'tenant' ? 0 : end.kind === 'host' ? room - NODE : Math.round(room * (isNarrow ? 0.36 : 0.42)));
+  const isLit = (band: Band) => chosen === undefined || key(band.edge.from) === chosen || key(band.edge.to) === chosen;
+  const kinds = (['tenant', 'link', 'host'] as const).filter((kind) => kind !== 'link' || hasLinks);
+  return (
+    <svg width={room} height={height} class="sankey" role="group" aria-label="Flows from tenants over links to hosts; the table below has the same values">
+      {kinds.map((kind) => <text class="column" x={kind === 'host' ? room : x({ kind, name: '' })} y="13" text-anchor={kind === 'host' ? 'end' : 'start'}>{TITLES[kind]}</text>)}
+      {bands.map((band) => {
+        const [x0, x1] = [x(band.edge.from) + NODE, x(band.edge.to)];
+        const [a, b, half] = [band.y0 + band.height / 2, band.y1 + band.height / 2, (x0 + x1) / 2];
+        return (
+          <path class={`band ${band.edge.from.kind}${isLit(band) ? '' : ' faint'}${width === 'measured' && band.edge.rateBps === null ? ' unknown' : ''}`} stroke-width={band.height} d={`M${x0} ${a} C${half} ${a} ${half} ${b} ${x1} ${b}`}>
+            <title>{`${band.edge.from.name} to ${band.edge.to.name}: ${measured(band.edge.rateBps)} measured, ${rate(band.edge.reservedBps ?? 0)} reserved`}</title>
+          </path>
+        );
+      })}
+      {nodes.map((node) => <Mark key={key(node.end)} node={node} href={hasLinkPages || node.end.kind !== 'link' ? address(node.end) : undefined} x={x(node.end)} most={isNarrow ? Math.floor(room / 27) : Math.floor(room / 30)} isNarrow={isNarrow} choose={choose} width={width} />)}
+    </svg>
+  );
+}
+
+/** Shortens a name that does not fit in the middle; its link has all of it. */
+function short(name: string, most: number): string {
+  return name.length <= most ? name : `${name.slice(0, Math.ceil((most - 1) / 2))}…${name.slice(-Math.floor((most - 1) / 2))}`;
+}
+
+function Mark({ node, href, x, most, isNarrow, choose, width }: { node: Node; href: string | undefined; x: number; most: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
+  const { end, y, height } = node;
+  const isLast = end.kind === 'host';
+  const [left = '', right] = end.kind === 'link' ? end.name.split('->') : [end.name];
+  const middle = y + height / 2;
+  const at = isLast ? { x: x - 5, 'text-anchor': 'end' as const } : { x: x + NODE + 5, 'text-anchor': 'start' as const };
+  const content = (
+    <>
+      <rect class={`node-bar ${end.kind}`} x={x} y={y} width={NODE} height={height} />
+      {right !== undefined && isNarrow
+        ? <text {...at} y={middle - 3}><tspan x={at.x}>{short(left, most - 2)} →</tspan><tspan x={at.x} dy="13">{short(right, most)}</tspan></text>
+        : <text {...at} y={middle + 4}>{right === undefined ? short(left, most) : `${short(left, Math.floor(most * 0.55))} → ${short(right, Math.floor(most * 0.55))}`}{!isNarrow && <tspan class="sum"> {sum(node)}</tspan>}</text>}
+    </>
+  );
+  const lit = { onMouseEnter: () => choose(key(end)), onMouseLeave: () => choose(undefined), onFocus: () => choose(key(end)), onBlur: () => choose(undefined) };
+  return href === undefined
+    ? <g class="node" {...lit}>{content}</g>
+    : <a href={href} class="node" {...lit} aria-label={`${end.kind} ${end.name}, ${sum(node)}${node.known > 0 ? ` ${width}` : ''}`}>{content}</a>;
+}
