@@ -39,6 +39,7 @@ function Terms({ contract }: { contract: Contract }) {
   const { status, bandwidth, objective, bestEffort } = contract;
   const members = bandwidth?.hose ?? objective?.members ?? bestEffort?.members;
   const share = bandwidth ?? objective;
+  const max = bandwidth?.max ?? bestEffort?.max;
   const end = (host: string | undefined, name: string | undefined) => host && <a href={to(['node', host])}>{name && name !== host ? `${name} on ${host}` : host}</a>;
   return (
     <Facts facts={[
@@ -51,7 +52,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Deadline', contract.deadline ? quantity(contract.deadline) : quantity(objective?.deadline)],
       ['Goal', objective && (objective.goal ?? 'deadline')],
       [objective ? 'Weight' : 'Minimum', share && quantity(objective ? objective.weight : bandwidth?.min)],
-      ['Maximum', bandwidth?.max && quantity(bandwidth.max)],
+      ['Maximum', max && quantity(max)],
       ['Delivery within', status.withinNs !== undefined && time(status.withinNs)],
       ['Certainty', status.certainty && <Badge of={status.certainty} />],
       ['Disjoint routes', contract.protection],
