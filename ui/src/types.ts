@@ -51,6 +51,7 @@ export interface BandwidthSpec {
 
 /** Hosts whose traffic has a name and no promise. */
 export interface BestEffortSpec {
+  max?: string;
   members: string[];
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Contract, DataPlane, LatencyContract, RequestMix, WireOverhead};
+use wayleave_contracts::{Contract, DataPlane, LatencyContract, RequestMix, Unusable, WireOverhead};
 use wayleave_explain::{human, sentences};
 use wayleave_formats::{
     EventList, InputErrors, MixedList, Problem, Source, read_contracts, read_contracts_of_all_kinds, read_events,
@@ -108,13 +108,26 @@ impl Contracts {
         Ok(drawn)
     }
 
-    /// Returns warnings about contracts to which no packet conforms, the first five and a count.
+    /// Returns warnings about contracts to which no packet conforms: one about bursts and one about rates, each with the
+    /// first five contracts and a count.
     pub fn warnings(&self, overhead: WireOverhead) -> Vec<String> {
-        const SHOWN: usize = 5;
-        let all: Vec<String> = self.iter().filter_map(|(_, contract)| contract.unusable(overhead)).collect();
-        let more = all.len().saturating_sub(SHOWN);
-        let more = (more > 0).then(|| format!("and {more} more contracts like these"));
-        all.into_iter().take(SHOWN).chain(more).collect()
+        let (mut bursts, mut rates) = (Vec::new(), Vec::new());
+        for (_, contract) in self.iter() {
+            match contract.unusable(overhead) {
+                Some(Unusable::Burst { burst, frame }) => bursts.push((&contract.name, burst.to_string(), frame)),
+                Some(Unusable::Rate { rate, frame }) => rates.push((&contract.name, rate.to_string(), frame)),
+                None => {}
+            }
+        }
+        let bursts = bursts.first().map(|&(.., frame)| {
+            let which = first_of("burst", &bursts);
+            format!("{which} below the smallest frame, {frame} on the wire: none of the packets conforms")
+        });
+        let rates = rates.first().map(|&(.., frame)| {
+            let which = first_of("rate", &rates);
+            format!("{which} below one frame of {frame} a day")
+        });
+        bursts.into_iter().chain(rates).collect()
     }
 
     /// One file's own duplicates are found when it is read; these are those of different files.
@@ -197,4 +210,15 @@ impl Contracts {
 /// If it cannot be read, or something in it is wrong.
 pub fn read_event_file(file: &str, network: &Network) -> Result<EventList, Error> {
     Ok(read_events(&Source::read(file)?, &network.graph)?)
+}
+
+/// Returns the first contracts with a value: `the burst of a is 10B`, `the bursts of 7 contracts (a: 10B, ...) are`.
+fn first_of<T>(what: &str, all: &[(&String, String, T)]) -> String {
+    const SHOWN: usize = 5;
+    if let [(name, value, _)] = all {
+        return format!("the {what} of \"{name}\" is {value},");
+    }
+    let first: Vec<String> = all.iter().take(SHOWN).map(|(name, value, _)| format!("\"{name}\": {value}")).collect();
+    let more = if all.len() > SHOWN { ", ..." } else { "" };
+    format!("the {what}s of {} contracts ({}{more}) are", all.len(), first.join(", "))
 }

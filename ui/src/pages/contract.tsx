@@ -45,6 +45,7 @@ function Terms({ contract }: { contract: Contract }) {
   const { status, bandwidth, objective, bestEffort } = contract;
   const members = bandwidth?.hose ?? objective?.members ?? bestEffort?.members;
   const share = bandwidth ?? objective;
+  const max = bandwidth?.max ?? bestEffort?.max;
   const end = (host: string | undefined, name: string | undefined) => host && <a href={to(['node', host])}>{name && name !== host ? `${name} on ${host}` : host}</a>;
   return (
     <Facts facts={[
@@ -57,7 +58,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Deadline', quantity(contract.deadline ?? objective?.deadline, Math.floor)],
       ['Goal', objective && (objective.goal ?? 'deadline')],
       [objective ? 'Weight' : 'Minimum', share && quantity(objective ? objective.weight : bandwidth?.min)],
-      ['Maximum', bandwidth?.max && quantity(bandwidth.max, Math.floor)],
+      ['Maximum', max && quantity(max, Math.floor)],
       ['Delivery within', status.withinNs !== undefined && time(status.withinNs)],
       ['Certainty', status.certainty && <Badge of={status.certainty} />],
       ['Disjoint routes', contract.protection],

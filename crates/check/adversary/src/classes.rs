@@ -420,9 +420,13 @@ const FRAMES_OF_PAIR: u64 = 2;
 fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     for promise in &claim.maxima {
         for direction in [TrafficDirection::Sent, TrafficDirection::Received] {
+            if promise.is_sent_only && direction == TrafficDirection::Received {
+                continue;
+            }
             let got = carried(claim, outcome, &promise.service, promise.host, direction);
             let frames = frames_of(claim, outcome, &promise.service, promise.host, direction);
-            let whole = got.saturating_sub(rate(claim, outcome, frames));
+            let beside = frames.saturating_add(promise.burst.get());
+            let whole = got.saturating_sub(rate(claim, outcome, beside));
             let part = per_mille(whole.bits_per_second(), promise.max.bits_per_second());
             report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
             if part > 1_000 + 10 * TURNS {

@@ -148,7 +148,13 @@ impl TenantsClaim {
             host: weight.host,
             rate: weight.rate,
         };
-        let maximum = |Maximum { name, host, max }| MaximumPromise { service: name, host, max };
+        let maximum = |Maximum { name, host, max, burst, is_sent_only }| MaximumPromise {
+            service: name,
+            host,
+            max,
+            burst,
+            is_sent_only,
+        };
         let all: Vec<WeightPromise> = tenants.weights().into_iter().map(weight).collect();
         let beginning = tenants.round_trip().as_nanos().saturating_mul(BEGINNING);
         let has_begun = beginning <= duration.as_nanos() / 2;

@@ -8,9 +8,9 @@
 use std::fmt;
 
 use wayleave_topology::NodeId;
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
-/// At a host, of one service and in each direction: no more than this.
+/// At a host, of one service and in each limited direction: no more than this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaximumPromise {
     /// Service of the promise.
@@ -19,6 +19,10 @@ pub struct MaximumPromise {
     pub host: NodeId,
     /// The most.
     pub max: Rate,
+    /// Amount that may exceed it at once.
+    pub burst: Bytes,
+    /// `true` if received traffic is not limited.
+    pub is_sent_only: bool,
 }
 
 /// Due rate of a service where several always have traffic for one host.

@@ -209,6 +209,7 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
     }
     let bandwidth = spec.bandwidth.as_ref();
     let objective = spec.objective.as_ref();
+    let max = bandwidth.map_or(spec.best_effort.as_ref().and_then(|one| one.max.as_deref()), |one| one.max.as_deref());
     let bound = status.bound_ns.zip(status.deadline_ns);
     let text = |value: &str| readable(value).into_owned();
     let optional = [
@@ -217,7 +218,7 @@ fn promised(contract: &Contract) -> Vec<(&'static str, String)> {
         ("deadline", spec.deadline.as_deref().map(text)),
         ("bound", bound.map(|(bound, deadline)| format!("{} of {}", time(bound), limit(deadline)))),
         ("minimum", bandwidth.map(|one| text(&one.min))),
-        ("maximum", bandwidth.and_then(|one| one.max.as_deref().map(text))),
+        ("maximum", max.map(text)),
         ("weight", bandwidth.and_then(|one| Some(one.weight?.to_string()))),
         ("within", bandwidth.and_then(|one| one.within.as_deref().map(text))),
         ("delivery within", status.within_ns.map(time)),

@@ -24,7 +24,7 @@ use wayleave::Error;
 use wayleave::Network;
 use wayleave_report::page::TenantReport;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize, WIDTH};
 use wayleave_report::svg::{self, FigureBackground, Position};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
@@ -171,7 +171,7 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
         let min = Rate::from_mbit(mbit);
         Contract::Objective(ObjectiveContract { name, tenant, objective: aim, deadline, members: hosts.to_vec(), min })
     };
-    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: hosts.to_vec() };
+    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: hosts.to_vec(), max: None };
     let first = hosts.iter().enumerate().flat_map(latency);
     first.chain([Contract::Bandwidth(hose)]).chain(WEIGHTS.map(objective)).chain([Contract::BestEffort(bulk)]).collect()
 }
@@ -326,7 +326,7 @@ fn plot(lines: Vec<PlotLine>) -> Plot {
         y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
         y_name: "Gbit/s".to_owned(),
         bands: Vec::new(),
-        width: 640.0,
+        width: WIDTH,
         size: PlotSize::Full,
         uncounted: 0.0,
         styles: Vec::new(),

@@ -70,7 +70,10 @@ pub(crate) fn contracts_of_every_kind_hold_on_one_network() {
         let shares = seen["shares"].as_array().unwrap();
         let of = |id: &str| shares.iter().find(|one| one["id"] == id).unwrap();
         let most = of("default:copy")["pairs"][0]["rateBps"].as_u64().unwrap();
-        assert!(seen["refused"].as_array().unwrap().is_empty() && shares.len() == 5, "{}", in_short(&seen));
+        // Best effort with a maximum of 1 Mbit/s, between hosts without any other contract.
+        let guests = of("default:guest")["pairs"].as_array().unwrap().iter().map(|pair| pair["rateBps"].as_u64());
+        let guest = guests.max().flatten().unwrap();
+        assert!(seen["refused"].as_array().unwrap().is_empty() && shares.len() == 6, "{}", in_short(&seen));
         let got: Vec<String> = shares.iter().map(|one| format!("{} short {}", one["id"], one["short"])).collect();
         wrong(
             [
@@ -78,6 +81,8 @@ pub(crate) fn contracts_of_every_kind_hold_on_one_network() {
                 (sum(&seen, "lost") == 0, "packets of latency contracts were lost behind their shapers"),
                 (seen["short"] == 0, &format!("a minimum was missed ({})", got.join(", "))),
                 (most < 2_200_000, &format!("a pair with a maximum of 2 Mbit/s got {most} bit/s")),
+                (guest < 1_050_000, &format!("best effort with a maximum of 1 Mbit/s got {guest} bit/s")),
+                (guest > 100_000, &format!("best effort with a maximum of 1 Mbit/s got only {guest} bit/s")),
             ],
             &seen,
         )

@@ -76,6 +76,8 @@ pub(crate) enum TermsRecord {
     Hose(BandwidthRecord, ShareRecord),
     Objective(ObjectiveRecord, ShareRecord),
     BestEffort,
+    /// Best effort with a maximum.
+    LimitedBestEffort(LimitRecord),
 }
 
 /// Terms of a latency contract, with its routes and its sender.
@@ -143,6 +145,11 @@ pub(crate) struct BandwidthRecord {
     weight: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     within_ns: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LimitRecord {
+    max_bps: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -236,7 +243,7 @@ impl ContractRecord {
             TermsRecord::Pair(_, share) | TermsRecord::Hose(_, share) | TermsRecord::Objective(_, share) => {
                 KindState::Share(share.state())
             }
-            TermsRecord::BestEffort => KindState::Share(ShareState::default()),
+            TermsRecord::BestEffort | TermsRecord::LimitedBestEffort(_) => KindState::Share(ShareState::default()),
         };
         if let KindState::Share(share) = &mut held {
             // Formats before 5 have no versions, and no confirmations.
@@ -295,7 +302,11 @@ impl ContractRecord {
                 let deadline = record.deadline_ns.map(Time::from_nanos);
                 ObjectiveContract { name, tenant, objective, deadline, members: hosts, min }.into()
             }
-            TermsRecord::BestEffort => BestEffortContract { name, tenant, members: hosts }.into(),
+            TermsRecord::BestEffort => BestEffortContract { name, tenant, members: hosts, max: None }.into(),
+            TermsRecord::LimitedBestEffort(limit) => {
+                let max = Some(Rate::from_bits_per_second(limit.max_bps));
+                BestEffortContract { name, tenant, members: hosts, max }.into()
+            }
         })
     }
 
@@ -337,7 +348,9 @@ impl ContractRecord {
                     Some(reserved).filter(|reserved| !reserved.reservations.is_empty()),
                 ));
             }
-            (TermsRecord::BestEffort, _) => return Ok(HeldReservation::Share(None)),
+            (TermsRecord::BestEffort | TermsRecord::LimitedBestEffort(_), _) => {
+                return Ok(HeldReservation::Share(None));
+            }
             (TermsRecord::Objective(_, share), Contract::Objective(objective)) => {
                 return match share.place {
                     None => Ok(HeldReservation::Share(None)),
@@ -400,7 +413,10 @@ impl TermsRecord {
                 };
                 Self::Objective(record, share())
             }
-            Contract::BestEffort(_) => Self::BestEffort,
+            Contract::BestEffort(contract) => match contract.max {
+                Some(max) => Self::LimitedBestEffort(LimitRecord { max_bps: max.bits_per_second() }),
+                None => Self::BestEffort,
+            },
         }
     }
 }

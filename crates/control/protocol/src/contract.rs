@@ -143,6 +143,9 @@ pub struct ObjectiveSpec {
 pub struct BestEffortSpec {
     /// The members, on different hosts.
     pub members: Vec<String>,
+    /// Maximum rate at which each member sends to all others together.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max: Option<String>,
 }
 
 impl ContractSpec {

@@ -62,7 +62,10 @@ pub(crate) fn spec(network: &Network, order: &ContractRequest) -> ContractSpec {
             let objective = ObjectiveSpec { goal, deadline, members, weight: terms.min.to_string() };
             ContractSpec { objective: Some(objective), ..spec }
         }
-        Contract::BestEffort(_) => ContractSpec { best_effort: Some(BestEffortSpec { members }), ..spec },
+        Contract::BestEffort(terms) => {
+            let best_effort = BestEffortSpec { members, max: terms.max.map(|max| max.to_string()) };
+            ContractSpec { best_effort: Some(best_effort), ..spec }
+        }
     }
 }
 
@@ -179,7 +182,8 @@ pub(crate) fn shared_rule(controller: &Controller, grant: &AdmittedContract) -> 
     let (min, max, weight) = match contract {
         Contract::Bandwidth(terms) => (terms.min, terms.max, terms.weight.map(NonZeroU32::get)),
         Contract::Objective(terms) => (terms.min, None, None),
-        Contract::BestEffort(_) | Contract::Latency(_) => (Rate::ZERO, None, Some(1)),
+        Contract::BestEffort(terms) => (Rate::ZERO, terms.max, Some(1)),
+        Contract::Latency(_) => (Rate::ZERO, None, Some(1)),
     };
     // A weight that is not given is the minimum in Mbit/s (wayleave_contracts::BandwidthContract).
     let usual = u32::try_from(min.bits_per_second() / 1_000_000).unwrap_or(u32::MAX).max(1);

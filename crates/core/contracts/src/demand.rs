@@ -6,8 +6,25 @@ use wayleave_units::{Bytes, Rate};
 use crate::{Accounting, LatencyContract};
 
 const SECONDS_A_DAY: u128 = 86_400;
-/// Bursts from here on are in Table 1 of Chameleon (CoNEXT 2020), which counts no preamble: no warning.
-const SMALLEST_OF_TABLE_1: Bytes = Bytes::new(80);
+
+/// Reason why no traffic conforms to a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// The burst is below the smallest frame.
+    Burst {
+        /// The burst on the wire.
+        burst: Bytes,
+        /// The smallest frame on the wire.
+        frame: Bytes,
+    },
+    /// The rate is below one frame a day.
+    Rate {
+        /// The rate on the wire.
+        rate: Rate,
+        /// The contract's largest frame, or the smallest of all.
+        frame: Bytes,
+    },
+}
 
 /// Overhead of a frame on the wire beyond its own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,33 +104,29 @@ impl LatencyContract {
         }
     }
 
-    /// Returns the reason why no frame, or none a day, conforms to the contract, in one clause; `None` if frames do.
+    /// Returns the reason why no frame, or none a day, conforms to the contract; `None` if frames do.
     ///
     /// ```
-    /// use wayleave_contracts::{LatencyContract, WireOverhead};
+    /// use wayleave_contracts::{LatencyContract, Unusable, WireOverhead};
     /// use wayleave_topology::builders::{Cabling, build};
     /// use wayleave_units::Bytes;
     /// let network = build::star(2, Cabling::default())?;
     /// let contract = wayleave_contracts::RequestMix::new(&network, 1, 1).next().ok_or("no contract")?;
-    /// let tiny = LatencyContract { burst: Bytes::new(10), max_frame: None, ..contract };
-    /// let warning = tiny.unusable(WireOverhead::Counted { tags: 6 }).ok_or("no warning")?;
-    /// assert!(warning.contains("84B"), "{warning}");
+    /// let of = |burst| LatencyContract { burst: Bytes::new(burst), max_frame: None, ..contract.clone() };
+    /// let unusable = |burst| of(burst).unusable(WireOverhead::Counted { tags: 6 });
+    /// assert_eq!(unusable(83), Some(Unusable::Burst { burst: Bytes::new(83), frame: Bytes::new(84) }));
+    /// assert_eq!(unusable(84), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn unusable(&self, overhead: WireOverhead) -> Option<String> {
+    pub fn unusable(&self, overhead: WireOverhead) -> Option<Unusable> {
         let demand = self.demand(overhead);
         let smallest = overhead.on_the_wire(Bytes::new(1));
-        if demand.burst < smallest.min(SMALLEST_OF_TABLE_1) {
-            let (burst, name) = (demand.burst, &self.name);
-            return Some(format!(
-                "the burst of \"{name}\" is {burst}, below the smallest frame, which is {smallest} on the wire: none of its packets conforms"
-            ));
+        if demand.burst < smallest {
+            return Some(Unusable::Burst { burst: demand.burst, frame: smallest });
         }
         let frame = demand.max_frame.unwrap_or(smallest).max(smallest);
         let a_day = u128::from(demand.rate.bits_per_second()) * SECONDS_A_DAY;
-        let (rate, name) = (demand.rate, &self.name);
-        (a_day < u128::from(frame.get()) * 8)
-            .then(|| format!("the rate of \"{name}\" is {rate}, below one frame of {frame} a day"))
+        (a_day < u128::from(frame.get()) * 8).then_some(Unusable::Rate { rate: demand.rate, frame })
     }
 }
 

@@ -43,6 +43,8 @@ pub enum ContractError {
     ZeroBurst,
     /// A minimum of zero.
     ZeroMin,
+    /// A maximum of zero.
+    ZeroMax,
     /// A maximum below the minimum.
     MaxBelowMin {
         /// The maximum.
@@ -108,7 +110,7 @@ impl ContractError {
             Self::ZeroRate => "rate",
             Self::ZeroBurst | Self::BurstBelowFrame { .. } => "burst",
             Self::ZeroMin => "min",
-            Self::MaxBelowMin { .. } | Self::MaxNearMin { .. } => "max",
+            Self::ZeroMax | Self::MaxBelowMin { .. } | Self::MaxNearMin { .. } => "max",
             Self::NoDeadline | Self::NeedlessDeadline(_) => "deadline",
             Self::BadMinFrame { .. } => "minFrame",
             Self::Route(_) => "route",
@@ -139,6 +141,7 @@ impl fmt::Display for ContractError {
                 write!(f, "the burst is zero, so no packet could be sent: expected a size such as 1500B")
             }
             Self::ZeroMin => write!(f, "the minimum is zero: expected a rate such as 500Mbit"),
+            Self::ZeroMax => write!(f, "the maximum is zero: expected a rate such as 10Mbit"),
             Self::MaxBelowMin { max, min } => write!(f, "the maximum {max} is below the minimum {min}"),
             Self::MaxNearMin { max, least } => write!(
                 f,

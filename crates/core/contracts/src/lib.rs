@@ -41,7 +41,7 @@ mod tenant;
 
 pub use bandwidth::{BandwidthContract, Endpoints};
 pub use contract::{Contract, ContractKind};
-pub use demand::WireOverhead;
+pub use demand::{Unusable, WireOverhead};
 pub use error::ContractError;
 pub use event::{ContractEvent, EventAction};
 pub use java_mix::JavaMix;

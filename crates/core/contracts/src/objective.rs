@@ -66,7 +66,8 @@ impl ObjectiveContract {
     }
 }
 
-/// Hosts whose traffic has a name and no promise: it has unused capacity, and its part of the lowest class.
+/// Hosts whose traffic has a name and no promise: it has unused capacity, and its part of the lowest class, up to
+/// a maximum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestEffortContract {
     /// Unique in its list.
@@ -75,6 +76,8 @@ pub struct BestEffortContract {
     pub tenant: Option<String>,
     /// Its hosts.
     pub members: Vec<NodeId>,
+    /// Maximum rate at which each host sends to all others together, on the wire.
+    pub max: Option<Rate>,
 }
 
 impl BestEffortContract {
@@ -84,6 +87,7 @@ impl BestEffortContract {
     /// The first error; [`ContractError::field`] is its place.
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
-        check_members("members", &self.members, network)
+        check_members("members", &self.members, network)?;
+        if self.max == Some(Rate::ZERO) { Err(ContractError::ZeroMax) } else { Ok(()) }
     }
 }

@@ -54,7 +54,7 @@ const BY_HOSTS: &str = "switches do not identify contracts: hosts have to enforc
 const ALL_AT_ONCE: &str = "all contracts are active from the start, without end";
 const NOT_REROUTED: &str = "nothing is decided again when something fails";
 
-const LIMITS: [Limit; 14] = [
+const LIMITS: [Limit; 15] = [
     Limit {
         key: "excess: wait",
         is_in: |contract, _| excess(contract) == Some(Excess::Wait),
@@ -148,6 +148,14 @@ const LIMITS: [Limit; 14] = [
         is_in: |contract, _| matches!(contract, Contract::Bandwidth(terms) if terms.within.is_some()),
         simulator: None,
         agents: Some("agents divide links ten times a second, and no time is kept"),
+        lab: None,
+        rendered: Some(BY_HOSTS),
+    },
+    Limit {
+        key: "bestEffort.max",
+        is_in: |contract, _| matches!(contract, Contract::BestEffort(terms) if terms.max.is_some()),
+        simulator: None,
+        agents: None,
         lab: None,
         rendered: Some(BY_HOSTS),
     },

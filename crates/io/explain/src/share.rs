@@ -1,7 +1,7 @@
 //! Contracts about bandwidth, objectives and best effort: what became of them, as sentences and JSON.
 
 use serde::Serialize;
-use wayleave_contracts::{BandwidthContract, Contract, ContractKind, Endpoints};
+use wayleave_contracts::{BandwidthContract, BestEffortContract, Contract, ContractKind, Endpoints};
 use wayleave_scheme_api::{Certainty, Refusal, ShareDecision};
 use wayleave_schemes::share_request;
 use wayleave_topology::{Network, NodeId};
@@ -58,7 +58,13 @@ impl DecidedShare<'_> {
 /// Returns the promise to an admitted contract, and its certainty.
 fn promise(network: &Network, contract: &Contract, decision: Option<&ShareDecision>) -> String {
     let Some(decision) = decision else {
-        return "no guarantee: it gets the capacity that other classes leave unused".to_owned();
+        let unused = "no guarantee: it gets the capacity that other classes leave unused";
+        return match contract {
+            Contract::BestEffort(BestEffortContract { max: Some(max), .. }) => {
+                format!("{unused}; each member sends at most {} to all others together", max.up())
+            }
+            _ => unused.to_owned(),
+        };
     };
     let word = Certainty::OF_TIMES.name();
     let within = decision
@@ -167,6 +173,11 @@ impl<'a> ShareShape<'a> {
         let members = contract.hosts();
         let bandwidth = if let Contract::Bandwidth(bandwidth) = contract { Some(bandwidth) } else { None };
         let objective = if let Contract::Objective(objective) = contract { Some(objective) } else { None };
+        let max = match contract {
+            Contract::Bandwidth(bandwidth) => bandwidth.max,
+            Contract::BestEffort(best_effort) => best_effort.max,
+            Contract::Latency(_) | Contract::Objective(_) => None,
+        };
         let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
         let refused = decided.decision.as_ref().err();
         Self {
@@ -184,7 +195,7 @@ impl<'a> ShareShape<'a> {
             }),
             objective: objective.map(|objective| objective.objective.name()),
             deadline_ns: objective.and_then(|objective| objective.deadline).map(|deadline| deadline.as_nanos()),
-            max_bps: bandwidth.and_then(|bandwidth| bandwidth.max).map(|max| max.bits_per_second()),
+            max_bps: max.map(|max| max.bits_per_second()),
             weight: bandwidth.and_then(|bandwidth| bandwidth.weight).map(|weight| weight.get()),
             min_bps: request.as_ref().map(|request| request.min.bits_per_second()),
             within_ns: request.and_then(|request| request.within).map(|within| within.as_nanos()),

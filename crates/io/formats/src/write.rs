@@ -129,7 +129,10 @@ fn line_of(contract: &Contract, members: &[&str], network: &Network) -> String {
             };
             format!("objective: {{ {goal}, members: [{list}], weight: {}", contract.min)
         }
-        Contract::BestEffort(_) => format!("bestEffort: {{ members: [{list}]"),
+        Contract::BestEffort(contract) => {
+            let max = contract.max.map(|max| format!(", max: {max}")).unwrap_or_default();
+            format!("bestEffort: {{ members: [{list}]{max}")
+        }
         Contract::Latency(contract) => {
             let end = |at: usize| whole.get(at).copied().unwrap_or_default();
             return terms_line(contract, [end(0), end(1)], network);

@@ -62,7 +62,7 @@ pub fn of_text(title: &str, text: &str, command: &str) -> String {
         .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
         .child(new("title").text(title))
         .child(new("style").text(STYLE));
-    let text = new("pre").with("tabindex", 0).child(new("code").text(text));
+    let text = new("pre").class("terminal").with("tabindex", 0).child(new("code").text(text));
     let made = paragraph(format!("Made by Wayleave {}:", env!("CARGO_PKG_VERSION"))).class("quiet");
     let main = new("main").child(text).child(made).child(new("pre").child(new("code").text(command)));
     let body = new("body").child(new("header").child(new("h1").text(title))).child(main);
@@ -71,7 +71,7 @@ pub fn of_text(title: &str, text: &str, command: &str) -> String {
 
 fn opening(findings: &Findings) -> Vec<MarkupElement> {
     vec![
-        new("h1").text("Admission report: latency contracts"),
+        new("h1").text("Admission report"),
         paragraph(numbers::introduction(findings)),
         new("div").class("headlines").children(headlines(findings)),
     ]
@@ -148,7 +148,7 @@ fn tenant_section(tenants: &TenantReport) -> MarkupElement {
     const CAPTION: &str = "Service of each tenant";
     let heads = tenants.heads.map(|head| (head, tables::Column::Text));
     let table = tables::table(CAPTION, &[], &heads, tenants.rows.iter().map(|row| row.to_vec())).class("sentences");
-    let figure = new("figure").child(tenants.figure.clone());
+    let figure = new("div").class("plots").child(new("figure").child(tenants.figure.clone()));
     section("Tenants with contracts of every kind", [paragraph(tenants.setting), tables::boxed(CAPTION, table), figure])
 }
 

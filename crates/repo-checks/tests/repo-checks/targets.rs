@@ -55,7 +55,7 @@ fn a_unit_test_that_never_runs_is_refused() {
 
 const CALLS: [&str; 2] = ["left_out(", "leave_out("];
 
-/// Returns integration tests that call `left_out` or `leave_out` in a target of libtest, which reports them as `ok`. Unit tests are exempt.
+/// Returns tests that call `left_out` or `leave_out` in a target of libtest, which reports them as `ok`: all unit tests that do.
 fn silent_omissions(files: &[File]) -> Vec<String> {
     let is_reported = |folder: &str, target: &str| {
         let manifest = files.iter().find(|file| file.path.strip_suffix("/Cargo.toml") == Some(folder));
@@ -68,7 +68,9 @@ fn silent_omissions(files: &[File]) -> Vec<String> {
     let callers =
         sources.filter(|file| file.text.contains("repo_checks") && CALLS.iter().any(|call| file.text.contains(call)));
     let targets = callers.filter_map(|file| {
-        let (folder, target) = file.path.split_once("/tests/")?;
+        let Some((folder, target)) = file.path.split_once("/tests/") else {
+            return Some(format!("{}: a unit test cannot be reported as ignored: move it to `tests`", file.path));
+        };
         let target = target.split('/').next()?.trim_end_matches(".rs");
         (!is_reported(folder, target)).then(|| format!("{}: set harness = false for `{target}`", file.path))
     });
@@ -92,5 +94,9 @@ fn a_target_of_libtest_that_leaves_something_out_is_refused() {
     assert_eq!(found(listed, "crates/a/tests/lab.rs"), [""; 0]);
     assert_eq!(found("", "crates/a/tests/common/mod.rs"), [""; 0]);
     assert_eq!(found("", "crates/a/tests/lab.rs"), ["crates/a/tests/lab.rs: set harness = false for `lab`"]);
+    assert_eq!(
+        found(listed, "crates/a/src/b.rs"),
+        ["crates/a/src/b.rs: a unit test cannot be reported as ignored: move it to `tests`"]
+    );
     assert_eq!(found(listed, "crates/a/tests/b/main.rs"), ["crates/a/tests/b/main.rs: set harness = false for `b`"]);
 }

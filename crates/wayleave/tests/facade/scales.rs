@@ -91,7 +91,7 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
         min: part(9),
     }));
     let members = vec![hosts[7], to];
-    all.push(Contract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant: None, members }));
+    all.push(Contract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant: None, members, max: None }));
     let settings = FabricSettings::default();
     let (tenants, refused) = Tenants::admit(&network, &all, &settings).unwrap();
     assert!(refused.iter().all(|name| name.starts_with('l')), "{rate} Mbit/s, {delay}: {refused:?}");

@@ -55,7 +55,12 @@ fn tenants(mut contracts: Vec<Contract>) -> Tenants {
         members: hosts(),
         min,
     }));
-    contracts.push(Contract::BestEffort(BestEffortContract { name: "bulk".to_owned(), tenant, members: hosts() }));
+    contracts.push(Contract::BestEffort(BestEffortContract {
+        name: "bulk".to_owned(),
+        tenant,
+        members: hosts(),
+        max: None,
+    }));
     let network = line();
     let link = SharedLink { classes: Classes::default(), line: LINE, frame: FRAME, round_trip: Time::from_micros(20) };
     let residual = StrictResidual::below(LINE, Amount::from(Bytes::new(2 * FRAME.get())), Rate::ZERO, Amount::ZERO);

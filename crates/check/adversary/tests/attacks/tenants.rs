@@ -60,7 +60,8 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
         let objective = ObjectiveContract { name: name.to_owned(), tenant: None, objective, deadline, members, min };
         all.push(Contract::Objective(objective));
     }
-    let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[5 + PAIRS], to] };
+    let bulk =
+        BestEffortContract { name: "bulk".to_owned(), tenant: None, members: vec![hosts[5 + PAIRS], to], max: None };
     all.push(Contract::BestEffort(bulk));
     all
 }
@@ -162,6 +163,28 @@ fn maxima_hold_and_spare_capacity_is_shared_by_weights() {
     assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");
     let breaches = broken(ClassFault::WeightIgnored);
     assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Part { .. })), "{breaches:#?}");
+}
+
+/// Catches: a maximum of best effort that is not enforced, and a check that would not detect it. Four hosts flood each
+/// other on links of 10 Gbit/s.
+#[test]
+fn a_flood_of_best_effort_stays_below_its_maximum() {
+    let network = star(6);
+    let members: Vec<NodeId> = network.hosts().take(4).collect();
+    for mbit in [10, 400] {
+        let max = Some(Rate::from_mbit(mbit));
+        let bulk = BestEffortContract { name: "bulk".to_owned(), tenant: None, members: members.clone(), max };
+        let (tenants, refused) = Tenants::admit(&network, &[bulk.into()], &FabricSettings::default()).unwrap();
+        assert_eq!(refused, Vec::<String>::new());
+        let mut claim = TenantsClaim::of(&tenants, Time::from_millis(200)).unwrap();
+        assert_eq!(claim.whole.maxima.len(), 4);
+        let report = verify_tenants(&claim, &attacks(1), 1).unwrap();
+        assert!(report.is_sound(), "{mbit}: {report:#?}");
+        assert!(report.whole.largest_of_maximum > Some(400), "{mbit}: {:#?}", report.whole);
+        assert!(claim.break_by(ClassFault::MaxIgnored));
+        let breaches = verify_tenants(&claim, &attacks(0), 1).unwrap().whole.breaches;
+        assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");
+    }
 }
 
 /// Without a maximum, and with weights equal to minima, the faults have no effect.

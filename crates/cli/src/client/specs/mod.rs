@@ -180,7 +180,8 @@ fn spec(written: &WrittenContract) -> ContractSpec {
         matching: written.matching.map(matching),
         bandwidth: body(ContractKind::Bandwidth).map(bandwidth),
         objective: body(ContractKind::Objective).map(objective),
-        best_effort: body(ContractKind::BestEffort).map(|body| BestEffortSpec { members: members(body) }),
+        best_effort: body(ContractKind::BestEffort)
+            .map(|body| BestEffortSpec { members: members(body), max: body.text("max").map(str::to_owned) }),
     }
 }
 

@@ -188,7 +188,13 @@ impl RunArgs {
         controller.wait_for_agents()?;
         let mut refused = Vec::new();
         if !self.without_contracts {
-            refused = controller.offer(&[orders, shared].concat())?;
+            let all = [orders, shared].concat();
+            let tenants = controller.create_tenants(&all)?;
+            if !tenants.is_empty() {
+                let names = tenants.join(", ");
+                crate::output::tell!("tenants created in the lab, without quotas: {names}");
+            }
+            refused = controller.offer(&all)?;
         }
         Ok((Box::new(controller), refused))
     }

@@ -207,7 +207,9 @@ fn a_reader_that_stops_early_causes_no_error() {
     drop(stdout);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert!(output.stderr.is_empty());
+    // Some bursts of Table 1 are below the smallest frame on the wire.
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.lines().all(|line| line.starts_with("warning: the bursts of ")), "{stderr}");
 }
 
 #[test]

@@ -195,6 +195,16 @@ pub(super) const ROWS: &[Row] = &[
             By("what packets without a contract are"),
         ],
     ),
+    row(
+        CONTRACTS,
+        &["spec.contracts[].bestEffort.max"],
+        [
+            Changes,
+            Test("best_effort_never_exceeds_its_maximum_whichever_receivers_it_uses"),
+            HOSTS,
+            Named("bestEffort.max of"),
+        ],
+    ),
     all(TOPOLOGY, &["{apiVersion,kind,metadata,spec}", "metadata.name"], FORM),
     all(TOPOLOGY, &["spec.nodes[].name"], NAMES),
     row(

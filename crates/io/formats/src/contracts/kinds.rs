@@ -17,12 +17,12 @@ use crate::location::Span;
 use crate::messages::{did_you_mean_one_of, quoted};
 use crate::names::unknown_end;
 use crate::problem::{ProblemKind, Problems};
-use crate::tree::{Node, Value};
+use crate::tree::Node;
 
 pub(crate) const BANDWIDTH: Shape =
     Shape { what: "bandwidth", keys: &["from", "to", "hose", "min", "max", "weight", "within"] };
 pub(crate) const OBJECTIVE: Shape = Shape { what: "an objective", keys: &["deadline", "goal", "members", "weight"] };
-pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["members"] };
+pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["members", "max"] };
 
 /// Value of the key of a kind, with the positions of its parts.
 #[derive(Clone, Debug)]
@@ -37,12 +37,6 @@ pub(crate) struct KindBody<'a> {
 
 /// Minimum of a contract that states a maximum alone, unless the maximum is less.
 const MIN_BESIDE_MAX: Rate = Rate::from_mbit(1);
-
-/// Returns the position of a key in a mapping.
-fn entry_of(node: &Node<'_>, key: &str) -> Option<Span> {
-    let Value::Mapping(entries) = &node.value else { return None };
-    entries.iter().find(|entry| entry.key.text() == Some(key)).map(|entry| entry.key.span)
-}
 
 /// The fields whose values are bodies, with their kinds.
 pub(super) const BODIES: [(ContractField, ContractKind, &Shape); 3] = [
@@ -59,15 +53,6 @@ impl<'a> KindBody<'a> {
         node: &Node<'a>,
         problems: &mut Problems<'_>,
     ) -> Option<Self> {
-        if kind == ContractKind::BestEffort
-            && let Some(max) = entry_of(node, "max")
-        {
-            problems.report(ProblemKind::UnknownKey, max, || {
-                let message = "best effort has no maximum: no driver enforces one";
-                (message, "write bandwidth: { hose: [h1, h2], max: 500Mbit }, which needs no min")
-            });
-            return None;
-        }
         let fields = Fields::read(node, shape, problems)?;
         let mut body = Self { kind, key: field.key(), span: node.span, texts: Vec::new(), members: Vec::new() };
         for &key in shape.keys {
@@ -252,8 +237,9 @@ impl<'a> KindBody<'a> {
                 Some(ObjectiveContract { name, tenant, objective, deadline, members, min }.into())
             }
             ContractKind::BestEffort | ContractKind::Latency => {
-                let members = self.hosts(ends, problems)?;
-                Some(BestEffortContract { name, tenant, members }.into())
+                let members = self.hosts(ends, problems);
+                let max = self.optional("max", problems)?;
+                Some(BestEffortContract { name, tenant, members: members?, max }.into())
             }
         }
     }

@@ -66,7 +66,7 @@ fn the_queues_of_a_host_follow_from_its_link_unless_they_are_stated() {
 }
 
 #[test]
-fn a_cap_alone_has_a_small_minimum_and_best_effort_has_none() {
+fn a_cap_needs_no_minimum_and_best_effort_has_one_too() {
     let read = |item: &str| read_contracts_of_all_kinds(&Source::new("c.yaml", contracts_yaml(&[item])), &star());
     let bandwidth = |item: &str| match read(item).unwrap_or_else(|errors| panic!("{errors}")).contracts() {
         [Contract::Bandwidth(contract)] => (contract.min, contract.max, matches!(contract.between, Endpoints::Hose(_))),
@@ -77,8 +77,11 @@ fn a_cap_alone_has_a_small_minimum_and_best_effort_has_none() {
     assert_eq!(bandwidth("{ name: a, bandwidth: { hose: [h1, h2], max: 500Mbit } }"), (mega, Some(half), true));
     let small = Rate::from_bits_per_second(200_000);
     assert_eq!(bandwidth("{ name: a, bandwidth: { from: h1, to: h2, max: 200kbit } }"), (small, Some(small), false));
-    let error = read("{ name: a, bestEffort: { members: [h1, h2], max: 500Mbit } }").unwrap_err().to_string();
-    assert!(error.contains("no driver enforces") && error.contains("hose: [h1, h2], max: 500Mbit"), "{error}");
+    let capped = read("{ name: a, bestEffort: { members: [h1, h2], max: 500Mbit } }");
+    let capped = capped.unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(matches!(capped.contracts(), [Contract::BestEffort(one)] if one.max == Some(half)), "{capped:?}");
+    let error = read("{ name: a, bestEffort: { members: [h1, h2], max: 0Mbit } }").unwrap_err().to_string();
+    assert!(error.contains("the maximum is zero"), "{error}");
     let rows = Source::new("c.csv", "name,from,to,max\na,h1,h2,500Mbit\n");
     let list = read_contracts_of_all_kinds(&rows, &star()).unwrap_or_else(|errors| panic!("{errors}"));
     assert!(matches!(list.contracts(), [Contract::Bandwidth(one)] if one.max == Some(half) && one.min == mega));

@@ -44,7 +44,7 @@ const BETWEEN: usize = 1;
 /// Maximum number of legend entries in one column; longer legends have two columns if they fit.
 const HIGHEST_LEGEND: usize = 6;
 /// Left edge of the area between the axes (`LEFT`), and its distance from the right edge (`RIGHT`).
-const LEFT: f64 = 66.0;
+const LEFT: f64 = 74.0;
 const RIGHT: f64 = 16.0;
 /// Width of the sample before a name in a legend.
 const LEGEND_SAMPLE: f64 = 40.0;

@@ -1,11 +1,13 @@
 //! Figures of a run of the simulator.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
 use crate::plot::bars::bars;
 use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, PlotSize, WIDTH};
 use crate::scale::ShareOfWhole;
-use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, TrafficResult};
+use crate::sim::result::{Distribution, QueueResult, RunResult, SizeResult, TimesResult, TrafficResult};
 use crate::sim::summary::{SHORTFALLS, busiest};
 use crate::sim::text;
 
@@ -78,10 +80,62 @@ pub fn waits(run: &RunResult) -> Option<MarkupElement> {
     distributions("waits", "Queueing delay in the longest queues", "from arrival to transmission", named.collect())
 }
 
-/// The slowdown by decade of size, of each traffic.
+/// Maximum number of traffics with a figure of their own.
+const MAX_SLOWDOWNS: usize = 4;
+
+/// The slowdown by decade of size, of each traffic: many traffics share one figure.
 pub fn slowdowns(run: &RunResult) -> Vec<MarkupElement> {
-    let finite = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
-    finite.take(MAX_LINES).enumerate().filter_map(|(index, traffic)| slowdown(index, traffic)).collect()
+    let finite: Vec<&TrafficResult> = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1).collect();
+    if finite.len() > MAX_SLOWDOWNS {
+        return all_slowdowns(&finite).into_iter().collect();
+    }
+    finite.into_iter().enumerate().filter_map(|(index, traffic)| slowdown(index, traffic)).collect()
+}
+
+/// The 99th percentile by decade of size, with a line for each traffic.
+fn all_slowdowns(traffics: &[&TrafficResult]) -> Option<MarkupElement> {
+    let p99 = |traffic: &TrafficResult| -> BTreeMap<u64, u64> {
+        let of = |size: &SizeResult| Some((size.most_bytes, size.slowdown_thousandths.as_ref()?.p99));
+        traffic.sizes.iter().filter_map(of).collect()
+    };
+    let known: Vec<(&str, BTreeMap<u64, u64>)> =
+        traffics.iter().map(|traffic| (traffic.name.as_str(), p99(traffic))).collect();
+    let sizes: BTreeSet<u64> = known.iter().flat_map(|(_, of)| of.keys().copied()).collect();
+    let highest = known.iter().flat_map(|(_, of)| of.values().copied()).max()?;
+    let line = |(name, of): &(&str, BTreeMap<u64, u64>)| PlotLine {
+        name: (*name).to_owned(),
+        points: sizes
+            .iter()
+            .enumerate()
+            .map(|(at, size)| Dot::at(at as f64, of.get(size).map_or(f64::NAN, |&p99| p99 as f64 / 1e3)))
+            .collect(),
+    };
+    let describe = |(name, of): &(&str, BTreeMap<u64, u64>)| {
+        let of_size =
+            |(&size, &p99): (&u64, &u64)| format!("up to {} {}", text::size(size), text::slowdown(p99 as f64));
+        format!("{name}: {}.", of.iter().map(of_size).collect::<Vec<_>>().join(", "))
+    };
+    let last = sizes.len().saturating_sub(1).max(1) as f64;
+    let y = Axis::logarithmic(1.0, highest as f64 / 1e3);
+    let plot = Plot {
+        id: "slowdowns".to_owned(),
+        title: "Slowdown by size, p99".to_owned(),
+        description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
+        x: Axis::exactly(0.0, last, (0..sizes.len()).map(|at| at as f64).collect()),
+        x_marks: sizes.iter().map(|&size| text::size(size)).collect(),
+        x_name: "flow size, up to".to_owned(),
+        y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
+        y,
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        size: PlotSize::Full,
+        uncounted: 0.0,
+        styles: Vec::new(),
+        join: Join::Dots,
+        lines: known.iter().map(line).collect(),
+    };
+    Some(plot.draw_readable())
 }
 
 fn slowdown(index: usize, traffic: &TrafficResult) -> Option<MarkupElement> {

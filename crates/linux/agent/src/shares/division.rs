@@ -17,6 +17,7 @@
 //!   its limit by that amount for one interval.
 //! - *A root limiter is divided among the pairs of its class*, by their traffic, where EyeQ has one bucket above
 //!   theirs.
+//! - *Best effort with a maximum is limited by its sender only* ([`PairRate::Reserve`]): its receivers answer nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -60,12 +61,22 @@ pub struct MemberTerms {
     pub transmit: Share,
     /// Share in the receive direction of its member here.
     pub receive: Share,
-    /// The rate that one of its pairs has for sure; `None`: as much as there is, since no other class suffers from it.
-    pub sure: Option<Rate>,
+    /// Rate of a pair that its receiver has not answered.
+    pub sure: PairRate,
     /// The hosts to which it sends from here.
     pub to: BTreeSet<NodeId>,
     /// The hosts from which it receives here.
     pub from: BTreeSet<NodeId>,
+}
+
+/// Rate of a pair that its receiver has not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairRate {
+    /// This rate.
+    Sure(Rate),
+    /// A part of the class's maximum. Receivers answer no pair of such a class, and the rates of all its pairs
+    /// together never exceed the maximum.
+    Reserve,
 }
 
 /// A pair that leaves here or arrives here: contract and other host.
@@ -397,6 +408,12 @@ impl HostDivision {
                 terms.to.iter().filter_map(|&host| Some((host, self.sending.get(&(serial, host))?))).collect();
             let root = self.classes.get(&serial).and_then(|class| self.roots.get(class)).copied();
             let most = root.unwrap_or(Rate::MAX).min(terms.transmit.max.unwrap_or(Rate::MAX)).min(self.line.transmit);
+            if terms.sure == PairRate::Reserve {
+                for (host, rate) in reserve(most, &pairs) {
+                    buckets.insert((serial, host), bucket(rate));
+                }
+                continue;
+            }
             let limits: Vec<u64> = pairs.iter().map(|&(host, pair)| self.limit(now, terms, host, pair)).collect();
             let level = level(most.bits_per_second(), pairs.iter().map(|(_, pair)| pair).zip(&limits));
             for ((host, _), limit) in pairs.into_iter().zip(limits) {
@@ -410,7 +427,11 @@ impl HostDivision {
     /// Returns the rate that the receiver of a pair allows, or the pair's sure rate.
     fn limit(&self, now: Time, terms: &MemberTerms, host: NodeId, pair: &Sending) -> u64 {
         let is_active = self.last_message.get(&host).is_some_and(|&at| now.saturating_sub(at) < every(SILENT));
-        let limit = if is_active && pair.is_answered { pair.limit } else { terms.sure };
+        let sure = match terms.sure {
+            PairRate::Sure(rate) => Some(rate),
+            PairRate::Reserve => None,
+        };
+        let limit = if is_active && pair.is_answered { pair.limit } else { sure };
         limit.unwrap_or(self.line.transmit).bits_per_second()
     }
 
@@ -518,6 +539,23 @@ fn bucket(rate: Rate) -> Bucket {
     let bytes = u128::from(rate.bits_per_second()) * u128::from(BURST.as_nanos()) / 8_000_000_000;
     let bytes = Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX));
     Bucket { rate, burst: bytes.clamp(MIN_BURST, MAX_BURST), excess: wayleave_scheme_api::ExcessAction::Waits }
+}
+
+/// Divides a maximum among the pairs of a class such that their rates never exceed it together. Pairs that sent in the
+/// last interval share fifteen sixteenths; the others share the rest, with which they begin. A class whose pairs are
+/// all active or all idle divides the whole maximum evenly.
+fn reserve(max: Rate, pairs: &[(NodeId, &Sending)]) -> Vec<(NodeId, Rate)> {
+    let is_active = |pair: &Sending| pair.is_held || pair.used > 0;
+    let active = pairs.iter().filter(|(_, pair)| is_active(pair)).count() as u64;
+    let idle = pairs.len() as u64 - active;
+    let max = max.bits_per_second();
+    let of_idle = if active == 0 { max } else { max / 16 };
+    let of_active = if idle == 0 { max } else { max - of_idle };
+    let rate = |&(host, pair): &(NodeId, &Sending)| {
+        let (all, count) = if is_active(pair) { (of_active, active) } else { (of_idle, idle) };
+        (host, Rate::from_bits_per_second((all / count.max(1)).max(1)))
+    };
+    pairs.iter().map(rate).collect()
 }
 
 /// The rate that every pair of a class may have at most, so that what they want together is the limit of the class: who is held back

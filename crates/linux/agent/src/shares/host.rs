@@ -188,7 +188,7 @@ impl HostShares {
         for rule in self.contracts.values() {
             for member in 0..rule.members.len() {
                 let to = network.find_node(&rule.members[member].host).filter(|&to| to != host);
-                let number = rule_number(rule.serial, member).filter(|_| rules::class_of(rule).is_some());
+                let number = rule_number(rule, member);
                 if let (Some(to), Some(number)) = (to, number) {
                     wanted.insert(number, (rule.serial, to, member));
                 }

@@ -8,47 +8,53 @@ use wayleave_schemes::host::eyeq::{LineParams, Params};
 use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::Rate;
 
-use super::division::MemberTerms;
+use super::division::{MemberTerms, PairRate};
 use crate::best_effort::Routes;
 
 /// Numbers of rules that belong to pairs: those of contracts never have this bit, so latency contracts come first where both match.
 const PAIR: u64 = 1 << 63;
+/// Numbers of rules of best effort: rules of all other contracts come first where both match.
+const LAST: u64 = 1 << 62;
 /// Maximum number of members that can be distinguished.
 const MEMBERS: u32 = 16;
 /// No delay is promised.
 const NO_BOUND: u64 = u64::MAX;
 
-/// The number of the rule of a pair: to the member at this place.
-pub fn rule_number(contract: u64, member: usize) -> Option<u64> {
-    let fits = contract < 1 << (63 - MEMBERS) && member < 1 << MEMBERS;
-    fits.then_some(PAIR | contract << MEMBERS | member as u64)
+/// Returns the number of a pair's rule: of this contract, to the member at this index. `None` if there are no more
+/// numbers, or if the contract needs no rules.
+pub fn rule_number(contract: &ShareRule, member: usize) -> Option<u64> {
+    let order = if class_of(contract)? == Class::BestEffort { LAST } else { 0 };
+    let fits = contract.serial < 1 << (62 - MEMBERS) && member < 1 << MEMBERS;
+    fits.then_some(PAIR | order | contract.serial << MEMBERS | member as u64)
 }
 
 /// The contract to whose pair a rule belongs; `None` if it is a latency contract's.
 pub fn contract_of(rule: u64) -> Option<u64> {
-    (rule & PAIR != 0).then_some((rule & !PAIR) >> MEMBERS)
+    (rule & PAIR != 0).then_some((rule & !(PAIR | LAST)) >> MEMBERS)
 }
 
-/// Returns the class whose queues a contract's packets use; `None` for best effort, which needs no rules: packets
-/// without a rule are best effort.
+/// Returns the class whose queues a contract's packets use; `None` for best effort without a maximum, which needs no
+/// rules: packets without a rule are best effort.
 pub fn class_of(rule: &ShareRule) -> Option<Class> {
     match rule.kind {
         Kind::Bandwidth => Some(Class::Guaranteed),
         Kind::Objective => Some(Class::Objective),
-        Kind::Latency | Kind::BestEffort => None,
+        Kind::BestEffort => rule.max_bps.map(|_| Class::BestEffort),
+        Kind::Latency => None,
     }
 }
 
 /// Returns the terms of a contract's member on a host; `None` if no member is there, or there is nothing to divide.
 pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<MemberTerms> {
-    class_of(rule)?;
+    let is_best_effort = class_of(rule)? == Class::BestEffort;
     let hosts: Vec<Option<NodeId>> = rule.members.iter().map(|member| network.find_node(&member.host)).collect();
     let place = hosts.iter().position(|&one| one == Some(host))?;
     let others = hosts.iter().copied().flatten().filter(|&other| other != host);
     let is_pair = rule.route.is_some();
     // Of a pair, the first member sends.
     let to = others.clone().filter(|_| !is_pair || place == 0).collect();
-    let from = others.filter(|_| !is_pair || place == 1).collect();
+    // Best effort is limited where it is sent, by no receiver.
+    let from = others.filter(|_| !is_best_effort && (!is_pair || place == 1)).collect();
     let share = Share {
         min: Rate::from_bits_per_second(rule.min_bps).min(Rate::MAX),
         max: rule.max_bps.map(|max| Rate::from_bits_per_second(max).min(Rate::MAX)),
@@ -56,8 +62,9 @@ pub fn terms(rule: &ShareRule, network: &Network, host: NodeId) -> Option<Member
     };
     let pairs = rule.members.len().saturating_sub(1).max(1) as u64;
     let sure = Rate::from_bits_per_second(rule.min_bps / pairs).min(Rate::MAX);
+    let sure = if is_best_effort { PairRate::Reserve } else { PairRate::Sure(sure) };
     let tenant = rule.id.split(':').next().unwrap_or_default().to_owned();
-    Some(MemberTerms { serial: rule.serial, tenant, transmit: share, receive: share, sure: Some(sure), to, from })
+    Some(MemberTerms { serial: rule.serial, tenant, transmit: share, receive: share, sure, to, from })
 }
 
 /// Returns `true` if a host sends to the member at this index: of a pair only the first member sends, and no member

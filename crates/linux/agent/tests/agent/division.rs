@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_agent::shares::INTERVAL;
-use wayleave_agent::shares::division::{HostDivision, MemberTerms, PairCounters, PairKey};
+use wayleave_agent::shares::division::{HostDivision, MemberTerms, PairCounters, PairKey, PairRate};
 use wayleave_agent::shares::message::PeerMessage;
 use wayleave_scheme_api::Share;
 use wayleave_schemes::host::eyeq::LineParams;
@@ -84,7 +84,7 @@ fn hose(serial: u64, members: &[u32], at: u32, share: Share) -> MemberTerms {
         tenant: format!("tenant{serial}"),
         transmit: share,
         receive: share,
-        sure: Some(sure),
+        sure: PairRate::Sure(sure),
         to: others.clone(),
         from: others,
     }
@@ -122,6 +122,45 @@ fn silent_senders_are_forgotten_without_endless_timers() {
 
 fn near(seen: u64, mbit: f64, percent: f64) -> bool {
     (seen as f64 / 1e6 - mbit).abs() <= mbit * percent / 100.0
+}
+
+/// Catches: a sender that exceeds its maximum by changing receivers, a receiver's answer that raises a rate, and a
+/// sender with one receiver that does not reach its maximum.
+#[test]
+fn best_effort_never_exceeds_its_maximum_whichever_receivers_it_uses() {
+    const MAX: u64 = 2_000_000;
+    let members = [0, 1, 2, 3, 4];
+    let terms = |at: u32, members: &[u32]| MemberTerms {
+        sure: PairRate::Reserve,
+        from: BTreeSet::new(),
+        ..hose(1, members, at, Share { min: Rate::ZERO, max: Some(Rate::from_bits_per_second(MAX)), weight: 1 })
+    };
+    let mut world = World::new(5);
+    for host in members {
+        let line = LineParams::both(LINE);
+        world.hosts.get_mut(&NodeId(host)).unwrap().set(Time::ZERO, line, vec![terms(host, &members)]);
+    }
+    // All send to all, then each in turn to one, to two, and to none.
+    for pattern in 0..60_u32 {
+        world.quiet.clear();
+        let is_quiet = |to: u32| pattern > 0 && (to + pattern) % 5 >= pattern % 3;
+        let pairs = members.into_iter().flat_map(|from| members.map(|to| (from, to)));
+        world.quiet.extend(pairs.filter(|&(_, to)| is_quiet(to)).map(|(from, to)| (NodeId(from), (1, NodeId(to)))));
+        for _ in 0..=pattern % 3 {
+            for division in world.hosts.values() {
+                let all: u64 = division.buckets(world.now).values().map(|bucket| bucket.rate.bits_per_second()).sum();
+                assert!(all <= MAX && all >= MAX / 20, "pattern {pattern}: {all}");
+            }
+            world.round();
+        }
+    }
+    world.quiet = members.into_iter().flat_map(|from| [0, 2, 3, 4].map(|to| (NodeId(from), (1, NodeId(to))))).collect();
+    let one = world.run()[&(1, NodeId(1))];
+    // Four hosts send to host 1.
+    assert!(near(one / 4, 2.0 * 15.0 / 16.0, 1.0), "{one}");
+    let mut world = World::new(2);
+    world.hosts.get_mut(&NodeId(0)).unwrap().set(Time::ZERO, LineParams::both(LINE), vec![terms(0, &[0, 1])]);
+    assert_eq!(world.run()[&(1, NodeId(1))], MAX, "the only receiver");
 }
 
 #[test]

@@ -63,32 +63,39 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
         ..hose(9, Kind::Bandwidth, &["h1", "h3"])
     };
     let back = ShareRule { route: pair.route.clone(), ..hose(10, Kind::Bandwidth, &["h3", "h1"]) };
+    let limited = ShareRule { max_bps: Some(2_000_000), ..hose(12, Kind::BestEffort, &["h1", "h2"]) };
     let all = vec![
         hose(7, Kind::Bandwidth, &["h1", "h2", "h3"]),
         hose(8, Kind::Objective, &["h2", "h1"]),
         pair,
         back,
         hose(11, Kind::BestEffort, &["h1", "h2"]),
+        limited,
     ];
-    host.set_shares(NOW, shares(all));
+    host.set_shares(NOW, shares(all.clone()));
     let kernel = fake.kernel();
     let rules: Vec<u64> = kernel.rules.keys().copied().collect();
-    // Of the pair from h3 to h1 nothing begins here, and best effort needs no rules.
-    let wanted = [(7, 1), (7, 2), (8, 0), (9, 1)].map(|(contract, member)| rule_number(contract, member).unwrap());
+    // Of the pair from h3 to h1 nothing begins here, and best effort without a maximum needs no rules. The rule with
+    // the highest number matches last.
+    let wanted =
+        [(0, 1), (0, 2), (1, 0), (2, 1), (5, 1)].map(|(contract, member)| rule_number(&all[contract], member).unwrap());
     assert_eq!(rules, wanted);
+    assert_eq!(wanted.map(contract_of), [7, 7, 8, 9, 12].map(Some));
     let own = u8::try_from(network().queues(network().find_link("h1->s1").unwrap()).len()).unwrap();
-    for (number, class, port) in [(wanted[0], 0, 1), (wanted[1], 0, 2), (wanted[2], 1, 1), (wanted[3], 0, 2)] {
+    for (number, class, port) in
+        [(wanted[0], 0, 1), (wanted[1], 0, 2), (wanted[2], 1, 1), (wanted[3], 0, 2), (wanted[4], 2, 1)]
+    {
         let path = &kernel.rules[&number].1.paths[0];
         assert_eq!((path.queue, path.tags.as_slice()), (own + class, [Tag::new(port, 5 + class).unwrap()].as_slice()));
     }
     // No receiver has answered yet: two pairs of the hose have half of the minimum each, and one pair has its whole
     // minimum.
     let rate = |number: u64| kernel.rules[&number].1.demand.rate.bits_per_second();
-    assert_eq!(wanted.map(rate), [2_000_000, 2_000_000, 4_000_000, 4_000_000]);
+    assert_eq!(wanted.map(rate), [2_000_000, 2_000_000, 4_000_000, 4_000_000, 2_000_000]);
     drop(kernel);
     // All rules are reported to the controller as in force, including the pair that only receives here, and best
     // effort.
-    assert_eq!(host.rules_in_force(), Some(vec![(7, 1), (8, 1), (9, 1), (10, 1), (11, 1)]));
+    assert_eq!(host.rules_in_force(), Some(vec![(7, 1), (8, 1), (9, 1), (10, 1), (11, 1), (12, 1)]));
     assert_eq!(host.contract_problems(), Some(Vec::new()));
 }
 
@@ -175,10 +182,10 @@ fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
     assert!(host.moved(NOW).is_none(), "nothing is divided yet");
     let contract =
         ShareRule { id: "acme:db".to_owned(), max_bps: Some(9_000_000), ..hose(7, Kind::Objective, &["h1", "h2"]) };
-    host.set_shares(NOW, shares(vec![contract]));
+    host.set_shares(NOW, shares(vec![contract.clone()]));
     let line = host.moved(NOW).unwrap();
     assert_eq!(line.services.keys().collect::<Vec<_>>(), ["acme"]);
-    let number = rule_number(7, 1).unwrap();
+    let number = rule_number(&contract, 1).unwrap();
     let rate = || fake.kernel().rules[&number].1.demand.rate.bits_per_second();
     let before = rate();
     let limits_line = |limit: u64| LimitsLine {

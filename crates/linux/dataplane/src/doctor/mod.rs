@@ -7,7 +7,7 @@ mod vswitchd;
 
 use std::fmt;
 
-pub use probes::examine;
+pub use probes::{examine, try_disciplines};
 pub use vswitchd::ProcessScheduling;
 
 /// Importance of a feature.

@@ -74,43 +74,7 @@ fn finding(daemons: &[(i32, ProcessScheduling)]) -> CheckFinding {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
-
-    /// A process that ends with the test, however that ends.
-    struct Child(std::process::Child);
-
-    impl Drop for Child {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    #[test]
-    fn real_time_and_ordinary_programs_are_distinguished() {
-        let own = ProcessScheduling::of(std::process::id() as i32);
-        let Ok(child) = Command::new("chrt").args(["-f", "10", "cat"]).stdin(std::process::Stdio::piped()).spawn()
-        else {
-            wayleave_repo_checks::left_out("root", "real-time priority needs chrt");
-            return;
-        };
-        let mut child = Child(child);
-        let pid = child.0.id() as i32;
-        let name = || fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        // Without the right to do so `chrt` ends before it becomes `cat`.
-        while name().trim() != "cat" {
-            if child.0.try_wait().unwrap().is_some() {
-                wayleave_repo_checks::left_out("root", "real-time priority needs CAP_SYS_NICE");
-                return;
-            }
-            std::thread::yield_now();
-        }
-        assert_eq!(ProcessScheduling::of(pid), Some(ProcessScheduling::RealTime(10)));
-        assert!(own.is_some() && own != ProcessScheduling::of(pid), "{own:?}");
-        assert_eq!(ProcessScheduling::of(-1), None);
-    }
 
     #[test]
     fn a_daemon_with_ordinary_priority_is_named_with_its_cost() {

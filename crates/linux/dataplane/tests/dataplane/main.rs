@@ -4,6 +4,7 @@
 
 mod changes;
 mod differential;
+mod doctor;
 mod forwarding;
 mod holding;
 mod host;
@@ -26,6 +27,8 @@ fn main() -> std::process::ExitCode {
         differential::no_malformed_frame_reaches_a_guaranteed_queue,
         differential::programs_of_uplinks_equal_the_models,
         differential::skipped_numbers_of_the_second_round_are_not_mistaken_for_earlier_ones,
+        doctor::a_qdisc_unknown_to_the_kernel_is_missing_and_a_working_one_leaves_nothing,
+        doctor::real_time_and_ordinary_programs_are_distinguished,
         forwarding::frames_follow_their_outer_tag_and_lose_it,
         forwarding::a_switch_samples_the_packets_that_hosts_sample_with_any_tags,
         holding::packets_above_a_contract_wait_and_all_arrive,

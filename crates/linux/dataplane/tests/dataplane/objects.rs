@@ -8,7 +8,7 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     "kernel.h",
     "maps.h",
     "parse.h",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 14] = [
     "delay.h",
     "samples.h",
     "follow.h",
+    "charge.h",
     "host.c",
     "switch.c",
     "pass.c",

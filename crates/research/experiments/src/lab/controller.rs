@@ -1,6 +1,6 @@
 //! The controller of a lab, and the counters of its hosts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,12 @@ use wayleave_contracts::{ContractKind, ContractRequest};
 use wayleave_dataplane::host::Counters;
 use wayleave_formats::write_orders;
 use wayleave_lab::Lab;
-use wayleave_lab::run::{Operator, ReportedContract};
+use wayleave_lab::run::{DEFAULT_TENANT, Operator, ReportedContract};
 use wayleave_protocol::contract::{Contract, Kind, Route};
 use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
 use wayleave_protocol::network::{Link, UpDown};
 use wayleave_protocol::status::Status;
+use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_units::Time;
 
 use super::ControlError;
@@ -63,6 +64,21 @@ impl LabController {
             self.lab.stop().check()?;
             sleep(POLL_INTERVAL);
         }
+    }
+
+    /// Creates the tenants of contracts that the controller does not have, without quotas; returns their names.
+    ///
+    /// # Errors
+    /// If it does not answer, or refuses a name.
+    pub fn create_tenants(&self, orders: &[ContractRequest]) -> Result<Vec<String>, ControlError> {
+        let existing: Vec<Tenant> = self.service.list("/v1/tenants", &[], usize::MAX)?;
+        let is_missing = |name: &&str| *name != DEFAULT_TENANT && existing.iter().all(|tenant| tenant.name != *name);
+        let missing: BTreeSet<&str> = orders.iter().filter_map(ContractRequest::tenant).filter(is_missing).collect();
+        for name in &missing {
+            let path = format!("/v1/tenants/{}", encode(name));
+            self.service.send::<Tenant>(Method::Put, &path, &TenantSpec::default())?;
+        }
+        Ok(missing.into_iter().map(str::to_owned).collect())
     }
 
     /// Offers contracts to the controller; those that it refused.

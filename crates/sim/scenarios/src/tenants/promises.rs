@@ -12,6 +12,7 @@ use wayleave_topology::{Class, HopDistances, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::{SharingTenant, Tenants, members};
+use crate::StaticLimits;
 
 /// Period at which hosts reassign tokens (uFAB, section 5.1).
 const TOKEN_PERIOD: Time = Time::from_micros(32);
@@ -40,15 +41,19 @@ pub struct Weight {
     pub rate: Rate,
 }
 
-/// Maximum rate of a bandwidth contract at a host.
+/// Maximum rate of a contract at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maximum {
     /// The contract.
     pub name: String,
     /// Host at which it sends and receives.
     pub host: NodeId,
-    /// No more than this in each direction.
+    /// No more than this, in each limited direction.
     pub max: Rate,
+    /// Amount that may exceed it at once.
+    pub burst: Bytes,
+    /// `true` if it limits sent traffic only, as that of best effort does.
+    pub is_sent_only: bool,
 }
 
 /// The terms of a bandwidth contract at a receiver at which it meets others.
@@ -106,13 +111,19 @@ impl Tenants {
         Some(link.promisable(Class::Guaranteed, residual.rate))
     }
 
-    /// The maxima of bandwidth contracts at their hosts.
+    /// The maxima of bandwidth contracts and of best effort at their hosts.
     pub fn maxima(&self) -> Vec<Maximum> {
-        let of = |(contract, _): (&BandwidthContract, _)| {
-            let at = |host| Some(Maximum { name: contract.name.clone(), host, max: contract.max? });
-            contract.between.hosts().into_iter().filter_map(at).collect::<Vec<_>>()
+        let of = |tenant: &SharingTenant| {
+            let (max, burst, is_sent_only) = match &tenant.contract {
+                Contract::Bandwidth(contract) => (contract.max, Bytes::ZERO, false),
+                Contract::BestEffort(contract) => (contract.max, StaticLimits::default().burst, true),
+                Contract::Latency(_) | Contract::Objective(_) => (None, Bytes::ZERO, false),
+            };
+            let name = tenant.contract.name();
+            let at = |host| Some(Maximum { name: name.to_owned(), host, max: max?, burst, is_sent_only });
+            members(&tenant.contract).into_iter().filter_map(at).collect::<Vec<_>>()
         };
-        self.bandwidth().flat_map(of).collect()
+        self.sharing.iter().flat_map(of).collect()
     }
 
     /// The host at which most bandwidth contracts can receive, with those contracts, each from a host of its own; `None` if no two meet. The link of that host is the only

@@ -101,7 +101,7 @@ impl Tenants {
         if !fill.is_empty() {
             // Nothing limits the service of latency contracts at its hosts.
             let (name, members) = (self.latency_service(), Vec::new());
-            let contract = Contract::BestEffort(BestEffortContract { name, tenant: None, members });
+            let contract = Contract::BestEffort(BestEffortContract { name, tenant: None, members, max: None });
             let nobody = SharingTenant { contract, within: None, route: None };
             traffic.push(self.endless(&nobody, "without a contract", fill));
         }

@@ -144,14 +144,21 @@ impl Tenants {
             // Both ends of a pair have its minimum in both directions: unused minima cost nothing.
             let bandwidth = match contract {
                 Contract::Bandwidth(contract) => {
-                    Bandwidth { min: Some(contract.min), max: contract.max, weight: NonZeroU32::new(weight(contract)) }
+                    let weight = NonZeroU32::new(weight(contract));
+                    let bandwidth = Bandwidth { min: Some(contract.min), max: contract.max, weight };
+                    PerDirection { transmit: bandwidth, receive: bandwidth }
                 }
-                _ => Bandwidth::default(),
+                // Fixed limits hold for what is sent.
+                Contract::BestEffort(contract) => PerDirection {
+                    transmit: Bandwidth { max: contract.max, ..Bandwidth::default() },
+                    ..PerDirection::default()
+                },
+                _ => PerDirection::default(),
             };
             ServiceSpec {
                 name: contract.name().to_owned(),
                 filter: filter(number),
-                bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
+                bandwidth,
                 endpoints: members(contract),
                 division,
                 ..ServiceSpec::default()

@@ -218,7 +218,12 @@ impl Reader<'_> {
                     min: min()?,
                 })
             }
-            "best-effort" => Contract::BestEffort(BestEffortContract { name, tenant: None, members }),
+            "best-effort" => Contract::BestEffort(BestEffortContract {
+                name,
+                tenant: None,
+                members,
+                max: terms.max_bps.map(rate).transpose()?,
+            }),
             other => return Err(format!("\"{name}\" is of unknown kind \"{other}\"")),
         };
         let valid = match &contract {
@@ -269,7 +274,8 @@ fn words(network: &Network, contract: &Contract) -> [(&'static str, String); 6] 
     let (min, max, weight, within) = match contract {
         Contract::Bandwidth(contract) => (Some(contract.min), contract.max, contract.weight, contract.within),
         Contract::Objective(contract) => (Some(contract.min), None, None, contract.deadline),
-        Contract::BestEffort(_) | Contract::Latency(_) => (None, None, None, None),
+        Contract::BestEffort(contract) => (None, contract.max, None, None),
+        Contract::Latency(_) => (None, None, None, None),
     };
     let kind = match contract {
         Contract::Objective(contract) => contract.objective.name(),

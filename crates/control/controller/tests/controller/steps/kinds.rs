@@ -55,7 +55,8 @@ pub(super) fn objective(network: &Network, name: &str, members: &[&str], mbit: u
 }
 
 pub(super) fn best_effort(network: &Network, name: &str, members: &[&str]) -> ContractRequest {
-    shared(BestEffortContract { name: name.to_owned(), tenant: None, members: nodes(network, members) }, members)
+    let max = Some(Rate::from_mbit(10));
+    shared(BestEffortContract { name: name.to_owned(), tenant: None, members: nodes(network, members), max }, members)
 }
 
 pub(super) fn id(name: &str) -> Id {
@@ -103,6 +104,9 @@ fn every_kind_is_admitted_survives_a_restart_and_ends() {
     let other = reload(&controller, &setup);
     assert!(other.ledger() == controller.ledger());
     assert_eq!(known(&other), expected);
+    for one in &orders {
+        assert_eq!(contract_named(&other, one.name()).order, contract_named(&controller, one.name()).order);
+    }
     assert_eq!(other.tenant("default").unwrap().usage, controller.tenant("default").unwrap().usage);
     assert!(other.records() != controller.records(), "the generation");
     controller.take_output();

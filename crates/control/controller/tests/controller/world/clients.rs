@@ -139,7 +139,10 @@ impl World {
                 let (objective, deadline) = (FlowObjective::Completion, None);
                 ObjectiveContract { name, tenant, objective, deadline, members: nodes, min }.into()
             }
-            _ => BestEffortContract { name, tenant, members: nodes }.into(),
+            _ => {
+                let max = (nodes.len() > 2).then(|| Rate::from_mbit(2));
+                BestEffortContract { name, tenant, members: nodes, max }.into()
+            }
         };
         ContractRequest {
             contract,
