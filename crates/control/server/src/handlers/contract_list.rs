@@ -19,7 +19,7 @@ use crate::http::call::AuthorizedRequest;
 use crate::http::csv::Csv;
 use crate::http::page::Page;
 use crate::render;
-use crate::rendered::ContractObject;
+use crate::rendered::{ContractObject, json};
 use crate::state::Shared;
 
 /// Columns of the export. Rates are in bit/s on the wire.

@@ -451,7 +451,7 @@ pub(crate) mod tests {
     fn what_the_claims_forbid_occurs_without_the_design() {
         let [with, without] = [true, false].map(|in_order| moves(in_order).unwrap());
         assert!(with.1 == 0.0 && without.1 > 0.0, "{with:?}, {without:?}");
-        let ratios = queues().unwrap();
+        let ratios = queues(QUEUES).unwrap();
         assert!(ratios.iter().any(|ratio| (ratio - 1.0).abs() > 0.05), "{ratios:?}");
         let settles = settles().unwrap();
         assert!(settles > 0.0, "{settles}");

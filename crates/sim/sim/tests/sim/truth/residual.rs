@@ -178,9 +178,9 @@ fn without_the_floor_windows_miss_minima_below_bursts() {
 #[test]
 fn windows_that_rise_without_steps_overshoot_after_bursts() {
     let in_flight =
-        |window_increase| shown(14, Others::Nothing, Settings { window_increase, ..Settings::default() }).in_flight;
+        |window_increase| shown(8, Others::Nothing, Settings { window_increase, ..Settings::default() }).in_flight;
     let (steps, free) = (in_flight(WindowIncrease::Share), in_flight(WindowIncrease::Free));
-    assert!(free > 1.3 * steps, "{free} against {steps} of the bound");
+    assert!(free > 1.2 * steps, "{free} against {steps} of the bound");
 }
 
 /// A port without knowledge of the reservations above promises too much: minima of all that it assumes to have do not
