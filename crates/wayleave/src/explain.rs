@@ -5,18 +5,19 @@ use std::io::Write;
 
 use serde::{Serialize, Serializer};
 use wayleave_contracts::{Contract, LatencyContract};
-use wayleave_explain::table::TableLayout;
+use wayleave_explain::table::{TableLayout, write_wrapped};
 use wayleave_explain::{
     DecidedShare, EarlierDecisions, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused,
     SharedExplanation, inspect_links, sentences, text, write_share,
 };
 use wayleave_formats::Problem;
 use wayleave_scheme_api::{Refusal, ShareDecision};
+use wayleave_units::Human as _;
 
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
-use crate::plan::{Head, SavedPlan};
+use crate::plan::{BudgetPlace, BudgetRemedy, Head, SavedPlan};
 use crate::progress::{ProgressStep, Watch};
 use crate::schemes::PlanOptions;
 use crate::session::{RequestOutcome, Session};
@@ -32,6 +33,8 @@ pub struct Explanation {
     pub before: EarlierDecisions,
     /// Problem of the contract that does not depend on other admitted contracts, at its position in the file.
     pub finding: Option<Problem>,
+    /// Delay budgets that admit a refused contract, and where they are stated ([`Explanation::search_budgets`]).
+    pub remedy: Option<(BudgetPlace, BudgetRemedy)>,
 }
 
 /// A contract with the decision that is explained.
@@ -156,7 +159,7 @@ fn explain_share(mut session: Session, contract: &Contract, before: EarlierDecis
     let (decision, _) = session.admit_share(contract);
     let nearest = decision.as_ref().err().map(|refusal| NearestShare::of(&session.scheme, contract, refusal));
     let matter = ExplainTarget::Shared { contract: Box::new(contract.clone()), decision, nearest };
-    Explanation { session, matter, before, finding: None }
+    Explanation { session, matter, before, finding: None, remedy: None }
 }
 
 /// Explains a verdict. The session is in the state after the verdict.
@@ -173,7 +176,8 @@ fn explain_flow(
     let given = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
     let finding = given.map(|(field, message)| contracts.finding(place, field, &message));
     let (contract, verdict, refused) = (Box::new(contract.clone()), Box::new(verdict), refused.map(Box::new));
-    Explanation { session, matter: ExplainTarget::Latency { contract, verdict, refused }, before, finding }
+    let matter = ExplainTarget::Latency { contract, verdict, refused };
+    Explanation { session, matter, before, finding, remedy: None }
 }
 
 fn decide_those_before(
@@ -208,6 +212,22 @@ impl Explanation {
         }
     }
 
+    /// Searches delay budgets with which a refused contract is admitted after the same contracts.
+    ///
+    /// # Errors
+    /// If the network cannot be rebuilt, which would be a mistake here.
+    pub fn search_budgets(&mut self, contracts: &Contracts, place: BudgetPlace) -> Result<(), Error> {
+        let ExplainTarget::Latency { contract, verdict, .. } = &self.matter else { return Ok(()) };
+        let Err(refusal) = &verdict.decision else { return Ok(()) };
+        let (at, _) = contracts.find(&contract.name)?;
+        let before: Vec<&Contract> =
+            contracts.all().take_while(|(other, _)| *other != at).map(|(_, contract)| contract).collect();
+        let (before, admitted) = (before.as_slice(), self.before.admitted);
+        let remedy = BudgetRemedy::search(&self.session, (before, admitted), (contract, refusal), place)?;
+        self.remedy = remedy.map(|remedy| (place, remedy));
+        Ok(())
+    }
+
     fn explained(&self) -> ExplainedContract<'_> {
         match &self.matter {
             ExplainTarget::Latency { contract, verdict, refused } => ExplainedContract::Latency(Explained {
@@ -237,7 +257,14 @@ impl Explanation {
             ExplainedContract::Latency(explained) => text::write(out, &context, &explained, layout)?,
             ExplainedContract::Shared(explained) => write_share(out, &context, &explained, layout)?,
         }
-        Ok(())
+        let Some((place, remedy)) = &self.remedy else { return Ok(()) };
+        writeln!(out, "\nDelay budgets that admit it")?;
+        remedy.lines(*place).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+        let earlier = remedy.admitted;
+        let bound = remedy.bound.up();
+        let checked =
+            format!("Checked: its bound is then {bound}, and as many earlier contracts are admitted ({earlier}).");
+        Ok(write_wrapped(out, &checked)?)
     }
 
     /// The same as a string of lines of 100 columns.
@@ -256,11 +283,13 @@ impl Serialize for Explanation {
         let (head, before, context) = (Head::of(&self.session), self.before, self.session.context());
         match self.explained() {
             ExplainedContract::Latency(explained) => {
-                Document { head, before, explanation: ExplanationShape::of(&context, &explained) }.serialize(serializer)
+                let explanation = ExplanationShape::of(&context, &explained);
+                let budget_remedy = self.remedy.as_ref().map(|(_, remedy)| remedy);
+                Document { head, before, explanation, budget_remedy }.serialize(serializer)
             }
             ExplainedContract::Shared(explained) => {
-                Document { head, before, explanation: SharedExplanation::of(&context, &explained) }
-                    .serialize(serializer)
+                let explanation = SharedExplanation::of(&context, &explained);
+                Document { head, before, explanation, budget_remedy: None }.serialize(serializer)
             }
         }
     }
@@ -279,4 +308,6 @@ struct Document<'a, T> {
     before: EarlierDecisions,
     #[serde(flatten)]
     explanation: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_remedy: Option<&'a BudgetRemedy>,
 }

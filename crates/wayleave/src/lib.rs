@@ -79,8 +79,9 @@ pub use findings::FirstFindings;
 pub use minima::PolicyMinima;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, ImportOrigin, Network, NetworkName};
 pub use plan::{
-    BudgetAdvice, Document, EntryKind, Plan, PlanEntry, PlanInput, PlanOutcome, PlanSummary, ReleaseHold, Released,
-    RequestTable, ReservationLog, SavedPlan, Sink, Times, decide, plan, plan_in, states_default_budgets,
+    BudgetAdvice, BudgetPlace, BudgetRemedy, Document, EntryKind, Plan, PlanEntry, PlanInput, PlanOutcome, PlanSummary,
+    PortBudgets, ReleaseHold, Released, RequestTable, ReservationLog, SavedPlan, Sink, Times, decide, plan, plan_in,
+    states_default_budgets,
 };
 pub use progress::{Cancel, NoProgress, Progress, ProgressStep, Watch};
 pub use proof::Proof;
@@ -88,7 +89,7 @@ pub use recheck::{recheck, recheck_shares};
 pub use schemes::{DEFAULT_BUDGETS, PlanOptions, SchemeOptions};
 pub use session::{RequestOutcome, Session};
 pub use sim::{Batch, PlannedRun, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
-pub use tune::{Ceiling, TuneMix, TuneOptions, Tuned, tune};
+pub use tune::{Ceiling, TuneMix, TuneOptions, Tuned, TunedPorts, tune};
 pub use verify::{
     ClassContracts, ClassFaultOutcome, ClassVerification, Derived, FaultOutcome, History, PlanFile, PlannedClasses,
     Promises, StatedPlan, VerifyOptions, VerifyReport, of_session, read_plan, verify, verify_kinds,

@@ -5,7 +5,9 @@ use std::io::Write;
 
 use crate::client::{Names, did_you_mean};
 use clap::Args;
-use wayleave::{Contracts, Explanation, SavedPlan, Session, Watch, explain_in, explain_planned};
+use wayleave::{
+    BudgetPlace, Contracts, Explanation, NetworkName, SavedPlan, Session, Watch, explain_in, explain_planned,
+};
 use wayleave_explain::camel_case;
 use wayleave_formats::Source;
 use wayleave_protocol::decision::{Decision, DecisionOutcome};
@@ -65,7 +67,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let plan = plan.transpose()?;
     let session_args = plan.as_ref().map_or_else(|| session_args.clone(), |plan| session_args.like_plan(plan));
     let session = session_args.open_for(&network, &contracts)?;
-    let explanation = args.explain(session, &contracts, plan.as_ref())?;
+    let mut explanation = args.explain(session, &contracts, plan.as_ref())?;
+    let topology = &session_args.network.topology;
+    let is_builder = matches!(NetworkName::of(topology), Ok(NetworkName::Builder));
+    let place = if is_builder { BudgetPlace::Builder } else { BudgetPlace::Link };
+    waiting(args.progress, "searching delay budgets", || explanation.search_budgets(&contracts, place))?;
     let mut out = args.out.open();
     match args.output {
         OutputFormat::Table => explanation.write_text(&mut out, args.out.layout())?,

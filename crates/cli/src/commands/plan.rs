@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wayleave::{
-    BudgetAdvice, Contracts, Document, FirstFindings, NetworkName, PlanInput, PlanOutcome, PlanSummary, PolicyMinima,
-    Proof, ReleaseHold, RequestTable, ReservationLog, Session, Sink, Watch,
+    BudgetAdvice, BudgetPlace, BudgetRemedy, Contracts, Document, FirstFindings, NetworkName, PlanInput, PlanOutcome,
+    PlanSummary, PolicyMinima, Proof, ReleaseHold, RequestTable, ReservationLog, Session, Sink, Watch,
 };
 use wayleave::{decide, read_event_file};
 use wayleave_explain::human::count;
@@ -159,11 +159,17 @@ impl PlanArgs {
         let tune = format!("`wayleave tune -t {}{files}`", self.session.network.topology);
         let is_short = contracts.all().count() <= MAX_ADVISED;
         let advice = if is_short { BudgetAdvice::search(session, contracts, summary.admitted)? } else { None };
+        let is_builder = matches!(NetworkName::of(&self.session.network.topology), Ok(NetworkName::Builder));
         let Some(advice) = advice else {
             tell!("\nhint: delay budgets refuse {refused}: {tune} searches for budgets that fit this list");
+            let place = if is_builder { BudgetPlace::Builder } else { BudgetPlace::Link };
+            let first = if is_short { BudgetRemedy::of_first(session, contracts, place)? } else { None };
+            if let Some((name, remedy)) = first {
+                let lines: String = remedy.lines(place).iter().map(|line| format!("\n  {line}")).collect();
+                tell!("contract {name} alone is admitted after those before it with{lines}");
+            }
             return Ok(());
         };
-        let is_builder = matches!(NetworkName::of(&self.session.network.topology), Ok(NetworkName::Builder));
         let (place, keys) = match is_builder {
             true => ("Add them to the builder", advice.builder_keys()),
             false => ("Put them into `defaults` or the builder of the topology", advice.keys()),

@@ -183,6 +183,14 @@ impl Network {
     /// # Errors
     /// The error of a changed port.
     pub fn with_ports(&self, change: impl Fn(NodeKind, Bytes, &mut PortSpec)) -> Result<Self, NetworkError> {
+        self.rebuilt(|_| {}, |link, port| change(self.node(self.link(link).from).kind, self.link(link).mtu, port))
+    }
+
+    /// Returns the network with other ports, by the link to which each sends; nodes and links keep their numbers.
+    ///
+    /// # Errors
+    /// The error of a changed port.
+    pub fn with_ports_of_links(&self, change: impl Fn(LinkId, &mut PortSpec)) -> Result<Self, NetworkError> {
         self.rebuilt(|_| {}, change)
     }
 
@@ -191,13 +199,13 @@ impl Network {
     /// # Errors
     /// If a changed node is none.
     pub fn with_nodes(&self, change: impl Fn(&mut Node)) -> Result<Self, NetworkError> {
-        self.rebuilt(change, |_, _, _| {})
+        self.rebuilt(change, |_, _| {})
     }
 
     fn rebuilt(
         &self,
         change_node: impl Fn(&mut Node),
-        change: impl Fn(NodeKind, Bytes, &mut PortSpec),
+        change: impl Fn(LinkId, &mut PortSpec),
     ) -> Result<Self, NetworkError> {
         let mut builder = NetworkBuilder::default();
         for (_, node) in self.nodes() {
@@ -207,7 +215,7 @@ impl Network {
         }
         for (id, link) in self.links() {
             let mut port = PortSpec { queues: self.queues(id).to_vec() };
-            change(self.node(link.from).kind, link.mtu, &mut port);
+            change(id, &mut port);
             builder.add_link(LinkSpec {
                 from: link.from,
                 to: link.to,

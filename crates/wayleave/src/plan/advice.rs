@@ -7,7 +7,7 @@
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Binding, Refusal};
 use wayleave_schemes::admission::chameleon::Allocation;
-use wayleave_topology::{LinkId, NodeKind};
+use wayleave_topology::{LinkId, MAX_BUDGET, NodeKind};
 use wayleave_units::{Bytes, Time};
 
 use crate::contracts::Contracts;
@@ -83,19 +83,25 @@ impl BudgetAdvice {
                 let (admitted, refused) = (trial.admitted, trial.refused);
                 return Ok(Some(Self { admitted, refused, ..candidate }));
             }
-            if best.as_ref().is_none_or(|(known, _)| trial.admitted > known.admitted) {
-                best = Some((trial, candidate));
+            let mut last = Some((trial, candidate));
+            if steps == 0
+                && last.as_ref().zip(best.as_ref()).is_none_or(|(last, best)| last.0.admitted > best.0.admitted)
+            {
+                best = last.take();
             }
             if left.is_empty() && steps < MAX_STEPS {
+                // From the best of the defaults, each change continues the one before.
+                let from = if steps == 0 { best.as_ref() } else { last.as_ref() };
+                let change = from.and_then(|(trial, known)| known.changed(session, trial.first.as_ref()?));
+                left.extend(change);
                 steps += 1;
-                let change = best.as_ref().and_then(|(trial, known)| known.changed(session, trial.first.as_ref()?));
-                left.extend(change.filter(|change| best.as_ref().is_none_or(|(_, known)| known != change)));
             }
         }
         Ok(None)
     }
 
-    /// Returns the budgets with the one that blocks a contract raised, or the fastest ones lowered for a deadline.
+    /// Returns the budgets with the one that blocks a contract raised, or the fastest ones lowered for a deadline; `None`
+    /// if a port cannot have them.
     fn changed(&self, session: &Session, refusal: &Refusal) -> Option<Self> {
         let mut next = self.clone();
         match refusal.innermost() {
@@ -108,15 +114,21 @@ impl BudgetAdvice {
                 *budgets.get_mut(at)? = raised;
                 budgets.iter_mut().skip(at + 1).for_each(|budget| *budget = (*budget).max(raised));
             }
-            Refusal::Deadline { .. } | Refusal::TooSlow { .. } => {
+            Refusal::Deadline { fastest: bound, deadline, .. } | Refusal::TooSlow { bound, deadline, .. } => {
+                let (bound, deadline) = (bound.as_nanos(), deadline.as_nanos());
                 for budgets in [&mut next.host, &mut next.switch] {
                     let first = budgets.first_mut()?;
-                    *first = Time::from_nanos(first.as_nanos() * 4 / 5);
+                    // At least a fifth, and one percent more than the ratio, for propagation and processing, which stay.
+                    let first_ns = u128::from(first.as_nanos());
+                    let in_ratio = first_ns * u128::from(deadline) * 99 / u128::from(bound.max(1)) / 100;
+                    let lowered = in_ratio.min(first_ns * 4 / 5);
+                    *first = Time::from_nanos(u64::try_from(lowered).ok()? / 100 * 100);
                 }
             }
             _ => return None,
         }
-        Some(next)
+        let is_valid = |budget: &Time| *budget > Time::ZERO && *budget <= MAX_BUDGET;
+        next.switch.iter().chain(&next.host).all(is_valid).then_some(next)
     }
 
     fn try_on(&self, session: &Session, contracts: &Contracts) -> Result<Trial, Error> {
@@ -191,10 +203,10 @@ fn states_several(session: &Session, kind: NodeKind) -> bool {
 }
 
 /// Budgets of each port, highest priority first.
-type PortBudgets = Vec<Vec<Time>>;
+type BudgetLists = Vec<Vec<Time>>;
 
 /// Returns the different default budgets of switch ports and of host ports, those of the slowest links first.
-fn ladders(session: &Session, model: &Model) -> Result<(PortBudgets, PortBudgets), Error> {
+fn ladders(session: &Session, model: &Model) -> Result<(BudgetLists, BudgetLists), Error> {
     let graph = session.network();
     let two = |buffer: Bytes| vec![wayleave_topology::PortQueue { buffer, budget: None }; 2];
     let bare = graph.with_ports(|kind, _, port| match kind {

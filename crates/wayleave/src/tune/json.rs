@@ -25,6 +25,16 @@ struct Document<'a> {
     candidates: Vec<Candidate<'a>>,
     methods: Vec<MethodShape<'a>>,
     recommended: Option<&'a str>,
+    /// Delay budgets of the ports with the recommended method.
+    ports: Vec<PortShape>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PortShape {
+    is_host: bool,
+    rate_bps: u64,
+    budgets_ns: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -109,6 +119,15 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
             .collect(),
         methods: report.verdict.summaries.iter().map(shape).collect(),
         recommended: chosen.map(|summary| summary.name.as_str()),
+        ports: report
+            .ports
+            .iter()
+            .map(|ports| PortShape {
+                is_host: ports.is_host,
+                rate_bps: ports.rate.bits_per_second(),
+                budgets_ns: ports.budgets.iter().map(|budget| budget.as_nanos()).collect(),
+            })
+            .collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     Ok(writeln!(out)?)

@@ -4,6 +4,7 @@ mod json;
 mod table;
 mod tuned;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -12,17 +13,22 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use wayleave_contracts::{Contract, LatencyContract, RequestMix as Drawn};
 use wayleave_ledger::{LedgerError, Model};
+use wayleave_schemes::admission::chameleon::{Allocation, Params};
 use wayleave_schemes::tune::bound::Cuts;
 use wayleave_schemes::tune::{
-    PortDivision, SearchBudget, TuneObjective, TuneSample, TunedMethod, climb, judge, starts,
+    Candidate, PortDivision, SearchBudget, TuneObjective, TuneSample, TunedMethod, climb, judge, starts,
 };
+use wayleave_topology::{Link, LinkId, NodeKind};
 
 use crate::contracts::Contracts;
 use crate::error::Error;
 use crate::network::Network;
+use crate::plan::BudgetAdvice;
 use crate::progress::{ProgressStep, Watch};
+use crate::schemes::{PlanOptions, SchemeOptions};
+use crate::session::Session;
 
-pub use tuned::{Ceiling, Tuned};
+pub use tuned::{Ceiling, Tuned, TunedPorts};
 
 /// Longer lists are not drawn: a refusal that comes later is not waited for.
 const MAX_REQUESTS: usize = 2_000_000;
@@ -155,8 +161,13 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
     let report =
         |number: usize, method: &TunedMethod| watch.step(ProgressStep::Candidate { number, value: method.value });
     let division = graph.classes().map(|&classes| PortDivision::new(classes, kinds));
-    let tried = climb(&training, division, objective, effort, report).map_err(fits)?;
     let mut candidates = starts(division);
+    let fitted = match mix {
+        TuneMix::Contracts(contracts) => fitted(network, contracts, model, division)?,
+        TuneMix::Scenario(_) => None,
+    };
+    candidates.extend(fitted.map(|candidate| ("fitted".to_owned(), candidate)));
+    let tried = climb(&training, candidates.clone(), objective, effort, report).map_err(fits)?;
     if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, known)| *known != best.candidate)) {
         candidates.push(("tuned".to_owned(), best.candidate.clone()));
     }
@@ -170,7 +181,9 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
         let requests = sample.requests.iter().filter_map(|(ask, _)| ask.latency().cloned());
         Cuts::new(graph).until_refusal(requests).filter(|_| division.is_none())
     });
+    let chosen = verdict.summaries.get(verdict.choice).map(|summary| &summary.candidate);
     Ok(Tuned {
+        ports: chosen.map_or_else(Vec::new, |chosen| port_budgets(graph, &model, chosen)),
         topology: network.name.clone(),
         mix: match mix {
             TuneMix::Scenario(scenario) => format!("scenario {scenario}"),
@@ -185,6 +198,48 @@ pub fn tune(network: &Network, mix: TuneMix<'_>, options: &TuneOptions, watch: &
         verdict,
         has_categories: judges.iter().any(|sample| sample.requests.iter().any(|(_, category)| category.is_some())),
     })
+}
+
+/// Returns a candidate with budgets that `plan` advises for a list, if the defaults refuse some of it. It changes the
+/// first budgets of hosts and of switches together, which no single step does.
+fn fitted(
+    network: &Network,
+    contracts: &Contracts,
+    model: Model,
+    division: Option<PortDivision>,
+) -> Result<Option<Candidate>, Error> {
+    let scheme = SchemeOptions::named(if division.is_some() { "fabric" } else { "chameleon" })?;
+    let options = PlanOptions::default().with_scheme(scheme).with_model(model);
+    let mut session = Session::open(network, &options)?;
+    let mut admitted = 0;
+    for (_, contract) in contracts.all() {
+        admitted += u64::from(match contract.as_latency() {
+            Some(contract) => session.try_admit(contract),
+            None => session.admit_share(contract).0.is_ok(),
+        });
+    }
+    if admitted == contracts.all().count() as u64 {
+        return Ok(None);
+    }
+    let advice = BudgetAdvice::search(&session, contracts, admitted)?;
+    Ok(advice.map(|BudgetAdvice { switch, host, .. }| {
+        let allocation = Allocation { switch: Some(switch), host: Some(host), ..Allocation::default() };
+        Candidate { params: Params { allocation, ..Params::default() }, division }
+    }))
+}
+
+/// Returns the budgets of each kind of port with a candidate: of hosts and of switches, by rate.
+fn port_budgets(network: &wayleave_topology::Network, model: &Model, candidate: &Candidate) -> Vec<TunedPorts> {
+    let divided = candidate.division.and_then(|division| network.clone().with_classes(division.classes).ok());
+    let network = divided.as_ref().unwrap_or(network);
+    let budgets = candidate.params.allocation.budgets(network, model);
+    let of = |(id, link): (LinkId, &Link)| TunedPorts {
+        is_host: network.node(link.from).kind == NodeKind::Host,
+        rate: link.rate,
+        budgets: budgets[id.index()].clone(),
+    };
+    let all: BTreeSet<TunedPorts> = network.links().map(of).collect();
+    all.into_iter().collect()
 }
 
 /// One list, as long as a seed's first refusal and the judges need.

@@ -5,9 +5,13 @@ use std::io::Write;
 use wayleave_contracts::Category;
 use wayleave_explain::table::{TableLayout, plain_table, write_table};
 use wayleave_schemes::tune::TuneObjective;
+use wayleave_units::Human as _;
 
 use super::tuned::{Ceiling, Tuned, classes_line, options};
 use crate::error::Error;
+
+/// Maximum number of printed kinds of ports.
+const MAX_PORTS: usize = 8;
 
 impl Tuned {
     /// Writes it for people.
@@ -70,6 +74,12 @@ fn write(report: &Tuned, out: &mut impl Write, layout: TableLayout) -> Result<()
         writeln!(out, "\n* recommended; options for plan, explain and verify:\n  {}", options(&chosen.candidate))?;
         if let Some(division) = chosen.candidate.division.filter(|division| division.is_free) {
             writeln!(out, "and in the topology:\n  {}", classes_line(&division.classes))?;
+        }
+        if report.ports.len() <= MAX_PORTS {
+            writeln!(out, "the delay budgets of its ports are then:")?;
+            for ports in &report.ports {
+                writeln!(out, "  {} links: {}", ports.rate.down(), ports.keys())?;
+            }
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use wayleave_schemes::admission::chameleon::{Allocation, DefaultBudgets, Params,
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::tune::{Candidate, MethodScores, PortDivision, TuneObjective, TunedMethod};
 use wayleave_topology::Classes;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use crate::error::Error;
 use crate::schemes::SchemeOptions;
@@ -32,6 +32,28 @@ pub struct Tuned {
     pub verdict: MethodScores,
     /// `true` if the contracts are of Table 1's categories.
     pub has_categories: bool,
+    /// Delay budgets of the ports with the recommended candidate, without repetition.
+    pub ports: Vec<TunedPorts>,
+}
+
+/// Delay budgets of all ports of a kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct TunedPorts {
+    /// `true` if they are hosts' ports.
+    pub is_host: bool,
+    /// Rate of their links.
+    pub rate: Rate,
+    /// Highest priority first.
+    pub budgets: Vec<Time>,
+}
+
+impl TunedPorts {
+    /// Returns the keys of a topology with these budgets: `hostBudgets: [500us, 6.25ms]`.
+    pub fn keys(&self) -> String {
+        let list = self.budgets.iter().map(Time::to_string).collect::<Vec<_>>().join(", ");
+        format!("{}: [{list}]", if self.is_host { "hostBudgets" } else { "budgets" })
+    }
 }
 
 /// Maximum of the first judging seed's long list that link rates permit, as a linear program.

@@ -3,13 +3,14 @@
 
 use proptest::prelude::*;
 use wayleave::{
-    BudgetAdvice, Contracts, Error, Model, Network, PlanInput, PlanOptions, Released, SchemeOptions, Session, Sink,
-    Source, Watch, plan,
+    BudgetAdvice, BudgetPlace, BudgetRemedy, Contracts, Error, Model, Network, PlanInput, PlanOptions, Released,
+    SchemeOptions, Session, Sink, Source, TuneMix, TuneOptions, Watch, plan, tune,
 };
 use wayleave_explain::DecidedContract;
 use wayleave_schemes::admission::chameleon::Allocation;
 use wayleave_schemes::routing::{RouteQuery, least_possible};
 use wayleave_topology::{Link, NodeKind};
+use wayleave_units::Time;
 
 /// `tests/data/plant.yaml`: 3 switches and 20 devices at 100 Mbit/s and 1 Gbit/s.
 const PLANT: &str = include_str!("../data/plant.yaml");
@@ -71,6 +72,151 @@ fn advice_for_a_refused_list_works_when_it_is_pasted() {
     assert_eq!((advice.admitted, advice.refused), (31, 0));
     let (_, admitted, by_budgets) = decide(&plant(&format!(", {}", advice.keys())));
     assert_eq!((admitted, by_budgets), (31, 0), "{}", advice.keys());
+}
+
+/// The plant's contracts and one more, of a press.
+fn contracts_with_press(network: &Network, deadline: &str) -> Contracts {
+    let press = format!("name,from,to,rate,burst,deadline\npress,plc1,drive1,1Mbit,128B,{deadline}\n");
+    let sources = [Source::new("plant-contracts.yaml", PLANT_CONTRACTS), Source::new("press.csv", press)];
+    Contracts::parse_all_kinds(&sources, network).unwrap()
+}
+
+/// Catches: a search that lowers a budget and raises it again, and one that takes steps of a fixed size.
+#[test]
+fn advice_for_a_deadline_below_the_default_budgets_works_when_it_is_pasted() {
+    let network = plant("");
+    for deadline in ["800us", "750us", "700us"] {
+        let contracts = contracts_with_press(&network, deadline);
+        let (session, admitted, by_budgets) = decide_in(Session::open(&network, &fabric()).unwrap(), &contracts);
+        assert_eq!((admitted, by_budgets), (31, 1), "{deadline}");
+        let advice = BudgetAdvice::search(&session, &contracts, admitted).unwrap().expect(deadline);
+        let pasted = plant(&format!(", {}", advice.keys()));
+        let contracts = contracts_with_press(&pasted, deadline);
+        let (_, admitted, _) = decide_in(Session::open(&pasted, &fabric()).unwrap(), &contracts);
+        assert_eq!(admitted, 32, "{deadline}: {}", advice.keys());
+    }
+}
+
+/// Adds the budgets of a remedy to the links of the plant.
+fn pasted(remedy: &BudgetRemedy) -> Network {
+    let is_of = |line: &str, link: &str| {
+        let (from, to) = link.split_once("->").unwrap();
+        line.contains(&format!("[{from}, {to}]")) || line.contains(&format!("[{to}, {from}]"))
+    };
+    let line = |line: &str| {
+        let keys = remedy.ports.iter().filter(|port| is_of(line, &port.link)).map(|port| {
+            let budgets: Vec<String> = port.budgets.iter().map(ToString::to_string).collect();
+            format!(", {}: [{}]", port.key, budgets.join(", "))
+        });
+        let keys: String = keys.collect();
+        if keys.is_empty() { line.to_owned() } else { line.replacen(" }", &format!("{keys} }}"), 1) }
+    };
+    let text: Vec<String> = PLANT.lines().map(line).collect();
+    assert_ne!(text.join("\n"), PLANT.trim_end());
+    Network::parse(&Source::new("plant.yaml", text.join("\n"))).unwrap()
+}
+
+/// Catches: a remedy that does not admit the contract, or that costs another one its place; a remedy where there is none.
+#[test]
+fn an_explanation_names_budgets_that_admit_the_contract_when_they_are_pasted() {
+    let network = plant("");
+    let explained = |deadline: &str| {
+        let contracts = contracts_with_press(&network, deadline);
+        let session = Session::open(&network, &fabric()).unwrap();
+        let mut explanation = wayleave::explain_in(session, &contracts, "press", &mut Watch::none()).unwrap();
+        explanation.search_budgets(&contracts, BudgetPlace::Link).unwrap();
+        explanation
+    };
+    for deadline in ["900us", "750us"] {
+        let explanation = explained(deadline);
+        assert!(!explanation.is_admitted());
+        let (_, remedy) = explanation.remedy.as_ref().expect(deadline);
+        let text = explanation.text().unwrap();
+        assert!(remedy.lines(BudgetPlace::Link).iter().all(|line| text.contains(line)), "{text}");
+        let pasted = pasted(remedy);
+        let contracts = contracts_with_press(&pasted, deadline);
+        let (_, admitted, _) = decide_in(Session::open(&pasted, &fabric()).unwrap(), &contracts);
+        assert_eq!(admitted, 32, "{deadline}: {remedy:?}");
+    }
+    // Two frames on each link need 500 us.
+    let impossible = explained("400us");
+    assert!(impossible.remedy.is_none() && impossible.text().unwrap().contains("can never be met"));
+}
+
+/// Catches: a search for one contract that gives up because another one has no remedy.
+#[test]
+fn one_contract_of_a_list_has_budgets_although_the_list_has_none() {
+    let line = "star:hosts=3,rate=100Mbit,hostQueues=1,hostBudgets=6ms,queues=2,budgets=10ms";
+    // A burst of 10 MB needs 800 ms, which is too long behind the other.
+    let text = "name,from,to,rate,burst,deadline\nlong,h1,h2,1Mbit,10MB,500ms\nshort,h1,h2,1Mbit,100kB,50ms\n";
+    let network = Network::open(line).unwrap();
+    let contracts = Contracts::parse(&[Source::new("list.csv", text)], &network).unwrap();
+    let session = Session::open(&network, &PlanOptions::default()).unwrap();
+    assert!(BudgetAdvice::search(&session, &contracts, 0).unwrap().is_none());
+    let (name, remedy) = BudgetRemedy::of_first(&session, &contracts, BudgetPlace::Builder).unwrap().unwrap();
+    assert_eq!((name, remedy.admitted), ("short", 0), "{remedy:?}");
+}
+
+/// A burst that does not fit the only budget: the smallest one that admits it is named, to three digits.
+#[test]
+fn an_explanation_names_the_least_budget_of_a_burst() {
+    let line = "star:hosts=3,rate=100Mbit,hostQueues=1,hostBudgets=6ms,queues=2,budgets=10ms";
+    let text = "name,from,to,rate,burst,deadline\na,h1,h2,1Mbit,100kB,50ms\n";
+    let of = |line: &str| {
+        let network = Network::open(line).unwrap();
+        let contracts = Contracts::parse(&[Source::new("list.csv", text)], &network).unwrap();
+        let mut explanation =
+            wayleave::explain(&network, &contracts, "a", &PlanOptions::default(), &mut Watch::none()).unwrap();
+        explanation.search_budgets(&contracts, BudgetPlace::Builder).unwrap();
+        explanation
+    };
+    let explanation = of(line);
+    let (_, remedy) = explanation.remedy.as_ref().unwrap();
+    let lines = remedy.lines(BudgetPlace::Builder);
+    let host = lines.iter().find_map(|line| line.strip_prefix("hostBudgets=")).unwrap();
+    assert!(of(&line.replace("hostBudgets=6ms", &format!("hostBudgets={host}"))).is_admitted(), "{lines:?}");
+    let budget = remedy.ports.iter().find(|port| port.key == "hostBudgets").unwrap().budgets[0];
+    let less = Time::from_nanos(budget.as_nanos() * 99 / 100);
+    assert!(!of(&line.replace("hostBudgets=6ms", &format!("hostBudgets={less}"))).is_admitted(), "{less}");
+}
+
+/// A burst that no frame fits, and a rate below a frame a day, are warnings with their numbers.
+#[test]
+fn contracts_to_which_no_frame_conforms_are_warnings() {
+    let network = Network::open("star:hosts=3").unwrap();
+    let warnings = |rows: &str| {
+        let text = format!("name,from,to,rate,burst,deadline\n{rows}");
+        let contracts = Contracts::parse(&[Source::new("list.csv", text)], &network).unwrap();
+        contracts.warnings(Model::default().overhead)
+    };
+    assert_eq!(warnings("a,h1,h2,1Mbit,84B,9ms\n"), [""; 0]);
+    assert_eq!(
+        warnings("a,h1,h2,1Mbit,83B,9ms\n"),
+        ["the burst of \"a\" is 83B, below the smallest frame, 84B on the wire: none of the packets conforms"]
+    );
+    let [bursts] = &warnings("a,h1,h2,1Mbit,83B,9ms\nb,h1,h2,1Mbit,10B,9ms\n")[..] else { panic!() };
+    assert!(bursts.starts_with("the bursts of 2 contracts (\"a\": 83B, \"b\": 10B) are below"), "{bursts}");
+    // 1 bit/s is 10.8 kB a day.
+    let of_frame = |frame: &str| {
+        let rows = format!("name,from,to,rate,burst,deadline,maxFrame\nc,h1,h2,1bit,20kB,900ms,{frame}\n");
+        let contracts = Contracts::parse(&[Source::new("list.csv", rows)], &network).unwrap();
+        contracts.warnings(Model::default().overhead)
+    };
+    assert_eq!(of_frame("10800B"), [""; 0]);
+    assert_eq!(of_frame("10801B"), ["the rate of \"c\" is 1bit, below one frame of 10.801kB a day"]);
+}
+
+#[test]
+fn tuning_finds_budgets_that_only_two_changes_together_give() {
+    let network = plant("");
+    let contracts = contracts_with_press(&network, "750us");
+    let options = TuneOptions::default().with_train(1).with_judge(2).with_candidates(4);
+    let tuned = tune(&network, TuneMix::Contracts(&contracts), &options, &mut Watch::none()).unwrap();
+    let session = Session::open(&network, &PlanOptions::default().with_scheme(tuned.scheme().unwrap())).unwrap();
+    let (_, admitted, _) = decide_in(session, &contracts);
+    assert_eq!(admitted, 32, "{:?}", tuned.options());
+    let rates: Vec<_> = tuned.ports.iter().map(|ports| (ports.is_host, ports.rate)).collect();
+    assert_eq!(rates.len(), 4, "hosts and switches at 100 Mbit/s and 1 Gbit/s: {:?}", tuned.ports);
 }
 
 #[test]

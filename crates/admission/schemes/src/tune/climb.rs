@@ -54,18 +54,19 @@ pub fn starts(division: Option<PortDivision>) -> Vec<(String, Candidate)> {
     methods.map(|(name, params)| (name.to_owned(), Candidate { params, division })).collect()
 }
 
-/// Returns every candidate that was tried, best first; calls `seen` for each when it is done.
+/// Returns every candidate that was tried, best first; calls `seen` for each when it is done. The first candidates are
+/// `starts`, which divide queues alike.
 ///
 /// # Errors
 /// Never for samples on one network: steps keep to budgets that it can have.
 pub fn climb(
     samples: &[TuneSample],
-    division: Option<PortDivision>,
+    starts: Vec<(String, Candidate)>,
     objective: TuneObjective,
     effort: SearchBudget,
     mut seen: impl FnMut(usize, &TunedMethod),
 ) -> Result<Vec<TunedMethod>, LedgerError> {
-    let starts = starts(division);
+    let division = starts.first().and_then(|(_, candidate)| candidate.division);
     let (length, samples) = if objective.needs_whole_list() {
         let candidates = starts.iter().map(|(_, candidate)| candidate);
         (ListLength::Whole, TuneSample::cut_to(samples, candidates, effort.list, effort.threads)?)

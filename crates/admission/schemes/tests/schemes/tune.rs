@@ -93,7 +93,7 @@ fn a_climb_never_ends_below_its_start_and_the_judge_never_below_the_paper() {
     for objective in [TuneObjective::UntilRefusal, TuneObjective::Rate] {
         let effort = SearchBudget { candidates: 12, threads: 2, list: 2 };
         let mut count = 0;
-        let tried = climb(&train, None, objective, effort, |at, _| count = at).unwrap();
+        let tried = climb(&train, starts(None), objective, effort, |at, _| count = at).unwrap();
         assert!(count == tried.len() && count <= 12);
         let value = |name: &str| tried.iter().find(|method| method.name == name).unwrap().value;
         assert!(methods().iter().all(|(name, _)| tried[0].value >= value(name)));
