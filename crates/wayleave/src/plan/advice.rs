@@ -203,10 +203,10 @@ fn states_several(session: &Session, kind: NodeKind) -> bool {
 }
 
 /// Budgets of each port, highest priority first.
-type PortBudgets = Vec<Vec<Time>>;
+type BudgetLists = Vec<Vec<Time>>;
 
 /// Returns the different default budgets of switch ports and of host ports, those of the slowest links first.
-fn ladders(session: &Session, model: &Model) -> Result<(PortBudgets, PortBudgets), Error> {
+fn ladders(session: &Session, model: &Model) -> Result<(BudgetLists, BudgetLists), Error> {
     let graph = session.network();
     let two = |buffer: Bytes| vec![wayleave_topology::PortQueue { buffer, budget: None }; 2];
     let bare = graph.with_ports(|kind, _, port| match kind {
