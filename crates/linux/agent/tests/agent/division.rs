@@ -149,7 +149,7 @@ fn best_effort_never_exceeds_its_maximum_whichever_receivers_it_uses() {
         for _ in 0..=pattern % 3 {
             for division in world.hosts.values() {
                 let all: u64 = division.buckets(world.now).values().map(|bucket| bucket.rate.bits_per_second()).sum();
-                assert!(all <= MAX && all >= MAX / 20, "pattern {pattern}: {all}");
+                assert!((MAX / 20..=MAX).contains(&all), "pattern {pattern}: {all}");
             }
             world.round();
         }
