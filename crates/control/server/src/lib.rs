@@ -24,6 +24,7 @@ pub mod access;
 mod account;
 mod agent_text;
 mod alert_counters;
+mod alert_watch;
 mod alerts;
 mod answer;
 mod audit;

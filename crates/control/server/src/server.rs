@@ -13,7 +13,8 @@ use wayleave_controller::{Command, ControllerConfig, Principal};
 use wayleave_replica::Lease;
 use wayleave_units::WallTime;
 
-use crate::alerts::{self, AlertState};
+use crate::alert_watch;
+use crate::alerts::AlertState;
 use crate::audit::PendingEntries;
 use crate::clock::boottime;
 use crate::disk::Disk;
@@ -126,7 +127,7 @@ impl Server {
         let certificates = tls.clone();
         let (of_engine, most) = ((jobs.clone(), pulse.clone()), limits.silent_within);
         // By the threads that carry requests out: it waits for the lock of the view.
-        shared.requests.spawn(alerts::watch_loop(shared.clone(), ending.clone()));
+        shared.requests.spawn(alert_watch::watch_loop(shared.clone(), ending.clone()));
         let looks =
             liveness::watch_loop(shared.alive.clone(), of_engine, shared.requests.clone(), most, ending.clone());
         let error = |error: std::io::Error| format!("{address}: {error}");

@@ -6,37 +6,32 @@
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
-use wayleave_controller::{EnforcedBy, State};
 use wayleave_protocol::alert::{Alert, Alerts, UnknownAlert};
 use wayleave_units::{Time, WallTime};
 
 use crate::alert_counters::Counter;
-use crate::clock::{boottime, wall};
-use crate::read_view::Health;
-use crate::state::Shared;
 use rules::{Condition, Figure, RULES, Rule};
 
 /// Interval at which the figures are taken. Every `for` of the rules is a multiple.
-const EVERY: Duration = Duration::from_secs(5);
+pub(crate) const EVERY: Duration = Duration::from_secs(5);
 /// The longest window of a rule.
 const LONGEST_WINDOW: Duration = Duration::from_secs(600);
 
 /// Figures that are known without a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Figures {
-    is_without_leader: bool,
-    silent: u64,
-    violated: u64,
-    degraded: u64,
-    down: u64,
+pub(crate) struct Figures {
+    pub(crate) is_without_leader: bool,
+    pub(crate) silent: u64,
+    pub(crate) violated: u64,
+    pub(crate) degraded: u64,
+    pub(crate) down: u64,
     /// Agents of hosts report late packets.
-    has_agents: bool,
+    pub(crate) has_agents: bool,
     /// Agents report to this controller.
-    is_leader: bool,
+    pub(crate) is_leader: bool,
 }
 
 impl Figures {
@@ -89,7 +84,7 @@ type Met = (usize, String, u64);
 
 /// State of the alerts of a controller.
 #[derive(Debug, Default)]
-struct Evaluator {
+pub(crate) struct Evaluator {
     windows: BTreeMap<(Counter, String), Window>,
     /// Time since which conditions are met without interruption, by rule and node.
     since: BTreeMap<(usize, String), (Time, WallTime)>,
@@ -97,7 +92,13 @@ struct Evaluator {
 
 impl Evaluator {
     /// Takes the figures of a time.
-    fn observe(&mut self, now: Time, wall: WallTime, figures: &Figures, counters: Vec<((Counter, String), u64)>) {
+    pub(crate) fn observe(
+        &mut self,
+        now: Time,
+        wall: WallTime,
+        figures: &Figures,
+        counters: Vec<((Counter, String), u64)>,
+    ) {
         let present: BTreeSet<(Counter, String)> = counters.iter().map(|(of, _)| of.clone()).collect();
         for (of, value) in counters {
             let counter = of.0;
@@ -167,7 +168,7 @@ impl Evaluator {
     }
 
     /// Returns the alerts that fire, with the figures of this moment.
-    fn alerts(&self, now: Time, wall: WallTime, figures: &Figures) -> Alerts {
+    pub(crate) fn alerts(&self, now: Time, wall: WallTime, figures: &Figures) -> Alerts {
         let unknown: Vec<(usize, &str)> =
             RULES.iter().enumerate().filter_map(|(at, rule)| Some((at, self.unknown(rule, figures)?))).collect();
         let is_unknown = |number: usize| unknown.iter().any(|&(at, _)| at == number);
@@ -208,65 +209,8 @@ fn alert(rule: &Rule, node: &str, value: u64, since: WallTime) -> Alert {
 pub(crate) struct AlertState(Mutex<Evaluator>);
 
 impl AlertState {
-    fn lock(&self) -> MutexGuard<'_, Evaluator> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Evaluator> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shared {
-    fn alert_figures(&self) -> Figures {
-        let tables = self.view.read();
-        let counts = tables.counts_of(None);
-        let count = |state: State| State::ALL.iter().zip(counts.states).find(|(known, _)| **known == state);
-        let number = |state| count(state).map_or(0, |(_, count)| count);
-        let is_ready = self.unready(&tables.health).is_none();
-        Figures {
-            is_without_leader: !is_ready && !matches!(tables.health, Health::Following(Some(_))),
-            silent: tables.nodes.values().filter(|node| node.is_silent).count() as u64,
-            violated: number(State::Violated),
-            degraded: number(State::Degraded),
-            down: tables.down.len() as u64,
-            has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
-            is_leader: is_ready,
-        }
-    }
-
-    fn alert_counters(&self) -> Vec<((Counter, String), u64)> {
-        let mut counters = self.metrics.alert_counters.values();
-        if let Some(sum) = self.counted.sum() {
-            counters.push(((Counter::QueueFull, String::new()), sum.queue_full));
-            counters.push(((Counter::Lost, String::new()), self.counted.followed().lost));
-        }
-        let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
-        for (node, became, count) in self.counted.packets() {
-            let counts = matches!(became.as_str(), "spoofed" | "forged");
-            let sum = wrong.entry(node).or_default();
-            *sum = sum.saturating_add(if counts { count } else { 0 });
-        }
-        counters.extend(wrong.into_iter().map(|(node, count)| ((Counter::WrongAddresses, node), count)));
-        counters
-    }
-
-    fn observe_alerts(&self) {
-        let (figures, counters) = (self.alert_figures(), self.alert_counters());
-        self.alerts.lock().observe(Time::from_nanos(boottime()), wall(), &figures, counters);
-    }
-
-    /// Returns the alerts that fire now.
-    pub(crate) fn alerts_now(&self) -> Alerts {
-        let figures = self.alert_figures();
-        self.alerts.lock().alerts(Time::from_nanos(boottime()), wall(), &figures)
-    }
-}
-
-/// Takes the figures at intervals, until the server ends.
-pub(crate) async fn watch_loop(shared: Arc<Shared>, mut ending: watch::Receiver<bool>) {
-    loop {
-        shared.observe_alerts();
-        tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
-            _ = ending.wait_for(|ending| *ending) => return,
-        }
     }
 }
 

@@ -1,0 +1,72 @@
+//! Figures of the server for its alerts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use wayleave_controller::{EnforcedBy, State};
+use wayleave_protocol::alert::Alerts;
+use wayleave_units::Time;
+
+use crate::alert_counters::Counter;
+use crate::alerts::{EVERY, Figures};
+use crate::clock::{boottime, wall};
+use crate::read_view::Health;
+use crate::state::Shared;
+
+impl Shared {
+    fn alert_figures(&self) -> Figures {
+        let tables = self.view.read();
+        let counts = tables.counts_of(None);
+        let count = |state: State| State::ALL.iter().zip(counts.states).find(|(known, _)| **known == state);
+        let number = |state| count(state).map_or(0, |(_, count)| count);
+        let is_ready = self.unready(&tables.health).is_none();
+        Figures {
+            is_without_leader: !is_ready && !matches!(tables.health, Health::Following(Some(_))),
+            silent: tables.nodes.values().filter(|node| node.is_silent).count() as u64,
+            violated: number(State::Violated),
+            degraded: number(State::Degraded),
+            down: tables.down.len() as u64,
+            has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
+            is_leader: is_ready,
+        }
+    }
+
+    fn alert_counters(&self) -> Vec<((Counter, String), u64)> {
+        let mut counters = self.metrics.alert_counters.values();
+        if let Some(sum) = self.counted.sum() {
+            counters.push(((Counter::QueueFull, String::new()), sum.queue_full));
+            counters.push(((Counter::Lost, String::new()), self.counted.followed().lost));
+        }
+        let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
+        for (node, became, count) in self.counted.packets() {
+            let counts = matches!(became.as_str(), "spoofed" | "forged");
+            let sum = wrong.entry(node).or_default();
+            *sum = sum.saturating_add(if counts { count } else { 0 });
+        }
+        counters.extend(wrong.into_iter().map(|(node, count)| ((Counter::WrongAddresses, node), count)));
+        counters
+    }
+
+    fn observe_alerts(&self) {
+        let (figures, counters) = (self.alert_figures(), self.alert_counters());
+        self.alerts.lock().observe(Time::from_nanos(boottime()), wall(), &figures, counters);
+    }
+
+    /// Returns the alerts that fire now.
+    pub(crate) fn alerts_now(&self) -> Alerts {
+        let figures = self.alert_figures();
+        self.alerts.lock().alerts(Time::from_nanos(boottime()), wall(), &figures)
+    }
+}
+
+/// Takes the figures at intervals, until the server ends.
+pub(crate) async fn watch_loop(shared: Arc<Shared>, mut ending: watch::Receiver<bool>) {
+    loop {
+        shared.observe_alerts();
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            _ = ending.wait_for(|ending| *ending) => return,
+        }
+    }
+}
