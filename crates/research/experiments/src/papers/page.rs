@@ -181,7 +181,10 @@ fn short(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(most).collect();
-    let end = ["; ", ": ", ". ", ", "].iter().filter_map(|mark| cut.rfind(mark)).max().unwrap_or(cut.len());
+    // The point of an abbreviation ends no sentence.
+    let sentence = cut.rmatch_indices(". ").map(|(at, _)| at).find(|&at| !cut[..at].ends_with("Fig"));
+    let part = ["; ", ": ", ", "].iter().filter_map(|mark| cut.rfind(mark)).max();
+    let end = sentence.max(part).unwrap_or(cut.len());
     cut[..end].to_owned()
 }
 

@@ -350,7 +350,10 @@ impl SendingPair {
     fn compare_later(&mut self, path: PathIndex, around: &mut PairContext<'_>, act: &mut dyn FnMut(Action)) {
         if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
             let usual = (around.settings.migration_hold_time.as_nanos() / INSPECTION_BATCH).max(1);
-            let at = around.now + Time::from_nanos(usual / 2 + u64::from(around.random.below(u32::try_from(usual).unwrap_or(u32::MAX))));
+            let at = around.now
+                + Time::from_nanos(
+                    usual / 2 + u64::from(around.random.below(u32::try_from(usual).unwrap_or(u32::MAX))),
+                );
             act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
         }
     }

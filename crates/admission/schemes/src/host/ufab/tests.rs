@@ -77,7 +77,14 @@ impl Bench {
             let tokens = own + others(path);
             let hop = IntHop { rate: Rate::from_gbit(10), tokens, ..IntHop::default() };
             let outcome = ProbeOutcome::Answered(ProbeAnswer::default());
-            self.handle(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop, hop], round_trip: T });
+            self.handle(HostInput::ProbeReturned {
+                pair: Outgoing(0),
+                path,
+                probe,
+                outcome,
+                hops: &[hop, hop],
+                round_trip: T,
+            });
         }
     }
 
@@ -276,7 +283,14 @@ fn maxima_are_limits_of_a_class_and_of_its_pairs() {
         let grant = grant.map(|(rate, number)| MaxGrant { rate: Rate::from_mbit(rate), number, is_short: false });
         let probe = Probe::new(number.into(), ProbeKind::Candidate, 1_000);
         let outcome = ProbeOutcome::Answered(ProbeAnswer { tokens: None, grant });
-        HostInput::ProbeReturned { pair: Outgoing(number), path: PathIndex(0), probe, outcome, hops: &[], round_trip: T }
+        HostInput::ProbeReturned {
+            pair: Outgoing(number),
+            path: PathIndex(0),
+            probe,
+            outcome,
+            hops: &[],
+            round_trip: T,
+        }
     };
     let of = |number, rate| [(Limiter::Pair(Outgoing(number)), rate)];
     assert_eq!(handle(&mut edge, set(Some(3_000))), [(Limiter::Class(class), Some(3_000))]);

@@ -129,7 +129,14 @@ fn a_pair_resumes_with_its_share() {
             };
             for (path, probe) in std::mem::take(&mut bench.probes) {
                 let outcome = ProbeOutcome::Answered(ProbeAnswer::default());
-                bench.handle(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop], round_trip: T });
+                bench.handle(HostInput::ProbeReturned {
+                    pair: Outgoing(0),
+                    path,
+                    probe,
+                    outcome,
+                    hops: &[hop],
+                    round_trip: T,
+                });
             }
         };
         full(&mut bench);
