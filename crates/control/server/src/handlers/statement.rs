@@ -71,8 +71,9 @@ fn shape(tenant: &str, contract: RecordedContract, minutes: StatementMinutes) ->
 /// Returns the begin and the end of a month.
 fn bounds(month: &str) -> Result<(WallTime, WallTime), Box<Problem>> {
     let wrong = || invalid("month", "expected a year and a month such as 2026-11");
-    let (year, number) =
-        month.split_once('-').filter(|(year, month)| year.len() == 4 && month.len() == 2).ok_or_else(wrong)?;
+    let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = month.split_once('-').filter(|(year, month)| is_number(year, 4) && is_number(month, 2));
+    let (year, number) = parts.ok_or_else(wrong)?;
     let year: u16 = year.parse().map_err(|_| wrong())?;
     let number: u8 = number.parse().map_err(|_| wrong())?;
     let begin = |year: u16, number: u8| format!("{year:04}-{number:02}-01T00:00:00Z").parse::<WallTime>();
