@@ -56,7 +56,7 @@ function statement(tenant, url) {
 const ALERTS = {
   rules: 11,
   items: [
-    { name: 'WayleaveAgentSilent', severity: 'critical', since: new Date(Date.now() - 300_000).toISOString(), summary: '1 nodes have silent agents.', labels: {} },
+    { name: 'WayleaveAgentSilent', severity: 'critical', since: new Date(Date.now() - 300_000).toISOString(), summary: 'Nodes with silent agents: 1.', labels: {} },
     { name: 'WayleaveRepairs', severity: 'warning', since: null, summary: 'Rules and queues of the agent on h4 are changed repeatedly by another program.', labels: { node: 'h4' } },
   ],
   unknown: [{ name: 'WayleaveControllerGone', reason: 'a controller cannot observe its own absence' }],

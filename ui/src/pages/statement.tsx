@@ -28,7 +28,7 @@ export function StatementPage({ tenant, address }: { tenant: string | undefined;
   return (
     <>
       <h1>Statement{name && <> of <span class="name">{name}</span></>}</h1>
-      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends reported, and no violation was observed. It is <strong>broken</strong> if the contract was degraded or violated. All other minutes are <strong>unknown</strong>.</p>
+      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends reported, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>.</p>
       <div class="controls">
         {about.tenant === undefined && <Choice tenant={name} go={(name) => go(name, chosen)} />}
         <Field label="Month (UTC)">{(id) => (

@@ -289,7 +289,7 @@ mod tests {
         let (now, wall) = at(160);
         let alert = evaluator.alerts(now, wall, &down).items.remove(0);
         assert_eq!(alert.since, Some(at(100).1.to_string()));
-        assert_eq!((alert.severity, alert.summary.as_str()), (Severity::Warning, "2 links or nodes are down."));
+        assert_eq!((alert.severity, alert.summary.as_str()), (Severity::Warning, "Links and nodes that are down: 2."));
         // The condition ended before this question, and begins again after it.
         assert_eq!(firing(&evaluator, 165, &QUIET), [""; 0]);
         observe(&mut evaluator, 165, &QUIET, &[]);

@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         hold: Duration::from_secs(30),
         condition: Condition::AboveZero(Figure::SilentAgents),
         expression: "wayleave_agents_silent > 0",
-        summary: "{value} nodes have silent agents.",
+        summary: "Nodes with silent agents: {value}.",
         description: "Their contracts are degraded. `wayleave status` names the nodes.",
     },
     Rule {
@@ -88,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         hold: Duration::ZERO,
         condition: Condition::AboveZero(Figure::Violated),
         expression: "sum(wayleave_contracts{state=\"violated\"}) > 0",
-        summary: "Packets of {value} contracts exceeded their delay bound.",
+        summary: "Contracts with packets beyond their delay bound: {value}.",
         description: "`wayleave get contracts --state violated` lists them.",
     },
     Rule {
@@ -97,7 +97,7 @@ pub(super) const RULES: &[Rule] = &[
         hold: minutes(1),
         condition: Condition::AboveZero(Figure::Degraded),
         expression: "sum(wayleave_contracts{state=\"degraded\"}) > 0",
-        summary: "{value} contracts are degraded.",
+        summary: "Degraded contracts: {value}.",
         description: "`wayleave status` lists them with reasons.",
     },
     Rule {
@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         hold: minutes(1),
         condition: Condition::AboveZero(Figure::Down),
         expression: "wayleave_elements_down > 0",
-        summary: "{value} links or nodes are down.",
+        summary: "Links and nodes that are down: {value}.",
         description: "Contracts are rerouted as long as capacity is available.",
     },
     Rule {

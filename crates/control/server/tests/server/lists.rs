@@ -297,7 +297,7 @@ fn alerts_are_for_those_who_operate_the_network() {
     let alerts = client.get("/v1/alerts").is(200).json();
     assert_eq!(alerts["items"][0]["name"], "WayleaveContractsViolated", "{alerts}");
     assert_eq!(alerts["items"][0]["severity"], "critical");
-    assert_eq!(alerts["items"][0]["summary"], "Packets of 1 contracts exceeded their delay bound.");
+    assert_eq!(alerts["items"][0]["summary"], "Contracts with packets beyond their delay bound: 1.");
     let reader = client.token(json!({ "role": "reader" }));
     assert_eq!(reader.get("/v1/alerts").is(200).json()["items"][0]["name"], "WayleaveContractsViolated");
     for role in [json!({ "role": "tenant", "tenant": "default" }), json!({ "role": "reader", "tenant": "default" })] {
