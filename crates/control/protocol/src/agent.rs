@@ -282,17 +282,17 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Adds the counters of another rule, except its number and its sampled packets.
+    /// Adds the counters of another rule, except its number and its sampled packets. Forged counters saturate.
     pub fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.delayed += other.delayed;
-        self.waiting += other.waiting;
-        self.queue_full += other.queue_full;
-        self.oversized += other.oversized;
+        self.packets = self.packets.saturating_add(other.packets);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.delayed = self.delayed.saturating_add(other.delayed);
+        self.waiting = self.waiting.saturating_add(other.waiting);
+        self.queue_full = self.queue_full.saturating_add(other.queue_full);
+        self.oversized = self.oversized.saturating_add(other.oversized);
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.waits.resize(self.waits.len().max(other.waits.len()), 0);
-        self.waits.iter_mut().zip(&other.waits).for_each(|(to, from)| *to += from);
+        self.waits.iter_mut().zip(&other.waits).for_each(|(to, from)| *to = to.saturating_add(*from));
     }
 }
 

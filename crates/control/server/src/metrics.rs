@@ -448,9 +448,9 @@ impl Metrics {
         for (became, count) in kinds.into_iter().chain([("oversized", oversized)]) {
             self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
         }
-        let mut no_longer = 0;
+        let mut no_longer = 0_u64;
         for (class, count) in sum.waits.iter().enumerate() {
-            no_longer += count;
+            no_longer = no_longer.saturating_add(*count);
             // Each edge is twice the one before, from 125 us on; the last class has none.
             let seconds = 125e-6 * (1_u64 << class.min(62)) as f64;
             let le = if class + 1 == sum.waits.len() { "+Inf".to_owned() } else { seconds.to_string() };

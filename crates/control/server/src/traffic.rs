@@ -33,6 +33,10 @@ struct Reports {
     hears_at: BTreeMap<String, String>,
 }
 
+/// The highest rate of a contract at a host that is believed: ten times the fastest Ethernet (IEEE 802.3df, 800 Gbit/s).
+/// Beyond it the counter is wrong, and the rate is unknown.
+const MAX_RATE_BPS: u64 = 8_000_000_000_000;
+
 /// Counters of the contracts that a host sends, by serial number.
 #[derive(Debug)]
 struct HostReport {
@@ -98,10 +102,12 @@ impl ReportedTraffic {
         let counters = |traffic: Traffic| {
             let known = before.as_ref().and_then(|before| before.contracts.get(&traffic.serial));
             let since = known.zip(took).map(|(known, took)| Since::between(&known.traffic, &traffic, took));
+            let since = since.filter(|since| since.bits_per_second <= MAX_RATE_BPS);
             let mut window = known.map(|known| known.window).unwrap_or_default();
             // A counter that began anew, or a report after a silence, leaves the interval unknown.
             if let Some((known, took)) = known.zip(took.filter(|took| *took <= FRESH))
                 && let Some(bytes) = traffic.bytes.checked_sub(known.traffic.bytes)
+                && since.is_some()
             {
                 window.add(bytes.saturating_mul(8), took, 0);
             }

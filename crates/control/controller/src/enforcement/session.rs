@@ -44,7 +44,7 @@ impl Enforcement {
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
             if let Some(state) = self.nodes.get_mut(node) {
-                state.unknown_rules.insert(serial, version + 1);
+                state.unknown_rules.insert(serial, version.saturating_add(1));
             }
         }
         for serial in here {

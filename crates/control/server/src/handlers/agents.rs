@@ -56,9 +56,18 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))
 }
 
+/// The highest version of an installed rule that is believed: later versions are counted from it.
+const MAX_VERSION: u64 = u64::MAX >> 1;
+
 pub(crate) async fn begin(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
     let SessionSpec { after, installed } = call.json()?;
+    if let Some((serial, version)) = installed.iter().find(|(_, version)| *version > MAX_VERSION) {
+        return Err(invalid(
+            "installed",
+            format!("version {version} of rule {serial}: expected at most {MAX_VERSION}"),
+        ));
+    }
     let work = move |executor: &mut Executor<'_>| {
         let generation = executor.controller.generation();
         match executor.handle(Command::Begin { node, after, installed }).map_err(fault)? {

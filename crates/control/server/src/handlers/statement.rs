@@ -25,7 +25,10 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let month = call.query.text("month").unwrap_or(present.get(..7).unwrap_or_default());
     let (from, to) = bounds(month)?;
     let (first, last) = (from.as_nanos() / MINUTE_NS, to.as_nanos() / MINUTE_NS);
-    let unreadable = |why| problem(Code::Unavailable, format!("the statement is unknown: {why}; retry later"));
+    // The reason may name files: it is among the problems of the status, for operators.
+    let text =
+        "the statement is unknown: the recorded minutes cannot be read; the status of the controller names the problem";
+    let unreadable = |_| problem(Code::Unavailable, text);
     let (contracts, recorded) = shared.load.contracts(&tenant, first, last).map_err(unreadable)?;
     // Minutes after the last recorded one are not over yet.
     let until = recorded.clamp(first, last);

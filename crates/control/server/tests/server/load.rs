@@ -369,3 +369,32 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     let ended = again.client.get(&path).is(200).json();
     assert_eq!(ended["contracts"][0]["contract"], "shop:web");
 }
+
+/// Catches: sums of forged counters that overflow, and rates that no host sends. Two agents report the highest counters, and
+/// installed rules of the highest version.
+#[test]
+fn forged_counters_of_contracts_stop_nothing_and_have_no_rate() {
+    let world = new_world();
+    world.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    world.client.put("/v1/contracts/b", &contract("h2", "h16", "10Mbit")).is(201);
+    let agents = [Agent::new(&world, "h1"), Agent::new(&world, "h2")];
+    let counters = |serial: usize, count: u64| {
+        let mut traffic = json!({ "serial": serial, "waitedNs": count, "waits": [count, count] });
+        for name in ["packets", "bytes", "delayed", "waiting", "queueFull", "oversized"] {
+            traffic[name] = json!(count);
+        }
+        json!({ "beat": true, "traffic": [traffic] })
+    };
+    for count in [0, u64::MAX] {
+        agents.iter().enumerate().for_each(|(at, agent)| agent.report(counters(at + 1, count)));
+        for path in ["/metrics", "/v1/traffic", "/v1/flows", "/v1/contracts?sort=measured", "/v1/contracts/a/traffic"] {
+            world.client.get(path).is(200);
+        }
+    }
+    let counted = world.client.get("/v1/contracts/a/traffic").is(200).json();
+    assert_eq!((&counted["rateBps"], &counted["traffic"]["bytes"]), (&Value::Null, &json!(u64::MAX)));
+    let again = json!({ "after": agents[0].epoch, "installed": [[99, u64::MAX]] });
+    agents[0].client.post(&agents[0].path("session"), &again).is(400);
+    let again = json!({ "after": agents[0].epoch, "installed": [[99, u64::MAX >> 1]] });
+    agents[0].client.post(&agents[0].path("session"), &again).is(200);
+}

@@ -1,0 +1,49 @@
+// Opens every page of the dashboard of a running lab, in both sizes and themes: node test/lab.mjs [PICTURES]. The lab is up,
+// and `wayleave lab run` sends traffic (root). Fails if a page has an error, or if no measured rate is above zero.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const pictures = process.argv[2];
+const folder = process.env.LAB ?? '/run/wayleave/lab/lab';
+const token = readFileSync(join(folder, 'operator.token'), 'utf8').trim();
+// Agents log the address of the controller.
+const log = process.env.AGENT_LOG ?? 'agent-nvr.log';
+const [server] = /http:\/\/127\.0\.0\.1:\d+/.exec(readFileSync(join(folder, log), 'utf8'));
+const headers = { authorization: `Bearer ${token}` };
+const get = async (path) => (await fetch(`${server}${path}`, { headers })).json();
+
+const { items } = await get('/v1/links?limit=1000');
+const measured = items.filter((link) => link.measured !== null && link.measured.rateBps > 0);
+const [fullest] = measured.toSorted((one, other) => other.measured.rateBps - one.measured.rateBps);
+if (!fullest) throw new Error(`no link of ${items.length} has a measured rate above zero: is \`wayleave lab run\` running?`);
+const [talker] = (await get('/v1/traffic?limit=1')).items;
+const name = `${talker.contract.tenant}:${talker.contract.name}`;
+const ids = [`link/${encodeURIComponent(fullest.id ?? fullest.name)}`, `contract/${encodeURIComponent(name)}`];
+const pages = ['', 'network', 'traffic', 'contracts', 'what-if', 'alerts', 'timeline', 'agents', 'tenants', 'policies', 'statement', ...ids];
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+const faults = [];
+for (const colorScheme of ['light', 'dark']) {
+  for (const [width, height] of [[1440, 900], [390, 844]]) {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height } });
+    const tab = await context.newPage();
+    tab.on('pageerror', (error) => faults.push(`${tab.url()}: ${error.message}`));
+    tab.on('console', (message) => message.type() === 'error' && faults.push(`${tab.url()}: ${message.text()}`));
+    await tab.goto(`${server}/ui/#token=${token}`);
+    await tab.waitForSelector('h1');
+    for (const page of pages) {
+      await tab.evaluate((page) => { location.hash = `#/${page}`; }, page);
+      await tab.waitForLoadState('networkidle');
+      const [wide, text] = await tab.evaluate(() => [document.documentElement.scrollWidth > innerWidth, document.body.innerText]);
+      if (wide) faults.push(`${page || 'the first page'}: wider than ${width} pixels`);
+      if (page === 'traffic' && !/[1-9][\d.]* [kMG]bit\/s/.test(text)) faults.push('traffic: no measured rate');
+      if (pictures) await tab.screenshot({ path: join(pictures, `${page.replace(/\W+/g, '-') || 'first'}-${colorScheme}-${width}.png`), fullPage: true });
+    }
+    await context.close();
+  }
+}
+await browser.close();
+console.log(`${measured.length} of ${items.length} links have traffic; ${4 * pages.length} pages, ${faults.length} faults`);
+for (const fault of faults) console.log(fault);
+process.exitCode = faults.length ? 1 : 0;
