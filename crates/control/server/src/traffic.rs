@@ -33,7 +33,7 @@ struct Reports {
     hears_at: BTreeMap<String, String>,
 }
 
-/// The highest rate of a contract at a host that is believed: ten times the fastest Ethernet (IEEE 802.3df, 800 Gbit/s).
+/// The highest rate of a contract at a host: ten times the fastest Ethernet (IEEE 802.3df, 800 Gbit/s).
 /// Beyond it the counter is wrong, and the rate is unknown.
 const MAX_RATE_BPS: u64 = 8_000_000_000_000;
 

@@ -56,7 +56,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))
 }
 
-/// The highest version of an installed rule that is believed: later versions are counted from it.
+/// The highest version of an installed rule: later versions are counted from it.
 const MAX_VERSION: u64 = u64::MAX >> 1;
 
 pub(crate) async fn begin(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
