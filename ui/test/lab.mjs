@@ -34,7 +34,9 @@ for (const colorScheme of ['light', 'dark']) {
     await tab.waitForSelector('h1');
     for (const page of pages) {
       await tab.evaluate((page) => { location.hash = `#/${page}`; }, page);
-      await tab.waitForLoadState('networkidle');
+      // The next frame has the new page, which is complete once nothing is loading.
+      await tab.waitForTimeout(100);
+      await tab.waitForFunction(() => document.querySelector('h1') && !document.body.innerText.includes('Loading '), undefined, { timeout: 30_000 });
       const [wide, text] = await tab.evaluate(() => [document.documentElement.scrollWidth > innerWidth, document.body.innerText]);
       if (wide) faults.push(`${page || 'the first page'}: wider than ${width} pixels`);
       if (page === 'traffic' && !/[1-9][\d.]* [kMG]bit\/s/.test(text)) faults.push('traffic: no measured rate');
