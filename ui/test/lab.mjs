@@ -39,7 +39,7 @@ for (const colorScheme of ['light', 'dark']) {
       await tab.waitForFunction(() => document.querySelector('h1') && !document.body.innerText.includes('Loading '), undefined, { timeout: 30_000 });
       const [wide, text] = await tab.evaluate(() => [document.documentElement.scrollWidth > innerWidth, document.body.innerText]);
       if (wide) faults.push(`${page || 'the first page'}: wider than ${width} pixels`);
-      if (page === 'traffic' && !/[1-9][\d.]* [kMG]bit\/s/.test(text)) faults.push('traffic: no measured rate');
+      if (page === 'traffic' && !/[1-9][\d.]* [kMG]?bit\/s\s+measured/.test(text)) faults.push('traffic: no measured rate');
       if (pictures) await tab.screenshot({ path: join(pictures, `${page.replace(/\W+/g, '-') || 'first'}-${colorScheme}-${width}.png`), fullPage: true });
     }
     await context.close();

@@ -1,7 +1,6 @@
 //! `/v1/links/{link}/history`, `/v1/contracts/{contract}/history` and `/v1/tenants/{tenant}/history`: measured and
 //! reserved rates over time.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use wayleave_protocol::load::{LoadHistory, LoadPoint};
@@ -11,6 +10,7 @@ use wayleave_units::WallTime;
 use crate::answer::{HttpReply, Outcome, invalid, not_found};
 use crate::clock::wall;
 use crate::http::call::AuthorizedRequest;
+use crate::http::csv::Csv;
 use crate::load::{MINUTE_S, Point, SLOT_S, SeriesKey};
 use crate::state::Shared;
 
@@ -55,11 +55,6 @@ pub(crate) fn is_csv(call: &AuthorizedRequest) -> Result<bool, Box<Problem>> {
     }
 }
 
-/// Returns an answer of CSV.
-pub(crate) fn csv(text: String) -> HttpReply {
-    HttpReply::of(200, "text/csv; charset=utf-8", text)
-}
-
 fn history(shared: &Shared, call: &AuthorizedRequest, key: &SeriesKey) -> Outcome {
     let is_csv = is_csv(call)?;
     let mut range = Range::read(call, wall())?;
@@ -85,17 +80,18 @@ fn history(shared: &Shared, call: &AuthorizedRequest, key: &SeriesKey) -> Outcom
         since: shared.load.since(key).map(time),
         points: times.zip(shared.load.points(shared.network(), key, from, to, step)).map(shape).collect(),
     };
-    Ok(if is_csv { csv(table(&history)) } else { HttpReply::json(200, &history) })
+    Ok(if is_csv { table(&history).into_reply() } else { HttpReply::json(200, &history) })
 }
 
-fn table(history: &LoadHistory) -> String {
-    let mut text = "at,meanBps,maxBps,reservedBps,unreported\n".to_owned();
-    let cell = |rate: Option<u64>| rate.map(|rate| rate.to_string()).unwrap_or_default();
+fn table(history: &LoadHistory) -> Csv {
+    let mut csv = Csv::new(&["at", "meanBps", "maxBps", "reservedBps", "unreported"]);
     for LoadPoint { at, mean_bps, max_bps, reserved_bps, unreported } in &history.points {
-        let rates = [mean_bps, max_bps, reserved_bps].map(|rate| cell(*rate)).join(",");
-        let _ = writeln!(text, "{at},{rates},{unreported}");
+        csv.text(at);
+        [mean_bps, max_bps, reserved_bps].into_iter().for_each(|rate| csv.value(*rate));
+        csv.value(Some(unreported));
+        csv.end_line();
     }
-    text
+    csv
 }
 
 /// Interval of a history, in seconds since 1970: whole steps.

@@ -9,8 +9,9 @@ use wayleave_units::WallTime;
 
 use crate::answer::{HttpReply, Outcome, invalid, problem};
 use crate::clock::wall;
-use crate::handlers::load_history::{csv, is_csv, shown_tenant};
+use crate::handlers::load_history::{is_csv, shown_tenant};
 use crate::http::call::AuthorizedRequest;
+use crate::http::csv::Csv;
 use crate::load::{MINUTE_NS, Sums, sums};
 use crate::state::Shared;
 
@@ -53,7 +54,7 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         contracts: shown,
         omitted,
     };
-    Ok(if is_csv { csv(table(&statement)) } else { HttpReply::json(200, &statement) })
+    Ok(if is_csv { table(&statement).into_reply() } else { HttpReply::json(200, &statement) })
 }
 
 /// Returns `true` if a contract existed in a recorded minute, or has changed its state.
@@ -85,13 +86,15 @@ fn bounds(month: &str) -> Result<(WallTime, WallTime), Box<Problem>> {
 }
 
 /// Returns the minutes of each contract, and then of the tenant.
-fn table(statement: &Statement) -> String {
-    let mut text = "contract,kept,broken,unknown\n".to_owned();
+fn table(statement: &Statement) -> Csv {
+    let mut csv = Csv::new(&["contract", "kept", "broken", "unknown"]);
     let all = statement.contracts.iter().map(|one| (one.contract.as_str(), one.minutes));
     for (contract, minutes) in all.chain([(statement.tenant.as_str(), statement.minutes)]) {
-        text.push_str(&format!("{contract},{},{},{}\n", minutes.kept, minutes.broken, minutes.unknown));
+        csv.text(contract);
+        [minutes.kept, minutes.broken, minutes.unknown].into_iter().for_each(|count| csv.value(Some(count)));
+        csv.end_line();
     }
-    text
+    csv
 }
 
 #[cfg(test)]

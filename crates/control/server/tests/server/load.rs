@@ -188,7 +188,7 @@ fn histories_survive_a_restart_with_a_gap_and_have_null_where_nothing_was_observ
     let chosen = format!("/v1/links/h1-%3Epod1-edge1/history?from={}&to={}", at(base), at(base + 240));
     assert_eq!(second.client.get(&chosen).is(200).json(), coarse);
     let csv = second.client.get(&format!("{}&format=csv", path(base, base + 180, 60))).is(200);
-    assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
+    assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
     let text = String::from_utf8(csv.body).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((lines.len(), lines[0]), (4, "at,meanBps,maxBps,reservedBps,unreported"));
@@ -348,7 +348,9 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     let [kept, broken, unknown] = minutes(&silent);
     assert_eq!(
         csv,
-        format!("contract,kept,broken,unknown\nshop:web,{kept},{broken},{unknown}\nshop,{kept},{broken},{unknown}\n")
+        format!(
+            "contract,kept,broken,unknown\r\nshop:web,{kept},{broken},{unknown}\r\nshop,{kept},{broken},{unknown}\r\n"
+        )
     );
     client.get("/v1/tenants/shop/statement?month=2026-13").is_problem(400, "INVALID");
     // The time in which the controller was down is unknown.
