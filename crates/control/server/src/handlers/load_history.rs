@@ -199,6 +199,6 @@ mod tests {
     fn unknown_cells_of_a_table_are_empty() {
         let point = LoadPoint { at: "t".to_owned(), mean_bps: Some(0), unreported: 1, ..LoadPoint::default() };
         let history = LoadHistory { points: vec![point], ..LoadHistory::default() };
-        assert_eq!(table(&history), "at,meanBps,maxBps,reservedBps,unreported\nt,0,,,1\n");
+        assert_eq!(table(&history).lines(), "at,meanBps,maxBps,reservedBps,unreported\r\nt,0,,,1\r\n");
     }
 }

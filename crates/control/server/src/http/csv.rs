@@ -47,6 +47,12 @@ impl Csv {
         self.is_begun = false;
     }
 
+    /// Returns the lines.
+    #[cfg(test)]
+    pub(crate) fn lines(&self) -> &str {
+        &self.text
+    }
+
     pub(crate) fn into_reply(self) -> HttpReply {
         HttpReply::of(200, MEDIA, self.text)
     }
