@@ -44,6 +44,8 @@ pub(crate) enum First {
     Oldest,
     /// The most recently placed.
     Newest,
+    /// In random order.
+    Random,
 }
 
 impl RerouteSettings {
@@ -53,6 +55,8 @@ impl RerouteSettings {
     pub(crate) const OLDEST: Self = Self { limit: Self::LIMIT, first: First::Oldest };
     /// The newest first.
     pub(crate) const NEWEST: Self = Self { limit: Self::LIMIT, first: First::Newest };
+    /// In random order.
+    pub(crate) const RANDOM: Self = Self { limit: Self::LIMIT, first: First::Random };
 }
 
 /// A reading of Silo.
@@ -209,6 +213,9 @@ impl System {
             Self::Rerouting(RerouteSettings { limit: RerouteSettings::LIMIT, first: First::Newest }) => {
                 "Chameleon, rerouting newest first".to_owned()
             }
+            Self::Rerouting(RerouteSettings { limit: RerouteSettings::LIMIT, first: First::Random }) => {
+                "Chameleon, rerouting in random order".to_owned()
+            }
             Self::Rerouting(RerouteSettings { limit, .. }) => format!("Chameleon, at most {limit} candidates"),
             Self::Silo(silo) => silo.name().to_owned(),
             Self::Qjump(Qjump { hosts_us: 1.., .. }) => "QJump, hosts of 0.5 ms".to_owned(),
@@ -267,6 +274,7 @@ fn published(moving: Option<RerouteSettings>) -> Params {
         sort: match first {
             First::Oldest => Sort::SharedLinks,
             First::Newest => Sort::SharedLinksNewest,
+            First::Random => Sort::SharedLinksRandom,
         },
         cost_factor: 30_000,
         penalised: Penalised::NewFlow,

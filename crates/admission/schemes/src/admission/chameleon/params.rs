@@ -93,6 +93,8 @@ pub enum Sort {
     SharedLinks,
     /// As `SharedLinks`, but the most recently placed first among equals: the paper leaves this open.
     SharedLinksNewest,
+    /// As `SharedLinks`, but equals in an order that does not depend on their age: that of a hash of the placement.
+    SharedLinksRandom,
     /// By rate, highest first.
     Rate,
     /// By burst, largest first.

@@ -11,6 +11,7 @@ use super::route::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
 use crate::placement::{MovedFlow, Placement};
+use crate::random::mix;
 use crate::protection::RouteWithMoves;
 use crate::routing::{FoundRoute, RouteQuery};
 
@@ -163,7 +164,7 @@ impl Rerouter {
 fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) {
     let demand = |candidate: &Candidate| placement.ledger().flow(candidate.flow).map(|flow| flow.demand);
     let rank = |candidate: &Candidate| match how.sort {
-        Sort::SharedLinks | Sort::SharedLinksNewest => u64::from(candidate.shared),
+        Sort::SharedLinks | Sort::SharedLinksNewest | Sort::SharedLinksRandom => u64::from(candidate.shared),
         Sort::Rate => demand(candidate).map_or(0, |demand| demand.rate.bits_per_second()),
         Sort::Burst => demand(candidate).map_or(0, |demand| demand.burst.get()),
         Sort::Deadline => placement.deadline(candidate.flow).map_or(0, Time::as_nanos),
@@ -171,6 +172,7 @@ fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) 
     };
     let age = |candidate: &Candidate| match how.sort {
         Sort::SharedLinksNewest => u64::MAX - candidate.placed,
+        Sort::SharedLinksRandom => mix(candidate.placed),
         _ => candidate.placed,
     };
     let key = |candidate: &Candidate| (std::cmp::Reverse(rank(candidate)), age(candidate));

@@ -91,6 +91,7 @@ words! {
     Sort {
         SharedLinks = "shared-links", "Flows that share the most links with the shortest paths of the new flow";
         SharedLinksNewest = "shared-links-newest", "As shared-links, newest first among equals";
+        SharedLinksRandom = "shared-links-random", "As shared-links, in random order among equals";
         Rate = "rate", "Highest rate first";
         Burst = "burst", "Largest burst first";
         Deadline = "deadline", "Latest deadline first";

@@ -20,6 +20,8 @@ pub(super) const REROUTING: System = System::Rerouting(RerouteSettings::OLDEST);
 
 pub(super) const NEWEST: System = System::Rerouting(RerouteSettings::NEWEST);
 
+pub(super) const RANDOM: System = System::Rerouting(RerouteSettings::RANDOM);
+
 pub(super) const SILO_OF_THE_TEXT: System = System::Silo(Silo::TEXT);
 
 pub(super) const SILO_AROUND: System = System::Silo(Silo::AROUND);
@@ -28,10 +30,11 @@ pub(super) const SILO_PUBLISHED: System = System::Silo(Silo::PUBLISHED);
 
 pub(super) const QJUMP: System = System::Qjump(Qjump::FLAT);
 
-pub(super) const SYSTEMS: [System; 12] = [
+pub(super) const SYSTEMS: [System; 13] = [
     PLAIN,
     REROUTING,
     NEWEST,
+    RANDOM,
     SILO_OF_THE_TEXT,
     SILO_AROUND,
     System::Silo(Silo::FRAMELESS),

@@ -1,11 +1,12 @@
 //! Fig. 16: 90 to 1, where all tenants switch between half of their minimum and everything every 4 ms (section 5.5).
 
+use rand::RngExt;
 use wayleave_scenarios::Scenario;
 use wayleave_scenarios::{Schedule, SendSchedule, Workload};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use super::{Contender, ROUND_TRIP_US, SHARED, fabric, most, received, round_trip_us, times};
+use super::{Contender, ROUND_TRIP_US, SHARED, fabric, generator, most, received, round_trip_us, times};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
@@ -35,10 +36,33 @@ const MIN_GBIT: f64 = 1.0;
 const PERIOD: Time = Time::from_millis(4);
 const BIN: Time = Time::from_micros(250);
 
-/// One system: of each run.
+/// Spread of the random times at which senders begin and change. The text does not say that 90 hosts act at the same nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spread {
+    /// All at the same time: their first packets meet at the receiver.
+    None,
+    /// The time between two packets of 500 Mbit/s, 1,460 B each.
+    Packet,
+    Period,
+}
+
+impl Spread {
+    const fn most(self) -> Time {
+        match self {
+            Self::None => Time::ZERO,
+            Self::Packet => Time::from_nanos(23_360),
+            Self::Period => PERIOD,
+        }
+    }
+}
+
+/// A system, and the spread of its senders.
+type Case = (Contender, Spread);
+
+/// One case: of each run.
 #[derive(Clone, Debug)]
 struct Row {
-    system: Contender,
+    case: Case,
     runs: Vec<Measured>,
 }
 
@@ -63,16 +87,17 @@ stored!(Measured { longest_us, tail_us, settles_ms, minima_ms, used, peak });
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let periods = run.choose(6, 2);
-    let systems: Vec<Contender> =
-        Contender::ALL.into_iter().chain([Contender::Sparse, Contender::Printed, Contender::Deep]).collect();
+    let cases = cases();
     let figure = format!("{}, {periods} periods", ENTRY.id);
-    let found = run.gather(&figure, (&systems, &seeds), |&system, seed| one(system, periods, seed))?;
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, periods, seed))?;
     let mut first = Vec::new();
-    let row = |(system, runs): (Contender, Vec<(Measured, Vec<f64>)>)| {
-        first.push((system, runs.first().map(|(_, sums)| sums.clone()).unwrap_or_default()));
-        Row { system, runs: runs.into_iter().map(|(run, _)| run).collect() }
+    let row = |(case, runs): (Case, Vec<(Measured, Vec<f64>)>)| {
+        if case.1 == Spread::None {
+            first.push((case.0, runs.first().map(|(_, sums)| sums.clone()).unwrap_or_default()));
+        }
+        Row { case, runs: runs.into_iter().map(|(run, _)| run).collect() }
     };
-    let rows: Vec<Row> = systems.into_iter().zip(found).map(row).collect();
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let notes = vec![format!(
         "On 128 of the 512 servers: 90 senders and one receiver use no more. The idle fabric's round trip takes {ROUND_TRIP_US:.1} us. Every tenant has a flow of 500 Mbit/s all the time and a second one without end \
          in every other period. Baselines as on the testbed."
@@ -82,8 +107,16 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     Ok(figure.with("network", "four pods of the fabric, 1:1").with("time", format!("{periods} periods of 4 ms")))
 }
 
+fn cases() -> Vec<Case> {
+    let others = [Contender::Sparse, Contender::Printed, Contender::Deep];
+    let together = Contender::ALL.into_iter().chain(others).map(|system| (system, Spread::None));
+    let spread = [Spread::Packet, Spread::Period]
+        .map(|spread| [Contender::Ufab, Contender::Printed].map(|system| (system, spread)));
+    together.chain(spread.concat()).collect()
+}
+
 /// Returns a run, and the total received by all in each interval.
-fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>), Failed> {
+fn one((system, spread): Case, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>), Failed> {
     let network = fabric(4, 8)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let Some((&to, others)) = hosts.split_first() else { return Err(Failed::broken("a fabric without servers")) };
@@ -97,14 +130,16 @@ fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>
     let mut scenario = Scenario::new("90 to 1", network.clone(), duration);
     scenario.record.series = Some(BIN);
     system.share(&mut scenario, policy(&network, &tenants)?);
+    let mut random = generator(seed);
     for (at, &host) in from.iter().enumerate() {
-        let mut little = endless(&name(at), host, to, Time::ZERO);
+        let start = Time::from_nanos(random.random_range(0..=spread.most().as_nanos()));
+        let mut little = endless(&name(at), host, to, start);
         if let Workload::Flows(flows) = &mut little.workload {
             flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(500)));
         }
-        let mut much = endless(&name(at), host, to, PERIOD);
+        let mut much = endless(&name(at), host, to, PERIOD + start);
         much.name = format!("{} at times", name(at));
-        much.active = Some(Schedule::periodic(PERIOD, PERIOD, PERIOD));
+        much.active = Some(Schedule::periodic(PERIOD + start, PERIOD, PERIOD));
         scenario.traffic.extend([little, much]);
     }
     system.on_testbed().open_pairs(&mut scenario);
@@ -136,8 +171,8 @@ fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>
     Ok((measured, sums))
 }
 
-fn of(rows: &[Row], system: Contender, what: impl Fn(&Measured) -> f64) -> Vec<f64> {
-    rows.iter().filter(|row| row.system == system).flat_map(|row| row.runs.iter().map(&what)).collect()
+fn of(rows: &[Row], case: Case, what: impl Fn(&Measured) -> f64) -> Vec<f64> {
+    rows.iter().filter(|row| row.case == case).flat_map(|row| row.runs.iter().map(&what)).collect()
 }
 
 /// uFAB in its readings: by the bytes between two probes, and as printed.
@@ -147,26 +182,40 @@ const READINGS: [(Contender, &str); 3] = [
     (Contender::Printed, AS_PRINTED),
 ];
 
+/// The same with senders that change at the same time, and those that change at random times.
+fn latency_readings() -> Vec<(Case, String)> {
+    let together = READINGS.map(|(system, reading)| ((system, Spread::None), reading.to_owned()));
+    let random = |(spread, within): (Spread, &str)| {
+        [READINGS[0], READINGS[2]]
+            .map(|(system, reading)| ((system, spread), format!("{reading}; senders at random times within {within}")))
+    };
+    let spread =
+        [(Spread::Packet, "23 us, the time between two packets"), (Spread::Period, "4 ms, a period")].map(random);
+    together.into_iter().chain(spread.concat()).collect()
+}
+
 fn statements(rows: &[Row]) -> Vec<Statement> {
-    let longest = |system| of(rows, system, |run| run.longest_us);
-    let tail = |system| of(rows, system, |run| run.tail_us);
-    let settles = |system| of(rows, system, |run| run.settles_ms);
-    let minima = |system| of(rows, system, |run| run.minima_ms);
+    let together = |system, what: fn(&Measured) -> f64| of(rows, (system, Spread::None), what);
+    let longest = |system| together(system, |run| run.longest_us);
+    let tail = |system| together(system, |run| run.tail_us);
+    let settles = |system| together(system, |run| run.settles_ms);
+    let minima = |system| together(system, |run| run.minima_ms);
     let beyond = times(&tail(Contender::Elastic), &tail(Contender::Ufab));
-    let used = |system| of(rows, system, |run| run.used);
+    let used = |system| together(system, |run| run.used);
     let all_used = |system| format!("{:.0} % of what is shared out is used", 100.0 * mean(&used(system)));
     let bound = 4.0 * ROUND_TRIP_US;
     let within = |claim_text: &str, section: &str, limit: f64| {
-        READINGS.map(|(system, reading)| {
-            let longest = longest(system);
+        let readings = latency_readings().into_iter().map(|(case, reading)| {
+            let longest = of(rows, case, |run| run.longest_us);
             let shown = format!(
                 "{:.1} us at most; idle {ROUND_TRIP_US:.1} us, and 3.4 bounds it by {bound:.1} us",
                 most(&longest)
             );
             Statement::within(section, claim_text, 0.0..=limit, &longest, shown).reading(reading)
-        })
+        });
+        readings.collect::<Vec<_>>()
     };
-    let mut statements = within("the longest round trip of uFAB stays within 16 us", "5.5", 16.0).to_vec();
+    let mut statements = within("the longest round trip of uFAB stays within 16 us", "5.5", 16.0);
     statements.extend(within("it stays within four base round trips", "3.4", bound));
     statements.extend(READINGS.map(|(system, reading)| {
         let below_pwc = times(&longest(Contender::Pwc), &longest(system));
@@ -229,7 +278,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             format!(
                 "the longest round trip takes {:.0} us, and {bound:.0} us are four; at most {:.0} % of the line arrives in an interval",
                 mean(&longest(Contender::Pwc)),
-                100.0 * mean(&of(rows, Contender::Pwc, |run| run.peak))
+                100.0 * mean(&together(Contender::Pwc, |run| run.peak))
             ),
         ),
         Statement::mean_within(
@@ -261,14 +310,18 @@ pub(crate) mod tests {
 
     #[test]
     pub(crate) fn every_verdict_can_change() {
-        let row = |(system, longest_us, used)| {
+        let row = |(case, longest_us, used)| {
             let run = Measured { longest_us, tail_us: longest_us, settles_ms: 0.5, minima_ms: 0.5, used, peak: 0.95 };
-            Row { system, runs: vec![run] }
+            Row { case, runs: vec![run] }
         };
-        let all = Contender::ALL.into_iter().zip([14.0, 100.0, 200.0, 14.0 * 27.0]).zip([1.0, 1.0, 0.9, 0.8]);
-        let others = [(Contender::Sparse, 13.0), (Contender::Printed, 14.0), (Contender::Deep, 1_000.0)];
-        let all = all.chain(others.map(|other| (other, 1.0)));
-        let rows: Vec<Row> = all.map(|((system, longest), used)| row((system, longest, used))).collect();
+        let longest = [14.0, 100.0, 200.0, 14.0 * 27.0, 13.0, 14.0, 1_000.0].into_iter().chain([14.0; 4]);
+        let used = [1.0, 1.0, 0.9, 0.8].into_iter().chain([1.0; 7]);
+        let rows: Vec<Row> = cases()
+            .into_iter()
+            .zip(longest)
+            .zip(used)
+            .map(|((case, longest), used)| row((case, longest, used)))
+            .collect();
         assert_each_can_change(
             &rows,
             |rows| statements(rows),
@@ -279,6 +332,12 @@ pub(crate) mod tests {
                 ("far longer with few probes", &|rows: &mut Vec<Row>| rows[4].runs[0].longest_us = 60.0),
                 ("it is longer as printed", &|rows: &mut Vec<Row>| rows[5].runs[0].longest_us = 17.0),
                 ("far longer as printed", &|rows: &mut Vec<Row>| rows[5].runs[0].longest_us = 60.0),
+                ("longer at random times", &|rows: &mut Vec<Row>| {
+                    rows[7..].iter_mut().for_each(|row| row.runs[0].longest_us = 17.0);
+                }),
+                ("far longer at random times", &|rows: &mut Vec<Row>| {
+                    rows[7..].iter_mut().for_each(|row| row.runs[0].longest_us = 60.0);
+                }),
                 ("PWC is better", &|rows: &mut Vec<Row>| rows[3].runs[0].longest_us = 100.0),
                 ("PWC does not overshoot", &|rows: &mut Vec<Row>| {
                     rows[3].runs.iter_mut().for_each(|run| run.longest_us = 40.0);
