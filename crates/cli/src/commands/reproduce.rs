@@ -57,7 +57,7 @@ pub(crate) struct ReproduceArgs {
     /// Number of servers, for ufab-fig17: 32, 64, ... 512
     #[arg(long, value_name = "COUNT")]
     servers: Option<u64>,
-    /// Directory of finished runs, which are not repeated (figures of uFAB)
+    /// Directory of finished runs, which are not repeated (figures of uFAB and SCC, and one-fabric)
     #[arg(long, value_name = "DIRECTORY")]
     resume: Option<PathBuf>,
     /// Directory of JSON, CSV, SVG, PNG (feature png) and index.html [default: wayleave-reproduce; none with -o json]; with document: of

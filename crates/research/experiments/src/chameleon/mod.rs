@@ -15,7 +15,7 @@
 //! systems that are set up in one place ([`system`]). Figures of the same fillings share them.
 //!
 //! Points that the text leaves open, and the assumptions here:
-//! - Order of equal rerouting candidates: oldest first; newest first is shown beside it.
+//! - Order of equal rerouting candidates: oldest first; newest first is shown beside it, and random order in Fig. 10a and 11a.
 //! - Silo's choice among several shortest paths: one by a hash of the flow. Searching around full links is shown
 //!   beside it.
 //! - Silo's arrival curves may be capped by their input lines, and frames may delay its links: all four cases are

@@ -338,4 +338,5 @@ fn chameleon_as_published_admits_the_flows_of_the_published_controller() {
     assert_eq!(of(None), [681, 719, 723]);
     assert_eq!(of(Some(Sort::SharedLinks)), [1_235, 1_769, 1_875]);
     assert_eq!(of(Some(Sort::SharedLinksNewest)), [1_235, 1_848, 1_875]);
+    assert_eq!(of(Some(Sort::SharedLinksRandom)), [1_235, 1_769, 1_875]);
 }
