@@ -46,6 +46,8 @@ MEANWHILE ?=
 # The folder of `make try-topologies`, and options for values that its files lack.
 DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-coordinates
+# The command of another build, with which `make seeds` compares; without it, hashes are printed.
+OLD ?=
 # Arguments of the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
 ARGS ?=
 # Figures of `make reproduce`, and the folder of their results; existing figures are kept, so several runs complete one document.
@@ -70,7 +72,7 @@ SCHEMES = $(wildcard crates/admission/schemes/src/*/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build release try-release test format fmt lint docs smoke bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab docs-site \
+.PHONY: help demo build release try-release test format fmt lint docs smoke bench bench-sim seeds reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long histories-long transport-long forward-long cluster ufab-long scc-long ns3 ns3-speed python break-ledger break-server attack-server quiet-lab docs-site \
 	tcp try-topologies bpf ui ui-packages ui-test toolchain components tools
 
 help: ## list these targets
@@ -154,6 +156,10 @@ reproduction: build ## write docs/papers and a page for each figure from the res
 bench-sim: build ## measure the packet rate of the simulator, one JSON object a line
 	$(call say,wayleave bench sim)
 	@$(WAYLEAVE) bench sim $(ARGS)
+
+seeds: build ## compare all results of docs/examples, five seeds each, with those of another build (OLD: its command; a minute or two)
+	$(call say,scenarios of docs/examples$(comma) five seeds each)
+	@.ci/seeds '$(WAYLEAVE)' '$(OLD)'
 
 repro: build ## run the findings of an audit again: exit codes and relevant lines (seconds)
 	$(call say,files of an audit)

@@ -13,6 +13,7 @@ use wayleave_explain::sentences::nearest;
 use wayleave_formats::{DelayUnit, HostSelector, RateUnit, write_topology};
 use wayleave_sim::trace::fnv1a;
 use wayleave_topology::{HopDistances, LinkId};
+use wayleave_units::{Bytes, Rate, Time};
 
 use crate::document::loaded;
 use crate::error::{Failure, in_python, of_keywords, usage};
@@ -352,21 +353,21 @@ fn imported(
     for (key, value) in given.into_iter().flatten() {
         let key: String = key.extract()?;
         let text = value.str()?.to_string();
-        match key.as_str() {
-            "default_rate" => options.default_rate = Some(quantity(&key, &text)?),
-            "default_delay" => options.default_delay = Some(quantity(&key, &text)?),
-            "default_mtu" => options.default_mtu = Some(quantity(&key, &text)?),
-            "strict" => options.strict = value.is_truthy()?,
-            "delay_from_coordinates" | "delay_from_places" => options.delay_from_places = value.is_truthy()?,
-            "rate_unit" => options.rate_unit = Some(rate_unit_of(&text)?),
-            "delay_unit" => options.delay_unit = Some(delay_unit_of(&text)?),
-            "hosts" => options.hosts = host_rule(&text)?,
-            "host_rate" => options.host_rate = Some(quantity(&key, &text)?),
+        options = match key.as_str() {
+            "default_rate" => options.with_default_rate(quantity::<Rate>(&key, &text)?),
+            "default_delay" => options.with_default_delay(quantity::<Time>(&key, &text)?),
+            "default_mtu" => options.with_default_mtu(quantity::<Bytes>(&key, &text)?),
+            "strict" => options.with_strict(value.is_truthy()?),
+            "delay_from_coordinates" | "delay_from_places" => options.with_delay_from_places(value.is_truthy()?),
+            "rate_unit" => options.with_rate_unit(rate_unit_of(&text)?),
+            "delay_unit" => options.with_delay_unit(delay_unit_of(&text)?),
+            "hosts" => options.with_hosts(host_rule(&text)?),
+            "host_rate" => options.with_host_rate(quantity::<Rate>(&key, &text)?),
             other => {
                 let all = "default_rate, default_delay, default_mtu, strict, delay_from_coordinates, rate_unit, delay_unit, hosts, host_rate";
                 return Err(PyTypeError::new_err(format!("there is no argument {other}: they are {all}")));
             }
-        }
+        };
     }
     let (network, origin) = aside(py, move || Network::import(&source()?, &options))?;
     let remarks = origin.remarks.iter().map(|remark| in_python(&remark.to_string())).collect();

@@ -238,7 +238,7 @@ impl PyPlan {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyVerified> {
         let named = effort;
-        let effort = Effort { seed, ..effort_of(effort)? };
+        let effort = effort_of(effort)?.with_seed(seed);
         let is_about_all = flow.is_none();
         let only = flow.clone().map(|flow| ("flow", flow));
         let options = VerifyOptions::default().with_effort(effort).with_flow(flow);

@@ -1,8 +1,8 @@
 // Flow view: rates from tenants over links to hosts as bands between columns, as an SVG.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { measured, rate } from './format';
-import { to } from './state';
+import { to, useRoom } from './state';
 import type { FlowEdge, FlowElement as FlowEnd } from './types';
 
 export type Width = 'measured' | 'reserved';
@@ -99,17 +99,8 @@ function layout(edges: FlowEdge[], width: Width, lines: number): { nodes: Node[]
 
 /** The flow view; without `hasLinkPages`, links have no pages. */
 export function Sankey({ edges, width, hasLinkPages }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean }) {
-  const box = useRef<HTMLDivElement>(null);
-  const [room, setRoom] = useState(0);
+  const [box, room] = useRoom();
   const [chosen, setChosen] = useState<string>();
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const watch = new ResizeObserver(() => setRoom(element.clientWidth));
-    watch.observe(element);
-    setRoom(element.clientWidth);
-    return () => watch.disconnect();
-  }, []);
   return <div class="flows"><div ref={box}>{room > 0 && <Drawing edges={edges} width={width} hasLinkPages={hasLinkPages} room={room} chosen={chosen} choose={setChosen} />}</div></div>;
 }
 

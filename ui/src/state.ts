@@ -52,6 +52,21 @@ function read(): Address {
   return { parts: path.split('/').filter(Boolean).map(decode), query: new URLSearchParams(query) };
 }
 
+/** A reference to an element, and the element's width in pixels; 0 before it is measured. */
+export function useRoom() {
+  const box = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState(0);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => setRoom(element.clientWidth));
+    watch.observe(element);
+    setRoom(element.clientWidth);
+    return () => watch.disconnect();
+  }, []);
+  return [box, room] as const;
+}
+
 export function useAddress(): Address {
   const [address, setAddress] = useState(read);
   // Before the page is painted: a change of the address during the first rendering would be missed otherwise.

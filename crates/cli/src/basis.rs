@@ -3,7 +3,6 @@
 use wayleave_controller::ControllerConfig;
 use wayleave_explain::SettingsShape;
 use wayleave_explain::human::count;
-use wayleave_ledger::Model;
 use wayleave_server::cluster::{ClusterConfig, ConfigPart, basis, part};
 use wayleave_topology::NodeKind;
 
@@ -22,7 +21,7 @@ pub(crate) fn basis_of(
     Ok(basis(vec![
         network(topology, setup),
         listed("scheme", scheme),
-        listed("model", model(&setup.model)),
+        listed("model", setup.model.settings()),
         listed("enforcement", vec![setup.enforced_by.name().to_owned()]),
     ]))
 }
@@ -38,18 +37,4 @@ fn network(topology: &str, setup: &ControllerConfig) -> ConfigPart {
         count(network.links().count(), "link"),
     ];
     part("topology", &wayleave_formats::write_topology(network, ""), summary)
-}
-
-fn model(model: &Model) -> Vec<String> {
-    let Model { residual, shaping, jitter, overhead, max_frame, best_effort, comparison, growth: _ } = model;
-    // No option changes the growth of bursts.
-    vec![
-        format!("residual {residual:?}"),
-        format!("shaping {shaping:?}"),
-        format!("jitter {jitter:?}"),
-        format!("overhead {overhead:?}"),
-        format!("max-frame {}", max_frame.map_or("mtu".to_owned(), |size| format!("{}B", size.get()))),
-        format!("best-effort {best_effort:?}"),
-        format!("compare {comparison:?}"),
-    ]
 }

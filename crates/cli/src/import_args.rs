@@ -113,17 +113,16 @@ impl ImportArgs {
         if self.default_mtu.is_some_and(|mtu| !(64..=65_535).contains(&mtu.get())) {
             return Err(Failure::Usage("--default-mtu: expected 64B to 65535B, usually 1500B".into()));
         }
-        Ok(ImportOptions {
-            default_rate: self.default_rate,
-            default_delay: self.default_delay,
-            default_mtu: self.default_mtu,
-            strict: self.strict,
-            delay_from_places: self.delay_from_coordinates,
-            rate_unit: self.rate_unit.map(RateUnitName::unit),
-            delay_unit: self.delay_unit.map(DelayUnitName::unit),
-            hosts,
-            host_rate: self.host_rate,
-        })
+        Ok(ImportOptions::default()
+            .with_default_rate(self.default_rate)
+            .with_default_delay(self.default_delay)
+            .with_default_mtu(self.default_mtu)
+            .with_strict(self.strict)
+            .with_delay_from_places(self.delay_from_coordinates)
+            .with_rate_unit(self.rate_unit.map(RateUnitName::unit))
+            .with_delay_unit(self.delay_unit.map(DelayUnitName::unit))
+            .with_hosts(hosts)
+            .with_host_rate(self.host_rate))
     }
 
     /// Refuses options that would have no effect, since they are mostly mistakes: the user expects a rate that no

@@ -80,7 +80,7 @@ impl OutArgs {
 
     /// Returns the layout of tables.
     pub(crate) fn layout(&self) -> TableLayout {
-        if self.out.is_some() { TableLayout { width: Some(USUAL_WIDTH), bold: false } } else { layout() }
+        if self.out.is_some() { TableLayout::default() } else { layout() }
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn is_colourful() -> bool {
 
 /// Returns a layout with the width of the terminal, or of the environment.
 pub(crate) fn layout() -> TableLayout {
-    TableLayout { width: (!stdout().is_terminal()).then(width_of_environment), bold: is_colourful() }
+    TableLayout::default().with_width((!stdout().is_terminal()).then(width_of_environment)).with_bold(is_colourful())
 }
 
 /// A table without lines: columns, and headings in bold.

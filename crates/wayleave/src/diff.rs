@@ -385,7 +385,7 @@ mod tests {
 
     fn text(difference: &DocumentDiff) -> String {
         let mut text = Vec::new();
-        difference.write_text(&mut text, TableLayout { width: None, bold: false }, 40).unwrap();
+        difference.write_text(&mut text, TableLayout::default().with_width(None), 40).unwrap();
         String::from_utf8(text).unwrap()
     }
 

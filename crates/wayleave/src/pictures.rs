@@ -8,7 +8,7 @@ use crate::verify::VerifyReport;
 use crate::{EntryKind, Network, Plan, Sweep};
 use wayleave_report::markup::MarkupElement;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize, WIDTH};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine};
 use wayleave_report::sim::{alone, sweep, text};
 use wayleave_report::svg::{self, Anchor, FigureBackground, Position};
 
@@ -142,22 +142,11 @@ fn shares(id: &str, title: &str, x_name: &str, about: &str, points: Vec<(f64, f6
     let dots: Vec<Dot> = points.into_iter().map(|(x, y)| Dot::at(x, y / x)).collect();
     let y = Axis::linear(dots.iter().fold(1.0, |highest, dot| dot.y.max(highest)));
     let plot = Plot {
-        id: id.to_owned(),
-        title: title.to_owned(),
         description: about.to_owned(),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
-        y_name: String::new(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
-        uncounted: 0.0,
-        styles: Vec::new(),
-        join: Join::Marks,
-        lines: vec![PlotLine { name: "contracts".to_owned(), points: dots }],
-        x,
-        y,
+        ..Plot::new(id, title, (x, y), Join::Marks, vec![PlotLine { name: "contracts".to_owned(), points: dots }])
     };
     Some(alone(plot.draw()))
 }

@@ -1,10 +1,10 @@
 // The network by tier: blocks in fixed rows, and the links between them by utilisation.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { path } from '../api';
 import { count, many, network, percent } from '../format';
 import { Badge, LinkLink, MaybeBar, STEPS, Shown, Table, WhatIf, step } from '../parts';
-import { to, useRead } from '../state';
+import { to, useRead, useRoom } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'measuredPpm' | 'ratePpm' | 'delayPpm' | 'bufferPpm';
@@ -114,16 +114,7 @@ function share(use: number | null): string {
 }
 
 function Picture({ summary, measure }: { summary: TopologySummary; measure: Measure }) {
-  const box = useRef<HTMLDivElement>(null);
-  const [room, setRoom] = useState(0);
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const watch = new ResizeObserver(() => setRoom(element.clientWidth));
-    watch.observe(element);
-    setRoom(element.clientWidth);
-    return () => watch.disconnect();
-  }, []);
+  const [box, room] = useRoom();
   return <div class="map" ref={box}>{room > 0 && <Drawing summary={summary} measure={measure} room={room} />}</div>;
 }
 

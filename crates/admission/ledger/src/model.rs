@@ -71,6 +71,7 @@ impl Comparison {
 
 /// The network model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Model {
     /// Service of lower queues.
     pub residual: Residual,
@@ -120,6 +121,68 @@ impl Model {
         comparison: Comparison::Strict,
         growth: BurstGrowth::Budgets,
     };
+
+    /// Sets the service of lower queues.
+    #[must_use]
+    pub const fn with_residual(self, residual: Residual) -> Self {
+        Self { residual, ..self }
+    }
+
+    /// Sets the cap of arrival curves by their lines.
+    #[must_use]
+    pub const fn with_shaping(self, shaping: Shaping) -> Self {
+        Self { shaping, ..self }
+    }
+
+    /// Sets the effect that the jitter of nodes may have.
+    #[must_use]
+    pub const fn with_jitter(self, jitter: JitterModel) -> Self {
+        Self { jitter, ..self }
+    }
+
+    /// Sets the wire overhead of frames.
+    #[must_use]
+    pub const fn with_overhead(self, overhead: WireOverhead) -> Self {
+        Self { overhead, ..self }
+    }
+
+    /// Sets the largest frame of every link; `None` derives it from each link's MTU and the overhead.
+    #[must_use]
+    pub const fn with_max_frame(self, max_frame: Option<Bytes>) -> Self {
+        Self { max_frame, ..self }
+    }
+
+    /// Sets the treatment of traffic without a contract.
+    #[must_use]
+    pub const fn with_best_effort(self, best_effort: BestEffort) -> Self {
+        Self { best_effort, ..self }
+    }
+
+    /// Sets the comparison of bounds with limits.
+    #[must_use]
+    pub const fn with_comparison(self, comparison: Comparison) -> Self {
+        Self { comparison, ..self }
+    }
+
+    /// Sets the growth of bursts along routes.
+    #[must_use]
+    pub const fn with_growth(self, growth: BurstGrowth) -> Self {
+        Self { growth, ..self }
+    }
+
+    /// Returns every setting as text, to compare configurations. No option changes the growth of bursts.
+    pub fn settings(&self) -> Vec<String> {
+        let Self { residual, shaping, jitter, overhead, max_frame, best_effort, comparison, growth: _ } = self;
+        vec![
+            format!("residual {residual:?}"),
+            format!("shaping {shaping:?}"),
+            format!("jitter {jitter:?}"),
+            format!("overhead {overhead:?}"),
+            format!("max-frame {}", max_frame.map_or("mtu".to_owned(), |size| format!("{}B", size.get()))),
+            format!("best-effort {best_effort:?}"),
+            format!("compare {comparison:?}"),
+        ]
+    }
 
     /// Returns the burst of a flow after `waited` in the queues before.
     pub fn grown(&self, burst: Amount, rate: Rate, waited: Time) -> Amount {

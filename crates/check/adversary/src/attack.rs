@@ -16,6 +16,7 @@ use wayleave_topology::{FailureElement, LinkId, NodeId};
 /// # Ok::<(), wayleave_adversary::AttackError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attack {
     /// Start times of bursts.
     pub timing: BurstTiming,

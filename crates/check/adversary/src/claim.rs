@@ -9,6 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 /// An admitted set. Buffers are those of the network's queues.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AdmittedClaim {
     /// The network.
     pub network: Arc<Network>,
@@ -22,6 +23,31 @@ pub struct AdmittedClaim {
     pub order: PacketOrder,
     /// Switches whose ports share one service; all others are output-queued.
     pub services: Vec<SharedService>,
+}
+
+impl AdmittedClaim {
+    /// Creates a claim without protected contracts and shared services, for packets in any order.
+    pub fn new(network: Arc<Network>, background: Background, promises: Vec<Promise>) -> Self {
+        Self { network, background, promises, protected: Vec::new(), order: PacketOrder::Free, services: Vec::new() }
+    }
+
+    /// Sets the groups of promises about packets that are sent over several routes at once.
+    #[must_use]
+    pub fn with_protected(self, protected: Vec<Protected>) -> Self {
+        Self { protected, ..self }
+    }
+
+    /// Sets the order of a queue's packets under the jitter of nodes.
+    #[must_use]
+    pub fn with_order(self, order: PacketOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// Sets the switches whose ports share one service.
+    #[must_use]
+    pub fn with_services(self, services: Vec<SharedService>) -> Self {
+        Self { services, ..self }
+    }
 }
 
 /// A contract whose packets go over several disjoint routes.

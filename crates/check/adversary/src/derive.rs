@@ -342,7 +342,7 @@ fn claim(
         LowestQueue::Contracts => Background::Dropped,
     };
     let order = statement.counting.order;
-    AdmittedClaim { network: network.clone(), background, promises, protected, order, services: Vec::new() }
+    AdmittedClaim::new(network.clone(), background, promises).with_protected(protected).with_order(order)
 }
 
 /// Returns the present delay of a route: the sum of its queues, each rounded up.

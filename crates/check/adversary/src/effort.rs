@@ -2,6 +2,7 @@
 
 /// Number of attacks, and size of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Effort {
     /// Number of seeds for random phases of the whole set, each once with single and once with repeated bursts.
     pub seeds: u32,
@@ -38,6 +39,48 @@ impl Effort {
         packet_hops: 20_000_000,
         seed: 1,
     };
+
+    /// Sets the number of seeds for random phases of the whole set.
+    #[must_use]
+    pub const fn with_seeds(self, seeds: u32) -> Self {
+        Self { seeds, ..self }
+    }
+
+    /// Sets the number of contracts that are attacked individually.
+    #[must_use]
+    pub const fn with_victims(self, victims: usize) -> Self {
+        Self { victims, ..self }
+    }
+
+    /// Sets the steps of the search against one contract.
+    #[must_use]
+    pub const fn with_rounds(self, rounds: u32) -> Self {
+        Self { rounds, ..self }
+    }
+
+    /// Sets the number of contracts for the search.
+    #[must_use]
+    pub const fn with_searched(self, searched: usize) -> Self {
+        Self { searched, ..self }
+    }
+
+    /// Sets the number of failures for each attacked protected contract.
+    #[must_use]
+    pub const fn with_cuts(self, cuts: u32) -> Self {
+        Self { cuts, ..self }
+    }
+
+    /// Sets the most packets put on links in one run.
+    #[must_use]
+    pub const fn with_packet_hops(self, packet_hops: u64) -> Self {
+        Self { packet_hops, ..self }
+    }
+
+    /// Sets the seed of all random numbers.
+    #[must_use]
+    pub const fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
 }
 
 impl Default for Effort {

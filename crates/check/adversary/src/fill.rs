@@ -167,14 +167,7 @@ mod tests {
             today: None,
         };
         let largest = vec![Bytes::new(1562); network.links().len()];
-        AdmittedClaim {
-            network,
-            background: Background::Saturating { largest },
-            promises: vec![promise],
-            protected: Vec::new(),
-            order: wayleave_scenarios::PacketOrder::Free,
-            services: Vec::new(),
-        }
+        AdmittedClaim::new(network, Background::Saturating { largest }, vec![promise])
     }
 
     #[test]

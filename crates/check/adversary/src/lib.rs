@@ -43,7 +43,7 @@
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_topology::{Hop, Route};
 //! use wayleave_units::{Bytes, Rate, Time};
-//! use wayleave_adversary::{Background, AdmittedClaim, Effort, PacketOrder, Promise, verify};
+//! use wayleave_adversary::{AdmittedClaim, Background, Effort, Promise, verify};
 //!
 //! let network = Arc::new(build::star(3, Cabling::default())?);
 //! let link = |name| network.find_link(name).ok_or("no such link");
@@ -56,13 +56,9 @@
 //!     bound: Time::from_micros(100),
 //!     today: None,
 //! };
-//! let claim = |promise: &Promise| AdmittedClaim {
-//!     network: network.clone(),
-//!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
-//!     promises: vec![promise.clone()],
-//!     protected: Vec::new(),
-//!     order: PacketOrder::Free,
-//!     services: Vec::new(),
+//! let claim = |promise: &Promise| {
+//!     let background = Background::Saturating { largest: vec![Bytes::new(1562); 6] };
+//!     AdmittedClaim::new(network.clone(), background, vec![promise.clone()])
 //! };
 //! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
 //! // Two frames in a row take 24 us on the first link alone.

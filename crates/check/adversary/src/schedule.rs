@@ -280,14 +280,7 @@ mod tests {
             }
         };
         let promises = vec![promise(1, 1000), promise(2, burst), promise(3, burst)];
-        AdmittedClaim {
-            network: network.clone(),
-            background: Background::Dropped,
-            promises,
-            protected: Vec::new(),
-            order: wayleave_scenarios::PacketOrder::Free,
-            services: Vec::new(),
-        }
+        AdmittedClaim::new(network.clone(), Background::Dropped, promises)
     }
 
     #[test]

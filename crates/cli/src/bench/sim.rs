@@ -186,36 +186,19 @@ fn ring(hosts: &[NodeId]) -> Result<Traffic, String> {
     let graph = ring.graph(hosts.len() as u32).map_err(|error| error.to_string())?;
     let ranks = hosts.iter().map(|&host| host.into()).collect();
     let job = Job::new(ranks, Arc::new(graph), 1).map_err(|error| error.to_string())?;
-    Ok(Traffic::new("ring", FlowEndpoints::Pairs(job.pairs()), Workload::Job(job)))
+    Ok(Traffic::job("ring", job))
 }
 
 fn traffic(load: Load, network: &Network) -> Result<Vec<Traffic>, String> {
     let hosts: Vec<NodeId> = network.hosts().collect();
-    let constant = |queue: u8, rate: Rate| Traffic {
-        name: format!("cbr-{queue}"),
-        ends: FlowEndpoints::Permutation(hosts.clone()).into(),
-        workload: Workload::Packets { kind: PacketKind::ConstantRate { rate }, frame: Bytes::new(1538) },
-        service: None,
-        to_service: None,
-        queue: Some(queue),
-        start: Time::ZERO,
-        stop: None,
-        active: None,
-        route: None,
-        copies: None,
+    let constant = |queue: u8, rate: Rate| {
+        let (name, kind) = (format!("cbr-{queue}"), PacketKind::ConstantRate { rate });
+        let ends = FlowEndpoints::Permutation(hosts.clone());
+        Traffic { queue: Some(queue), ..Traffic::packets(&name, ends, kind, Bytes::new(1538)) }
     };
-    let endless = |ends: FlowEndpoints| Traffic {
-        name: "bulk".to_owned(),
-        ends: ends.into(),
-        workload: Workload::Flows(Reliable::new(FlowArrivals::Once, None)),
-        service: None,
-        to_service: None,
-        queue: Some(0),
-        start: Time::ZERO,
-        stop: None,
-        active: None,
-        route: None,
-        copies: None,
+    let endless = |ends: FlowEndpoints| {
+        let workload = Workload::Flows(Reliable::new(FlowArrivals::Once, None));
+        Traffic { queue: Some(0), ..Traffic::new("bulk", ends, workload) }
     };
     Ok(match load {
         Load::Ring | Load::RingForward => vec![ring(&hosts)?],

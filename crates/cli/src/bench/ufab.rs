@@ -58,18 +58,11 @@ pub(super) fn scenario(name: &str, duration: Time) -> Result<Scenario, String> {
     scenario.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), policy));
     let sizes = FlowSizes::published("web-search").ok_or("no sizes of flows")?;
     scenario.traffic = (0..tenants)
-        .map(|tenant| Traffic {
-            name: format!("tenant{tenant}"),
-            ends: FlowEndpoints::Random(members(tenant), members(tenant)).into(),
-            workload: Workload::Flows(Reliable::new(FlowArrivals::Load(0.5), Some(sizes.clone()))),
-            service: Some(format!("tenant{tenant}")),
-            to_service: None,
-            queue: Some(0),
-            start: Time::ZERO,
-            stop: None,
-            active: None,
-            route: None,
-            copies: None,
+        .map(|tenant| {
+            let name = format!("tenant{tenant}");
+            let ends = FlowEndpoints::Random(members(tenant), members(tenant));
+            let workload = Workload::Flows(Reliable::new(FlowArrivals::Load(0.5), Some(sizes.clone())));
+            Traffic { queue: Some(0), service: Some(name.clone()), ..Traffic::new(&name, ends, workload) }
         })
         .collect();
     Ok(scenario)

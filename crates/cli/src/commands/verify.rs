@@ -309,7 +309,7 @@ impl VerifyArgs {
             EffortName::Usual => Effort::USUAL,
             EffortName::Long => Effort::LONG,
         };
-        Effort { seed: self.seed, cuts: self.cut.unwrap_or(usual.cuts), ..usual }
+        usual.with_seed(self.seed).with_cuts(self.cut.unwrap_or(usual.cuts))
     }
 }
 

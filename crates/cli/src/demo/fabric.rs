@@ -24,7 +24,7 @@ use wayleave::Error;
 use wayleave::Network;
 use wayleave_report::page::TenantReport;
 use wayleave_report::plot::axis::Axis;
-use wayleave_report::plot::{Dot, Join, Plot, PlotLine, PlotSize, WIDTH};
+use wayleave_report::plot::{Dot, Join, Plot, PlotLine};
 use wayleave_report::svg::{self, FigureBackground, Position};
 
 /// 16 hosts at 10 Gbit/s, with queues for all kinds.
@@ -318,22 +318,12 @@ fn plot(lines: Vec<PlotLine>) -> Plot {
     let highest = lines.iter().flat_map(|line| &line.points).map(|dot| dot.y).fold(0.0, f64::max);
     let (x, y) = (Axis::linear(DURATION.as_nanos() as f64 / 1e6), Axis::linear(highest));
     Plot {
-        id: "one-fabric".to_owned(),
-        title: "Throughput of four tenants on one network".to_owned(),
         description: "Gbit/s over time, for each tenant.".to_owned(),
         x_marks: x.marks.iter().map(|mark| format!("{mark}")).collect(),
         x_name: "ms; the hose turns to one of its hosts from 4 to 8 ms".to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
         y_name: "Gbit/s".to_owned(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
-        uncounted: 0.0,
-        styles: Vec::new(),
-        join: Join::Straight,
-        lines,
-        x,
-        y,
+        ..Plot::new("one-fabric", "Throughput of four tenants on one network", (x, y), Join::Straight, lines)
     }
 }
 

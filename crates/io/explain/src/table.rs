@@ -9,6 +9,7 @@ pub const USUAL_WIDTH: u16 = 100;
 
 /// Layout of tables.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TableLayout {
     /// In columns; `None` is the width of the terminal (feature `terminal`).
     pub width: Option<u16>,
@@ -20,6 +21,20 @@ impl Default for TableLayout {
     /// Plain text of the usual width, for no terminal.
     fn default() -> Self {
         Self { width: Some(USUAL_WIDTH), bold: false }
+    }
+}
+
+impl TableLayout {
+    /// Sets the width in columns; `None` is the width of the terminal (feature `terminal`).
+    #[must_use]
+    pub const fn with_width(self, width: Option<u16>) -> Self {
+        Self { width, ..self }
+    }
+
+    /// Sets bold headings (feature `terminal`).
+    #[must_use]
+    pub const fn with_bold(self, bold: bool) -> Self {
+        Self { bold, ..self }
     }
 }
 

@@ -29,6 +29,13 @@ pub fn seeds(runs: usize) -> Vec<u64> {
     (1..).take(runs).collect()
 }
 
+/// One case of a figure with its results, one for each seed.
+#[derive(Clone, Debug)]
+pub(crate) struct CaseRuns<C, R> {
+    pub(crate) case: C,
+    pub(crate) runs: Vec<R>,
+}
+
 /// A callback after every job: gets the number of finished jobs and of all jobs that run together; `false` stops the run.
 type AfterJob<'a> = Box<dyn Fn(usize, usize) -> bool + Sync + 'a>;
 
@@ -144,6 +151,21 @@ impl<'a> Run<'a> {
         })?;
         let mut found = found.into_iter();
         Ok(cases.iter().map(|_| found.by_ref().take(seeds.len()).collect()).collect())
+    }
+
+    /// Runs every case with every seed, as [`Self::gather`] does. Returns the cases with their results.
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub(crate) fn rows<C: Debug + Sync, R: Stored + Send>(
+        &self,
+        figure: &str,
+        cases: Vec<C>,
+        seeds: &[u64],
+        work: impl Fn(&C, u64) -> Result<R, Failed> + Sync,
+    ) -> Result<Vec<CaseRuns<C, R>>, Failed> {
+        let found = self.gather(figure, (&cases, seeds), work)?;
+        Ok(cases.into_iter().zip(found).map(|(case, runs)| CaseRuns { case, runs }).collect())
     }
 
     /// Returns the result of the run with these inputs: a known or stored one, or else a new one, which is stored.

@@ -285,8 +285,10 @@ fn claimed(session: &Session) -> AdmittedClaim {
         BestEffort::LowestQueue if services.is_empty() => Background::Saturating { largest: largest() },
         BestEffort::LowestQueue | BestEffort::Dropped => Background::Dropped,
     };
-    let order = order(session.model.jitter);
-    AdmittedClaim { network: session.network.clone(), background, promises, protected, order, services }
+    AdmittedClaim::new(session.network.clone(), background, promises)
+        .with_protected(protected)
+        .with_order(order(session.model.jitter))
+        .with_services(services)
 }
 
 /// A switch that the scheme takes for one shared service (Loko).

@@ -62,12 +62,8 @@ fn models() -> impl Strategy<Value = Model> {
     let shaping = prop_oneof![3 => Just(Shaping::InputLinks), 1 => Just(Shaping::Off)];
     let comparison = prop_oneof![Just(Comparison::Strict), Just(Comparison::NonStrict)];
     let jitter = prop_oneof![Just(JitterModel::Ordered), Just(JitterModel::Any)];
-    (residual, shaping, comparison, jitter).prop_map(|(residual, shaping, comparison, jitter)| Model {
-        residual,
-        shaping,
-        comparison,
-        jitter,
-        ..Model::default()
+    (residual, shaping, comparison, jitter).prop_map(|(residual, shaping, comparison, jitter)| {
+        Model::default().with_residual(residual).with_shaping(shaping).with_comparison(comparison).with_jitter(jitter)
     })
 }
 
@@ -131,7 +127,7 @@ proptest! {
         let network = funnel([1000; 3], 1000, 100_000);
         let port = network.find_link("s->sink").unwrap();
         let mut both = [Residual::Full, Residual::FirstSlope]
-            .map(|residual| ledger(&network, Model { residual, ..Model::default() }, &[200, 1500, 6000]));
+            .map(|residual| ledger(&network, Model::default().with_residual(residual), &[200, 1500, 6000]));
         for (host, queue, kbit, bytes) in flows {
             let uplink = network.find_link(&format!("h{host}->s")).unwrap();
             let hops = vec![Hop { link: uplink, queue: 0 }, Hop { link: port, queue }];
@@ -151,7 +147,7 @@ fn late_and_early(jitter: JitterModel) -> QueueReport {
     let link = |name| network.find_link(name).unwrap();
     let budget = |name: &str| Time::from_micros(if name == "h0->s" { 1 } else { 13 });
     let budgets = network.links().map(|(_, link)| vec![budget(&link.name)]).collect();
-    let mut ledger = Ledger::new(network.clone(), Model { jitter, ..Model::default() }, budgets).unwrap();
+    let mut ledger = Ledger::new(network.clone(), Model::default().with_jitter(jitter), budgets).unwrap();
     for (uplink, kbit, bytes) in [("h0->s", 10_000, 1562), ("h1->s", 100_000, 60_000)] {
         let hops = [uplink, "s->sink"].map(|name| Hop { link: link(name), queue: 0 }).to_vec();
         ledger.reserve(demand(kbit, bytes), Route { hops });

@@ -53,7 +53,7 @@ fn chameleon(network: &Arc<Network>) -> Chameleon {
 }
 
 fn with_tags(network: &Arc<Network>, tags: u32) -> Chameleon {
-    let model = Model { overhead: WireOverhead::Counted { tags }, ..Model::default() };
+    let model = Model::default().with_overhead(WireOverhead::Counted { tags });
     Chameleon::new(network.clone(), model, Params::published()).unwrap()
 }
 

@@ -11,19 +11,8 @@ use wayleave_units::{Rate, Time};
 /// Well above a frame.
 const BURST: u64 = 60_000;
 
-const MODELS: [Model; 2] = [with(BestEffort::LowestQueue), with(BestEffort::Dropped)];
-
-const fn with(best_effort: BestEffort) -> Model {
-    Model {
-        residual: wayleave_ledger::Residual::Full,
-        shaping: wayleave_ledger::Shaping::InputLinks,
-        overhead: wayleave_contracts::WireOverhead::Counted { tags: 6 },
-        jitter: wayleave_ledger::JitterModel::Any,
-        max_frame: None,
-        best_effort,
-        comparison: wayleave_ledger::Comparison::NonStrict,
-        growth: wayleave_ledger::BurstGrowth::Budgets,
-    }
+fn models() -> [Model; 2] {
+    [BestEffort::LowestQueue, BestEffort::Dropped].map(|best_effort| Model::default().with_best_effort(best_effort))
 }
 
 /// Attacks the contracts of a ledger: nothing breaks, and the worst delay of these flows is at least 80 % of the
@@ -47,7 +36,7 @@ fn reserve(ledger: &mut Ledger, network: &Arc<Network>, nodes: &str, queue: u8, 
 
 #[test]
 fn bursts_of_one_host_fill_its_own_queue() {
-    for model in MODELS {
+    for model in models() {
         let network = star(3);
         let mut ledger = ledger(&network, model, Time::from_millis(5));
         reserve(&mut ledger, &network, "h1 s1 h2", 0, 5, BURST);
@@ -58,7 +47,7 @@ fn bursts_of_one_host_fill_its_own_queue() {
 
 #[test]
 fn several_hosts_into_one_port_collide() {
-    for model in MODELS {
+    for model in models() {
         for hosts in [2, 4, 8] {
             let network = star(hosts + 1);
             let mut ledger = ledger(&network, model, Time::from_millis(5));
@@ -73,7 +62,7 @@ fn several_hosts_into_one_port_collide() {
 
 #[test]
 fn a_lower_priority_waits_for_the_higher_one() {
-    for model in MODELS {
+    for model in models() {
         let network = star(5);
         let mut ledger = ledger(&network, model, Time::from_millis(5));
         for host in 1..=4 {
@@ -85,7 +74,7 @@ fn a_lower_priority_waits_for_the_higher_one() {
 
 #[test]
 fn fast_hosts_overload_a_slow_port() {
-    for model in MODELS {
+    for model in models() {
         let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(10), Time::ZERO);
         let plan = plan.cable("h2", "s1", Rate::from_gbit(10), Time::ZERO);
         let network = plan.cable("h3", "s1", Rate::from_gbit(1), Time::from_micros(20)).build();
@@ -99,7 +88,7 @@ fn fast_hosts_overload_a_slow_port() {
 #[test]
 fn slow_hosts_fill_a_fast_port() {
     // Before their knee four lines together bring 4 Gbit/s into 2 Gbit/s: the general kernel decides here.
-    for model in MODELS {
+    for model in models() {
         let join = |plan: Plan, n| plan.cable(&format!("h{n}"), "s1", Rate::from_gbit(1), Time::ZERO);
         let plan = (1..=4).fold(Plan::default(), join);
         let network = plan.cable("h5", "s1", Rate::from_gbit(2), Time::ZERO).build();
@@ -122,7 +111,7 @@ fn chain() -> Arc<Network> {
 
 #[test]
 fn along_a_chain_of_three_switches_flows_join_hop_by_hop() {
-    for model in MODELS {
+    for model in models() {
         let network = chain();
         let mut ledger = ledger(&network, model, Time::from_millis(4));
         reserve(&mut ledger, &network, "h1 s1 s2 s3 h6", 0, 1, BURST);

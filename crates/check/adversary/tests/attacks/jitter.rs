@@ -24,7 +24,7 @@ fn network() -> Arc<Network> {
 /// A packet from one host, in the queue of a burst of 60,000 B from another.
 fn late_and_early(jitter: JitterModel) -> Ledger {
     let network = network();
-    let mut ledger = ledger(&network, Model { jitter, ..Model::default() }, Time::from_micros(100));
+    let mut ledger = ledger(&network, Model::default().with_jitter(jitter), Time::from_micros(100));
     for (nodes, mbit, burst) in [("h1 s1 h3", 10, 1562), ("h2 s1 h3", 100, 60_000)] {
         ledger.reserve(demand(Rate::from_mbit(mbit), burst), route(&network, nodes, 0));
     }

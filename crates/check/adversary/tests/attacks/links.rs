@@ -120,7 +120,7 @@ fn a_minimum_without_an_attack_is_not_tested() {
     let aside = bandwidth("aside", Endpoints::Pair(hosts[0], hosts[1]), 100);
     let tenants = tenants(vec![across, aside]);
     let mut claim = TenantsClaim::of(&tenants, Time::from_millis(4)).unwrap();
-    let few = Effort { seeds: 1, ..Effort::QUICK };
+    let few = Effort::QUICK.with_seeds(1);
     claim.attack_links(&tenants, &few);
     let network = tenants.network();
     let attacked: Vec<&str> = claim.links.iter().map(|attack| network.link(attack.link).name.as_str()).collect();

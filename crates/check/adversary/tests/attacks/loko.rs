@@ -15,7 +15,14 @@ use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-const EFFORT: Effort = Effort { seeds: 1, victims: 2, rounds: 2, searched: 1, packet_hops: 2_500, cuts: 0, seed: 1 };
+const EFFORT: Effort = Effort::QUICK
+    .with_seeds(1)
+    .with_victims(2)
+    .with_rounds(2)
+    .with_searched(1)
+    .with_packet_hops(2_500)
+    .with_cuts(0)
+    .with_seed(1);
 
 /// A line or a ring of up to four switches, with up to three hosts each.
 fn network(rng: &mut ChaCha8Rng, slowest: u64) -> Arc<Network> {
@@ -73,17 +80,10 @@ fn claim(loko: &Loko, network: &Arc<Network>, bound: impl Fn(Time) -> Time) -> A
         let (name, route) = (format!("{flow:?}"), held.route.clone());
         Some(Promise { name, route, rate, burst, frame, bound: bound(held.released), today: None })
     };
-    AdmittedClaim {
-        network: network.clone(),
-        background: Background::Dropped,
-        promises: loko.flows().into_iter().filter_map(promise).collect(),
-        protected: Vec::new(),
-        order: wayleave_adversary::PacketOrder::Free,
-        services: network
-            .switches()
-            .map(|switch| SharedService { switch, rate, processing: latency, buffer })
-            .collect(),
-    }
+    let promises = loko.flows().into_iter().filter_map(promise).collect();
+    let service = |switch| SharedService { switch, rate, processing: latency, buffer };
+    AdmittedClaim::new(network.clone(), Background::Dropped, promises)
+        .with_services(network.switches().map(service).collect())
 }
 
 /// Returns `true` if all promises held, and the number of flows.

@@ -199,7 +199,7 @@ fn promised(ledger: &Ledger, mutation: Mutation) -> AdmittedClaim {
 }
 
 fn is_sound(claim: &AdmittedClaim) -> bool {
-    let report = verify(claim, &Effort { seeds: 4, ..Effort::QUICK }, None, |_, _| true).unwrap();
+    let report = verify(claim, &Effort::QUICK.with_seeds(4), None, |_, _| true).unwrap();
     for violation in &report.violations {
         assert!(matches!(violation.breach, Breach::Late { .. } | Breach::Dropped { .. }), "{violation:?}");
     }
@@ -266,7 +266,7 @@ pub(crate) fn far_or_slow_of(order: JitterModel, propagation: Time, processing: 
             .unwrap();
     }
     let network = Arc::new(builder.build());
-    let mut ledger = ledger(&network, Model { jitter: order, ..Model::default() }, Time::from_millis(5));
+    let mut ledger = ledger(&network, Model::default().with_jitter(order), Time::from_millis(5));
     reserve(&mut ledger, &network, "h1 s1 h2", 0, 5, 3_000);
     ledger
 }

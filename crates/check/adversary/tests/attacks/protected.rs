@@ -77,7 +77,7 @@ fn two_paths() -> AdmittedClaim {
     admitted(&network, &[request(&network, "hx", "hy", 2), alone(0), alone(1)])
 }
 
-const ALL: Effort = Effort { cuts: u32::MAX, ..Effort::QUICK };
+const ALL: Effort = Effort::QUICK.with_cuts(u32::MAX);
 
 #[test]
 fn every_single_failure_is_survived_and_unprotected_contracts_may_lose_packets() {
@@ -216,7 +216,14 @@ fn random_sets_survive_random_failures() {
                 protection: rng.random_range(1..=3),
             });
         }
-        let effort = Effort { seeds: 1, victims: 8, rounds: 2, searched: 1, cuts: 3, packet_hops: 20_000, seed: case };
+        let effort = Effort::QUICK
+            .with_seeds(1)
+            .with_victims(8)
+            .with_rounds(2)
+            .with_searched(1)
+            .with_cuts(3)
+            .with_packet_hops(20_000)
+            .with_seed(case);
         let report = verify(&claim(&scheme), &effort, None, |_, _| true).unwrap();
         assert!(report.is_sound(), "case {case}: {:?}", report.violations);
         cuts += report.protected.iter().map(|finding| finding.cuts).sum::<u64>();

@@ -13,7 +13,14 @@ use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-const EFFORT: Effort = Effort { seeds: 2, victims: 4, rounds: 8, searched: 1, packet_hops: 20_000, cuts: 0, seed: 1 };
+const EFFORT: Effort = Effort::QUICK
+    .with_seeds(2)
+    .with_victims(4)
+    .with_rounds(8)
+    .with_searched(1)
+    .with_packet_hops(20_000)
+    .with_cuts(0)
+    .with_seed(1);
 
 /// Eight queues a port, with the buffers of Chameleon's section 5.1.1.
 fn network() -> Arc<Network> {
@@ -54,14 +61,7 @@ fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> AdmittedC
         BestEffort::Dropped => Background::Dropped,
     };
     let promises = qjump.flows().into_iter().filter_map(promise).collect();
-    AdmittedClaim {
-        network,
-        background,
-        promises,
-        protected: Vec::new(),
-        order: wayleave_adversary::PacketOrder::Free,
-        services: Vec::new(),
-    }
+    AdmittedClaim::new(network, background, promises)
 }
 
 fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Verification {
@@ -70,7 +70,7 @@ fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Verification {
     let packet = Bytes::new([300, 1_500][rng.random_range(0..2)]);
     let reading = if rng.random_range(0..2) == 0 { Reading::Flat } else { Reading::Charged };
     let best_effort = if rng.random_range(0..2) == 0 { BestEffort::LowestQueue } else { BestEffort::Dropped };
-    let model = Model { best_effort, ..Model::default() };
+    let model = Model::default().with_best_effort(best_effort);
     // If packets are small compared with the frames below them, an epoch has to allow for those.
     let epsilon = if packet.get() == 300 { Time::from_micros(100) } else { Time::from_micros(4) };
     let to = network().find_node("h16").filter(|_| rng.random_range(0..2) == 0);

@@ -22,7 +22,14 @@ use crate::common::claim;
 const CASES: u64 = 4_000;
 
 /// Effort for each case: a few runs of some hundred packets.
-const EFFORT: Effort = Effort { seeds: 1, victims: 2, rounds: 2, searched: 1, cuts: 2, packet_hops: 2_500, seed: 1 };
+const EFFORT: Effort = Effort::QUICK
+    .with_seeds(1)
+    .with_victims(2)
+    .with_rounds(2)
+    .with_searched(1)
+    .with_cuts(2)
+    .with_packet_hops(2_500)
+    .with_seed(1);
 
 struct Draw(ChaCha8Rng);
 
@@ -88,7 +95,7 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     let is_dropped = draw.one_in(6) || is_single;
     let best_effort = if is_dropped { BestEffort::Dropped } else { BestEffort::LowestQueue };
     let jitter = if draw.one_in(3) { JitterModel::Ordered } else { JitterModel::Any };
-    let model = Model { shaping, best_effort, jitter, ..Model::default() };
+    let model = Model::default().with_shaping(shaping).with_best_effort(best_effort).with_jitter(jitter);
     let slowest = network.links().map(|(_, link)| link.rate.bits_per_second()).min().unwrap();
     // The unit is the time of the largest frame on the slowest link.
     let frame = 1562 * 8 * 1_000_000_000 / slowest;

@@ -378,7 +378,7 @@ fn a_result_does_not_depend_on_the_number_of_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut steps = Vec::new();
         let report = pool.install(|| {
-            verify(&claim, &Effort { seeds: 3, ..Effort::QUICK }, None, |done, total| {
+            verify(&claim, &Effort::QUICK.with_seeds(3), None, |done, total| {
                 steps.push((done, total));
                 true
             })

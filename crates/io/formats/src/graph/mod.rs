@@ -58,7 +58,7 @@ pub struct Imported {
 /// ```
 /// use wayleave_formats::{ImportOptions, Source, read_network};
 /// let text = r#"graph [ node [ id 0 label "Kiel" ] node [ id 1 label "Ulm" ] edge [ source 0 target 1 ] ]"#;
-/// let options = ImportOptions { default_rate: "10Gbit".parse().ok(), ..ImportOptions::default() };
+/// let options = ImportOptions::default().with_default_rate("10Gbit".parse::<wayleave_units::Rate>().ok());
 /// let network = read_network(&Source::new("two.gml", text), &options)?.topology.network;
 /// assert!(network.find_link("Kiel->Ulm").is_some());
 /// assert_eq!(network.hosts().count(), 2); // Kiel-h1 and Ulm-h1: the file names no hosts

@@ -14,25 +14,82 @@ use crate::tree::{Entry, Node, Value};
 
 /// User's values for data that a file lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ImportOptions {
     /// The rate of links that have none.
-    pub default_rate: Option<Rate>,
+    pub(crate) default_rate: Option<Rate>,
     /// The delay of links that have none; without it they have none, 0 ns.
-    pub default_delay: Option<Time>,
+    pub(crate) default_delay: Option<Time>,
     /// The MTU of links that have none; without it they have the default of their format, or 1500 bytes.
-    pub default_mtu: Option<Bytes>,
+    pub(crate) default_mtu: Option<Bytes>,
     /// Makes a key that is not used an error.
-    pub strict: bool,
+    pub(crate) strict: bool,
     /// `true` if links without a delay get that of light in a fibre along the great circle between their ends.
-    pub delay_from_places: bool,
+    pub(crate) delay_from_places: bool,
     /// Unit of a rate without one.
-    pub rate_unit: Option<RateUnit>,
+    pub(crate) rate_unit: Option<RateUnit>,
     /// Unit of a delay without one.
-    pub delay_unit: Option<DelayUnit>,
+    pub(crate) delay_unit: Option<DelayUnit>,
     /// Rule that selects hosts.
-    pub hosts: HostSelector,
+    pub(crate) hosts: HostSelector,
     /// The rate of the links of attached hosts; without it that of the fastest link of their switch.
-    pub host_rate: Option<Rate>,
+    pub(crate) host_rate: Option<Rate>,
+}
+
+impl ImportOptions {
+    /// Sets the rate of links that have none.
+    #[must_use]
+    pub fn with_default_rate(self, default_rate: impl Into<Option<Rate>>) -> Self {
+        Self { default_rate: default_rate.into(), ..self }
+    }
+
+    /// Sets the delay of links that have none.
+    #[must_use]
+    pub fn with_default_delay(self, default_delay: impl Into<Option<Time>>) -> Self {
+        Self { default_delay: default_delay.into(), ..self }
+    }
+
+    /// Sets the MTU of links that have none.
+    #[must_use]
+    pub fn with_default_mtu(self, default_mtu: impl Into<Option<Bytes>>) -> Self {
+        Self { default_mtu: default_mtu.into(), ..self }
+    }
+
+    /// Sets the treatment of a key that is not used: `true` makes it an error.
+    #[must_use]
+    pub fn with_strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
+    /// Sets the delay of links without one to that of light in a fibre between their ends, if `true`.
+    #[must_use]
+    pub fn with_delay_from_places(self, delay_from_places: bool) -> Self {
+        Self { delay_from_places, ..self }
+    }
+
+    /// Sets the unit of a rate without one.
+    #[must_use]
+    pub fn with_rate_unit(self, rate_unit: impl Into<Option<RateUnit>>) -> Self {
+        Self { rate_unit: rate_unit.into(), ..self }
+    }
+
+    /// Sets the unit of a delay without one.
+    #[must_use]
+    pub fn with_delay_unit(self, delay_unit: impl Into<Option<DelayUnit>>) -> Self {
+        Self { delay_unit: delay_unit.into(), ..self }
+    }
+
+    /// Sets the rule that selects hosts.
+    #[must_use]
+    pub fn with_hosts(self, hosts: HostSelector) -> Self {
+        Self { hosts, ..self }
+    }
+
+    /// Sets the rate of the links of attached hosts.
+    #[must_use]
+    pub fn with_host_rate(self, host_rate: impl Into<Option<Rate>>) -> Self {
+        Self { host_rate: host_rate.into(), ..self }
+    }
 }
 
 /// Rule that selects hosts, in addition to those that the file declares.

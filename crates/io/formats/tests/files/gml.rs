@@ -1,7 +1,7 @@
 //! GML and GraphML: meaning of attributes, and error messages.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
-use wayleave_formats::{HostSelector, ImportOptions};
+use wayleave_formats::HostSelector;
 use wayleave_topology::NodeKind;
 
 /// In the style of Topology Zoo, with its quirks.
@@ -52,12 +52,10 @@ graph [
 
 #[test]
 fn gml_of_topology_zoo_is_read_with_its_speeds_and_places() {
-    let options = ImportOptions {
-        delay_from_places: true,
-        default_delay: "1ms".parse().ok(),
-        hosts: HostSelector::None,
-        ..with_rate()
-    };
+    let options = with_rate()
+        .with_delay_from_places(true)
+        .with_default_delay("1ms".parse::<wayleave_units::Time>().ok())
+        .with_hosts(HostSelector::None);
     let imported = read("x.gml", ZOO, &options);
     assert_eq!(imported.topology.name, "Hansa");
     // The great circle from Luebeck to Visby is 633.9 km long (law of cosines), 3.1715 ms in a fibre.
@@ -79,7 +77,7 @@ fn gml_of_topology_zoo_is_read_with_its_speeds_and_places() {
 
 #[test]
 fn links_without_rates_or_places_are_counted_and_the_first_is_shown() {
-    let messages = wrong("x.gml", ZOO, &ImportOptions { delay_from_places: true, ..options() });
+    let messages = wrong("x.gml", ZOO, &options().with_delay_from_places(true));
     assert_eq!(
         messages,
         [

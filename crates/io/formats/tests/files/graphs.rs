@@ -42,7 +42,7 @@ fn a_directed_multigraph_keeps_every_link() {
     let text = r#"{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": "a"}, {"id": "b"}], "edges": [
         {"source": "a", "target": "b", "key": 0, "rate_bps": 1e9, "delay_ns": 5},
         {"source": "a", "target": "b", "key": 1, "rate_bps": 2000000000, "delay_ns": 0.5}]}"#;
-    let imported = read("x.json", text, &ImportOptions { hosts: HostSelector::None, ..options() });
+    let imported = read("x.json", text, &options().with_hosts(HostSelector::None));
     assert_eq!(links(&imported.topology.network), ["a->b 1Gbit 5ns", "a->b#2 2Gbit 1ns"]);
 }
 
@@ -125,7 +125,7 @@ fn plain_numbers_are_read_in_the_configured_unit() {
     );
     let two = text.replace("]}", ", [\"b\", \"a\"], {\"source\": \"b\", \"target\": \"a\", \"capacity\": 1}]}");
     assert_eq!(wrong("x.json", &two, &options())[0], "1:76 2 rates have no unit: the first is \"2.5\"");
-    let options = ImportOptions { rate_unit: Some(RateUnit::Gbit), delay_unit: Some(DelayUnit::Ms), ..options() };
+    let options = options().with_rate_unit(RateUnit::Gbit).with_delay_unit(DelayUnit::Ms);
     // A tenth of a nanosecond is a nanosecond: delays are rounded up.
     assert_eq!(links(&read("x.json", text, &options).topology.network)[0], "a->b 2.5Gbit 1ns");
 }
@@ -147,7 +147,8 @@ fn hosts_are_attached_if_the_file_names_none() {
         messages[0],
         "note: the file names no hosts: a host was attached to each of 5 switches with links, such as \"hub-h1\""
     );
-    let two = ImportOptions { hosts: HostSelector::Attach(2), host_rate: "1Gbit".parse().ok(), ..with_rate() };
+    let two =
+        with_rate().with_hosts(HostSelector::Attach(2)).with_host_rate("1Gbit".parse::<wayleave_units::Rate>().ok());
     let imported = read("x.json", TREE, &two);
     assert_eq!(imported.topology.network.hosts().count(), 10);
     assert!(links(&imported.topology.network).contains(&"d-h2->d 1Gbit 0ns".to_owned()));
@@ -155,12 +156,12 @@ fn hosts_are_attached_if_the_file_names_none() {
 
 #[test]
 fn leaves_are_hosts_on_request() {
-    let imported = read("x.json", TREE, &ImportOptions { hosts: HostSelector::Leaves, ..with_rate() });
+    let imported = read("x.json", TREE, &with_rate().with_hosts(HostSelector::Leaves));
     assert_eq!(names(&imported.topology.network, NodeKind::Host), ["a", "b", "d"]);
     assert_eq!(remarks(&imported)[0], "note: taken for hosts: \"a\", \"b\" and \"d\"; for switches: \"hub\" and \"c\"");
     // Two nodes that only know each other: one would have to forward.
     let pair = r#"{"nodes": ["a", "b"], "edges": [["a", "b"]]}"#;
-    let imported = read("x.json", pair, &ImportOptions { hosts: HostSelector::Leaves, ..with_rate() });
+    let imported = read("x.json", pair, &with_rate().with_hosts(HostSelector::Leaves));
     assert_eq!(imported.topology.network.hosts().count(), 0);
     assert!(remarks(&imported)[0].contains("there are no hosts"));
 }
@@ -229,7 +230,8 @@ fn the_examples_of_the_documentation_are_read() {
     let plant = example("plant.clab.yml", &options());
     assert_eq!((plant.name.as_str(), counts(&plant.network)), ("plant", (3, 3, 10)));
     assert_eq!(counts(&example("campus.json", &options()).network), (2, 3, 10));
-    let places = ImportOptions { delay_from_places: true, default_delay: "1ms".parse().ok(), ..with_rate() };
+    let places =
+        with_rate().with_delay_from_places(true).with_default_delay("1ms".parse::<wayleave_units::Time>().ok());
     assert_eq!(counts(&example("coast.gml", &places).network), (5, 5, 20));
     assert_eq!(counts(&example("coast.graphml", &with_rate()).network), (3, 3, 12));
 }

@@ -1,7 +1,7 @@
 //! Realistic containerlab files: rates by direction, merge keys, interface names, MTUs, and forwarding nodes.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
-use wayleave_formats::{HostSelector, ImportOptions, Source, read_network, read_topology, write_topology};
+use wayleave_formats::{HostSelector, Source, read_network, read_topology, write_topology};
 use wayleave_topology::{Network, NodeKind};
 
 fn lab(nodes: &str, links: &str) -> String {
@@ -102,7 +102,7 @@ fn links_without_an_mtu_have_that_of_containerlab_and_sonic() {
     assert!(remarks(&imported).contains(&expected.to_owned()), "{:#?}", remarks(&imported));
     let expected = "note: interfaces of SONiC nodes are named after their ports: \"eth49\" of \"leaf1\" is \"Ethernet192\" (2 more)";
     assert!(remarks(&imported).contains(&expected.to_owned()), "{:#?}", remarks(&imported));
-    let given = ImportOptions { default_mtu: "1500B".parse().ok(), ..options() };
+    let given = options().with_default_mtu("1500B".parse::<wayleave_units::Bytes>().ok());
     let imported = read("x.clab.yml", &text, &given);
     assert!(ports(&imported.topology.network).iter().all(|port| port.ends_with(" 1.5kB")));
 }
@@ -218,7 +218,7 @@ fn a_lab_with_ambiguous_forwarding_is_refused_with_advice() {
         "the file does not define whether \"leaf1\", \"leaf2\", \"spine\", \"srv\" forward: their kind allows both";
     assert_eq!(errors.problems()[0].message(), expected);
     assert!(errors.problems()[0].hint().unwrap().contains("labels: { wayleave.role: host }"));
-    let leaves = ImportOptions { hosts: HostSelector::Leaves, ..with_rate() };
+    let leaves = with_rate().with_hosts(HostSelector::Leaves);
     let imported = read("x.clab.yml", &text, &leaves);
     assert_eq!(names(&imported.topology.network, NodeKind::Switch), ["leaf1", "leaf2", "spine", "srv"]);
 }

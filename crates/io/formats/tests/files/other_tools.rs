@@ -1,7 +1,7 @@
 //! Networks of TopoHub, MiniEdit, the P4 tutorials and SNDlib, and files that are refused by name.
 
 use crate::common::graphs::{links, names, options, read, remarks, with_rate, wrong};
-use wayleave_formats::{GraphFormat, HostSelector, ImportOptions, RateUnit, Source, read_network, write_graph};
+use wayleave_formats::{GraphFormat, HostSelector, RateUnit, Source, read_network, write_graph};
 use wayleave_topology::{Network, NodeKind};
 
 #[test]
@@ -20,7 +20,7 @@ fn topohub_gives_places_of_nodes_and_lengths_of_links() {
     let text = r#"{"directed": false, "multigraph": false, "graph": {"name": "t", "demands": {}, "stats": {"nodes": 2}},
 "nodes": [{"pos": [10.0, 50.0], "id": 0}, {"pos": [11.0, 50.0], "id": 1}, {"pos": [10.0, 50.0], "id": 2}],
 "edges": [{"source": 0, "target": 1, "dist": 100.0}, {"source": 1, "target": 2}]}"#;
-    let places = ImportOptions { delay_from_places: true, hosts: HostSelector::None, ..with_rate() };
+    let places = with_rate().with_delay_from_places(true).with_hosts(HostSelector::None);
     let network = read("x.json", text, &places).topology.network;
     // 100 km at two thirds of 299,792.458 km/s are 500.35 us; one degree at 50 degrees north is 71.47 km, 357.6 us.
     assert_eq!(links(&network)[..3], ["0->1 10Gbit 501us", "1->0 10Gbit 501us", "1->2 10Gbit 358us"]);
@@ -73,12 +73,8 @@ LINKS (
 
 #[test]
 fn sndlib_is_read_with_the_installed_capacity() {
-    let options = ImportOptions {
-        rate_unit: Some(RateUnit::Mbit),
-        delay_from_places: true,
-        hosts: HostSelector::None,
-        ..with_rate()
-    };
+    let options =
+        with_rate().with_rate_unit(RateUnit::Mbit).with_delay_from_places(true).with_hosts(HostSelector::None);
     let imported = read("polska.txt", POLSKA, &options);
     let forward: Vec<String> = links(&imported.topology.network).into_iter().step_by(2).collect();
     // 2.5 degrees of latitude and 0.8 of longitude are 283.1 km: 1.4165 ms.

@@ -217,7 +217,7 @@ proptest! {
             (GraphFormat::GraphMl, "x.graphml"),
         ] {
             let (text, _) = write_graph(&network, &called, format);
-            let options = ImportOptions { hosts: HostSelector::None, ..ImportOptions::default() };
+            let options = ImportOptions::default().with_hosts(HostSelector::None);
             let read = read_network(&Source::new(file, text.clone()), &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
             prop_assert_eq!(&read.topology.name, &called, "{}", text);
             prop_assert_eq!(graph_of(&read.topology.network), graph_of(&network), "{}", text);

@@ -79,14 +79,13 @@ fn check_orders(text: &str, network: &Network) {
 /// Reads a text as the graph of another tool; what can be read can be written in every format, and read again.
 fn check_graphs(text: &str) {
     let bare = ImportOptions::default();
-    let rich = ImportOptions {
-        default_rate: "1Gbit".parse().ok(),
-        delay_from_places: true,
-        rate_unit: Some(wayleave_formats::RateUnit::Mbit),
-        delay_unit: Some(wayleave_formats::DelayUnit::Ms),
-        hosts: HostSelector::Leaves,
-        ..bare
-    };
+    let rich = bare
+        .clone()
+        .with_default_rate("1Gbit".parse::<wayleave_units::Rate>().ok())
+        .with_delay_from_places(true)
+        .with_rate_unit(wayleave_formats::RateUnit::Mbit)
+        .with_delay_unit(wayleave_formats::DelayUnit::Ms)
+        .with_hosts(HostSelector::Leaves);
     for name in ["x", "x.gml", "x.graphml", "x.clab.yml"] {
         for options in [&bare, &rich] {
             let read = read_network(&Source::new(name, text), options);
@@ -102,7 +101,7 @@ fn check_graphs(text: &str) {
                     ];
                     for (format, name) in formats {
                         let again = Source::new(name, write_graph(&network, "again", format).0);
-                        let options = ImportOptions { hosts: HostSelector::None, ..ImportOptions::default() };
+                        let options = ImportOptions::default().with_hosts(HostSelector::None);
                         // A topology document may have no nodes at all; a graph needs some.
                         if network.nodes().len() > 0 {
                             let read =

@@ -39,7 +39,7 @@ fn a_rate_without_its_unit_is_completed_and_a_link_without_its_arrow() {
 #[test]
 fn a_table_of_cables_is_a_network() {
     let text = "from;to;rate;delay\nplc1;sw1;100Mbit;0,5us\nsw1;sw2;;\nnas;sw2;1Gbit;\n";
-    let options = ImportOptions { default_rate: Some(Rate::from_gbit(1)), ..ImportOptions::default() };
+    let options = ImportOptions::default().with_default_rate(Rate::from_gbit(1));
     let network = read_network(&Source::new("plant.csv", text), &options).unwrap().topology.network;
     let kind = |name: &str| network.node(network.find_node(name).unwrap()).kind;
     assert_eq!(

@@ -134,11 +134,11 @@ DEMANDS (
 ];
 
 fn with_unit() -> ImportOptions {
-    ImportOptions { rate_unit: Some(wayleave_formats::RateUnit::Mbit), ..with_rate() }
+    with_rate().with_rate_unit(wayleave_formats::RateUnit::Mbit)
 }
 
 fn strict(options: ImportOptions) -> ImportOptions {
-    ImportOptions { strict: true, ..options }
+    options.with_strict(true)
 }
 
 /// The remark about a file that begins so; empty if there is none.

@@ -154,6 +154,38 @@ pub struct Plot {
 }
 
 impl Plot {
+    /// Creates a figure of the usual width without description, texts of axes and bands. Everything in it counts.
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        (x, y): (Axis, Axis),
+        join: Join,
+        lines: Vec<PlotLine>,
+    ) -> Self {
+        let (id, title, description) = (id.into(), title.into(), String::new());
+        let (x_marks, x_name, y_marks, y_name) = (Vec::new(), String::new(), Vec::new(), String::new());
+        let (width, size, uncounted) = (WIDTH, PlotSize::Full, 0.0);
+        let (bands, styles) = (Vec::new(), Vec::new());
+        Self {
+            id,
+            title,
+            description,
+            x,
+            x_marks,
+            x_name,
+            y,
+            y_marks,
+            y_name,
+            bands,
+            width,
+            join,
+            lines,
+            styles,
+            size,
+            uncounted,
+        }
+    }
+
     /// The style of a line.
     fn style(&self, index: usize) -> Style {
         let number = self.styles.get(index).copied().unwrap_or(index);
@@ -296,22 +328,14 @@ mod tests {
             |at: usize| PlotLine { name: format!("line {at}"), points: vec![Dot::at(0.0, 1.0), Dot::at(1.0, 2.0)] };
         let places: Vec<f64> = (0..marks.len()).map(|at| at as f64).collect();
         Plot {
-            id: "p".to_owned(),
-            title: title.to_owned(),
-            description: String::new(),
-            x: Axis::exactly(-0.5, marks.len() as f64 - 0.5, places),
             x_marks: marks.iter().map(|&mark| mark.to_owned()).collect(),
-            x_name: String::new(),
-            y: Axis::linear(2.0),
-            y_marks: Vec::new(),
-            y_name: String::new(),
-            bands: Vec::new(),
-            width: WIDTH,
-            join: Join::Dots,
-            lines: (0..lines).map(line).collect(),
-            styles: Vec::new(),
-            size: PlotSize::Full,
-            uncounted: 0.0,
+            ..Plot::new(
+                "p",
+                title,
+                (Axis::exactly(-0.5, marks.len() as f64 - 0.5, places), Axis::linear(2.0)),
+                Join::Dots,
+                (0..lines).map(line).collect(),
+            )
         }
     }
 

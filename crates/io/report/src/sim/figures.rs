@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
 use crate::plot::bars::bars;
-use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, PlotSize, WIDTH};
+use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine};
 use crate::scale::ShareOfWhole;
 use crate::sim::result::{Distribution, QueueResult, RunResult, SizeResult, TimesResult, TrafficResult};
 use crate::sim::summary::{SHORTFALLS, busiest};
@@ -31,22 +31,17 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
         format!("{name}: median {}, p99 {}, maximum {}.", text::time(of.p50), text::time(of.p99), text::time(of.max))
     };
     let plot = Plot {
-        id: id.to_owned(),
-        title: title.to_owned(),
         description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
-        y_name: String::new(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
-        uncounted: 0.0,
-        styles: Vec::new(),
-        join: Join::Steps,
-        lines: known.into_iter().map(|(name, of)| PlotLine { name, points: points(of) }).collect(),
-        x,
-        y,
+        ..Plot::new(
+            id,
+            title,
+            (x, y),
+            Join::Steps,
+            known.into_iter().map(|(name, of)| PlotLine { name, points: points(of) }).collect(),
+        )
     };
     Some(plot.draw_readable())
 }
@@ -118,22 +113,17 @@ fn all_slowdowns(traffics: &[&TrafficResult]) -> Option<MarkupElement> {
     let last = sizes.len().saturating_sub(1).max(1) as f64;
     let y = Axis::logarithmic(1.0, highest as f64 / 1e3);
     let plot = Plot {
-        id: "slowdowns".to_owned(),
-        title: "Slowdown by size, p99".to_owned(),
         description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
-        x: Axis::exactly(0.0, last, (0..sizes.len()).map(|at| at as f64).collect()),
         x_marks: sizes.iter().map(|&size| text::size(size)).collect(),
         x_name: "flow size, up to".to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
-        y,
-        y_name: String::new(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
-        uncounted: 0.0,
-        styles: Vec::new(),
-        join: Join::Dots,
-        lines: known.iter().map(line).collect(),
+        ..Plot::new(
+            "slowdowns",
+            "Slowdown by size, p99",
+            (Axis::exactly(0.0, last, (0..sizes.len()).map(|at| at as f64).collect()), y),
+            Join::Dots,
+            known.iter().map(line).collect(),
+        )
     };
     Some(plot.draw_readable())
 }
@@ -154,22 +144,17 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<MarkupElement> {
         format!("Up to {size}: mean {}, p99 {}.", text::slowdown(of.mean), text::slowdown(of.p99 as f64))
     };
     let plot = Plot {
-        id: format!("slowdown-{index}"),
-        title: format!("Slowdown by size: {}", traffic.name),
         description: known.iter().map(describe).collect::<Vec<_>>().join(" "),
-        x: Axis::exactly(0.0, known.len() as f64 - 1.0, (0..known.len()).map(|at| at as f64).collect()),
         x_marks: known.iter().map(|(size, _)| size.clone()).collect(),
         x_name: "flow size, up to".to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
-        y,
-        y_name: String::new(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
-        uncounted: 0.0,
-        styles: Vec::new(),
-        join: Join::Dots,
-        lines: vec![line("p99", |of| of.p99 as f64), line("mean", |of| of.mean)],
+        ..Plot::new(
+            format!("slowdown-{index}"),
+            format!("Slowdown by size: {}", traffic.name),
+            (Axis::exactly(0.0, known.len() as f64 - 1.0, (0..known.len()).map(|at| at as f64).collect()), y),
+            Join::Dots,
+            vec![line("p99", |of| of.p99 as f64), line("mean", |of| of.mean)],
+        )
     };
     Some(plot.draw())
 }
@@ -273,22 +258,12 @@ fn over_time(
     // Results do not count the beginning.
     let uncounted = run.simulated_ns.saturating_sub(run.counted_ns) as f64 * 1e3;
     let plot = Plot {
-        id: id.to_owned(),
-        title: title.to_owned(),
         description: format!("{} lines, maximum {}.", lines.len(), show(highest)),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: if uncounted > 0.0 { format!("{x_name}; warm-up is shaded") } else { x_name.to_owned() },
         y_marks: y.marks.iter().map(|&mark| show(mark)).collect(),
-        y_name: String::new(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
         uncounted,
-        styles: Vec::new(),
-        join: Join::Straight,
-        lines,
-        x,
-        y,
+        ..Plot::new(id, title, (x, y), Join::Straight, lines)
     };
     Some(plot.draw_readable())
 }

@@ -2,7 +2,7 @@
 
 use crate::markup::MarkupElement;
 use crate::plot::axis::Axis;
-use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine, PlotSize, WIDTH};
+use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine};
 use crate::sim::measure::{Group, Measure, traffic_names};
 use crate::sim::result::{ReportedEnd, RunResult, SweepParameter, TrafficResult};
 use crate::sim::summary::ends;
@@ -112,22 +112,11 @@ fn figure(
         format!("{}: {}.", line.name, values.join(", "))
     };
     let plot = Plot {
-        id: id.to_owned(),
-        title: sentence(measure.name(traffic)),
         description: lines.iter().map(describe).collect::<Vec<_>>().join(" "),
-        x,
         x_marks,
         x_name: varied.path.clone(),
         y_marks: y.marks.iter().map(|&mark| measure.show(mark)).collect(),
-        y,
-        y_name: String::new(),
-        bands: Vec::new(),
-        width: WIDTH,
-        size: PlotSize::Full,
-        uncounted: 0.0,
-        styles: Vec::new(),
-        join: Join::Dots,
-        lines,
+        ..Plot::new(id, sentence(measure.name(traffic)), (x, y), Join::Dots, lines)
     };
     Some(plot.draw())
 }

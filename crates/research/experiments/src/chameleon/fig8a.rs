@@ -168,16 +168,17 @@ fn notes(data: &Data) -> Vec<String> {
 
 fn panels(data: &Data) -> Vec<Panel> {
     let all = |of: &[System]| of.iter().map(|&system| data.of(system).series()).collect::<Vec<_>>();
-    let panel = |name: &str, title: &str, series| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("scenario of Table 2"),
-        y: Axis::logarithmic("flows admitted until the first refusal", "flows"),
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series,
+    let panel = |name: &str, title: &str, series| {
+        Panel::new(
+            name,
+            title,
+            (
+                Axis::categories("scenario of Table 2"),
+                Axis::logarithmic("flows admitted until the first refusal", "flows"),
+            ),
+            Form::Apart,
+            series,
+        )
     };
     let sweep = |name: &str, title: &str, x: &str, series| Panel {
         x: Axis::categories(x),

@@ -4,7 +4,7 @@ use wayleave_contracts::Category;
 
 use super::filling::{AdmittedFlowFate, FillResult};
 use super::{RerouteSettings, System, all_means_within, small_cases, small_seeds, small_settings};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -145,16 +145,8 @@ fn panels(data: &Data) -> Vec<Panel> {
             |(at, (_, text)): (usize, &(u64, &'static str))| Point::of(*text, data.each(|run| of(run)[at].percent()));
         Series { name: "all scenarios".to_owned(), points: bins.up_to.iter().enumerate().map(point).collect() }
     };
-    let panel = |name: &str, title: &str, x: &str, y: Axis, series| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories(x),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: vec![series],
+    let panel = |name: &str, title: &str, x: &str, y: Axis, series| {
+        Panel::new(name, title, (Axis::categories(x), y), Form::Apart, vec![series])
     };
     let of_flows = || Axis::linear("admitted flows that were reconfigured", "%");
     let counts = by_category(&|share| Some(f64::from(share.moved)));

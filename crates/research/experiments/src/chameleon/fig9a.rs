@@ -1,7 +1,7 @@
 //! Fig. 9a: the distribution of link utilisation over all scenarios, links of hosts left out (5.1.4).
 
 use super::{Qjump, RerouteSettings, Silo, System, all_means_within, small_cases, small_seeds, small_settings};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -66,17 +66,13 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let cases: Vec<_> = SYSTEMS.iter().flat_map(|&system| small_cases(system, &seeds)).collect();
     run.fillings(&cases)?;
     let used: Vec<Used> = SYSTEMS.iter().map(|&system| Used::measure(run, system, &seeds)).collect::<Result<_, _>>()?;
-    let panel = Panel {
-        name: "utilisation".to_owned(),
-        title: "Links between switches, all scenarios".to_owned(),
-        x: Axis::linear("reserved share of a link's rate", "%"),
-        y: Axis::linear("links (cumulative)", "%"),
-        form: Form::Steps,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: used.iter().map(Used::series).collect(),
-    };
+    let panel = Panel::new(
+        "utilisation",
+        "Links between switches, all scenarios",
+        (Axis::linear("reserved share of a link's rate", "%"), Axis::linear("links (cumulative)", "%")),
+        Form::Steps,
+        used.iter().map(Used::series).collect(),
+    );
     let figure = Figure {
         statements: statements(&used),
         panels: vec![panel],

@@ -161,7 +161,7 @@ fn silo_network() -> Result<Arc<Network>, Failed> {
 
 fn silo_delays() -> Result<Vec<Statement>, Failed> {
     let network = silo_network()?;
-    let model = Model { best_effort: BestEffort::Dropped, ..Model::default() };
+    let model = Model::default().with_best_effort(BestEffort::Dropped);
     let mut silo = silo::Silo::new(network.clone(), model, silo::Params::default()).map_err(Failed::broken)?;
     let mut bound = |to: &str, deadline: Time| -> Result<Time, Failed> {
         Ok(silo.admit(&request(&network, "h1", to, deadline)?).map_err(refused)?.bound)
@@ -266,7 +266,7 @@ fn figure_1() -> Result<[Statement; 2], Failed> {
 
 fn silo_refuses_red() -> Result<Statement, Failed> {
     let network = Arc::new(build::fat_tree(&FatTree::default()).map_err(Failed::broken)?);
-    let model = Model { shaping: Shaping::Off, ..Model::default() };
+    let model = Model::default().with_shaping(Shaping::Off);
     // Enough that no two of them fit on a link of 0.1 ms.
     let size = Size { rate: Rate::from_mbit(60), burst: Bytes::new(4_000), deadline: Time::from_millis(1) };
     let refuses = |silo: Silo| -> Result<bool, Failed> {

@@ -107,12 +107,12 @@ impl Silo {
 
     fn model(self) -> Model {
         // A frame of nothing blocks nothing, and is complete at once.
-        let frameless = Model { max_frame: Some(Bytes::ZERO), ..Model::PUBLISHED };
+        let frameless = Model::PUBLISHED.with_max_frame(Some(Bytes::ZERO));
         match self.counts {
             Counts::LinesAndFrames => Model::PUBLISHED,
             Counts::Frames => silo::PUBLISHED_MODEL,
             Counts::Lines => frameless,
-            Counts::Bursts => Model { shaping: Shaping::Off, ..frameless },
+            Counts::Bursts => frameless.with_shaping(Shaping::Off),
             Counts::SourceBursts => silo::README_EXAMPLE_MODEL,
         }
     }

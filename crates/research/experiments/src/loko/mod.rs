@@ -17,7 +17,7 @@ pub(crate) mod comparison;
 pub(crate) mod scalability;
 pub(crate) mod zodiac_fx;
 
-use crate::data::{Axis, Centre, Figure, Form, Panel, Series};
+use crate::data::{Axis, Figure, Form, Panel, Series};
 use crate::run::Run;
 
 /// The line of all figures but the scalability analysis.
@@ -29,17 +29,7 @@ fn few_seeds(run: &Run) -> Vec<u64> {
 }
 
 fn panel(name: &str, title: &str, axes: (Axis, Axis), form: Form, series: Vec<Series>) -> Panel {
-    Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: axes.0,
-        y: axes.1,
-        form,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series,
-    }
+    Panel::new(name, title, (axes.0, axes.1), form, series)
 }
 
 /// Adds the settings of every figure with flows.

@@ -14,7 +14,7 @@ use super::testbed::{
     FRAME, MarkFeedback, RELEASED, ROUNDS, System, THRESHOLD, cabling, curves, endless, free, mean_between, policy,
     scenario, service, simulate, testbed, throughput,
 };
-use crate::data::{Axis, Centre, Figure, Form, Panel, Table};
+use crate::data::{Axis, Figure, Form, Panel, Table};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -230,22 +230,17 @@ fn table(data: &Data) -> Table {
 fn panel(row: &Row) -> Panel {
     let runs: Vec<_> = row.runs.iter().map(|run| &run.rates).collect();
     let name = row.reading.name();
-    Panel {
-        name: name
-            .to_lowercase()
+    Panel::new(
+        name.to_lowercase()
             .split(|c: char| !c.is_alphanumeric())
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
             .join("-"),
-        title: name,
-        x: Axis::linear("time", "s"),
-        y: Axis::linear("received", "Gbit/s"),
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: curves(&runs),
-    }
+        name,
+        (Axis::linear("time", "s"), Axis::linear("received", "Gbit/s")),
+        Form::Joined,
+        curves(&runs),
+    )
 }
 
 fn notes() -> Vec<String> {

@@ -14,7 +14,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{free, mean_between, policy, service, settings, simulate};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -172,17 +172,13 @@ fn panel(data: &Data) -> Panel {
         [phase, phase + 1].map(|phase| Point::of((phase as u64 * PHASE) as f64, vec![limit as f64]))
     });
     series.push(Series { name: "limit".to_owned(), points: limits.collect() });
-    Panel {
-        name: "usage".to_owned(),
-        title: format!("Total sending rate of a tenant of {} racks", data.racks),
-        x: Axis::linear("time", "s"),
-        y: Axis::logarithmic("sent", "Mbit/s"),
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
+    Panel::new(
+        "usage",
+        format!("Total sending rate of a tenant of {} racks", data.racks),
+        (Axis::linear("time", "s"), Axis::logarithmic("sent", "Mbit/s")),
+        Form::Joined,
         series,
-    }
+    )
 }
 
 fn tenant(network: &Network, level: PolicyLevel, max: Option<u64>) -> Result<Policy, Failed> {

@@ -11,7 +11,7 @@ use super::testbed::{
     MarkFeedback, RELEASED, ROUNDS, Size, System, curves, endless, free, mean_between, policy, racks, received,
     scenario, service, simulate, testbed, throughput,
 };
-use crate::data::{Axis, Centre, Figure, Form, Panel, Table};
+use crate::data::{Axis, Figure, Form, Panel, Table};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -347,17 +347,13 @@ fn panel(case: Case, runs: &[Rates]) -> Panel {
     let both: Vec<&Rates> = runs.iter().collect();
     let terms = if case.terms == Guaranteed::Printed { "printed" } else { "both" };
     let marks = if case.hearing == MarkFeedback::Printed { "" } else { "-released" };
-    Panel {
-        name: format!("{terms}{marks}"),
-        title: case.name(),
-        x: Axis::linear("time", "rounds of the rack brokers"),
-        y: Axis::linear("received", "Gbit/s"),
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: curves(&both),
-    }
+    Panel::new(
+        format!("{terms}{marks}"),
+        case.name(),
+        (Axis::linear("time", "rounds of the rack brokers"), Axis::linear("received", "Gbit/s")),
+        Form::Joined,
+        curves(&both),
+    )
 }
 
 fn notes(round: Time) -> Vec<String> {

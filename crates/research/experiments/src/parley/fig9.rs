@@ -12,7 +12,7 @@ use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{FRAME, free, policy, service, simulate};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -42,17 +42,13 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         let points = all.cdf(200).into_iter().map(|point| Point::of(packets(point.value), vec![point.fraction]));
         Series { name: format!("load {load} %"), points: points.collect() }
     });
-    let panel = Panel {
-        name: "queue".to_owned(),
-        title: "Queue length at packet arrivals, receiver's port".to_owned(),
-        x: Axis::linear("queue", "packets"),
-        y: Axis::linear("fraction of packets", ""),
-        form: Form::Steps,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: series.collect(),
-    };
+    let panel = Panel::new(
+        "queue",
+        "Queue length at packet arrivals, receiver's port",
+        (Axis::linear("queue", "packets"), Axis::linear("fraction of packets", "")),
+        Form::Steps,
+        series.collect(),
+    );
     let figure = Figure {
         statements: statements(&tails),
         panels: vec![panel],

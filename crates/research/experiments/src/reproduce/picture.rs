@@ -232,17 +232,16 @@ mod tests {
 
     fn panel(names: &[&str]) -> Panel {
         let series = |name: &&str| crate::Series { name: (*name).to_owned(), points: Vec::new() };
-        Panel {
-            name: "p".to_owned(),
-            title: String::new(),
-            x: crate::Axis { name: String::new(), unit: String::new(), scale: Scale::Linear },
-            y: crate::Axis { name: String::new(), unit: String::new(), scale: Scale::Linear },
-            form: Form::Joined,
-            centre: Centre::Mean,
-            is_timing: false,
-            bands: Vec::new(),
-            series: names.iter().map(series).collect(),
-        }
+        Panel::new(
+            "p",
+            String::new(),
+            (
+                crate::Axis { name: String::new(), unit: String::new(), scale: Scale::Linear },
+                crate::Axis { name: String::new(), unit: String::new(), scale: Scale::Linear },
+            ),
+            Form::Joined,
+            names.iter().map(series).collect(),
+        )
     }
 
     /// Tenants in one panel and systems in another begin at the same style; a series in both panels keeps its style.

@@ -101,19 +101,14 @@ impl Case {
 }
 
 /// One case, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = Case::all();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
-    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
     let notes = vec![
         "Where two applications meet on 1 Gbit/s, the text says that this \"is large enough to meet the demands of both types of flows\", so a load of 80 % is 400 Mbit/s of \
          each, as where they are alone on 500 Mbit/s. Series and remarks show two other readings: what is alone has 1 Gbit/s as well, so that only the company differs; and a load of \

@@ -5,7 +5,7 @@ use super::readings::{Metrics, completion, each, mean_of, missed, ranges, round_
 use super::systems::System;
 use super::workloads::{Application, DeadlineFlows};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -219,27 +219,24 @@ fn flows((place, sizes): Where) -> String {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("flows"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: ALL
-            .into_iter()
-            .map(|system| Series {
-                name: system.name().to_owned(),
-                points: rows
-                    .iter()
-                    .filter(|row| row.system == system)
-                    .map(|row| Point::of(flows(row.at), each(&row.runs, metric)))
-                    .collect(),
-            })
-            .filter(|series| !series.points.is_empty())
-            .collect(),
+    let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| {
+        Panel::new(
+            name,
+            title,
+            (Axis::categories("flows"), y),
+            Form::Apart,
+            ALL.into_iter()
+                .map(|system| Series {
+                    name: system.name().to_owned(),
+                    points: rows
+                        .iter()
+                        .filter(|row| row.system == system)
+                        .map(|row| Point::of(flows(row.at), each(&row.runs, metric)))
+                        .collect(),
+                })
+                .filter(|series| !series.points.is_empty())
+                .collect(),
+        )
     };
     vec![
         panel("completion", "Average completion time of CS", Axis::linear("AFCT", "ms"), completion),

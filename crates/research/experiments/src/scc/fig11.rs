@@ -5,7 +5,7 @@ use super::readings::{Metrics, completion, each, missed, ranges};
 use super::systems::System;
 use super::workloads::{Application, DeadlineFlows};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -124,21 +124,19 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("network"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: SYSTEMS
-            .map(|system| Series {
-                name: system.name().to_owned(),
-                points: PLACES.map(|place| Point::of(place.name(), of(rows, place, system, metric))).to_vec(),
-            })
-            .to_vec(),
+    let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| {
+        Panel::new(
+            name,
+            title,
+            (Axis::categories("network"), y),
+            Form::Apart,
+            SYSTEMS
+                .map(|system| Series {
+                    name: system.name().to_owned(),
+                    points: PLACES.map(|place| Point::of(place.name(), of(rows, place, system, metric))).to_vec(),
+                })
+                .to_vec(),
+        )
     };
     vec![
         panel("completion", "Average completion time of CS", Axis::linear("AFCT", "ms"), completion),

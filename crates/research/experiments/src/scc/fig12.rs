@@ -9,7 +9,7 @@ use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -100,22 +100,20 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metrics: &[(&str, Metric)]| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("what"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: SYSTEMS
-            .iter()
-            .map(|&system| Series {
-                name: system.name().to_owned(),
-                points: metrics.iter().map(|&(what, metric)| Point::of(what, of(rows, system, metric))).collect(),
-            })
-            .collect(),
+    let panel = |name: &str, title: &str, y: Axis, metrics: &[(&str, Metric)]| {
+        Panel::new(
+            name,
+            title,
+            (Axis::categories("what"), y),
+            Form::Apart,
+            SYSTEMS
+                .iter()
+                .map(|&system| Series {
+                    name: system.name().to_owned(),
+                    points: metrics.iter().map(|&(what, metric)| Point::of(what, of(rows, system, metric))).collect(),
+                })
+                .collect(),
+        )
     };
     vec![
         panel(

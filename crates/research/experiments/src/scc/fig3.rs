@@ -9,7 +9,7 @@ use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{rack, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -68,11 +68,7 @@ impl Mix {
 }
 
 /// One system with one mix and one number of senders for each application, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 type Case = (System, Mix, usize);
 
@@ -82,8 +78,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let with = |senders| Mix::ALL.into_iter().flat_map(move |mix| SYSTEMS.map(|system| (system, mix, senders)));
     let cases: Vec<Case> = SENDERS.into_iter().flat_map(with).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
-    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
     let notes = vec![
         "The text does not say which servers send to which, nor the rates beside \"medium\" and \"high\". Here each application sends from five servers to the sixteenth, whose link is the only \
          bottleneck; beside others each has 300 Mbit/s, as in section VI: 60 % and 90 % of the link. The base round trip is 300 us, as in the simulations. Without in-tunnel scheduling, as on the \
@@ -203,26 +198,24 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metric: Metric, mixes: &[Mix]| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("applications"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: SENDERS
-            .into_iter()
-            .flat_map(|senders| SYSTEMS.map(|system| (system, senders)))
-            .map(|(system, senders)| Series {
-                name: format!("{}, {senders} servers each", system.name()),
-                points: mixes
-                    .iter()
-                    .map(|&mix| Point::of(mix.name(), of(rows, (system, mix, senders), metric)))
-                    .collect(),
-            })
-            .collect(),
+    let panel = |name: &str, title: &str, y: Axis, metric: Metric, mixes: &[Mix]| {
+        Panel::new(
+            name,
+            title,
+            (Axis::categories("applications"), y),
+            Form::Apart,
+            SENDERS
+                .into_iter()
+                .flat_map(|senders| SYSTEMS.map(|system| (system, senders)))
+                .map(|(system, senders)| Series {
+                    name: format!("{}, {senders} servers each", system.name()),
+                    points: mixes
+                        .iter()
+                        .map(|&mix| Point::of(mix.name(), of(rows, (system, mix, senders), metric)))
+                        .collect(),
+                })
+                .collect(),
+        )
     };
     vec![
         panel("completion", "Average completion time of CS", Axis::linear("AFCT", "ms"), completion, &Mix::ALL),

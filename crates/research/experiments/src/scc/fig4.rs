@@ -9,7 +9,7 @@ use super::systems::{HALF, SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -78,11 +78,7 @@ struct Case {
 }
 
 /// One case, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 /// All systems at all loads, and experiments at a high load.
 fn cases() -> Vec<Case> {
@@ -99,8 +95,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = cases();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
-    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
     let notes = vec![
         "The motivation's scenario (II-B): DS and CS share 1 Gbit/s, and a load of 80 % is 400 Mbit/s of each. 90 % and 100 % are ours. A factor holds if the \
          effect is between half of it and twice it: 4x is 2.5x to 7x. The testbed has no in-tunnel algorithms, and the text does not say that of the simulations: both are readings."
@@ -184,26 +179,24 @@ fn percent((load, counts_for): (u32, u32)) -> f64 {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, y: Axis, metric: Metric| Panel {
-        name: name.to_owned(),
-        title: y.name.clone(),
-        x: Axis::linear("load of both together", "%"),
-        y,
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: SYSTEMS
-            .iter()
-            .map(|&system| Series {
-                name: system.name().to_owned(),
-                points: rows
-                    .iter()
-                    .filter(|row| row.case.system == system && row.case.change == Change::None)
-                    .map(|row| Point::of(percent(row.case.load), each(&row.runs, metric)))
-                    .collect(),
-            })
-            .collect(),
+    let panel = |name: &str, y: Axis, metric: Metric| {
+        Panel::new(
+            name,
+            y.name.clone(),
+            (Axis::linear("load of both together", "%"), y),
+            Form::Joined,
+            SYSTEMS
+                .iter()
+                .map(|&system| Series {
+                    name: system.name().to_owned(),
+                    points: rows
+                        .iter()
+                        .filter(|row| row.case.system == system && row.case.change == Change::None)
+                        .map(|row| Point::of(percent(row.case.load), each(&row.runs, metric)))
+                        .collect(),
+                })
+                .collect(),
+        )
     };
     vec![
         panel("misses", Axis::linear("missed", "%"), missed),

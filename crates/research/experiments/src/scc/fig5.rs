@@ -8,7 +8,7 @@ use super::systems::{HALF, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -48,11 +48,7 @@ const WITH: System = System::Scc;
 const WITHOUT: System = System::SccTransports;
 
 /// One case, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 fn cases() -> Vec<Case> {
     let systems = |load| [System::Direct, WITHOUT, WITH].map(|system| Case { system, load });
@@ -175,17 +171,13 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
                 .map(|&load| Point::of(f64::from(load), each(runs(rows, system, load), metric)))
                 .collect(),
         };
-        Panel {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            x: Axis::linear("load of each", "% of 500 Mbit/s"),
-            y,
-            form: Form::Joined,
-            centre: Centre::Mean,
-            is_timing: false,
-            bands: Vec::new(),
-            series: [System::Direct, WITHOUT, WITH].map(series).to_vec(),
-        }
+        Panel::new(
+            name,
+            title,
+            (Axis::linear("load of each", "% of 500 Mbit/s"), y),
+            Form::Joined,
+            [System::Direct, WITHOUT, WITH].map(series).to_vec(),
+        )
     };
     vec![
         panel("misses", "Deadlines that DS misses beside CS", Axis::linear("missed", "%"), missed),

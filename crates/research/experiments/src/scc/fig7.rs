@@ -5,7 +5,7 @@ use super::readings::{Metrics, completion, each, missed, ranges};
 use super::systems::System;
 use super::workloads::{Application, DeadlineFlows};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -40,11 +40,7 @@ const FEWER: &str = "beside CS and LS, SCC reduces the misses of DS by up to 3x"
 const NOT_DEGRADED: f64 = 1.1;
 
 /// One case, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 fn cases() -> Vec<Case> {
     let with = |applications: &[Application]| {
@@ -161,17 +157,13 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
                 })
                 .collect(),
         };
-        Panel {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            x: Axis::categories("sender"),
-            y,
-            form: Form::Apart,
-            centre: Centre::Mean,
-            is_timing: false,
-            bands: Vec::new(),
-            series: vec![series(System::Direct), series(System::Scc)],
-        }
+        Panel::new(
+            name,
+            title,
+            (Axis::categories("sender"), y),
+            Form::Apart,
+            vec![series(System::Direct), series(System::Scc)],
+        )
     };
     vec![
         panel("misses", "Deadlines that DS misses", Axis::linear("missed", "%"), Deadline, missed),

@@ -9,7 +9,7 @@ use super::systems::{System, equal_tenants};
 use super::testbed::{clos, clos_scenario, clos_settings, simulate};
 use super::workloads::{Application, DeadlineFlows, Receivers, published};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -115,22 +115,20 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, what: &str, metric: Metric| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("application"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: SYSTEMS
-            .iter()
-            .map(|&system| Series {
-                name: system.name().to_owned(),
-                points: vec![Point::of(what, of(rows, system, metric))],
-            })
-            .collect(),
+    let panel = |name: &str, title: &str, y: Axis, what: &str, metric: Metric| {
+        Panel::new(
+            name,
+            title,
+            (Axis::categories("application"), y),
+            Form::Apart,
+            SYSTEMS
+                .iter()
+                .map(|&system| Series {
+                    name: system.name().to_owned(),
+                    points: vec![Point::of(what, of(rows, system, metric))],
+                })
+                .collect(),
+        )
     };
     vec![
         panel("misses", "Deadlines that DS misses", Axis::linear("missed", "%"), "DS", missed),

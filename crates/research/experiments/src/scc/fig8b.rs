@@ -9,7 +9,7 @@ use super::systems::{System, Tenant};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -70,19 +70,14 @@ impl Case {
 }
 
 /// One case: of each run what A and B missed, in per cent.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<[f64; 2]>,
-}
+type Row = crate::run::CaseRuns<Case, [f64; 2]>;
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(20_000, 2_000));
     let cases: Vec<Case> = [Case::DIRECT, Case::TRANSPORTS].into_iter().chain(SHARES.map(Case::scc)).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
-    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
     let notes = vec![format!(
         "The text says neither the shares nor the deadlines. Here both send the DS flows of section II over 1 Gbit/s, {EACH} Mbit/s each, and A has {} of 1,000 parts; two other \
          divisions of the link are drawn. \"Almost all\" leaves at most {ALMOST_NONE} % of misses.",
@@ -170,17 +165,13 @@ fn panel(rows: &[Row]) -> Panel {
             Point::of("both", each(rows, case, |run| f64::midpoint(run[0], run[1]))),
         ],
     };
-    Panel {
-        name: "misses".to_owned(),
-        title: "Missed deadlines".to_owned(),
-        x: Axis::categories("tenant"),
-        y: Axis::linear("missed", "%"),
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: rows.iter().map(|row| of(row.case)).collect(),
-    }
+    Panel::new(
+        "misses",
+        "Missed deadlines",
+        (Axis::categories("tenant"), Axis::linear("missed", "%")),
+        Form::Apart,
+        rows.iter().map(|row| of(row.case)).collect(),
+    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::systems::{System, equal_tenants};
 use super::testbed::{clos, clos_scenario, clos_settings, simulate};
 use super::workloads::{Application, DeadlineFlows, Receivers, published};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -38,19 +38,14 @@ const HIGH: u32 = LOADS[3];
 type Case = (System, Application, u32, Receivers);
 
 /// One system with one application at one load, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
     let cases = cases();
     let figure = format!("{}, {hosts} hosts a leaf, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, hosts, duration, seed))?;
-    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, hosts, duration, seed))?;
     let notes = vec![
         "Misses are those of flows up to 200 kB, since only these have deadlines; AFCT is that of flows that are complete at the end. \"Similar\" is within a tenth; a factor holds if the largest is \
          between half of it and twice it. The text has 2x in its list of answers and 2.5x beside the figure: both stand."
@@ -139,27 +134,25 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, application: Application, metric: Metric| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::linear("load", "%"),
-        y,
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: SYSTEMS
-            .iter()
-            .map(|&system| Series {
-                name: system.name().to_owned(),
-                points: LOADS
-                    .iter()
-                    .map(|&load| {
-                        Point::of(f64::from(load), of(rows, (system, application, load, Receivers::Drawn), metric))
-                    })
-                    .collect(),
-            })
-            .collect(),
+    let panel = |name: &str, title: &str, y: Axis, application: Application, metric: Metric| {
+        Panel::new(
+            name,
+            title,
+            (Axis::linear("load", "%"), y),
+            Form::Joined,
+            SYSTEMS
+                .iter()
+                .map(|&system| Series {
+                    name: system.name().to_owned(),
+                    points: LOADS
+                        .iter()
+                        .map(|&load| {
+                            Point::of(f64::from(load), of(rows, (system, application, load, Receivers::Drawn), metric))
+                        })
+                        .collect(),
+                })
+                .collect(),
+        )
     };
     vec![
         panel("misses", "Deadlines that DS misses alone", Axis::linear("missed", "%"), Application::Deadline, missed),

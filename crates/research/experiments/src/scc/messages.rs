@@ -13,7 +13,7 @@ use super::systems::{System, Tenant};
 use super::testbed::{ROUND_TRIP, rack, scenario, settings, simulate};
 use super::workloads::{Application, DeadlineFlows, Receivers, Spacing, published, traffic};
 use crate::catalogue::{Entry, SCC};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 use crate::statement::Statement;
@@ -97,11 +97,7 @@ impl Variant {
 type Case = (Variant, u32);
 
 /// One case, run with every seed.
-#[derive(Clone, Debug)]
-struct Row {
-    case: Case,
-    runs: Vec<Metrics>,
-}
+type Row = crate::run::CaseRuns<Case, Metrics>;
 
 fn cases() -> Vec<Case> {
     let compared = LOADS.into_iter().flat_map(|load| Variant::COMPARED.map(|variant| (variant, load)));
@@ -113,8 +109,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(4_000, 500));
     let cases = cases();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
-    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
     let notes = vec![
         "The text measures the latency of LS beside data-mining flows (VI-A) and omits the figure. Here LS are the messages of II-B, between all servers of the testbed. \
          \"We set average bandwidth of a tunnel to be at least 10 x N_f\" (IV-C) can be a floor of rate, for the first window of ten packets or for all flows, or a part of the weight only, \
@@ -231,27 +226,25 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 const NO_LONGER: f64 = 1.1;
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metric: Metric| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::linear("LS from each server", "Mbit/s"),
-        y,
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: Variant::COMPARED
-            .into_iter()
-            .chain(Variant::EXPERIMENTS)
-            .map(|variant| Series {
-                name: variant.name().to_owned(),
-                points: rows
-                    .iter()
-                    .filter(|row| row.case.0 == variant)
-                    .map(|row| Point::of(f64::from(row.case.1), each(&row.runs, metric)))
-                    .collect(),
-            })
-            .collect(),
+    let panel = |name: &str, title: &str, y: Axis, metric: Metric| {
+        Panel::new(
+            name,
+            title,
+            (Axis::linear("LS from each server", "Mbit/s"), y),
+            Form::Joined,
+            Variant::COMPARED
+                .into_iter()
+                .chain(Variant::EXPERIMENTS)
+                .map(|variant| Series {
+                    name: variant.name().to_owned(),
+                    points: rows
+                        .iter()
+                        .filter(|row| row.case.0 == variant)
+                        .map(|row| Point::of(f64::from(row.case.1), each(&row.runs, metric)))
+                        .collect(),
+                })
+                .collect(),
+        )
     };
     vec![
         panel("round-trips", "Round trips of LS packets", Axis::logarithmic("mean", "us"), round_trip),

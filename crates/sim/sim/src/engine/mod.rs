@@ -16,10 +16,10 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `arrivals` | packets arrive at hosts, or are lost |
-//! | `sending` | flows send, and wait for their turn or an alarm |
-//! | `admit` | flows and packets pass the stack of their host, or wait there |
-//! | `host_actions` | actions of machines and brokers, and timers of the host layer |
+//! | `packets` | packets leave hosts and arrive there; acknowledgements |
+//! | `alarms`, `losses` | alarms of flows; lost packets |
+//! | `hosts` | the stacks of hosts; actions of machines and brokers, and timers of the host layer |
+//! | `tunnels` | tunnels of pairs, and their turns |
 //! | `processes` | packets of sources, beginnings of flows and requests, failures |
 //! | `logical_process`, `barrier` | a part of a run in several threads, and their synchronisation |
 //! | `fast_forward` | parts of the network whose state repeats are suspended, and are credited with that time |
@@ -29,15 +29,16 @@
 //! arrivals of flows, outages), then two alarms for each flow. The order matters for simultaneous events: packets
 //! arrive before ports choose.
 
-mod admit;
-mod arrivals;
+mod alarms;
 mod barrier;
 mod fast_forward;
-mod host_actions;
+mod hosts;
 mod logical_process;
+mod losses;
 mod outcome;
+mod packets;
 mod processes;
-mod sending;
+mod tunnels;
 
 use wayleave_scenarios::Scenario;
 

@@ -11,7 +11,7 @@ use crate::fabric::{Direction, NetworkState, Step};
 use crate::hosts::PairSlot;
 use crate::ideal::PortUse;
 use crate::packet::{ACKNOWLEDGEMENT, Block, FRAMING, Flags, HEADERS, Kind, KindFields, Packet, PacketId};
-use crate::transport::{NEVER, Receiver, Sender};
+use crate::transport::{NEVER, Receiver, Sender, SenderStep};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
 pub(crate) type FlowSlot = u32;
@@ -88,16 +88,6 @@ pub(crate) enum FlowState {
     Acked,
     /// Its place is free.
     Free,
-}
-
-/// A segment that is to be sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    pub(crate) sequence: u32,
-    pub(crate) bytes: u32,
-    pub(crate) is_again: bool,
-    /// It is a probe with this payload, and not the segment.
-    pub(crate) is_partial: bool,
 }
 
 impl Flow {
@@ -292,42 +282,42 @@ impl Flow {
         self.planned_path = OWN_PATH;
     }
 
-    /// Returns the packet that carries a segment; `count` is the number of paths, `next_hop` gives the start and the last
-    /// step of one.
+    /// Makes its next segment, which counts as sent; `None` if it cannot send. `slot`: its own.
     #[inline]
-    pub(crate) fn packet(
-        &mut self,
-        slot: FlowSlot,
-        segment: Segment,
-        now: Instant,
-        count: u32,
-        next_hop: impl FnOnce(u32) -> (u32, Step),
-    ) -> Packet {
+    pub(crate) fn next_segment(&mut self, slot: FlowSlot, fabric: &mut NetworkState, now: Instant) -> Option<PacketId> {
+        let set = self.forward.paths;
+        let count = fabric.path_count(set);
+        if count == 0 {
+            return None;
+        }
+        let SenderStep::Send { sequence, bytes, is_again, is_partial } = self.sender.poll(self.local(now)) else {
+            return None;
+        };
         let planned = std::mem::replace(&mut self.planned_path, OWN_PATH);
         let path = match std::mem::replace(&mut self.granted_path, OWN_PATH) {
             OWN_PATH if planned != OWN_PATH => u32::from(planned),
-            OWN_PATH => self.choose_path(segment.bytes, count, now),
+            OWN_PATH => self.choose_path(bytes, count, now),
             granted => u32::from(granted),
         };
-        let (route, last_hop) = next_hop(path);
         let mut flags = Flags::default();
-        if self.is_ecn_capable {
-            flags = flags.with(Flags::ECN_CAPABLE);
+        for (is_set, flag) in [
+            (self.is_ecn_capable, Flags::ECN_CAPABLE),
+            (is_again, Flags::AGAIN),
+            (is_partial, Flags::PARTIAL),
+            (self.wants_telemetry, Flags::TELEMETRY),
+        ] {
+            if is_set {
+                flags = flags.with(flag);
+            }
         }
-        if segment.is_again {
-            flags = flags.with(Flags::AGAIN);
-        }
-        if segment.is_partial {
-            flags = flags.with(Flags::PARTIAL);
-        }
-        Packet {
+        let mut packet = Packet {
             sent: now,
             due: now,
             flow: slot,
-            size: segment.bytes + HEADERS + FRAMING,
-            sequence: segment.sequence,
-            route,
-            last_hop: last_hop.bits(),
+            size: bytes + HEADERS + FRAMING,
+            sequence,
+            route: fabric.start(set, path).unwrap_or(0),
+            last_hop: fabric.own_ends(set, path).map_or(self.forward.last_hop, |(_, last)| last).bits(),
             // The first switch makes it zero.
             hop: u8::MAX,
             kind: Kind::Data,
@@ -335,7 +325,12 @@ impl Flow {
             path: path as u8,
             extra: KindFields::data(self.sender.urgency(), self.path.cell()),
             ..Packet::default()
+        };
+        if self.wants_telemetry {
+            packet.extra.set_telemetry(fabric.telemetry_mut().open());
         }
+        self.in_transit += 1;
+        Some(fabric.insert(packet))
     }
 }
 

@@ -5,16 +5,15 @@ use std::ops::{Index, IndexMut, Range};
 use wayleave_scenarios::{Routing, Scenario};
 use wayleave_schemes::transports::AnyPath;
 
-use super::flow::{Flow, FlowSlot, FlowState, OWN_PATH, Segment};
+use super::flow::{Flow, FlowSlot, FlowState, OWN_PATH};
 use super::purpose::Purpose;
 use crate::app_source::Supply;
 use crate::clock::{self, Instant};
 use crate::events::{Actor, MAX_ACTORS};
 use crate::fabric::{Direction, NetworkState};
 use crate::hosts::{NO_PAIR, PairSlot};
-use crate::packet::{Flags, Kind, PacketId};
-use crate::run_stats::RunStats;
-use crate::transport::{NEVER, Receiver, Sender, SenderStep};
+use crate::packet::{Kind, PacketId};
+use crate::transport::{NEVER, Receiver, Sender};
 
 /// All flows.
 #[derive(Debug)]
@@ -182,39 +181,6 @@ impl Flows {
     /// The place that an actor is an alarm of, if it is one.
     pub(crate) fn slot_of_actor(&self, actor: Actor) -> Option<FlowSlot> {
         Some(actor.checked_sub(self.first_actor)? / 2)
-    }
-
-    /// Makes the next segment of a flow, which counts as sent; `None` if it cannot send.
-    #[inline]
-    pub(crate) fn segment(
-        &mut self,
-        slot: FlowSlot,
-        fabric: &mut NetworkState,
-        stats: &mut RunStats,
-        now: Instant,
-    ) -> Option<PacketId> {
-        let flow = &mut self.all[slot as usize];
-        let set = flow.forward.paths;
-        let count = fabric.path_count(set);
-        if count == 0 {
-            return None;
-        }
-        let SenderStep::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(flow.local(now)) else {
-            return None;
-        };
-        let segment = Segment { sequence, bytes, is_again, is_partial };
-        let forward_last = flow.forward.last_hop;
-        let mut packet = flow.packet(slot, segment, now, count, |path| {
-            let last_hop = fabric.own_ends(set, path).map_or(forward_last, |(_, last)| last);
-            (fabric.start(set, path).unwrap_or(0), last_hop)
-        });
-        if flow.wants_telemetry {
-            packet.extra.set_telemetry(fabric.telemetry_mut().open());
-            packet.flags = packet.flags.with(Flags::TELEMETRY);
-        }
-        flow.in_transit += 1;
-        stats.sent(flow.stat, &packet);
-        Some(fabric.insert(packet))
     }
 
     /// Passes a segment through the reordering buffer of its flow. Returns the packets that the buffer passes up;

@@ -3,12 +3,16 @@
 //! Tokens and room in windows are taken when a flow or a packet is let go, one segment at a time: what a flow was granted
 //! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
 
-use wayleave_scheme_api::{Arrivals, ClassId, Departure, HostInput, IntHop, LocalFlow, Path, PathIndex, PathReport};
+use wayleave_scheme_api::{
+    Arrivals, ClassId, Departure, Host, HostInput, IntHop, LocalFlow, Path, PathIndex, PathReport,
+};
+use wayleave_schemes::hosts::{AnyMessage, AnyTimer};
 use wayleave_stack::{ClassStep, FlowQueries as StackFlows, PairBacklog};
 use wayleave_units::Bytes;
 
+use super::action::Action;
 use super::slot::{HostId, NO_PAIR, PairSlot};
-use super::state::{Hosts, Stack};
+use super::state::{self, Hosts, Stack};
 use super::timers::HostTimer;
 use crate::clock::{self, Instant};
 use crate::fabric::{NetworkState, Step};
@@ -192,6 +196,20 @@ impl Hosts {
             WaitReason::ClassOf(slot, class, at) => (at, HostTimer::Class(self.pairs[slot as usize].sender, class.0)),
         };
         self.timer_queue.arm(at, what, fabric, now);
+    }
+
+    /// Passes an input to a machine; its actions are queued after the pending ones.
+    pub(super) fn notify(
+        &mut self,
+        host: HostId,
+        scheme: u8,
+        input: HostInput<'_, AnyMessage, AnyTimer>,
+        now: Instant,
+    ) {
+        let Self { hosts, actions, .. } = self;
+        hosts[host as usize].roles[usize::from(scheme)].on(state::time(now), input, &mut |action| {
+            actions.push_back(Action::Host(host, scheme, action));
+        });
     }
 
     /// Passes an acknowledgement's report on a path to the pair's path scheme.

@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::{Direction, Policy, PolicyLevel};
 use wayleave_scenarios::{HostSchemeConfig, Routing, Scenario, Sharing, StaticLimits};
-use wayleave_scheme_api::{ClassId, Host, HostInput, Outgoing, Share};
+use wayleave_scheme_api::{ClassId, HostInput, Outgoing, Share};
 use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::host::eyeq::LineParams;
-use wayleave_schemes::hosts::{AnyHost, AnyMessage, AnyTimer};
+use wayleave_schemes::hosts::{AnyHost, AnyTimer};
 use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
@@ -225,20 +225,6 @@ impl Hosts {
         for (scheme, input) in inputs {
             self.notify(host, scheme, input, now);
         }
-    }
-
-    /// Passes an input to a machine; its actions are queued after the pending ones.
-    pub(super) fn notify(
-        &mut self,
-        host: HostId,
-        scheme: u8,
-        input: HostInput<'_, AnyMessage, AnyTimer>,
-        now: Instant,
-    ) {
-        let Self { hosts, actions, .. } = self;
-        hosts[host as usize].roles[usize::from(scheme)].on(time(now), input, &mut |action| {
-            actions.push_back(Action::Host(host, scheme, action));
-        });
     }
 
     /// The machine of a scheme at a host.

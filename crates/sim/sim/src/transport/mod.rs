@@ -6,21 +6,20 @@
 //! it had arrived before (D-SACK, RFC 2883). Acknowledgements echo the time at which their segment was sent, so that
 //! every one is a valid sample of the round trip (RFC 7323). Losses are detected by time: RACK-TLP (RFC 8985, `rack`,
 //! `probe`), and in the end the retransmission timer (RFC 6298, `timer`). `flight` has the segments in flight,
-//! `answers` the effects of acknowledgements and timers, `sender` the transmissions.
+//! `sender` the transmissions and the effects of acknowledgements, `recovery` losses and timers.
 
-mod answers;
 mod flight;
 mod probe;
 mod rack;
 mod ranges;
 mod receiver;
+mod recovery;
 mod sender;
 mod sender_state;
 mod timer;
 
-pub(crate) use answers::SegmentReply;
 pub(crate) use receiver::Receiver;
-pub(crate) use sender::{Sender, SenderStep, Setup};
+pub(crate) use sender::{SegmentReply, Sender, SenderStep, Setup};
 pub(crate) use sender_state::{Control, SenderState};
 pub(crate) use timer::NEVER;
 

@@ -1,15 +1,16 @@
-//! The sending half: transmissions. Acknowledgements and timers are in [`super::answers`].
+//! The sending half: transmissions and acknowledgements. Losses and timers are in [`super::recovery`].
 
 use wayleave_scenarios::Pacing;
-use wayleave_scheme_api::{Flow, FlowStart, RouteFacts};
+use wayleave_scheme_api::{Ack, Flow, FlowStart, IntHop, RecoveryPhase, RouteFacts, SendLimit};
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
 use super::flight::Flight;
-use super::probe::{Pending, Prober};
+use super::probe::{Feedback, Finding, Pending, Prober};
 use super::rack::{Rack, Transmission};
 use super::timer::{LONGEST, NEVER, RetransmissionTimer};
 use crate::clock::{self, Instant};
+use crate::packet::Block;
 
 /// Endless flows have this many segments.
 pub(super) const ENDLESS: u32 = u32::MAX;
@@ -85,6 +86,37 @@ pub(super) enum DueSegment {
     Probe,
     /// Nothing before the answer of a probe of less than a segment, or the time-out.
     Answer,
+}
+
+/// Answer to a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentReply<'a> {
+    /// The segment that is answered.
+    pub(crate) sequence: u32,
+    /// Time at which that segment was sent.
+    pub(crate) sent: Instant,
+    /// Segment that the receiver expects next.
+    pub(crate) expected: u32,
+    /// Block around the segment, if it arrived out of order.
+    pub(crate) block: Block,
+    /// `true` if the segment was marked.
+    pub(crate) is_marked: bool,
+    /// `true` if it had arrived before (D-SACK, RFC 2883).
+    pub(crate) is_duplicate: bool,
+    /// `true` if it answers a probe of the sender, which carried no whole segment.
+    pub(crate) is_partial: bool,
+    pub(crate) telemetry: &'a [IntHop],
+}
+
+/// Result of an acknowledgement at a sender, before it is passed to congestion control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    /// Payload newly acknowledged.
+    pub(crate) newly: u64,
+    /// Of that, marked by the network.
+    pub(crate) marked: u64,
+    limit: SendLimit,
+    round_trip: Instant,
 }
 
 /// One flow at its sender.
@@ -374,11 +406,161 @@ impl Sender {
         }
     }
 
-    /// Returns the start of a new episode of losses: transmissions by their numbers, retransmissions by their times.
-    pub(super) fn new_episode_since(&self) -> Transmission {
-        match self.repair {
-            Repair::None => (0, 0),
-            Repair::Fast { until } | Repair::Timeout { until } => (self.shrank_at, until),
+    /// Processes an acknowledgement. `remark` receives the newly acknowledged payload, its part that the network
+    /// marked, and the remaining payload. It returns the amount that counts as marked. Returns the newly acknowledged
+    /// payload.
+    #[inline]
+    pub(crate) fn on_answer(
+        &mut self,
+        now: Instant,
+        answer: &SegmentReply<'_>,
+        remark: impl FnOnce(u64, u64, u64) -> u64,
+    ) -> u64 {
+        let account = self.account_for(now, answer);
+        if account.newly > 0 || answer.is_partial {
+            let marked = remark(account.newly, account.marked, self.remaining());
+            self.conclude(now, answer, account, marked);
         }
+        account.newly
+    }
+
+    /// Processes the first half of an acknowledgement: its information on segments and losses. [`Self::conclude`]
+    /// follows.
+    #[inline]
+    pub(crate) fn account_for(&mut self, now: Instant, answer: &SegmentReply<'_>) -> Account {
+        let limit = if self.has_window() && self.due != DueSegment::Answer {
+            SendLimit::Application
+        } else {
+            SendLimit::Window
+        };
+        let round_trip = now - answer.sent;
+        self.timer.sample(round_trip);
+        self.rack.sample(now, round_trip);
+        self.prober.sample();
+        if answer.is_partial {
+            self.due = DueSegment::Window;
+            // Earlier segments usually count as lost; the next transmission restarts the timer.
+            if self.flight.in_flight() == 0 {
+                self.timer.stop()
+            } else {
+                self.timer.restart(now)
+            }
+            return Account { newly: 0, marked: 0, limit, round_trip };
+        }
+        let newly = match self.is_usual(answer) {
+            true => self.account_in_order(now, answer),
+            false => self.account_out_of_order(now, answer),
+        };
+        let newly = u64::from(newly) * u64::from(self.segment);
+        Account { newly, marked: if answer.is_marked { newly } else { 0 }, limit, round_trip }
+    }
+
+    /// Returns `true` if everything is in order, before and after: no loss is likely, and no probe is open.
+    #[inline]
+    fn is_usual(&self, answer: &SegmentReply<'_>) -> bool {
+        self.flight.is_in_order()
+            && answer.block.end <= answer.expected
+            && !answer.is_duplicate
+            && self.repair == Repair::None
+            && self.prober.is_idle()
+    }
+
+    #[inline]
+    fn account_in_order(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
+        let first = self.flight.first();
+        let Some(latest) = self.flight.advance_in_order(answer.expected) else { return 0 };
+        self.rack.update_in_order(now, latest);
+        self.timer.end_backoff();
+        self.set_timers(now, true);
+        self.flight.first() - first
+    }
+
+    fn account_out_of_order(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
+        let first = self.flight.first();
+        let newly = self.acknowledge(now, answer);
+        if answer.is_duplicate {
+            self.rack.on_duplicate(self.flight.first(), self.flight.next());
+        }
+        let has_advanced = self.flight.first() > first;
+        let is_bare = newly == 0 && answer.block.end <= answer.expected;
+        let duplicate = answer.is_duplicate.then_some(answer.sequence);
+        if self.prober.on_answer(Feedback { first: answer.expected, duplicate, is_bare }) == Finding::Repaired {
+            self.notify_loss(now);
+        }
+        if let Repair::Fast { until } | Repair::Timeout { until } = self.repair
+            && self.flight.first() >= until
+        {
+            self.repair = Repair::None;
+            self.rack.on_recovered();
+        }
+        self.judge(now);
+        if newly > 0 {
+            self.timer.end_backoff();
+            self.set_timers(now, has_advanced);
+        }
+        newly
+    }
+
+    /// Processes the acknowledgement's information on segments; returns the number of newly acknowledged ones.
+    fn acknowledge(&mut self, now: Instant, answer: &SegmentReply<'_>) -> u32 {
+        let mut latest: Option<Transmission> = None;
+        let rack = &mut self.rack;
+        let newly = self.flight.acknowledge(answer.expected, answer.block, |transmission, is_again| {
+            if rack.on_delivered(now, answer.sent, transmission, is_again) {
+                latest = latest.max(Some(transmission));
+            }
+        });
+        if let Some(latest) = latest {
+            rack.update(now, latest);
+        }
+        newly
+    }
+
+    /// After an acknowledgement of something new; `has_advanced`: in order.
+    #[inline]
+    fn set_timers(&mut self, now: Instant, has_advanced: bool) {
+        if self.flight.in_flight() == 0 {
+            // There is nothing to wait for (RFC 6298, 5.2); what is sent next starts it anew.
+            self.timer.stop();
+        } else if has_advanced {
+            self.timer.restart(now);
+        }
+        if has_advanced && self.due == DueSegment::First || self.due == DueSegment::Probe {
+            self.due = DueSegment::Window;
+        }
+        self.prober.cancel();
+        if has_advanced && self.flight.in_flight() > 0 {
+            self.schedule_probe(now);
+        }
+    }
+
+    /// Processes the second half: congestion control receives the newly acknowledged amount, `marked` bytes with a
+    /// mark.
+    #[inline]
+    pub(crate) fn conclude(&mut self, now: Instant, answer: &SegmentReply<'_>, account: Account, marked: u64) {
+        if account.newly == 0 && !answer.is_partial {
+            return;
+        }
+        let segment = u64::from(self.segment);
+        self.control.on_ack(
+            clock::to_time(now),
+            &Ack {
+                newly: account.newly,
+                marked,
+                acknowledged: u64::from(self.flight.first()) * segment,
+                sent: u64::from(self.flight.next()) * segment,
+                in_flight: u64::from(self.flight.in_flight()) * segment,
+                remaining: self.segments().map(|_| self.remaining()),
+                round_trip: Some(clock::to_time(account.round_trip)),
+                host_delay: None,
+                limit: account.limit,
+                phase: if matches!(self.repair, Repair::Fast { .. }) {
+                    RecoveryPhase::Recovery
+                } else {
+                    RecoveryPhase::Open
+                },
+                telemetry: answer.telemetry,
+            },
+        );
     }
 }

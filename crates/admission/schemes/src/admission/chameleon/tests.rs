@@ -48,7 +48,7 @@ mod resource_allocation {
         let port = PortSpec::uniform(queues, Bytes::new(97_000));
         let cabling = Cabling { switch_port: port.clone(), host_port: port, ..Cabling::default() };
         let network = build::star(2, cabling).unwrap();
-        let budgets = allocation.budgets(&network, &Model { best_effort, ..Model::default() });
+        let budgets = allocation.budgets(&network, &Model::default().with_best_effort(best_effort));
         let of = |name| {
             let budgets = &budgets[network.find_link(name).unwrap().index()];
             budgets.iter().map(|budget| budget.as_nanos() / 1000).collect()
@@ -155,7 +155,7 @@ mod silo_of_section_2_1_2 {
     }
 
     fn scheme(network: &Arc<Network>) -> Chameleon {
-        let model = Model { best_effort: BestEffort::Dropped, ..Model::default() };
+        let model = Model::default().with_best_effort(BestEffort::Dropped);
         Chameleon::new(network.clone(), model, Params::default()).unwrap()
     }
 
@@ -331,7 +331,7 @@ mod promises {
         let small = Arc::new(build::star(2, Cabling { host_port, ..Cabling::default() }).unwrap());
         let large = Arc::new(build::star(2, Cabling::default()).unwrap());
         let is_admitted = |network: &Arc<Network>, comparison, rate, burst| {
-            let model = Model { comparison, ..Model::default() };
+            let model = Model::default().with_comparison(comparison);
             let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
             let wanted = request(network, "h1", "h2", Time::from_millis(10));
             scheme.admit(&Request { rate, burst: Bytes::new(burst), ..wanted }).is_ok()

@@ -87,10 +87,10 @@ impl Params {
 }
 
 /// Model of the Silo mode of the published library.
-pub const PUBLISHED_MODEL: Model = Model { shaping: Shaping::Off, ..Model::PUBLISHED };
+pub const PUBLISHED_MODEL: Model = Model::PUBLISHED.with_shaping(Shaping::Off);
 
 /// Model of the example of Silo in the README of the published library: bursts do not grow. It is not sound.
-pub const README_EXAMPLE_MODEL: Model = Model { growth: BurstGrowth::Ignored, ..PUBLISHED_MODEL };
+pub const README_EXAMPLE_MODEL: Model = PUBLISHED_MODEL.with_growth(BurstGrowth::Ignored);
 
 /// Route choice for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

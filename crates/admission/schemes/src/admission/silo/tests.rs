@@ -17,7 +17,7 @@ fn fat_tree() -> Arc<Network> {
 
 /// As section 3.1 has it, without the caps by input lines.
 fn silo(network: &Arc<Network>) -> Silo {
-    let model = Model { shaping: Shaping::Off, ..Model::default() };
+    let model = Model::default().with_shaping(Shaping::Off);
     Silo::new(network.clone(), model, Params::default()).unwrap()
 }
 
@@ -170,7 +170,7 @@ fn the_route_does_not_depend_on_load() {
 #[test]
 fn the_stronger_reading_routes_around_full_links() {
     let network = fat_tree();
-    let model = Model { shaping: Shaping::Off, ..Model::default() };
+    let model = Model::default().with_shaping(Shaping::Off);
     let params = Params { route: RouteChoice::Around, ..Params::default() };
     let mut around = Silo::new(network.clone(), model, params).unwrap();
     let mut direct = silo(&network);

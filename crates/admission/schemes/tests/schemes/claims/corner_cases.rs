@@ -32,7 +32,7 @@ fn network(links: &[Cable<'_>]) -> Arc<Network> {
 
 /// With all queues for contracts.
 fn model() -> Model {
-    Model { best_effort: BestEffort::Dropped, ..Model::default() }
+    Model::default().with_best_effort(BestEffort::Dropped)
 }
 
 fn chameleon(network: &Arc<Network>, model: Model, params: Params) -> Chameleon {
@@ -95,7 +95,7 @@ fn least_delay_finds_the_longer_path_with_less_queueing() {
         ("s3", "h2", 0, &[100], 1500, 1000),
     ];
     let network = network(links);
-    let mut scheme = chameleon(&network, Model { shaping: Shaping::Off, ..model() }, Params::default());
+    let mut scheme = chameleon(&network, model().with_shaping(Shaping::Off), Params::default());
     let wanted = Request { rate: Rate::from_mbit(100), ..request(&network, "h1", "h2", 100) };
     // 9,376 B fit into 0.1 ms behind two frames: 100 B have become 3,850 B over the cable, 15,100 B through the queue.
     let link = |name| network.find_link(name).unwrap();
@@ -116,7 +116,7 @@ fn no_refusal_claims_that_a_route_in_time_is_too_slow() {
         ("s3", "h2", 0, &[100], 1500, 1000),
     ];
     let network = network(links);
-    let mut scheme = chameleon(&network, Model { shaping: Shaping::Off, ..model() }, Params::default());
+    let mut scheme = chameleon(&network, model().with_shaping(Shaping::Off), Params::default());
     let wanted = Request { rate: Rate::from_mbit(100), ..request(&network, "h1", "h2", 100) };
     let refusal = scheme.admit(&wanted);
     assert!(!matches!(refusal, Err(Refusal::TooSlow { bound, deadline, .. }) if bound <= deadline), "{refusal:?}");
@@ -137,7 +137,7 @@ fn ring() -> Arc<Network> {
 fn no_refusal_claims_that_the_fastest_path_is_too_slow_if_it_has_too_many_hops() {
     let network = ring();
     // The short path takes 5.2 ms, the fast one passes four switches.
-    let tags = Model { overhead: WireOverhead::Counted { tags: 2 }, ..model() };
+    let tags = model().with_overhead(WireOverhead::Counted { tags: 2 });
     let mut scheme = chameleon(&network, tags, Params::default());
     let wanted = Request { deadline: Time::from_millis(2), ..request(&network, "h1", "h2", 100) };
     let refusal = scheme.admit(&wanted).unwrap_err();
@@ -147,7 +147,7 @@ fn no_refusal_claims_that_the_fastest_path_is_too_slow_if_it_has_too_many_hops()
 #[test]
 fn no_refusal_claims_that_a_frame_is_too_large_for_links_that_carry_it() {
     let network = ring();
-    let tags = Model { overhead: WireOverhead::Counted { tags: 2 }, ..model() };
+    let tags = model().with_overhead(WireOverhead::Counted { tags: 2 });
     let mut scheme = chameleon(&network, tags, Params::default());
     let wanted = Request {
         deadline: Time::from_millis(2),

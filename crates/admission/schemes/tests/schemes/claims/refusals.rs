@@ -136,7 +136,7 @@ fn assert_true(placement: &Placement, query: &RouteQuery, refusal: &Refusal) -> 
 
 #[test]
 fn every_refusal_of_a_search_is_true_and_breaks_no_more_promises_than_a_shortest_path() {
-    let model = Model { shaping: Shaping::Off, overhead: WireOverhead::Counted { tags: 8 }, ..Model::default() };
+    let model = Model::default().with_shaping(Shaping::Off).with_overhead(WireOverhead::Counted { tags: 8 });
     let wild =
         Wild { switches: (3, 5), queues: (0, 3), mtus: &[1500, 1500, 9000], rates: &[100, 1000], ..Wild::default() };
     let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
@@ -162,7 +162,7 @@ fn every_refusal_of_a_search_is_true_and_breaks_no_more_promises_than_a_shortest
 #[test]
 fn every_refusal_of_a_given_route_is_true() {
     let wild = Wild { mtus: &[1500, 1500, 9000], rates: &[100, 1000], ..Wild::default() };
-    let model = Model { overhead: WireOverhead::Counted { tags: 4 }, ..Model::default() };
+    let model = Model::default().with_overhead(WireOverhead::Counted { tags: 4 });
     let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in 1000..1200 {
         let mut dice = Dice::new(seed);

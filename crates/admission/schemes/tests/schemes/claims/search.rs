@@ -26,11 +26,11 @@ const MIXED: &[u64] = &[100, 1000, 1000, 10_000];
 const TAGS: WireOverhead = WireOverhead::Counted { tags: 8 };
 
 fn shaped() -> Model {
-    Model { overhead: TAGS, ..Model::default() }
+    Model::default().with_overhead(TAGS)
 }
 
 fn unshaped() -> Model {
-    Model { shaping: Shaping::Off, ..shaped() }
+    shaped().with_shaping(Shaping::Off)
 }
 
 /// A cost that no order of budgets explains.
@@ -273,7 +273,7 @@ fn in_larger_networks_without_shaping_the_best_routes_are_found() {
         mtus: &[1500, 1500, 9000],
         ..Wild::default()
     };
-    let model = Model { overhead: WireOverhead::Counted { tags: 30 }, ..unshaped() };
+    let model = unshaped().with_overhead(WireOverhead::Counted { tags: 30 });
     let (mut by_delay, mut by_cost) = (Score::default(), <[Score; 3]>::default());
     let mut seed = 0;
     for round in 0..4 {
@@ -322,7 +322,7 @@ fn with_shaping_a_least_delay_route_is_missed_only_if_a_loop_is_faster() {
 
 #[test]
 fn constants_and_short_tag_stacks_hide_at_most_one_route_in_a_hundred() {
-    let tags = |tags| Model { overhead: WireOverhead::Counted { tags }, ..Model::default() };
+    let tags = |tags| Model::default().with_overhead(WireOverhead::Counted { tags });
     let wild = Wild { rates: MIXED, ..Wild::default() };
     for (wild, model) in [
         (Wild { constants: Constants::Short, ..wild }, shaped()),

@@ -40,7 +40,7 @@ pub(crate) fn claim(ledger: &Ledger) -> AdmittedClaim {
         JitterModel::Ordered => PacketOrder::Kept,
         JitterModel::Any => PacketOrder::Free,
     };
-    AdmittedClaim { background, promises, protected: Vec::new(), order, services: Vec::new(), network }
+    AdmittedClaim::new(network, background, promises).with_order(order)
 }
 
 /// Propagation, and processing of the source and of every switch.

@@ -8,7 +8,7 @@ pub(crate) fn options() -> ImportOptions {
 }
 
 pub(crate) fn with_rate() -> ImportOptions {
-    ImportOptions { default_rate: "10Gbit".parse().ok(), ..options() }
+    options().with_default_rate("10Gbit".parse::<wayleave_units::Rate>().ok())
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::chameleon::filling::{Case, FillResult, Size};
 use crate::chameleon::{Qjump, RerouteSettings, SILO, Silo, System};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Series};
+use crate::data::{Axis, Figure, Form, Panel, Series};
 use crate::failed::Failed;
 use crate::run::Run;
 
@@ -85,17 +85,13 @@ impl Scope {
     }
 
     pub(super) fn panel(&self, name: &str, title: &str, y: Axis, series: Vec<Series>) -> Panel {
-        Panel {
-            name: name.to_owned(),
-            title: format!("{title}, {} queues", words(self.queues)),
-            x: Axis::linear("k of the fat tree", ""),
-            y,
-            form: Form::Joined,
-            centre: Centre::Mean,
-            is_timing: false,
-            bands: Vec::new(),
+        Panel::new(
+            name,
+            format!("{title}, {} queues", words(self.queues)),
+            (Axis::linear("k of the fat tree", ""), y),
+            Form::Joined,
             series,
-        }
+        )
     }
 
     pub(super) fn settings(&self, figure: Figure) -> Figure {

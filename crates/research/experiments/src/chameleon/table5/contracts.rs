@@ -85,14 +85,8 @@ fn attacked(
         Some(Promise { name: format!("{flow:?}"), route, rate, burst, frame, bound: held.released, today: None })
     };
     let largest = network.links().map(|(_, link)| model.largest_frame(link)).collect();
-    let claim = AdmittedClaim {
-        network: network.clone(),
-        background: Background::Saturating { largest },
-        promises: scheme.flows().into_iter().filter_map(promise).collect(),
-        protected: Vec::new(),
-        order: wayleave_adversary::PacketOrder::Free,
-        services: Vec::new(),
-    };
+    let promises = scheme.flows().into_iter().filter_map(promise).collect();
+    let claim = AdmittedClaim::new(network.clone(), Background::Saturating { largest }, promises);
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true).map_err(Failed::broken)?;
     Ok((report, claim))
 }

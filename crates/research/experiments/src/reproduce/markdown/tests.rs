@@ -1,6 +1,6 @@
 //! Pages of figures have what their results have.
 
-use crate::{Axis, Centre, Figure, Form, Panel, Point, Series, Statement, find};
+use crate::{Axis, Figure, Form, Panel, Point, Series, Statement, find};
 
 use super::*;
 use crate::reproduce::measured::MeasuredBy;
@@ -18,20 +18,13 @@ fn measured(id: &str, effort: &str) -> Measured {
             .tested("twice the size", &[1.5]),
         Statement::not_compared("5.4", "It is new", "10 years"),
     ];
-    let panel = Panel {
-        name: "flows".to_owned(),
-        title: "Flows".to_owned(),
-        x: Axis::categories("scenario"),
-        y: Axis::linear("admitted", "flows"),
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: vec![Series {
-            name: "Silo".to_owned(),
-            points: vec![Point::of("1", vec![9.0, 11.0]), Point::of("2", vec![])],
-        }],
-    };
+    let panel = Panel::new(
+        "flows",
+        "Flows",
+        (Axis::categories("scenario"), Axis::linear("admitted", "flows")),
+        Form::Apart,
+        vec![Series { name: "Silo".to_owned(), points: vec![Point::of("1", vec![9.0, 11.0]), Point::of("2", vec![])] }],
+    );
     let figure = Figure {
         statements,
         panels: vec![panel],

@@ -1,4 +1,4 @@
-//! Arrivals of packets at hosts, and losses in the network.
+//! Packets at hosts: segments of flows leave at their turn, packets arrive, and segments are acknowledged.
 
 use wayleave_scheme_api::IntHop;
 
@@ -7,11 +7,216 @@ use crate::clock::Instant;
 use crate::fabric::{DropCause, Dropped, LinkArrival, Step};
 use crate::flows::{self, FlowSlot, FlowState};
 use crate::hosts::NO_PAIR;
+use crate::interfaces::Item;
+use crate::link::Port;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::trace::PacketEvent;
 use crate::transport::SegmentReply;
 
 impl Engine {
+    /// A flow sends what it may, or waits for its turn.
+    #[inline]
+    pub(super) fn pump(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot];
+        if flow.sender.is_done() {
+            // A queued flow is removed when it is dequeued. The flow may already be free, since its last
+            // acknowledgement let its pair continue first: do not free it twice.
+            if !matches!(flow.state, FlowState::Ready | FlowState::Blocked | FlowState::Free | FlowState::Acked) {
+                flow.state = FlowState::Acked;
+                self.acknowledged(slot, now);
+            }
+            self.leave_if_over(slot);
+            return;
+        }
+        if flow.state == FlowState::Waiting && flow.is_tunnelled {
+            self.fill_tunnel(slot, now);
+        } else if flow.state == FlowState::Waiting {
+            let (mut number, class) = (flow.interface, flow.class);
+            while self.flows[slot].can_send(&self.fabric, now)
+                && (self.flows[slot].pair == NO_PAIR || self.admit(slot, now))
+            {
+                if self.flows[slot].has_several_links {
+                    number = self.interface_of_next(slot, now);
+                }
+                if !self.interfaces.has_turn(number, &self.fabric, now) {
+                    self.flows[slot].state = FlowState::Ready;
+                    let class = if self.flows[slot].has_several_links { self.flows[slot].class } else { class };
+                    self.join_interface(number, usize::from(class), slot);
+                    self.interfaces.schedule_turn(number, &mut self.fabric, now);
+                    break;
+                }
+                self.send(slot, now);
+                self.interfaces.has_sent(number, &self.fabric);
+            }
+        }
+        self.flows.set_alarm(slot, &mut self.fabric, now);
+    }
+
+    /// The interface at which a flow with several links waits with its next segment: that of the first link of the path.
+    #[cold]
+    fn interface_of_next(&mut self, slot: FlowSlot, now: Instant) -> u32 {
+        let count = self.fabric.path_count(self.flows[slot].forward.paths);
+        let flow = &mut self.flows[slot];
+        let path = flow.plan_path(count, now);
+        let (first, _) = self.fabric.ends(&flow.forward, path);
+        let number = self.interfaces.of(first.link());
+        let last = self.interfaces.classes(number).saturating_sub(1);
+        (flow.interface, flow.class) = (number, first.queue().min(u8::try_from(last).unwrap_or(u8::MAX)));
+        number
+    }
+
+    /// Queues a flow at its interface.
+    #[inline]
+    fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
+        let (hosts, pair) = (&self.hosts, self.flows[slot].pair);
+        let class = || hosts.class_of_pair(pair);
+        self.interfaces.push(number, queue, slot, class);
+    }
+
+    /// Makes the next segment of a flow, which counts as sent; `None` if the flow cannot send.
+    #[inline]
+    pub(super) fn segment(&mut self, slot: FlowSlot, now: Instant) -> Option<PacketId> {
+        let flow = &mut self.flows[slot];
+        let id = flow.next_segment(slot, &mut self.fabric, now)?;
+        self.stats.sent(flow.stat, self.fabric.packet(id));
+        Some(id)
+    }
+
+    /// Sends the next segment of a flow; whether it could.
+    fn send(&mut self, slot: FlowSlot, now: Instant) -> bool {
+        let Some(id) = self.segment(slot, now) else {
+            return false;
+        };
+        let flow = &self.flows[slot];
+        let (forward, pair) = (flow.forward, flow.pair);
+        let packet = self.fabric.packet(id);
+        let (first, _) = self.fabric.ends(&forward, u32::from(packet.path));
+        let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
+        if pair != NO_PAIR {
+            if let Some(sent) = self.hosts.charge(&mut self.flows[slot], size, path, now) {
+                self.hosts.note_flight(pair, path, sent, &self.fabric);
+                self.fabric.carry_sent(id, sent);
+            }
+            self.copy_packet(pair, first, id, now);
+        }
+        let event = if is_again { PacketEvent::Retransmitted } else { PacketEvent::Sent };
+        self.fabric.note(event, (first.link(), first.queue()), id, now);
+        self.enter(first, id, now);
+        true
+    }
+
+    /// A packet whose turn it is at the interface of its host comes to its port.
+    pub(super) fn send_in_turn(&mut self, first: Step, id: PacketId, now: Instant) {
+        self.enter(first, id, now);
+        self.interfaces.has_sent(self.interfaces.of(first.link()), &self.fabric);
+    }
+
+    /// Hands a packet to the interface of its host: to its port, or to the queue of its class if classes have weights
+    /// and others wait. Returns `true` if there was room.
+    pub(super) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
+        let number = self.interfaces.of(first.link());
+        let is_fair = self.interfaces.is_fair(number);
+        if is_fair && !self.interfaces.has_turn(number, &self.fabric, now) {
+            let packet = self.fabric.packet(id);
+            let (class, most) = self.hosts.class_of_packet(packet, &self.flows);
+            let item = Item::Packet(id, first, packet.size);
+            let has_place = self.interfaces.push_packet(number, class, item, most);
+            if has_place {
+                self.interfaces.schedule_turn(number, &mut self.fabric, now);
+            }
+            return has_place;
+        }
+        if is_fair {
+            self.send_in_turn(first, id, now);
+        } else {
+            self.enter(first, id, now);
+        }
+        true
+    }
+
+    /// A port is free, or it is a flow's turn there.
+    pub(super) fn serve(&mut self, link: u32, now: Instant) {
+        let number = self.interfaces.of(link);
+        match self.fabric.port(link) {
+            Port::Fifo if !self.interfaces.is_interface(number) => return self.fabric.answer_waiting(link, now),
+            Port::Fifo => {
+                if self.interfaces.begins_turn(number, now) {
+                    self.pull(number, 0, false, now);
+                }
+            }
+            Port::Queued(port) => {
+                let is_wanted = self.interfaces.is_wanted(number);
+                for class in 0..if is_wanted { self.interfaces.classes(number) } else { 0 } {
+                    let (is_empty, by_remaining) = self.fabric.queue_state(port, class as u8);
+                    if is_empty {
+                        self.pull(number, class, by_remaining, now);
+                    }
+                }
+                self.fabric.serve(link, now);
+            }
+        }
+        if self.interfaces.is_wanted(number) {
+            self.interfaces.schedule_turn(number, &mut self.fabric, now);
+        }
+    }
+
+    /// The next flow of a class that can send does so, and goes to the end of the line.
+    fn pull(&mut self, number: u32, class: usize, by_remaining: bool, now: Instant) {
+        while let Some(item) = self.interfaces.pop(number, class, by_remaining, &self.flows) {
+            let slot = match item {
+                Item::Flow(slot) => slot,
+                Item::Tunnel(pair, _) => {
+                    if self.take_turn(pair, now) {
+                        return;
+                    }
+                    continue;
+                }
+                Item::Packet(id, first, _) => {
+                    self.send_in_turn(first, id, now);
+                    return;
+                }
+            };
+            let is_able = self.send(slot, now);
+            if is_able {
+                self.interfaces.has_sent(number, &self.fabric);
+            }
+            let pair = self.flows[slot].pair;
+            if is_able && self.flows[slot].can_send(&self.fabric, now) && (pair == NO_PAIR || self.admit(slot, now)) {
+                self.join_interface(number, class, slot);
+            } else {
+                self.leave_interface(slot, now);
+            }
+            if is_able {
+                return;
+            }
+        }
+    }
+
+    /// Removes a flow that has no more to send now from the queue of its interface.
+    #[inline]
+    fn leave_interface(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &self.flows[slot];
+        if flow.state == FlowState::Blocked {
+            self.flows.set_alarm(slot, &mut self.fabric, now);
+            return;
+        }
+        if flow.pair != NO_PAIR {
+            self.give_back(slot, now);
+        }
+        let flow = &mut self.flows[slot];
+        if flow.state == FlowState::Free {
+            return;
+        }
+        flow.state = FlowState::Waiting;
+        if flow.sender.is_done() {
+            flow.state = FlowState::Acked;
+            self.acknowledged(slot, now);
+            self.leave_if_over(slot);
+        } else {
+            self.flows.set_alarm(slot, &mut self.fabric, now);
+        }
+    }
+
     /// A packet arrives at the end of a link.
     #[inline(always)]
     pub(super) fn arrive(&mut self, link: u32, now: Instant) {
@@ -221,54 +426,6 @@ impl Engine {
     pub(super) fn depart(&mut self, first: Step, id: PacketId, now: Instant) {
         if let Some(dropped) = self.fabric.depart(first, id, now) {
             self.dropped(dropped);
-        }
-    }
-
-    /// A packet is lost in the network.
-    #[cold]
-    pub(super) fn dropped(&mut self, Dropped { id, cause }: Dropped) {
-        if cause == DropCause::LinkDown
-            && let Some(first) = self.hosts.probe_failed(id, &mut self.fabric)
-        {
-            self.enter(first, id, self.now);
-            return;
-        }
-        let packet = self.fabric.packet(id);
-        match packet.kind {
-            Kind::Datagram => self.hosts.lost(self.hosts.open_source(packet.flow), packet.size),
-            Kind::Data => self.hosts.lost(self.flows[packet.flow].pair, packet.size),
-            Kind::Probe | Kind::ProbeAnswer => self.hosts.account.probe_lost(),
-            Kind::Ack | Kind::Message | Kind::PairAnswer => {}
-        }
-        self.discard(id);
-    }
-
-    /// A packet is no more: lost in the network, or dropped by its own host before it had a number there.
-    pub(super) fn discard(&mut self, id: PacketId) {
-        let packet = *self.fabric.packet(id);
-        self.fabric.forget_packet(id);
-        match packet.kind {
-            // Of several copies the first counts, and the others are no loss.
-            Kind::Datagram if !packet.flags.has(Flags::COPIED) => self.stats.dropped(packet.flow, &packet),
-            Kind::Message => self.hosts.message_lost(packet.flow),
-            Kind::Data | Kind::Ack => {
-                let flow = &mut self.flows[packet.flow];
-                // If another part sends for the flow, its packets are not counted here.
-                flow.in_transit = flow.in_transit.wrapping_sub(1);
-                self.stats.dropped(flow.stat, &packet);
-                self.leave_if_over(packet.flow);
-            }
-            Kind::Datagram | Kind::Probe | Kind::ProbeAnswer | Kind::PairAnswer => {}
-        }
-    }
-
-    /// Frees the slot of a flow whose last segment was acknowledged and that has no packets in flight.
-    pub(super) fn leave_if_over(&mut self, slot: FlowSlot) {
-        if self.flows.leave_if_over(slot) {
-            let flow = &self.flows[slot];
-            if flow.pair != NO_PAIR {
-                self.hosts.leave(flow.pair, flow.local, self.now);
-            }
         }
     }
 }

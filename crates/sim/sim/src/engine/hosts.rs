@@ -1,20 +1,26 @@
-//! Flows and packets pass the stack of their host, or wait there until it lets them go.
+//! The engine's side of the host layer: flows and packets pass the stack of their host or wait there, and the actions and timers of
+//! machines change what the stack permits.
 
-use wayleave_scheme_api::{LocalFlow, PathIndex, TunnelEntry, TunnelPacket};
+use wayleave_scenarios::Endpoint;
+use wayleave_scheme_api::{ClassId, HostAction, Limiter, Outgoing, PathIndex, Weighted};
+use wayleave_schemes::hosts::{AnyMessage, AnyTimer};
 use wayleave_stack::{AdmitOutcome, ClassStep, PairBacklog, PairStep as StackStep};
+use wayleave_units::Bytes;
 
 use super::Engine;
-use crate::clock::Instant;
-use crate::fabric::Step;
+use crate::clock::{self, Instant};
+use crate::fabric::{Direction, Step};
 use crate::flows::{FlowSlot, FlowState};
-use crate::hosts::{HostId, HostWaitQueue, NO_PAIR, PairSlot, SendQuery, WaitReason};
-use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
+use crate::hosts::{
+    Action, HostId, HostTimer, HostWaitQueue, Message, NO_PAIR, PairKey, PairSlot, SendQuery, Stack, WaitReason,
+};
+use crate::packet::{Flags, Kind, PacketId};
 use crate::recorder;
 use crate::trace::PacketEvent;
 
 /// Result of one step of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Advance {
+pub(super) enum Advance {
     /// A packet left.
     Sent,
     /// A limiter dropped one.
@@ -93,7 +99,7 @@ impl Engine {
     }
 
     /// A packet is dropped at its own host: too many wait, or a limiter drops.
-    fn limited(&mut self, slot: PairSlot, first: Step, id: PacketId, now: Instant) {
+    pub(super) fn limited(&mut self, slot: PairSlot, first: Step, id: PacketId, now: Instant) {
         self.hosts.limited(slot);
         self.fabric.note(recorder::FULL, (first.link(), first.queue()), id, now);
         self.discard(id);
@@ -102,7 +108,7 @@ impl Engine {
     /// A limiter drops a segment of a flow.
     fn drop_segment(&mut self, flow: FlowSlot, now: Instant) {
         let (slot, first) = (self.flows[flow].pair, self.flows[flow].forward.first);
-        if let Some(id) = self.flows.segment(flow, &mut self.fabric, &mut self.stats, now) {
+        if let Some(id) = self.segment(flow, now) {
             self.limited(slot, first, id, now);
         }
     }
@@ -137,7 +143,7 @@ impl Engine {
     }
 
     /// Lets a pair that is not queued do one step. Returns its result.
-    fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
+    pub(super) fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
         let Some((stack, pair)) = self.hosts.stack(slot) else { return Advance::Idle };
         let step = stack.advance(pair, now, &mut SendQuery::new(&mut self.flows, &self.fabric, now));
         self.after_stack(slot, now);
@@ -156,37 +162,6 @@ impl Engine {
         };
         self.hosts.wait(rest, &mut self.fabric, now);
         Advance::Idle
-    }
-
-    /// Queues a pair whose tunnel could send at the interface of its host, if others send there. Its packets stay in
-    /// the tunnel, which orders them, and do not pile up in the port. Returns `true` if the pair was queued.
-    fn is_queued_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
-        let next = self.hosts.next_of_tunnel(slot, &SendQuery::new(&mut self.flows, &self.fabric, now));
-        let Some((first, bytes, weight)) = next else { return false };
-        let number = self.interfaces.of(first.link());
-        if !self.interfaces.is_interface(number) || self.interfaces.has_turn(number, &self.fabric, now) {
-            return false;
-        }
-        if let Some((stack, pair)) = self.hosts.stack(slot) {
-            stack.queue_at_interface(pair);
-        }
-        let class = self.hosts.class_of_pair(slot);
-        self.interfaces.push_tunnel(number, first.queue().into(), (slot, bytes), class, weight);
-        self.interfaces.schedule_turn(number, &mut self.fabric, now);
-        true
-    }
-
-    /// Takes a pair's turn at the interface: sends one packet of its tunnel, and queues it again if there are more.
-    /// Returns `true` if a packet was sent.
-    pub(super) fn take_turn(&mut self, slot: PairSlot, now: Instant) -> bool {
-        if !self.hosts.stack(slot).is_some_and(|(stack, pair)| stack.take_turn(pair)) {
-            return false;
-        }
-        let advance = self.advance(slot, now);
-        if advance != Advance::Idle {
-            self.run_pair(slot, now);
-        }
-        advance == Advance::Sent
     }
 
     /// Flows that the stack has sent away, and those of which a tunnel takes another packet.
@@ -306,61 +281,208 @@ impl Engine {
         }
     }
 
-    /// A flow sends what its window and its tunnel let it.
-    pub(super) fn fill_tunnel(&mut self, flow: FlowSlot, now: Instant) {
-        let slot = self.flows[flow].pair;
-        while self.flows[flow].can_send(&self.fabric, now) {
-            let state = &self.flows[flow];
-            let packet = TunnelPacket {
-                flow: LocalFlow(state.local),
-                bytes: state.next_bytes(),
-                payload: state.next_bytes() - (HEADERS + FRAMING),
-                remaining: state.sender.segments().map(|_| state.sender.remaining()),
-                unsent: state.sender.unsent_payload(),
-            };
-            let forward = state.forward;
-            let Some(entry) = self.hosts.ask_tunnel(slot, flow, packet, now) else { return };
-            if entry == TunnelEntry::HeldBack {
-                self.flows[flow].state = FlowState::Blocked;
-                break;
+    /// Does what machines and brokers want, in order.
+    pub(super) fn apply_actions(&mut self, now: Instant) {
+        while let Some(action) = self.hosts.actions.pop_front() {
+            match action {
+                Action::Host(host, scheme, action) => self.apply_action(host, scheme, action, now),
+                Action::Broker(from, to, body) => {
+                    let message = self.hosts.broker_message(from, to, body);
+                    self.send_message(message, now);
+                }
+                Action::ArmBroker(broker, at, timer) => {
+                    self.hosts.arm_broker(broker, (at, timer), &mut self.fabric, now);
+                }
             }
-            let Some(id) = self.flows.segment(flow, &mut self.fabric, &mut self.stats, now) else { break };
-            let Packet { size: bytes, path, .. } = *self.fabric.packet(id);
-            let (first, _) = self.fabric.ends(&forward, u32::from(path));
-            let unsent = self.flows[flow].sender.unsent_payload();
-            let packet = TunnelPacket { bytes, payload: bytes - (HEADERS + FRAMING), unsent, ..packet };
-            self.enter_tunnel(slot, entry, packet, (id, first), now);
-        }
-        self.run_if_free(slot, now);
-    }
-
-    /// A source's packet enters a tunnel.
-    fn packet_to_tunnel(&mut self, slot: PairSlot, stat: u32, first: Step, id: PacketId, now: Instant) {
-        let flow = LocalFlow(self.hosts.source_number(stat));
-        let bytes = self.fabric.packet(id).size;
-        let packet = TunnelPacket { flow, bytes, payload: bytes, remaining: None, unsent: None };
-        let Some(entry) = self.hosts.ask_tunnel_of_source(slot, packet, now) else { return };
-        self.enter_tunnel(slot, entry, packet, (id, first), now);
-        self.hosts.note_demand(slot, now);
-        self.run_if_free(slot, now);
-    }
-
-    fn enter_tunnel(
-        &mut self,
-        slot: PairSlot,
-        entry: TunnelEntry,
-        packet: TunnelPacket,
-        what: (PacketId, Step),
-        now: Instant,
-    ) {
-        if self.hosts.enter_tunnel(slot, entry, packet, what, (&mut self.fabric, now)) {
-            self.limited(slot, what.1, what.0, now);
         }
     }
 
-    fn run_if_free(&mut self, slot: PairSlot, now: Instant) {
-        if self.hosts.stack(slot).is_some_and(|(stack, pair)| stack.is_free(pair)) {
+    fn apply_action(&mut self, host: HostId, scheme: u8, action: HostAction<AnyMessage, AnyTimer>, now: Instant) {
+        let frame = self.fabric.largest();
+        match action {
+            HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket } => {
+                self.steer(host, pair, now, |stack, pair| stack.limit_pair(pair, bucket, frame, now));
+            }
+            HostAction::SetBucket { limiter: Limiter::Class(class), bucket } => {
+                if self.hosts.limit_class(host, class, bucket, frame, now) {
+                    self.run_class(host, class.0, now);
+                }
+            }
+            HostAction::SetWindow { pair, path, window } => {
+                self.steer(host, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get)));
+            }
+            HostAction::SetFloor { pair, path, rate } => {
+                let rate = rate.bits_per_second();
+                self.steer(host, pair, now, |stack, pair| stack.set_floor(pair, path, rate, now));
+            }
+            HostAction::UsePath { pair, path, purpose, from } => {
+                let from = clock::from_time(from);
+                let round_trip = self.hosts.choose_path((host, pair), path, &mut self.flows, &self.fabric);
+                self.steer(host, pair, now, |stack, pair| stack.use_path(pair, (path, round_trip), purpose, from));
+                self.hosts.notify_route(host, pair, &mut self.flows, &self.fabric, now);
+            }
+            HostAction::LeavePath { pair, path } => {
+                self.steer(host, pair, now, |stack, pair| stack.leave_path(pair, path));
+                self.hosts.notify_route(host, pair, &mut self.flows, &self.fabric, now);
+            }
+            HostAction::SetWeight { of: Weighted::Class(class), weight } => {
+                self.hosts.weigh_class(host, (class, weight), &self.fabric, &mut self.interfaces, &self.flows);
+            }
+            HostAction::SetWeight { of: Weighted::Pair(pair), weight } => {
+                let slot = self.hosts.weigh_pair(host, pair, weight, &mut self.flows, now);
+                for flow in self.hosts.members(slot) {
+                    self.pump(flow, now);
+                }
+            }
+            HostAction::SetWeight { of: Weighted::Turns(pair), weight } => self.hosts.weigh_turns(host, pair, weight),
+            HostAction::SendProbe { pair, path, probe, windows } => {
+                let sent = self.hosts.send_probe((host, pair), path, (probe, windows), &mut self.fabric, now);
+                if let Some(dropped) = sent {
+                    self.dropped(dropped);
+                }
+            }
+            HostAction::Send { to, message: body } => {
+                let message = self.hosts.machine_message(host, to, body);
+                self.send_message(message, now);
+            }
+            HostAction::Arm { at, timer } => self.hosts.arm_timer(host, scheme, (at, timer), &mut self.fabric, now),
+        }
+    }
+
+    /// Changes the permission of a pair to send, and runs the pair again if the change requires it.
+    fn steer(&mut self, host: HostId, pair: Outgoing, now: Instant, change: impl FnOnce(&mut Stack, u32) -> bool) {
+        let slot = self.hosts.outgoing(host, pair);
+        if self.hosts.stack(slot).is_some_and(|(stack, pair)| change(stack, pair)) {
             self.run_pair(slot, now);
+        }
+    }
+
+    /// Sends a message, if it has a recipient.
+    fn send_message(&mut self, message: Option<Message>, now: Instant) {
+        let Some(message) = message else { return };
+        for _ in 0..self.hosts.copies_of(&message) {
+            if let Some(dropped) = self.hosts.send(message.clone(), &mut self.fabric, now) {
+                self.dropped(dropped);
+            }
+        }
+    }
+
+    /// Handles all timers of the host layer that are due.
+    pub(super) fn run_host_timers(&mut self, now: Instant) {
+        if !self.hosts.timer_queue.begin(now) {
+            return;
+        }
+        while let Some((at, what)) = self.hosts.timer_queue.due(now) {
+            self.on_host_timer(at, what, now);
+        }
+        self.hosts.timer_queue.end(&mut self.fabric, now);
+    }
+
+    fn on_host_timer(&mut self, at: Instant, what: HostTimer, now: Instant) {
+        match what {
+            HostTimer::Pair(pair) => {
+                if self.hosts.stack(pair).is_some_and(|(stack, number)| stack.on_pair_wake(number, at)) {
+                    self.run_pair(pair, now);
+                }
+            }
+            HostTimer::Class(host, class) => {
+                if self.hosts.stack_at(host).on_class_wake(ClassId(class), at) {
+                    self.run_class(host, class, now);
+                }
+            }
+            HostTimer::Scheme(host, timer) => {
+                self.hosts.on_timer(host, timer, now);
+                self.apply_actions(now);
+            }
+            HostTimer::Idle(pair, epoch) => {
+                if let Some(forgotten) = self.hosts.on_idle_wake(pair, epoch, &mut self.fabric, now) {
+                    self.apply_actions(now);
+                    self.hosts.free_numbers(forgotten);
+                }
+            }
+            HostTimer::Message(message) => {
+                let (dropped, is_sent) = self.hosts.send_held(message, &mut self.fabric, now);
+                if let Some(dropped) = dropped {
+                    self.dropped(dropped);
+                }
+                if is_sent {
+                    self.apply_actions(now);
+                }
+            }
+            HostTimer::Event(event) => {
+                self.hosts.on_event(event as usize, &self.fabric, now);
+                self.apply_actions(now);
+            }
+            HostTimer::BrokerTimer(broker, timer) => {
+                self.hosts.on_broker_timer(broker, timer, now);
+                self.apply_actions(now);
+            }
+            HostTimer::Slot(pair, epoch) => {
+                if self.hosts.on_slot(pair, epoch, &mut self.fabric, now) {
+                    self.apply_actions(now);
+                }
+            }
+            HostTimer::PathProbe(pair, epoch) => {
+                if let Some(dropped) = self.hosts.probe_path(pair, epoch, &mut self.fabric, now) {
+                    self.dropped(dropped);
+                }
+            }
+            HostTimer::Silence(pair, epoch) => {
+                if self.hosts.on_silence(pair, epoch, &mut self.fabric, now) {
+                    self.run_pair(pair, now);
+                }
+            }
+        }
+    }
+
+    /// Returns the pair of a traffic's packets from one endpoint to another; [`NO_PAIR`] if one of their hosts does
+    /// not share. `is_answer`: from its receivers back to its senders. `route`: the only one, if the traffic has one.
+    pub(super) fn pair_of(
+        &mut self,
+        traffic: u32,
+        ends: (Endpoint, Endpoint),
+        is_answer: bool,
+        route: Option<Direction>,
+        now: Instant,
+    ) -> PairSlot {
+        let (queue, classes) = self.processes.classes_of(traffic, ends, is_answer);
+        self.hosts.key_of(ends, classes).map_or(NO_PAIR, |key| self.find_pair(key, queue, route, now))
+    }
+
+    /// The pair of a source that sends now.
+    pub(super) fn source_pair(&mut self, stat: u32, now: Instant) -> PairSlot {
+        let open = self.hosts.open_source(stat);
+        if open != NO_PAIR {
+            return open;
+        }
+        let Some((key, queue)) = self.hosts.source_key(stat) else { return NO_PAIR };
+        let pair = self.find_pair(key, queue, None, now);
+        self.hosts.attach_source(stat, pair, &self.fabric, now);
+        pair
+    }
+
+    /// The pair with a key, which opens if it is not open, on its only route if it has one.
+    fn find_pair(&mut self, key: PairKey, queue: u8, route: Option<Direction>, now: Instant) -> PairSlot {
+        if let Some(known) = self.hosts.known(&key) {
+            return known;
+        }
+        let Some(slot) = self.hosts.open_pair(key, queue, route, &mut self.fabric, now) else { return NO_PAIR };
+        // The limits of a new pair hold for its first packet.
+        self.apply_actions(now);
+        if self.hosts.on_first_slot(slot, &mut self.fabric, now) {
+            self.apply_actions(now);
+        }
+        slot
+    }
+
+    /// Handles recomputed paths: notifies the machines of pairs whose paths have changed.
+    pub(super) fn pair_paths_changed(&mut self, now: Instant) {
+        for slot in 0..self.hosts.pairs() {
+            let Some(is_ready) = self.hosts.replace_paths(slot, &self.fabric, now) else { continue };
+            if is_ready {
+                self.run_pair(slot, now);
+            }
+            self.hosts.notify_paths(slot, &self.fabric, now);
         }
     }
 }
