@@ -93,7 +93,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: Enforc
         limits: ServerLimits::default(),
         tls: None,
         load_file: None,
-        load_clock: LoadClock::Caller,
+        load_clock: LoadClock::Caller(None),
     }
 }
 
