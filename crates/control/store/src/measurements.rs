@@ -24,8 +24,6 @@ const CHUNK_RETENTION: u64 = 7 * 24 * 60;
 const INTERVAL_RETENTION: u64 = 400 * 24 * 60;
 /// Maximum number of intervals, each of about 30 B: the oldest are deleted first.
 const MAX_INTERVALS: u64 = 10_000_000;
-/// Maximum number of damaged files that are kept.
-const MAX_DAMAGED: usize = 3;
 /// Maximum number of state changes, each of about 200 B.
 const MAX_CHANGES: u64 = 1_000_000;
 /// Maximum number of state changes that are read of a contract, and of all contracts of a tenant.

@@ -1,11 +1,10 @@
 //! The clock by which reports arrive and measurements are recorded.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use wayleave_units::WallTime;
 
-use super::lock;
 use crate::clock::wall;
 
 /// The time of an event by the steady clock and by the calendar.
@@ -28,14 +27,14 @@ impl RecordClock {
 
     /// Sets the time. From now on, it advances only by this function.
     pub(crate) fn set(&self, now: WallTime) {
-        let mut caller = lock(&self.caller);
+        let mut caller = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
         let first = caller.map_or(now, |(first, _)| first);
         *caller = Some((first, now));
     }
 
     /// Returns the present time. The first call is the start of the record of this process.
     pub(crate) fn now(&self) -> Moment {
-        let moment = match *lock(&self.caller) {
+        let moment = match *self.caller.lock().unwrap_or_else(PoisonError::into_inner) {
             None => (Instant::now(), wall()),
             Some((first, now)) => {
                 let passed = now.as_nanos().saturating_sub(first.as_nanos());

@@ -89,15 +89,15 @@ impl CountedLinks {
                 Some((interval, counters.dropped.checked_sub(end.counters.dropped)))
             });
             let line = network.link(link).rate;
-            let is_believed =
+            let is_plausible =
                 |interval: &(CountedInterval, Option<u64>)| is_believable(line, interval.0.bits, interval.0.took);
-            if interval.is_some_and(|interval| !is_believed(&interval)) && problems.len() < NAMES {
+            if interval.is_some_and(|interval| !is_plausible(&interval)) && problems.len() < NAMES {
                 problems.push(format!(
                     "the counters of link {} show more than its line rate, {line}: its rate is unknown; correct the link's rate in the topology or its interface in the agent's configuration",
                     counters.link
                 ));
             }
-            let interval = interval.filter(is_believed);
+            let interval = interval.filter(is_plausible);
             if let Some((interval, _)) = interval
                 && (is_sender || !self.is_fresh(now.0, link, true))
             {

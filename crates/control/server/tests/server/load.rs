@@ -261,10 +261,11 @@ fn histories_survive_a_restart_with_a_gap_and_have_null_where_nothing_was_observ
     // A damaged file: the controller decides contracts, the past is unknown, and the problem is listed.
     std::fs::write(&file, "no database".repeat(1_000)).unwrap();
     let third = world(base + 250, &file);
-    third.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
-    assert_eq!(means(&third.client.get(&path(base, base + 120, 60)).is(200).json()), [Value::Null, Value::Null]);
+    // Before anything reads the file.
     let problems = third.client.get("/v1/status").is(200).json()["problems"].to_string();
     assert!(problems.contains("begin anew") && problems.contains("ledger.db-load-damaged"), "{problems}");
+    third.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    assert_eq!(means(&third.client.get(&path(base, base + 120, 60)).is(200).json()), [Value::Null, Value::Null]);
     third.end();
     // A place that cannot be written.
     let fourth = world(base + 350, &scratch.0);

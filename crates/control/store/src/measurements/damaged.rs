@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::MAX_DAMAGED;
+/// Maximum number of damaged files that are kept.
+const MAX_DAMAGED: usize = 3;
 
 /// Renames a file that cannot be used, with its log: to `FILE-damaged`, `FILE-damaged-2` and so on. If all names are
 /// taken, the oldest of these files is replaced.
