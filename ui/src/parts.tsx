@@ -93,9 +93,14 @@ export function Bar({ ppm, label }: { ppm: number; label: string }) {
   );
 }
 
+/** Explains a backlog bound above a buffer. */
+export function ShortBuffers() {
+  return <p class="notice">A backlog bound above 100 % is no reservation: the buffer may be too small for the packets of minima, which then may be dropped, and their times are unknown. Latency contracts are admitted only within their buffers.</p>;
+}
+
 /** A bar for a share that may be unknown. */
-export function MaybeBar({ ppm, label }: { ppm: number | null | undefined; label: string }) {
-  return typeof ppm === 'number' ? <Bar ppm={ppm} label={label} /> : <span class="dim">not measured</span>;
+export function MaybeBar({ ppm, label, isMeasured }: { ppm: number | null | undefined; label: string; isMeasured?: boolean }) {
+  return typeof ppm === 'number' ? <Bar ppm={ppm} label={label} /> : <span class="dim">{isMeasured ? 'not measured' : 'unknown'}</span>;
 }
 
 /** Measured rate within the reserved rate and the rate of the line, where they are known. */
@@ -108,7 +113,7 @@ export function Load({ bps, reservedBps, words, lineBps, isAlone, isLeast }: { b
   return (
     <span class="bar-line">
       <svg class="bar load" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={said}>
-        <rect class="track" width="100" height="12" />
+        <rect class={isKnown ? 'track' : 'unknown'} width="100" height="12" />
         {typeof reservedBps === 'number' && <rect class="reserved" width={place(reservedBps)} height="12" />}
         {isKnown && <rect class="measured" y="3" width={Math.max(bps > 0 ? 1 : 0, place(bps))} height="6" />}
       </svg>

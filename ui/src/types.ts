@@ -317,25 +317,25 @@ export interface Link {
 
 /** The links from one group of nodes to another, or within one. */
 export interface LinkGroup {
-  bufferPpm: number;
+  bufferPpm: number | null;
   busiest: string;
-  delayPpm: number;
+  delayPpm: number | null;
   down: number;
   from: number;
   links: number;
-  meanRatePpm: number;
+  meanRatePpm: number | null;
   measuredPpm: number | null;
-  ratePpm: number;
+  ratePpm: number | null;
   to: number;
 }
 
 /** A link and its use. */
 export interface LinkUse {
-  bufferPpm: number;
-  delayPpm: number;
+  bufferPpm: number | null;
+  delayPpm: number | null;
   link: string;
   measuredPpm: number | null;
-  ratePpm: number;
+  ratePpm: number | null;
 }
 
 /** Measured and reserved rate over time. */
@@ -489,10 +489,12 @@ export interface Statement {
   from: string;
   minutes: StatementMinutes;
   month: string;
+  notCovered: UncoveredPart[];
   omitted: number;
+  since: string | null;
   tenant: string;
   to: string;
-  until: string;
+  until: string | null;
 }
 
 /** Change of a contract's state. */
@@ -595,6 +597,13 @@ export interface Traffic {
   waitedNs: number;
   waiting: number;
   waits: number[];
+}
+
+/** Part of a month that the record does not cover. */
+export interface UncoveredPart {
+  from: string;
+  reason: string;
+  to: string;
 }
 
 /** A rule that the controller cannot evaluate. */

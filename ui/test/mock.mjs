@@ -45,7 +45,11 @@ function statement(tenant, url) {
   const [from, to] = [`${month}-01T00:00:00Z`, new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString()];
   const event = (at, kind, text) => ({ at: `${month}-${at}Z`, kind, text });
   return {
-    tenant, month, from, to, until: `${month}-20T10:00:00Z`, minutes: { kept: 54_000, broken: 26, unknown: 1_840 }, omitted: 0,
+    tenant, month, from, to, since: `${month}-02T00:00:00Z`, until: `${month}-20T10:00:00Z`, minutes: { kept: 24_400, broken: 26, unknown: 3_400 }, omitted: 0,
+    notCovered: [
+      { from, to: `${month}-02T00:00:00Z`, reason: `before the record began on ${month}-02T00:00:00Z` },
+      { from: `${month}-20T10:00:00Z`, to, reason: 'not yet over' },
+    ],
     contracts: [
       { contract: 'plant:robot', minutes: { kept: 27_001, broken: 25, unknown: 907 }, events: [event('03T08:12:00', 'degraded', 'link h1->leaf1 is down: cut by an excavator'), event('03T08:37:00', 'enforced', 'link h1->leaf1 is up')] },
       { contract: 'plant:camera', minutes: { kept: 26_999, broken: 1, unknown: 933 }, events: [event('11T19:02:30', 'violated', 'a packet took 2.31 ms; the bound is 1.9 ms')] },

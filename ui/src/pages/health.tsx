@@ -1,6 +1,6 @@
 // The first page: broken and endangered promises with their causes, and faults of the network.
 
-import { Badge, Bar, ContractLink, Empty, LinkLink, Loading, MaybeBar, More, Shown, Table, WhatIf } from '../parts';
+import { Badge, ContractLink, Empty, LinkLink, Loading, MaybeBar, More, ShortBuffers, Shown, Table, WhatIf } from '../parts';
 import { allowed, many, quantity, time, when } from '../format';
 import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
@@ -141,12 +141,13 @@ export function Health({ address }: { address: Address }) {
               <h2>Fullest links</h2>
               <Table caption="Fullest links" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-                { head: 'Measured rate', cell: (link) => <MaybeBar ppm={link.measuredPpm} label="Measured rate" /> },
-                { head: 'Reserved rate', cell: (link) => <Bar ppm={link.ratePpm} label="Reserved rate" /> },
-                { head: 'Delay budget used', cell: (link) => <Bar ppm={link.delayPpm} label="Delay budget used" /> },
-                { head: 'Buffer used', cell: (link) => <Bar ppm={link.bufferPpm} label="Buffer used" /> },
+                { head: 'Measured rate', cell: (link) => <MaybeBar ppm={link.measuredPpm} label="Measured rate" isMeasured /> },
+                { head: 'Reserved rate', cell: (link) => <MaybeBar ppm={link.ratePpm} label="Reserved rate" /> },
+                { head: 'Delay budget used', cell: (link) => <MaybeBar ppm={link.delayPpm} label="Delay budget used" /> },
+                { head: 'Backlog bound of the buffer', cell: (link) => <MaybeBar ppm={link.bufferPpm} label="Backlog bound of the buffer" /> },
                 { head: 'Prediction', cell: (link) => <WhatIf fail={link.link} /> },
               ]} />
+              {topology.value.busiest.slice(0, 6).some((link) => (link.bufferPpm ?? 0) > 1e6) && <ShortBuffers />}
             </section>
           )}
           <section>

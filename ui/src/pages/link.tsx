@@ -5,7 +5,7 @@ import { get, path } from '../api';
 import { Chart, colour } from '../chart';
 import { bytes, many, percent, rate, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, Shown, Table, WhatIf } from '../parts';
+import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, ShortBuffers, Shown, Table, WhatIf } from '../parts';
 import { RATES_MS, to, usePages, useRead, type Address } from '../state';
 import type { CurveQueue, Curves } from '../explanation';
 import type { Contract, Link, QueueClass } from '../types';
@@ -111,8 +111,9 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
         { head: 'Delay bound', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
         { head: 'Of budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
         { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
-        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Buffer used" />) },
+        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound of the buffer" />) },
       ]} />
+      {link.queues.some((queue) => (queue.backlogBytes ?? 0) > queue.bufferBytes) && <ShortBuffers />}
       {shown && (
         <>
           <h3>Curves of queue {shown.queue}</h3>

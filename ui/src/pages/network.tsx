@@ -3,12 +3,12 @@
 import { useState } from 'preact/hooks';
 import { path } from '../api';
 import { count, many, network, percent } from '../format';
-import { Badge, LinkLink, MaybeBar, STEPS, Shown, Table, WhatIf, step } from '../parts';
+import { Badge, LinkLink, MaybeBar, STEPS, ShortBuffers, Shown, Table, WhatIf, step } from '../parts';
 import { to, useRead, useRoom } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'measuredPpm' | 'ratePpm' | 'delayPpm' | 'bufferPpm';
-const MEASURES: [Measure, string][] = [['measuredPpm', 'Measured rate'], ['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Buffer used']];
+const MEASURES: [Measure, string][] = [['measuredPpm', 'Measured rate'], ['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Backlog bound of the buffer']];
 
 /** Minimum width of a block in pixels. If a tier needs several rows, lines are drawn between tiers, not blocks. */
 const NARROWEST = 88;
@@ -50,19 +50,20 @@ export function Network({ group }: { group: string | undefined }) {
             </fieldset>
             <ul class="legend" aria-label="Legend">
               {STEPS.map((text, at) => <li><svg width="34" height="12" aria-hidden="true"><line class={`line use-${at}`} x1="1" x2="33" y1="6" y2="6" stroke-width={width(at)} /></svg> {text}</li>)}
-              {measure === 'measuredPpm' && <li><svg width="34" height="12" aria-hidden="true"><line class="line unknown" x1="1" x2="33" y1="6" y2="6" stroke-width="1.5" /></svg> not measured</li>}
+              {(measure === 'measuredPpm' || summary.linksNotMeasured > 0) && <li><svg width="34" height="12" aria-hidden="true"><line class="line unknown" x1="1" x2="33" y1="6" y2="6" stroke-width="1.5" /></svg> {measure === 'measuredPpm' ? 'not measured' : 'unknown'}</li>}
               <li><svg width="34" height="12" aria-hidden="true"><line class="line down" x1="1" x2="33" y1="6" y2="6" stroke-width="2.5" /></svg> at least one link down</li>
             </ul>
           </div>
           <Picture summary={summary} measure={measure} />
-          {summary.linksNotMeasured > 0 && <p class="notice">Usage of {many(summary.linksNotMeasured, 'link')} here is unknown since the controller started, and is drawn as zero.</p>}
+          {summary.linksNotMeasured > 0 && <p class="notice">Reservations on {many(summary.linksNotMeasured, 'link')} here are not computed yet since the controller started: they are unknown, and drawn as dotted lines.</p>}
           <p class="dim">Each line is the fullest link between two blocks, in either direction. Select a block to open it.</p>
           {summary.busiest.length > 0 && <>
             <h2>Fullest links</h2>
             <Table caption="Fullest links" items={summary.busiest} rowKey={(link) => link.link} columns={[
               { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
-              ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <MaybeBar ppm={link[key]} label={head} /> })),
+              ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <MaybeBar ppm={link[key]} label={head} isMeasured={key === 'measuredPpm'} /> })),
             ]} />
+            {summary.busiest.some((link) => (link.bufferPpm ?? 0) > 1e6) && <ShortBuffers />}
           </>}
           {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">No reservations on these links.</p>}
           {summary.down.length > 0 && <>

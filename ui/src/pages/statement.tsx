@@ -7,11 +7,11 @@ import { Combo } from '../combo';
 import { Csv } from '../history';
 import { Badge, ContractLink, Empty, Field, Shown, Table } from '../parts';
 import { to, usePages, useRead, useWorld, type Address } from '../state';
-import type { Statement, StatementMinutes as Minutes, Tenant } from '../types';
+import type { Statement, StatementMinutes as Sums, Tenant } from '../types';
 
 /** Number of months that the page offers. */
 const MONTHS = 12;
-/** Events of a contract in view; the CSV file has all. */
+/** Maximum number of events of a contract in view. */
 const EVENTS = 20;
 
 /** Returns a month in UTC as "2026-11", `back` months before the current one. */
@@ -28,7 +28,7 @@ export function StatementPage({ tenant, address }: { tenant: string | undefined;
   return (
     <>
       <h1>Statement{name && <> of <span class="name">{name}</span></>}</h1>
-      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends reported, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>.</p>
+      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends reported without a gap of more than 3 s, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>.</p>
       <div class="controls">
         {about.tenant === undefined && <Choice tenant={name} go={(name) => go(name, chosen)} />}
         <Field label="Month (UTC)">{(id) => (
@@ -63,19 +63,19 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
       {(statement) => (
         <>
           <p class="buttons"><Csv parts={['tenants', tenant, 'statement']} query={{ month }} name={`statement-${tenant}-${month}`} /></p>
+          <Coverage statement={statement} />
           <Total minutes={statement.minutes} />
           <p class="dim">Minutes in which the tenant had a contract: kept if all contracts were kept, broken if one was broken.</p>
-          <p class="dim">From {utc(statement.from)} to {utc(statement.to)} UTC.{statement.until ? ` Data until ${utc(statement.until)} UTC.` : ' No data yet.'}</p>
-          {statement.contracts.length === 0 ? <Empty>No contracts in this month.</Empty> : (
+          {statement.contracts.length === 0 ? <Empty>{statement.since === null ? 'Contracts of this month are unknown.' : 'No contracts in the recorded part of this month.'}</Empty> : (
             <Table caption={`Minutes of each contract of ${tenant}`} items={statement.contracts} rowKey={(one) => one.contract} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.contract} /> },
-              { head: 'Kept', cell: (one) => many(one.minutes.kept), isNumber: true },
-              { head: 'Broken', cell: (one) => <span class={one.minutes.broken > 0 ? 'bad' : ''}>{many(one.minutes.broken)}</span>, isNumber: true },
+              { head: 'Kept', cell: (one) => <Minutes of={one.minutes} part="kept" />, isNumber: true },
+              { head: 'Broken', cell: (one) => <span class={one.minutes.broken > 0 ? 'bad' : ''}><Minutes of={one.minutes} part="broken" /></span>, isNumber: true },
               { head: 'Unknown', cell: (one) => many(one.minutes.unknown), isNumber: true },
               { head: 'Shares', cell: (one) => <Shares minutes={one.minutes} /> },
             ]} />
           )}
-          {statement.omitted > 0 && <p class="dim">and {count(statement.omitted)} more contracts</p>}
+          {statement.omitted > 0 && <p class="dim">and {count(statement.omitted)} more contracts in the CSV file</p>}
           <Events statement={statement} />
         </>
       )}
@@ -83,21 +83,48 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
   );
 }
 
+/** The recorded part of the month, and the reasons for which the others are unknown. */
+function Coverage({ statement: { since, until, notCovered } }: { statement: Statement }) {
+  const gaps = notCovered.map((part) => <li>{utc(part.from)} to {utc(part.to)} UTC: {part.reason.replace(/\d{4}-\d\d-\d\dT[0-9:.]+Z/, utc)}</li>);
+  return (
+    <div class={since === null ? 'notice' : 'dim'}>
+      <p>{since === null || until === null ? 'Nothing is recorded of this month: all its minutes are unknown.' : `Recorded from ${utc(since)} to ${utc(until)} UTC.`}</p>
+      {gaps.length > 0 && <><p>Not recorded:</p><ul>{gaps}</ul></>}
+    </div>
+  );
+}
+
+/** Number of minutes. None of them, beside unknown ones, is unknown: it may be any of these. */
+function Minutes({ of, part }: { of: Sums; part: 'kept' | 'broken' }) {
+  return isUnknown(of, part) ? <span class="dim">unknown</span> : <>{many(of[part])}</>;
+}
+
+function isUnknown(minutes: Sums, part: keyof Sums): boolean {
+  return part !== 'unknown' && minutes[part] === 0 && minutes.unknown > 0;
+}
+
 function many(minutes: number): string {
   return `${count(minutes)} min`;
 }
 
-function sum({ kept, broken, unknown }: Minutes): number {
+function sum({ kept, broken, unknown }: Sums): number {
   return kept + broken + unknown;
 }
 
 /** Formats a share: kept minutes are rounded down, others up, so that 100 % kept means all. */
-function share(part: number, all: number, round: (value: number) => number): string {
+function percent(part: number, all: number, round: (value: number) => number): string {
   if (all === 0) return '–';
   return `${(round((10_000 * part) / all) / 100).toLocaleString('en')} %`;
 }
 
-const ROUND: Record<keyof Minutes, (value: number) => number> = { kept: Math.floor, broken: Math.ceil, unknown: Math.ceil };
+/** Formats the share of a part: beside unknown minutes, the others have a lower limit, or are unknown. */
+function share(minutes: Sums, part: keyof Sums): string {
+  if (isUnknown(minutes, part)) return 'unknown';
+  const isLeast = part !== 'unknown' && minutes.unknown > 0;
+  return `${isLeast ? '≥ ' : ''}${percent(minutes[part], sum(minutes), ROUND[part])}`;
+}
+
+const ROUND: Record<keyof Sums, (value: number) => number> = { kept: Math.floor, broken: Math.ceil, unknown: Math.ceil };
 
 /** Formats a time in UTC, as months are. */
 function utc(at: string): string {
@@ -105,25 +132,25 @@ function utc(at: string): string {
   return Number.isNaN(then.getTime()) ? at : then.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-function Total({ minutes }: { minutes: Minutes }) {
+function Total({ minutes }: { minutes: Sums }) {
   const all = sum(minutes);
-  const cards: [keyof Minutes, string, string][] = [['kept', 'ok', 'Kept'], ['broken', 'broken', 'Broken'], ['unknown', 'unknown', 'Unknown']];
+  const cards: [keyof Sums, string, string][] = [['kept', 'ok', 'Kept'], ['broken', 'broken', 'Broken'], ['unknown', 'unknown', 'Unknown']];
   return (
     <ul class="levels three" aria-label="Minutes in which the tenant had a contract">
       {cards.map(([key, badge, title]) => (
-        <li><div class="card"><Badge of={badge}>{title}</Badge><span class="big">{share(minutes[key], all, ROUND[key])}</span><span class="dim">{many(minutes[key])} of {many(all)}</span></div></li>
+        <li><div class="card"><Badge of={badge}>{title}</Badge><span class={isUnknown(minutes, key) ? 'big dim' : 'big'}>{share(minutes, key)}</span><span class="dim">{isUnknown(minutes, key) ? `${many(minutes.unknown)} unknown` : `${many(minutes[key])} of ${many(all)}`}</span></div></li>
       ))}
     </ul>
   );
 }
 
-function Shares({ minutes }: { minutes: Minutes }) {
+function Shares({ minutes }: { minutes: Sums }) {
   const all = Math.max(1, sum(minutes));
   const [kept, broken] = [(100 * minutes.kept) / all, (100 * minutes.broken) / all];
-  const said = (['kept', 'broken', 'unknown'] as const).map((key) => `${key} ${share(minutes[key], all, ROUND[key])}`).join(', ');
+  const said = (['kept', 'broken', 'unknown'] as const).map((key) => `${key} ${share(minutes, key)}`).join(', ');
   return (
     <svg class="bar minutes" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={said}>
-      <rect class="track" width="100" height="8" />
+      <rect class="unknown" width="100" height="8" />
       <rect class="kept" width={kept} height="8" />
       {broken > 0 && <rect class="broken" x={Math.min(kept, 99)} width={Math.max(1, broken)} height="8" />}
     </svg>
@@ -142,7 +169,7 @@ function Events({ statement }: { statement: Statement }) {
           <ol class="log">
             {one.events.slice(0, EVENTS).map((event) => <li><time dateTime={event.at}>{utc(event.at)}</time> <Badge of={event.kind} /> {event.text}</li>)}
           </ol>
-          {one.events.length > EVENTS && <p class="dim">and {count(one.events.length - EVENTS)} more in the CSV file</p>}
+          {one.events.length > EVENTS && <p class="dim">and {count(one.events.length - EVENTS)} more in the answer of <code>GET /v1/tenants/…/statement</code></p>}
         </details>
       ))}
     </>

@@ -17,8 +17,8 @@ function All() {
   const { items, next, trouble, more } = usePages<Tenant>(path(['tenants'], { limit: 100 }));
   const top = useRead<TopTraffic>(path(['traffic'], { limit: TALKERS }));
   const loads = byTenant(top.value);
-  // Rates of contracts that are not among the items are missing.
-  const isLeast = top.value !== undefined && top.value.measured > top.value.items.length;
+  // Rates of contracts that are not among the items, or that are not measured, are missing.
+  const isLeast = top.value !== undefined && (top.value.contracts > top.value.items.length || top.value.measured < top.value.contracts || top.value.items.some((item) => item.reporting < item.hosts));
   return (
     <>
       <h1>Tenants</h1>
@@ -78,7 +78,7 @@ export function TenantPage({ name }: { name: string }) {
             { head: 'Quota', cell: (row) => row.most || 'no limit', isNumber: true },
           ]} />
           <h2>Load</h2>
-          <p><Load bps={top.value?.rateBps} reservedBps={bitrate(tenant.usage.rate)} /></p>
+          <p><Load bps={top.value?.rateBps} reservedBps={bitrate(tenant.usage.rate)} isLeast={top.value !== undefined && top.value.measured < top.value.contracts} /></p>
           {top.value && top.value.measured > 0 && top.value.measured < top.value.contracts && <p class="dim">Rates of {count(top.value.measured)} of {many(top.value.contracts, 'contract')} are measured.</p>}
           <History of="tenants" name={tenant.name} />
           <h2>Contracts</h2>

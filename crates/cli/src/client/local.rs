@@ -55,7 +55,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Server
         limits,
         tls: None,
         load_file: None,
-        load_clock: LoadClock::Caller,
+        load_clock: LoadClock::Caller(None),
     })
 }
 

@@ -62,7 +62,7 @@ impl Controller {
             limits: ServerLimits::default(),
             tls: None,
             load_file: None,
-            load_clock: wayleave_server::LoadClock::Caller,
+            load_clock: wayleave_server::LoadClock::Caller(None),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let server = runtime.block_on(async {

@@ -1,8 +1,16 @@
 //! Measured load: present rates of links, histories of links, contracts and tenants, flows between them, and the monthly
 //! statement of a tenant. Figures that were not observed are `null`: unknown, not zero.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// Interval at which agents report.
+pub const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum time between two reports of an agent that reports throughout a minute: the interval of reports, and two seconds
+/// for a report that is late or lost.
+pub const MAX_REPORT_GAP: Duration = Duration::from_secs(3);
 
 /// Bytes on the wire of an Ethernet frame that interface counters leave out: preamble and start delimiter (8), frame
 /// check sequence (4) and gap between packets (12), as in IEEE 802.3, sections 3.1.1 and 4.4.2. The kernel counts frames
@@ -72,7 +80,7 @@ pub struct LoadHistory {
     pub to: String,
     /// Length of each point.
     pub step_seconds: u64,
-    /// Begin of the retained measurements (RFC 3339); `null` if none are retained.
+    /// Begin of the first retained measurement (RFC 3339); `null` if none is retained.
     #[schema(required)]
     pub since: Option<String>,
     /// Points of equal length, the oldest first.
@@ -152,18 +160,19 @@ pub struct Flows {
 /// Number of minutes by observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StatementMinutes {
-    /// Minutes throughout which the contract was in force, the agents of all its ends reported, and no violation was
-    /// observed.
+    /// Minutes throughout which the contract was in force, the agents of all its ends reported without a gap of more
+    /// than 3 s, and no violation was observed.
     pub kept: u64,
     /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet was lost or late.
     pub broken: u64,
-    /// All other minutes: without agents, with a silent agent, before the contract was in force, or while the controller
-    /// was down.
+    /// All other minutes: without agents, with a silent agent, before the contract was in force, while the controller was
+    /// down, or not covered by the record.
     pub unknown: u64,
 }
 
 /// Statement of a tenant for a month (UTC).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Statement {
     /// Name of the tenant.
     pub tenant: String,
@@ -173,15 +182,33 @@ pub struct Statement {
     pub from: String,
     /// End of the month (RFC 3339).
     pub to: String,
-    /// End of the data (RFC 3339): minutes after it are not counted.
-    pub until: String,
-    /// Minutes in which the tenant had a contract: kept if all of them were kept, broken if one of them was broken.
+    /// Begin of the part of the month that the record covers (RFC 3339); `null` if it covers none.
+    #[schema(required)]
+    pub since: Option<String>,
+    /// End of that part (RFC 3339); `null` if it covers none.
+    #[schema(required)]
+    pub until: Option<String>,
+    /// Parts of the month that the record does not cover, in order.
+    pub not_covered: Vec<UncoveredPart>,
+    /// Minutes up to `until` in which the tenant had a contract: kept if all of them were kept, broken if one of them was
+    /// broken. Minutes before `since` are unknown. If nothing is covered, all minutes of the month are unknown.
     pub minutes: StatementMinutes,
     /// Contracts that existed in the month, by name; without best effort, which promises nothing. At most 1,000: those
     /// with the most broken minutes.
     pub contracts: Vec<ContractStatement>,
     /// Number of contracts that are left out; CSV has all.
     pub omitted: u64,
+}
+
+/// Part of a month that the record does not cover.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UncoveredPart {
+    /// Begin (RFC 3339).
+    pub from: String,
+    /// End (RFC 3339).
+    pub to: String,
+    /// Reason, human-readable: `not yet over`.
+    pub reason: String,
 }
 
 /// Statement of a contract.

@@ -83,9 +83,10 @@ pub struct LinkGroup {
     pub links: u64,
     /// Number of links that are down.
     pub down: u64,
-    /// Mean of the reserved parts of the links that are up.
-    pub mean_rate_ppm: u64,
-    /// The largest shares of any link in it.
+    /// Mean of the reserved parts of the links that are up; `null` if one of them is not computed yet.
+    #[schema(required)]
+    pub mean_rate_ppm: Option<u64>,
+    /// The largest shares of any link in it; `null` if none is computed yet.
     #[serde(flatten)]
     pub most: Use,
     /// Highest measured rate of a link in it, as a share of its rate; `null` if no agent counts any of them.
@@ -95,16 +96,20 @@ pub struct LinkGroup {
     pub busiest: String,
 }
 
-/// Use of a link, in millionths.
+/// Use of a link, in millionths; `null` if it is not computed yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Use {
     /// Reserved part of the capacity, for the class of contracts with the least left.
-    pub rate_ppm: u64,
+    #[schema(required)]
+    pub rate_ppm: Option<u64>,
     /// The longest delay of a queue, as a share of its budget.
-    pub delay_ppm: u64,
-    /// The largest backlog of a queue, as a share of its buffer.
-    pub buffer_ppm: u64,
+    #[schema(required)]
+    pub delay_ppm: Option<u64>,
+    /// The largest backlog bound of a queue, as a share of its buffer. Above 1,000,000, packets of minima may be
+    /// dropped, and times of minima are unknown; admission keeps every other queue below it.
+    #[schema(required)]
+    pub buffer_ppm: Option<u64>,
 }
 
 /// A link and its use.

@@ -323,7 +323,7 @@ impl Engine {
         let mut edits = running.stage.begin(&running.controller, opened.records);
         edits.extend(running.stage.edits(&running.controller, &output));
         edits.extend(past.into_iter().chain(reports));
-        self.load.begin(now.wall, &edits);
+        self.load.begin(&edits);
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
         for token in running.controller.tokens() {
@@ -553,7 +553,7 @@ impl Running {
         let mut edits = self.stage.edits(&self.controller, &output);
         edits.extend(reports);
         self.commit(&engine.metrics, &output, Vec::new()).map_err(|error| error.to_string())?;
-        engine.load.on_edits(now.wall, &edits);
+        engine.load.on_edits(&edits);
         engine.view.publish(edits, self.sequence, self.controller.revision());
         Ok(())
     }

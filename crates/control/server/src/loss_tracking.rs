@@ -37,6 +37,9 @@ pub(crate) struct Follower {
     results: BTreeMap<(String, u64), SampledPackets>,
     /// Packets lost since the last arrival, by sender and contract.
     lost_runs: BTreeMap<(String, u64), LostRun>,
+    /// Lost and late packets since the last call of [`Follower::take_missed`], by contract and time of the sender's
+    /// report.
+    missed: BTreeMap<(u64, Time), Missed>,
 }
 
 /// Number of sampled packets of a contract that have to be lost in a row before the contract counts as cut off.
@@ -218,14 +221,10 @@ impl Follower {
         worst
     }
 
-    /// Returns the lost and late packets of each contract, by its serial number, over all senders.
-    pub(crate) fn missed(&self) -> BTreeMap<u64, Missed> {
-        let mut missed: BTreeMap<u64, Missed> = BTreeMap::new();
-        for ((_, serial), one) in self.results.iter().filter(|(_, one)| one.lost + one.late > 0) {
-            let known = missed.entry(*serial).or_default();
-            (known.lost, known.late) = (known.lost + one.lost, known.late + one.late);
-        }
-        missed
+    /// Returns the lost and late packets since the last call, by the contract's serial number and the time of the
+    /// sender's report.
+    pub(crate) fn take_missed(&mut self) -> BTreeMap<(u64, Time), Missed> {
+        std::mem::take(&mut self.missed)
     }
 
     /// Contracts of which every followed packet is lost now, by sender and number.
@@ -275,6 +274,7 @@ impl Follower {
             let is_lost = at < missing;
             let place = if is_lost && same.sent.len() == 1 { self.place(number, departure) } else { None };
             let result = self.results.entry((departure.from.to_string(), departure.serial)).or_default();
+            let late = result.late;
             result.packets += 1;
             result.lost += u64::from(is_lost);
             let run = self.lost_runs.entry((departure.from.to_string(), departure.serial)).or_default();
@@ -287,6 +287,10 @@ impl Follower {
             }
             if let ([_], [arrival]) = (same.sent.as_slice(), same.arrived.as_slice()) {
                 time(result, departure, arrival);
+            }
+            let missed = Missed { lost: u64::from(is_lost), late: result.late - late };
+            if missed != Missed::default() {
+                self.missed.entry((departure.serial, departure.reported_until)).or_default().add(missed);
             }
         }
     }

@@ -73,8 +73,9 @@ pub struct Options {
 pub enum LoadClock {
     /// Every ten seconds of the calendar.
     Wall,
-    /// Only by [`Server::record_load`].
-    Caller,
+    /// Only by [`Server::record_load`], from a time on; without one, reports arrive by the clock of this machine until a
+    /// time is set.
+    Caller(Option<WallTime>),
 }
 
 /// A server that runs.
@@ -154,15 +155,25 @@ impl Server {
         })?;
         let load = match load_clock {
             LoadClock::Wall => Some(LoadTimer::start(state.clone()).map_err(error)?),
-            LoadClock::Caller => None,
+            LoadClock::Caller(_) => {
+                state.load.open();
+                None
+            }
         };
         let (shared, engine) = (cluster, Some(engine));
         Ok(Self { address, tls: certificates, end, jobs, pulse, shared, engine, serving, state, load })
     }
 
     /// Records the measured load as of a time, as the server itself does every ten seconds of [`LoadClock::Wall`].
+    /// Only with [`LoadClock::Caller`].
     pub fn record_load(&self, now: WallTime) {
+        self.set_load_time(now);
         self.state.record_load(now);
+    }
+
+    /// Sets the time at which reports arrive from now on. Only with [`LoadClock::Caller`].
+    pub fn set_load_time(&self, now: WallTime) {
+        self.state.load.set_time(now);
     }
 
     /// Returns the address on which it listens.
@@ -236,6 +247,9 @@ pub(crate) async fn open(
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = PendingEntries::default();
     let load = Arc::new(Load::new(options.load_file));
+    if let LoadClock::Caller(Some(start)) = options.load_clock {
+        load.set_time(start);
+    }
     let agents_secret = Secret::new().map_err(|error| format!("cannot create a secret for agents: {error}"))?;
     let engine = Engine {
         setup: options.setup.clone(),

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use wayleave_protocol::agent::{SampledPackets, Samples, Traffic};
 use wayleave_protocol::traffic::ContractTraffic;
 use wayleave_topology::NodeId;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use crate::agent_text::HostCounters;
-use crate::load::{FRESH, Missed, Window};
+use crate::load::{FRESH, MIN_INTERVAL, Missed, ReadTime, Window, is_believable};
 use crate::loss_tracking::{Follower, LostRun};
 
 /// Last reports of nodes.
@@ -33,23 +33,24 @@ struct Reports {
     hears_at: BTreeMap<String, String>,
 }
 
-/// The highest rate of a contract at a host: ten times the fastest Ethernet (IEEE 802.3df, 800 Gbit/s).
-/// Beyond it the counter is wrong, and the rate is unknown.
-const MAX_RATE_BPS: u64 = 8_000_000_000_000;
-
 /// Counters of the contracts that a host sends, by serial number.
 #[derive(Debug)]
 struct HostReport {
     at: Instant,
-    read_ns: Option<u64>,
+    /// Time of the reading with which the next interval begins.
+    read: ReadTime,
     contracts: BTreeMap<u64, Counters>,
+    /// Contracts whose last interval showed more than the host's line rate.
+    unbelievable: Vec<u64>,
 }
 
 /// Counters of a contract at a host.
 #[derive(Debug)]
 struct Counters {
     traffic: Traffic,
-    /// Since the report before; `None` in the first report that has the contract.
+    /// Counters with which the next interval begins.
+    before: Option<Traffic>,
+    /// In the last interval; `None` if it is unknown.
     since: Option<Since>,
     /// Since the last point of the contract's history.
     window: Window,
@@ -84,38 +85,76 @@ impl Since {
     }
 }
 
+impl Counters {
+    /// Ends the interval with these counters, and begins the next one.
+    fn end_interval(
+        self,
+        took: Option<Duration>,
+        line: Rate,
+        traffic: Traffic,
+        on_unbelievable: impl FnOnce(),
+    ) -> Self {
+        let (mut since, mut window) = (None, self.window);
+        // After a silence the interval is unknown.
+        if let Some((before, took)) = self.before.as_ref().zip(took.filter(|took| *took <= FRESH)) {
+            let bits = traffic.bytes.checked_sub(before.bytes).unwrap_or(traffic.bytes).saturating_mul(8);
+            if is_believable(line, bits, took) {
+                since = Some(Since::between(before, &traffic, took));
+            } else {
+                on_unbelievable();
+            }
+            // A counter that began anew leaves the interval of the history unknown.
+            if since.is_some() && traffic.bytes >= before.bytes {
+                window.add(bits, took, 0);
+            }
+        }
+        Self { before: Some(traffic.clone()), traffic, since, window }
+    }
+}
+
 impl ReportedTraffic {
     fn lock(&self) -> MutexGuard<'_, Reports> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the counters of a host by those of its report, which has all contracts that it sends.
-    /// `read_ns` is the time of the reading by the node's clock, if it was reported.
-    pub(crate) fn put(&self, now: Instant, node: &str, read_ns: Option<u64>, traffic: Vec<Traffic>) {
+    /// Replaces the counters of a host by those of its report, which has all contracts that it sends. `line` is the line
+    /// rate of the host.
+    pub(crate) fn put(&self, now: Instant, node: &str, read: ReadTime, line: Rate, traffic: Vec<Traffic>) {
         let mut reports = self.lock();
-        let before = reports.traffic.remove(node);
-        let took = before.as_ref().map(|before| {
-            let read = before.read_ns.zip(read_ns).and_then(|(before, now)| now.checked_sub(before));
-            let read = read.filter(|&nanos| nanos > 0).map(Duration::from_nanos);
-            read.unwrap_or_else(|| now.saturating_duration_since(before.at))
-        });
-        let counters = |traffic: Traffic| {
-            let known = before.as_ref().and_then(|before| before.contracts.get(&traffic.serial));
-            let since = known.zip(took).map(|(known, took)| Since::between(&known.traffic, &traffic, took));
-            let since = since.filter(|since| since.bits_per_second <= MAX_RATE_BPS);
-            let mut window = known.map(|known| known.window).unwrap_or_default();
-            // A counter that began anew, or a report after a silence, leaves the interval unknown.
-            if let Some((known, took)) = known.zip(took.filter(|took| *took <= FRESH))
-                && let Some(bytes) = traffic.bytes.checked_sub(known.traffic.bytes)
-                && since.is_some()
-            {
-                window.add(bytes.saturating_mul(8), took, 0);
-            }
-            (traffic.serial, Counters { since, traffic, window })
+        let (mut known, before, mut unbelievable) = match reports.traffic.remove(node) {
+            Some(report) => (report.contracts, Some(report.read), report.unbelievable),
+            None => Default::default(),
         };
-        let contracts: BTreeMap<u64, Counters> = traffic.into_iter().map(counters).collect();
+        let took = before.and_then(|before| read.since(before));
+        // The next reading ends a longer interval.
+        let is_kept = read == ReadTime::Late || took.is_some_and(|took| took < MIN_INTERVAL);
+        let read = before.filter(|_| is_kept).unwrap_or(read);
+        if !is_kept {
+            unbelievable.clear();
+        }
+        let took = took.filter(|_| !is_kept);
+        let mut contracts = BTreeMap::new();
+        for traffic in traffic {
+            let serial = traffic.serial;
+            let counters = match known.remove(&serial) {
+                Some(known) if is_kept => Counters { traffic, ..known },
+                Some(known) => known.end_interval(took, line, traffic, || unbelievable.push(serial)),
+                None => {
+                    let before = Some(traffic.clone()).filter(|_| !is_kept);
+                    Counters { traffic, before, since: None, window: Window::default() }
+                }
+            };
+            contracts.insert(serial, counters);
+        }
         reports.follower.retain(node, |serial| contracts.contains_key(&serial));
-        reports.traffic.insert(node.to_owned(), HostReport { at: now, read_ns, contracts });
+        reports.traffic.insert(node.to_owned(), HostReport { at: now, read, contracts, unbelievable });
+    }
+
+    /// Returns the contracts whose last interval showed more than the line rate of their host, by host.
+    pub(crate) fn unbelievable(&self) -> Vec<(String, Vec<u64>)> {
+        let reports = self.lock();
+        let of = |(node, report): (&String, &HostReport)| (node.clone(), report.unbelievable.clone());
+        reports.traffic.iter().filter(|(_, report)| !report.unbelievable.is_empty()).map(of).collect()
     }
 
     /// Returns the traffic of contracts since the last call, by host and serial number.
@@ -128,9 +167,10 @@ impl ReportedTraffic {
         reports.traffic.iter_mut().map(of_host).collect()
     }
 
-    /// Returns the lost and late sampled packets of contracts, by serial number.
-    pub(crate) fn missed(&self) -> BTreeMap<u64, Missed> {
-        self.lock().follower.missed()
+    /// Returns the lost and late sampled packets since the last call, by serial number and the time of the sender's
+    /// report.
+    pub(crate) fn take_missed(&self) -> BTreeMap<(u64, Time), Missed> {
+        self.lock().follower.take_missed()
     }
 
     /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.
@@ -270,6 +310,8 @@ mod tests {
     use super::*;
     use wayleave_protocol::agent::{Clock, SentPackets};
 
+    const LINE: Rate = Rate::from_gbit(1);
+
     #[test]
     fn samples_of_two_hosts_are_reported_with_the_counts_of_the_sender() {
         let counted = ReportedTraffic::default();
@@ -284,7 +326,13 @@ mod tests {
         };
         let start = Instant::now();
         let of = |serial| counted.counters(start, ["h1"], serial).traffic;
-        counted.put(start, "h1", None, vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }]);
+        counted.put(
+            start,
+            "h1",
+            ReadTime::Arrival(start),
+            LINE,
+            vec![Traffic { serial: 5, packets: 9, ..Traffic::default() }],
+        );
         report_samples(1, "h1", 0, sent("h2", vec![(11, 100), (12, 200)]), Vec::new());
         report_samples(1, "h1", 1, sent("a host that is none", vec![(13, 300)]), Vec::new());
         report_samples(2, "h2", 0, Vec::new(), vec![(11, 600), (12, 1_900)]);
@@ -294,7 +342,7 @@ mod tests {
             SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
         let reports = of(5).unwrap();
         assert_eq!((reports.packets, reports.followed, counted.followed()), (9, Some(known.clone()), known));
-        counted.put(start, "h1", None, Vec::new());
+        counted.put(start, "h1", ReadTime::Arrival(start), LINE, Vec::new());
         assert_eq!(counted.followed(), SampledPackets::default(), "it goes with the contract");
     }
 
@@ -306,7 +354,7 @@ mod tests {
         let after = |seconds| start + Duration::from_secs(seconds);
         let report = |second, host: &str, bytes, delayed, waited_ns| {
             let one = Traffic { serial: 7, bytes, packets: 1, delayed, waited_ns, ..Traffic::default() };
-            counted.put(after(second), host, None, vec![one]);
+            counted.put(after(second), host, ReadTime::Arrival(after(second)), LINE, vec![one]);
         };
         let of = |second| counted.counters(after(second), ["h1", "h2"], 7);
         assert_eq!((of(0), counted.sum()), (ContractTraffic { hosts: 2, ..ContractTraffic::default() }, None));
@@ -324,5 +372,28 @@ mod tests {
         assert_eq!((known.hosts, known.reporting, known.rate_bps, known.waited_ns), (2, 1, Some(2_000), Some(20)));
         let silent = of(11);
         assert_eq!((silent.reporting, silent.rate_bps, silent.traffic), (0, None, None));
+    }
+
+    /// A host of 1 Gbit/s. A report shortly after another one begins no interval.
+    #[test]
+    fn a_rate_above_the_hosts_line_is_unknown_and_named_until_one_is_believable() {
+        let (counted, start) = (ReportedTraffic::default(), Instant::now());
+        let mut sum = 0;
+        let mut after = |millis, bytes| {
+            sum += bytes;
+            let now = start + Duration::from_millis(millis);
+            let one = Traffic { serial: 7, bytes: sum, packets: 1, ..Traffic::default() };
+            counted.put(now, "h1", ReadTime::Arrival(now), LINE, vec![one]);
+            (counted.counters(now, ["h1"], 7).rate_bps, counted.unbelievable())
+        };
+        let named = vec![("h1".to_owned(), vec![7])];
+        assert_eq!(after(0, 0), (None, vec![]));
+        assert_eq!(after(1_000, 125_000_000), (Some(1_000_000_000), vec![]));
+        assert_eq!(after(1_001, 12_000), (Some(1_000_000_000), vec![]));
+        assert_eq!(after(2_000, 137_500_000), (None, named.clone()));
+        assert_eq!(after(2_100, 0), (None, named));
+        assert_eq!(after(3_000, 125_000), (Some(1_000_000), vec![]));
+        let mean = counted.take_windows()["h1"][&7].mean_bps();
+        assert_eq!(mean, None, "only two seconds are known");
     }
 }

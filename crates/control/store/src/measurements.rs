@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use damaged::put_aside;
 
 /// `application_id` in the header of the file: "WLme".
 const APPLICATION: u32 = 0x574c_6d65;
@@ -47,6 +49,11 @@ CREATE TABLE change (
 CREATE INDEX change_of_contract ON change (serial, at);
 CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), until INTEGER NOT NULL);
 INSERT INTO clock VALUES (1, 0);
+";
+/// Begin of the record: `created` in seconds since 1970, 0 for a file of a version without this table, and `began`, the
+/// first minute whose observation is in the file.
+const RECORD: &str = "
+CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY CHECK (id = 1), created INTEGER NOT NULL, began INTEGER);
 ";
 
 /// Points of a history from a minute on, as bytes.
@@ -155,24 +162,25 @@ fn number(integer: i64) -> u64 {
 
 impl Measurements {
     /// Opens the file, or creates it; without a file, measurements are in memory. A file that is damaged, or that
-    /// another version has written, is renamed to `FILE-damaged`. Open intervals end with the last recorded minute.
+    /// another version has written, is renamed: the latest three of them are kept. Open intervals end with the
+    /// last recorded minute. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// If the file can be neither opened nor created.
-    pub fn open(path: Option<&Path>) -> Result<OpenedMeasurements, String> {
+    pub fn open(path: Option<&Path>, now: u64) -> Result<OpenedMeasurements, String> {
         let Some(path) = path else {
             let failed = |error: rusqlite::Error| format!("measurements in memory: {error}");
             let measurements = Self { connection: Connection::open_in_memory().map_err(failed)? };
-            measurements.create().map_err(failed)?;
+            measurements.create(now).map_err(failed)?;
             return Ok(OpenedMeasurements { measurements, put_aside: None });
         };
-        match Self::open_file(path) {
+        match Self::open_file(path, now) {
             Ok(measurements) => Ok(OpenedMeasurements { measurements, put_aside: None }),
             Err(Unusable { why, is_damaged: false }) => Err(format!("{}: {why}", path.display())),
             Err(Unusable { why, is_damaged: true }) => {
                 let aside = put_aside(path).map_err(|error| format!("{}: {why}, and {error}", path.display()))?;
                 let measurements =
-                    Self::open_file(path).map_err(|unusable| format!("{}: {}", path.display(), unusable.why))?;
+                    Self::open_file(path, now).map_err(|unusable| format!("{}: {}", path.display(), unusable.why))?;
                 let put_aside = format!(
                     "{}: {why}: histories and statements begin anew; the old file is {}",
                     path.display(),
@@ -183,7 +191,7 @@ impl Measurements {
         }
     }
 
-    fn open_file(path: &Path) -> Result<Self, Unusable> {
+    fn open_file(path: &Path, now: u64) -> Result<Self, Unusable> {
         // Names of tenants and contracts are in it, as in the ledger.
         let created = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         created.map_err(|error| Unusable { why: error.to_string(), is_damaged: false })?;
@@ -195,7 +203,7 @@ impl Measurements {
         let measurements = Self { connection };
         let pragma = |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         match (pragma("application_id")?, pragma("user_version")?) {
-            (0, 0) => measurements.create()?,
+            (0, 0) => measurements.create(now)?,
             (application, version) if application != i64::from(APPLICATION) || version != i64::from(VERSION) => {
                 return Err(Unusable { why: "it is no measurement file of this version".to_owned(), is_damaged: true });
             }
@@ -205,15 +213,19 @@ impl Measurements {
                 if found != "ok" {
                     return Err(Unusable { why: format!("it is damaged ({found})"), is_damaged: true });
                 }
+                measurements.connection.execute_batch(RECORD)?;
+                let began = "INSERT OR IGNORE INTO record SELECT 1, 0, min(begun) FROM interval";
+                measurements.connection.execute(began, [])?;
             }
         }
         measurements.close_intervals(&measurements.connection)?;
         Ok(measurements)
     }
 
-    fn create(&self) -> rusqlite::Result<()> {
+    fn create(&self, now: u64) -> rusqlite::Result<()> {
+        let record = format!("{RECORD} INSERT INTO record VALUES (1, {}, NULL);", integer(now));
         self.connection.execute_batch(&format!(
-            "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+            "BEGIN; {TABLES} {record} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         ))
     }
 
@@ -297,10 +309,44 @@ impl Measurements {
         read().map_err(|error: rusqlite::Error| format!("measurements cannot be read: {error}"))
     }
 
-    /// Returns the minute of the oldest chunk of all histories.
-    pub fn oldest_chunk(&self) -> Option<u64> {
-        let oldest = self.connection.query_row("SELECT min(start) FROM chunk", [], |row| row.get::<_, Option<i64>>(0));
-        oldest.ok().flatten().map(number)
+    /// Returns the oldest chunk of a history.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn oldest_chunk(&self, series: &str) -> Result<Option<(u64, Vec<u8>)>, String> {
+        // The key of a chunk begins with its start: all starts are tried, at most 1,008 in the retention.
+        let next = |after: i64| {
+            let text = "SELECT min(start) FROM chunk WHERE start > ?1";
+            let row = |row: &Row<'_>| row.get::<_, Option<i64>>(0);
+            self.connection.prepare_cached(text)?.query_row([after], row)
+        };
+        let mut after = -1;
+        loop {
+            let start = next(after).map_err(|error| format!("measurements cannot be read: {error}"))?;
+            let Some(start) = start else { return Ok(None) };
+            if let Some(chunk) = self.chunks(series, std::iter::once(number(start)))?.pop() {
+                return Ok(Some(chunk));
+            }
+            after = start;
+        }
+    }
+
+    /// Returns the time at which the file was created, in seconds since 1970; 0 if it is unknown.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn created(&self) -> Result<u64, String> {
+        let created = self.connection.query_row("SELECT created FROM record", [], |row| row.get(0));
+        created.map(number).map_err(|error| format!("measurements cannot be read: {error}"))
+    }
+
+    /// Returns the first minute whose observation is in the file; `None` before it is written.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn began(&self) -> Result<Option<u64>, String> {
+        let began = self.connection.query_row("SELECT began FROM record", [], |row| row.get::<_, Option<i64>>(0));
+        began.map(|began| began.map(number)).map_err(|error| format!("measurements cannot be read: {error}"))
     }
 
     /// Ends all open intervals with the last recorded minute: what came after is unknown.
@@ -320,16 +366,15 @@ impl Measurements {
     pub fn put_minute(&mut self, until: u64, changes: &[MinuteChange]) -> Result<(), String> {
         let recorded = self.until()?;
         if until <= recorded {
-            let behind = recorded - until + 1;
-            return Err(format!(
-                "the clock is {behind} min behind the last recorded minute of contracts: correct the clock, or stop the server and remove the file"
-            ));
+            return Err(format!("the minute before {until} is recorded up to {recorded}"));
         }
         let work = |transaction: &Transaction<'_>| {
             for change in changes {
                 put_change(transaction, change)?;
             }
             transaction.execute("UPDATE clock SET until = ?1", [integer(until)])?;
+            let began = integer(until.saturating_sub(1));
+            transaction.execute("UPDATE record SET began = ?1 WHERE began IS NULL", [began])?;
             Ok(())
         };
         self.transact("minutes of contracts", work)
@@ -347,10 +392,17 @@ impl Measurements {
                 transaction.query_row(&text, [], |row| row.get::<_, i64>(0)).map(number)
             };
             transaction.execute("DELETE FROM interval WHERE ended < ?1", [first])?;
+            let begin = "UPDATE record SET began = max(began, ?1)";
+            transaction.execute(begin, [first])?;
             let more = count("interval")?.saturating_sub(MAX_INTERVALS);
-            let oldest = "DELETE FROM interval WHERE ended <= (SELECT ended FROM interval WHERE ended NOT NULL ORDER BY ended LIMIT 1 OFFSET ?1)";
             if more > 0 {
-                transaction.execute(oldest, [integer(more)])?;
+                let last = "SELECT ended FROM interval WHERE ended NOT NULL ORDER BY ended LIMIT 1 OFFSET ?1";
+                let last: Option<i64> = transaction.query_row(last, [integer(more)], |row| row.get(0)).optional()?;
+                if let Some(last) = last {
+                    transaction.execute("DELETE FROM interval WHERE ended <= ?1", [last])?;
+                    // Minutes of the deleted intervals are unknown from now on.
+                    transaction.execute(begin, [last])?;
+                }
             }
             transaction.execute("DELETE FROM change WHERE at < ?1", [first.saturating_mul(60_000_000_000)])?;
             let more = count("change")?.saturating_sub(MAX_CHANGES);
@@ -491,20 +543,6 @@ impl From<rusqlite::Error> for Unusable {
     }
 }
 
-/// Renames a file that cannot be used, with its log.
-fn put_aside(path: &Path) -> std::io::Result<PathBuf> {
-    let with = |end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
-    let aside = with("-damaged");
-    std::fs::rename(path, &aside)?;
-    match std::fs::remove_file(with("-wal")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(aside),
-    }
-}
-
+mod damaged;
 #[cfg(test)]
 mod tests;

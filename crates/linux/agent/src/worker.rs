@@ -19,7 +19,7 @@ use wayleave_broker::process::LimitsLine;
 use wayleave_dataplane::net::CounterReading;
 use wayleave_protocol::agent::{Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
-use wayleave_protocol::load::LinkReport;
+use wayleave_protocol::load::{LinkReport, REPORT_INTERVAL};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
@@ -34,8 +34,6 @@ use crate::shares::peers::UnreadMessage;
 
 /// Poll interval for interfaces.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Interval at which measured delays are reported.
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of reports to the controller while checks are on.
 const CHECK_REPORT_EVERY: Duration = Duration::from_millis(200);
 /// Interval at which the programs and maps are compared with the installed rules without a notification of the

@@ -4,6 +4,7 @@ mod etcd;
 mod flood;
 mod load;
 mod network;
+mod record;
 mod restart;
 mod server;
 mod what_if;
@@ -16,7 +17,8 @@ use super::Metric;
 const ON_ETCD: &str = "256-clients-etcd";
 
 /// The cases.
-pub(crate) const CASES: &[&str] = &["64-clients", ON_ETCD, "restart-100k", "flood", "flood-puts", "what-if-124k"];
+pub(crate) const CASES: &[&str] =
+    &["64-clients", ON_ETCD, "restart-100k", "record-100k", "flood", "flood-puts", "what-if-124k"];
 
 /// Returns why a case cannot run on this machine, or `None` if it can: `etcd` has to be in a folder of `PATH`.
 pub(crate) fn left_out(case: &str) -> Option<&'static str> {
@@ -37,6 +39,7 @@ pub(crate) fn run(case: &str, program: &Path, folder: &Path) -> Result<Vec<Metri
         ON_ETCD => load::run_on_etcd(program, folder),
         "flood" => flood::run(program, folder, flood::Flood::Lists),
         "flood-puts" => flood::run(program, folder, flood::Flood::Puts),
+        "record-100k" => record::run(program, folder),
         "restart-100k" => restart::run(program, folder),
         "what-if-124k" => what_if::run(program, folder),
         other => Err(format!("there is no case \"{other}\"")),

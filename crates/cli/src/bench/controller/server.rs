@@ -84,6 +84,20 @@ impl Server {
         kib.map(|kib| kib * 1024).ok_or_else(|| Error::other(format!("the system does not say {what}")))
     }
 
+    /// Returns the processor time of the thread with this name.
+    pub(super) fn cpu_of_thread(&self, name: &str) -> std::io::Result<Duration> {
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let thread = thread?.path();
+            if std::fs::read_to_string(thread.join("comm"))?.trim() == name {
+                // The first number of proc(5), /proc/pid/schedstat: nanoseconds on a processor.
+                let schedule = std::fs::read_to_string(thread.join("schedstat"))?;
+                let nanos = schedule.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
+                return nanos.map(Duration::from_nanos).ok_or_else(|| Error::other("malformed schedstat"));
+            }
+        }
+        Err(Error::other(format!("the server has no thread {name}")))
+    }
+
     /// Returns the last log lines before a failure.
     pub(super) fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();

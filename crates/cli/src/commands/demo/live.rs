@@ -1,9 +1,9 @@
 //! Agents of the hosts of `demo --serve`: they confirm every contract, and report the traffic of a simulation as
 //! agents report their counters.
 //!
-//! A run of 12 ms is simulated once. Its intervals of half a millisecond are replayed in a loop, one each second, so the
-//! dashboard shows the rates of the simulation, and one thread serves all hosts. Contracts that are not part of the
-//! simulation send nothing.
+//! A run of 12 ms is simulated once. Its intervals of half a millisecond are replayed in a loop, one each second of this
+//! machine's clock, so the dashboard shows the rates of the simulation however busy the machine is. Each host has a thread,
+//! as each real host has an agent: a slow one delays no other. Contracts that are not part of the simulation send nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,16 +43,16 @@ impl Agents {
             Ok(None) => {}
             Err(error) => crate::output::tell!("warning: no traffic in this demo: {error}"),
         };
-        let stop = self.stop.clone();
-        let agents = move || {
-            let address = Address { url, token: Some(token), ..Address::default() };
-            match target::of_address(address, None) {
-                Ok(service) => run(&service, &stop, &replay, hosts),
-                Err(error) => crate::output::tell!("warning: no agents in this demo: {error}"),
-            }
-        };
         self.threads.push(std::thread::spawn(simulation));
-        self.threads.push(std::thread::spawn(agents));
+        for host in hosts {
+            let (stop, replay) = (self.stop.clone(), replay.clone());
+            let address = Address { url: url.clone(), token: Some(token.clone()), ..Address::default() };
+            let agent = move || match target::of_address(address, None) {
+                Ok(service) => run(&service, &stop, &replay, HostAgent::new(host)),
+                Err(error) => crate::output::tell!("warning: no agent of {host} in this demo: {error}"),
+            };
+            self.threads.push(std::thread::spawn(agent));
+        }
     }
 
     /// Stops the agents, and waits until they have ended.
@@ -65,26 +65,16 @@ impl Agents {
     }
 }
 
-fn run(service: &Service, stop: &AtomicBool, replay: &OnceLock<Replay>, hosts: Vec<String>) {
-    let mut agents: Vec<HostAgent> = hosts.into_iter().map(HostAgent::new).collect();
-    let mut second = 0;
+fn run(service: &Service, stop: &AtomicBool, replay: &OnceLock<Replay>, mut agent: HostAgent) {
+    let mut next = Instant::now();
     while !stop.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        for agent in &mut agents {
-            if let Some(replay) = replay.get() {
-                agent.send(replay, second);
-            }
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
-            // A session that was refused, as after a restart of the controller, begins again.
-            if agent.exchange(service).is_err() {
-                agent.epoch = None;
-            }
+        // A session that was refused, as after a restart of the controller, begins again.
+        if agent.exchange(service, replay.get()).is_err() {
+            agent.epoch = None;
         }
-        second += usize::from(replay.get().is_some());
-        while began.elapsed() < EVERY && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(STEP);
+        next = (next + EVERY).max(Instant::now());
+        while Instant::now() < next && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(STEP.min(next.saturating_duration_since(Instant::now())));
         }
     }
 }
@@ -95,31 +85,47 @@ struct HostAgent {
     epoch: Option<u64>,
     /// Names of contracts that the host sends, by serial number.
     contracts: BTreeMap<u64, String>,
-    /// Bytes on the wire of each contract, by its name.
+    /// Bytes on the wire of each contract, by its name, in whole seconds of the replay.
     sent: BTreeMap<String, u64>,
-    /// The same of each link of the host, in both directions.
+    /// Bytes on the wire of each link of the host, in both directions.
     links: BTreeMap<String, u64>,
-    began: Instant,
+    /// Number of seconds that are counted.
+    seconds: usize,
+    /// Begin of the replay.
+    began: Option<Instant>,
+    started: Instant,
 }
 
 impl HostAgent {
     fn new(host: String) -> Self {
-        let (sent, links) = (BTreeMap::new(), BTreeMap::new());
-        Self { host, epoch: None, contracts: BTreeMap::new(), sent, links, began: Instant::now() }
+        let (sent, links, started) = (BTreeMap::new(), BTreeMap::new(), Instant::now());
+        Self { host, epoch: None, contracts: BTreeMap::new(), sent, links, seconds: 0, began: None, started }
     }
 
-    /// Counts what the host has sent in a second of the replay.
-    fn send(&mut self, replay: &Replay, second: usize) {
+    /// Returns the bytes of contracts and of links that were sent until now.
+    fn counters(&mut self, replay: &Replay, now: Instant) -> [BTreeMap<String, u64>; 2] {
+        let passed = now.saturating_duration_since(*self.began.get_or_insert(now));
+        let whole = usize::try_from(passed.as_secs()).unwrap_or(usize::MAX);
+        let rest = u64::from(passed.subsec_nanos());
         let add = |sums: &mut BTreeMap<String, u64>, (name, bytes): (&str, u64)| {
             let sum = sums.entry(name.to_owned()).or_default();
             *sum = sum.saturating_add(bytes);
         };
-        replay.sent(&self.host, second).for_each(|sent| add(&mut self.sent, sent));
-        replay.on_links(&self.host, second).for_each(|sent| add(&mut self.links, sent));
+        while self.seconds < whole {
+            replay.sent(&self.host, self.seconds).for_each(|sent| add(&mut self.sent, sent));
+            replay.on_links(&self.host, self.seconds).for_each(|sent| add(&mut self.links, sent));
+            self.seconds += 1;
+        }
+        // Of the present second, the part that has passed.
+        let part = |bytes: u64| u64::try_from(u128::from(bytes) * u128::from(rest) / 1_000_000_000).unwrap_or(u64::MAX);
+        let (mut sent, mut links) = (self.sent.clone(), self.links.clone());
+        replay.sent(&self.host, whole).for_each(|(name, bytes)| add(&mut sent, (name, part(bytes))));
+        replay.on_links(&self.host, whole).for_each(|(name, bytes)| add(&mut links, (name, part(bytes))));
+        [sent, links]
     }
 
     /// Takes the instructions of the controller, confirms them, and reports the counters.
-    fn exchange(&mut self, service: &Service) -> Result<(), RequestError> {
+    fn exchange(&mut self, service: &Service, replay: Option<&Replay>) -> Result<(), RequestError> {
         let path = |what: &str| format!("/v1/agents/{}/{what}", self.host);
         let epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -145,23 +151,26 @@ impl HostAgent {
                 Work::SetUp => {}
             }
         }
-        service.post(&path, &self.reports(epoch, &shares))
+        let reports = self.reports(epoch, &shares, replay);
+        service.post(&path, &reports)
     }
 
-    fn reports(&self, epoch: u64, shares: &Shares) -> Reports {
+    fn reports(&mut self, epoch: u64, shares: &Shares, replay: Option<&Replay>) -> Reports {
+        let now = Instant::now();
+        let [sent, links] = replay.map(|replay| self.counters(replay, now)).unwrap_or_default();
         let rules = shares.contracts.iter().map(|rule| (rule.serial, rule.id.as_str()));
         let installed = self.contracts.iter().map(|(&serial, id)| (serial, id.as_str()));
         let all: BTreeSet<(u64, &str)> = installed.chain(rules).collect();
         let traffic = all.into_iter().map(|(serial, id)| {
             let name = id.split_once(':').map_or(id, |(_, name)| name);
-            let bytes = self.sent.get(name).copied().unwrap_or(0);
+            let bytes = sent.get(name).copied().unwrap_or(0);
             Traffic { serial, bytes, packets: bytes.div_ceil(FRAME), ..Traffic::default() }
         });
-        let counters = self.links.iter().map(|(link, &bytes)| {
+        let counters = links.iter().map(|(link, &bytes)| {
             let packets = bytes.div_ceil(FRAME);
             LinkCounters { link: link.clone(), interface: 1, bytes, packets, dropped: 0 }
         });
-        let read_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let read_ns = u64::try_from(now.saturating_duration_since(self.started).as_nanos()).unwrap_or(u64::MAX);
         let links = LinkReport { read_ns, counters: counters.collect() };
         Reports {
             epoch,
@@ -173,5 +182,34 @@ impl HostAgent {
             traffic: Some(traffic.collect()),
             ..Reports::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two agents of one host report at different times: every second, and after half a minute of a busy machine.
+    #[test]
+    fn counters_follow_the_clock_and_not_the_number_of_reports() {
+        let replay = simulate(&|| true).unwrap().unwrap();
+        let host = (1..=16).map(|number| format!("h{number}")).find(|host| replay.sent(host, 0).next().is_some());
+        let host = host.expect("a host that sends");
+        let [mut regular, mut late] = [HostAgent::new(host.clone()), HostAgent::new(host)];
+        let start = Instant::now();
+        let _ = (regular.counters(&replay, start), late.counters(&replay, start));
+        let half = Duration::from_millis(500);
+        let mut before = 0;
+        for second in 1..=30 {
+            let now = start + EVERY * second + half;
+            let sum = regular.counters(&replay, now)[0].values().sum::<u64>();
+            assert!(sum >= before, "{second}");
+            before = sum;
+        }
+        assert!(before > 0);
+        assert_eq!(
+            regular.counters(&replay, start + EVERY * 30 + half),
+            late.counters(&replay, start + EVERY * 30 + half)
+        );
     }
 }

@@ -16,11 +16,11 @@ use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use crate::account::OpenOne;
 use crate::agent_text::made_plain;
 use crate::answer::{HttpReply, Outcome, fault, invalid, not_found, problem};
-use crate::clock::wall;
 use crate::handlers::network::{json, node_shape};
 use crate::http::call::AuthorizedRequest;
 use crate::http::condition::is_known;
 use crate::http::page::Page;
+use crate::load::{ReadTime, line_of_host};
 use crate::metrics::Limit;
 use crate::read_view::{Tables, VmObject};
 use crate::state::Shared;
@@ -260,24 +260,29 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         }
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
-        if let Some(traffic) = traffic {
-            let read_ns = links.as_ref().map(|links| links.read_ns);
-            counted.put(Instant::now().into_std(), &node, read_ns, traffic);
+        let (now, network) = (load.now(), executor.controller.network());
+        if let Some(id) = network.find_node(&node) {
+            if beat {
+                load.on_heartbeat(now, id);
+            }
+            let read = match &links {
+                Some(links) => load.check_reading(now, id, links.read_ns),
+                None => ReadTime::Arrival(now.0),
+            };
+            if let Some(traffic) = traffic {
+                counted.put(now.0, &node, read, line_of_host(network, id), traffic);
+            }
+            if let Some(links) = links {
+                load.put_links(now, read, network, id, links.counters);
+            }
         }
         if let Some(packets) = packets {
             counted.put_packets(&node, packets);
         }
-        if let Some(links) = links {
-            let network = executor.controller.network();
-            if let Some(node) = network.find_node(&node) {
-                load.put_links((Instant::now().into_std(), wall()), network, node, links);
-            }
-        }
         if let Some(samples) = samples {
-            let network = executor.controller.network();
             let is_host =
                 |name: &str| network.find_node(name).is_some_and(|node| network.node(node).kind == NodeKind::Host);
-            counted.put_samples(executor.now.steady, &node, &samples, is_host);
+            counted.put_samples(load.steady(now.0), &node, &samples, is_host);
         }
         if let Some(troubles) = troubles {
             counted.set_problems(&node, troubles);

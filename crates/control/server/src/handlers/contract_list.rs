@@ -1,7 +1,6 @@
 //! `GET /v1/contracts`: filters, orders, pages, and the export as CSV.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use wayleave_contracts::{Contract, LabelSelector};
@@ -53,7 +52,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         return stored(shared, call, &page, tenant.as_deref(), &filter);
     }
     let after = page.after.as_ref().map(|text| order.parse(text, call.tenant())).transpose()?;
-    let rates = MeasuredRates::of(shared, Instant::now());
+    let rates = MeasuredRates::of(shared, shared.load.now().0);
     // One more than is shown reveals that there is a next page.
     let mut first = FirstOf::new(page.limit.saturating_add(1));
     shared.each_contract(tenant.as_deref(), |contract| {
@@ -93,7 +92,7 @@ fn document(shared: &Shared, call: &AuthorizedRequest, contract: &ContractObject
 
 /// Returns all contracts that the filter shows, as CSV.
 fn export(shared: &Shared, tenant: Option<&str>, filter: &Filter, order: ContractOrder) -> HttpReply {
-    let rates = MeasuredRates::of(shared, Instant::now());
+    let rates = MeasuredRates::of(shared, shared.load.now().0);
     let mut items: Vec<(Place, Arc<ContractObject>)> = Vec::new();
     shared.each_contract(tenant, |contract| {
         if filter.shows(contract) {

@@ -1,7 +1,6 @@
 //! Figures by tenant and by link for `/metrics`.
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use wayleave_protocol::tenant::Tenant;
 use wayleave_topology::{Link, LinkId};
@@ -18,7 +17,7 @@ pub(crate) fn details(shared: &Shared) -> Details {
 }
 
 fn tenants(shared: &Shared) -> Vec<(String, Figures)> {
-    let rates = MeasuredRates::of(shared, Instant::now());
+    let rates = MeasuredRates::of(shared, shared.load.now().0);
     let mut measured: HashMap<String, u64> = HashMap::new();
     if !rates.is_empty() {
         shared.each_contract(None, |contract| {

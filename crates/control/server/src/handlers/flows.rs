@@ -5,7 +5,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Instant;
 
 use wayleave_contracts::{Contract, Endpoints};
 use wayleave_controller::State;
@@ -67,7 +66,7 @@ impl Shared {
             let grant = contract.grant();
             let hosts = counting_hosts(&grant.order.contract);
             let names = hosts.iter().map(|&host| self.network().node(host).name.as_str());
-            let counters = self.counted.counters(Instant::now(), names, grant.serial);
+            let counters = self.counted.counters(self.load.now().0, names, grant.serial);
             // The sum of some hosts is not the rate of all.
             let measured = counters.rate_bps.filter(|_| counters.reporting == counters.hosts);
             flows.measured += u64::from(measured.is_some());

@@ -8,7 +8,6 @@ use wayleave_protocol::problem::Problem;
 use wayleave_units::WallTime;
 
 use crate::answer::{HttpReply, Outcome, invalid, not_found};
-use crate::clock::wall;
 use crate::http::call::AuthorizedRequest;
 use crate::http::csv::Csv;
 use crate::load::{MINUTE_S, Point, SLOT_S, SeriesKey};
@@ -57,7 +56,7 @@ pub(crate) fn is_csv(call: &AuthorizedRequest) -> Result<bool, Box<Problem>> {
 
 fn history(shared: &Shared, call: &AuthorizedRequest, key: &SeriesKey) -> Outcome {
     let is_csv = is_csv(call)?;
-    let mut range = Range::read(call, wall())?;
+    let mut range = Range::read(call, shared.load.now().1)?;
     // Before the points of ten seconds there are minutes on disk.
     let is_older = shared.load.fine_since(key).is_none_or(|since| range.from < since);
     if is_older && call.query.text("step").is_none() {
@@ -77,7 +76,7 @@ fn history(shared: &Shared, call: &AuthorizedRequest, key: &SeriesKey) -> Outcom
         from: time(from),
         to: time(to),
         step_seconds: step,
-        since: shared.load.since(key).map(time),
+        since: shared.load.since(shared.network(), key).map(time),
         points: times.zip(shared.load.points(shared.network(), key, from, to, step)).map(shape).collect(),
     };
     Ok(if is_csv { table(&history).into_reply() } else { HttpReply::json(200, &history) })
@@ -120,19 +119,20 @@ impl Range {
         let seconds = |time: WallTime| time.as_nanos() / 1_000_000_000;
         // Nothing is known of the future.
         let now = seconds(now);
-        let to = to.map_or(now, seconds).min(now);
-        let from = from.map_or(to.saturating_sub(LENGTH_S), seconds);
-        if from > to {
-            return Err(invalid(
-                "from",
-                "it is after the end of the history: expected a time before `to` and before now",
-            ));
+        let end = to.map_or(now, seconds).min(now);
+        let begin = from.map_or(end.saturating_sub(LENGTH_S), seconds);
+        if begin > end {
+            let before = if to.is_some() { "before `to` and before now" } else { "before now" };
+            return Err(invalid("from", format!("it is after the end of the history: expected a time {before}")));
         }
         let oldest = now.saturating_sub(RETENTION_S);
-        if from < oldest {
-            let oldest = WallTime::from_nanos(oldest.saturating_mul(1_000_000_000));
-            return Err(invalid("from", format!("histories are retained for 7 days: expected {oldest} or later")));
+        if begin < oldest {
+            // Without `from`, the begin follows from the end.
+            let (name, earliest) = if from.is_some() { ("from", oldest) } else { ("to", oldest + LENGTH_S) };
+            let earliest = WallTime::from_nanos(earliest.saturating_mul(1_000_000_000));
+            return Err(invalid(name, format!("histories are retained for 7 days: expected {earliest} or later")));
         }
+        let (from, to) = (begin, end);
         let length = to - from;
         let step = match step {
             Some(step) if !step.is_multiple_of(SLOT_S) || (step > MINUTE_S && !step.is_multiple_of(MINUTE_S)) => {
@@ -190,6 +190,15 @@ mod tests {
             assert!(error.detail.contains("expected"), "{from} {to} {step}: {}", error.detail);
         }
         assert!(range(0, 86_400, Some(60)).unwrap_err().detail.contains("180 or more"));
+        // The parameter that was given is named.
+        let field = |from: Option<u64>, to: Option<u64>| {
+            let error = Range::new(from.map(at), to.map(at), None, at(700_000)).unwrap_err();
+            error.errors[0].field.clone().unwrap()
+        };
+        assert_eq!(field(None, Some(1_000)), "to");
+        assert_eq!(field(Some(1_000), Some(650_000)), "from");
+        assert_eq!(field(Some(800_000), None), "from");
+        assert!(Range::new(None, Some(at(700_000 - RETENTION_S + LENGTH_S)), None, at(700_000)).is_ok());
         // Nothing is asked about the future.
         let now = Range::new(None, Some(at(99_999_999)), None, at(3_600)).unwrap();
         assert_eq!(now, Range { from: 0, to: 3_600, step: 10 });

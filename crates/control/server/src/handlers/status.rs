@@ -14,6 +14,7 @@ use crate::answer::{HttpReply, Outcome};
 use crate::exposition::Exposition;
 use crate::handlers::details;
 use crate::http::call::AuthorizedRequest;
+use crate::load::line_of_host;
 use crate::metrics::ClientMemory;
 use crate::read_view::{Health, Tables};
 use crate::state::{Shared, unready_to_all};
@@ -91,6 +92,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
 fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut problems = shared.counted.problems();
     problems.extend(shared.load.problems(shared.network()));
+    problems.extend(unbelievable(shared, tables));
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
     problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
@@ -103,6 +105,25 @@ fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
         ));
     }
     problems
+}
+
+/// Maximum number of contracts that a problem names.
+const NAMES: usize = 4;
+
+/// Returns a problem for each host of which counters of contracts show more than its line rate.
+fn unbelievable<'a>(shared: &'a Shared, tables: &'a Tables) -> impl Iterator<Item = String> + 'a {
+    shared.counted.unbelievable().into_iter().map(|(node, serials)| {
+        let line = shared.network().find_node(&node).map(|host| line_of_host(shared.network(), host));
+        let names = serials.iter().take(NAMES).filter_map(|&serial| Some(tables.contract_with(serial)?.id().to_string()));
+        let names: Vec<String> = names.collect();
+        let more = serials.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!(
+            "{node}: the counters of contracts {}{more} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
+            names.join(", "),
+            line.unwrap_or_default()
+        )
+    })
 }
 
 /// The nodes whose agents are silent; what they are called is nothing for tenants.

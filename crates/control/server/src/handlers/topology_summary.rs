@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_controller::ElementName;
 use wayleave_protocol::network::Down;
 use wayleave_protocol::topology_summary::{Group, LinkGroup, LinkUse, NodeGroup, Tier, TopologySummary, Use};
-use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
 use crate::answer::{HttpReply, Outcome, not_found};
 use crate::http::call::AuthorizedRequest;
@@ -31,15 +31,21 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 }
 
 /// Figures of a group of links while its links are added up.
-#[derive(Default)]
 struct Sum {
     links: u64,
     down: u64,
-    up_ppm: u64,
+    /// Sum of the reserved parts of links that are up; `None` if one is unknown.
+    up_ppm: Option<u64>,
     most: Use,
     measured_ppm: Option<u64>,
     /// The link of which most of the rate is promised.
     busiest: Option<(u64, LinkId)>,
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self { links: 0, down: 0, up_ppm: Some(0), most: Use::default(), measured_ppm: None, busiest: None }
+    }
 }
 
 impl Sum {
@@ -50,15 +56,16 @@ impl Sum {
         if is_down {
             self.down += 1;
         } else {
-            self.up_ppm += of.rate_ppm;
+            self.up_ppm = self.up_ppm.zip(of.rate_ppm).map(|(sum, rate)| sum + rate);
         }
         self.most = Use {
             rate_ppm: self.most.rate_ppm.max(of.rate_ppm),
             delay_ppm: self.most.delay_ppm.max(of.delay_ppm),
             buffer_ppm: self.most.buffer_ppm.max(of.buffer_ppm),
         };
-        if self.busiest.is_none_or(|(rate, _)| of.rate_ppm > rate) {
-            self.busiest = Some((of.rate_ppm, link));
+        let rate_ppm = of.rate_ppm.unwrap_or(0);
+        if self.busiest.is_none_or(|(rate, _)| rate_ppm > rate) {
+            self.busiest = Some((rate_ppm, link));
         }
     }
 }
@@ -86,7 +93,7 @@ impl Shared {
                 let is_down =
                     down_links.contains(&id) || down_nodes.contains(&link.from) || down_nodes.contains(&link.to);
                 link_groups.entry(ends).or_default().add(id, of, measured_ppm(id), is_down);
-                let most = of.rate_ppm.max(of.delay_ppm).max(of.buffer_ppm);
+                let most = of.rate_ppm.max(of.delay_ppm).max(of.buffer_ppm).unwrap_or(0);
                 if most > 0 {
                     busiest.insert((u64::MAX - most, id));
                     uses.insert(id, of);
@@ -127,7 +134,7 @@ impl Shared {
                 to: *number.get(&to)?,
                 links: sum.links,
                 down: sum.down,
-                mean_rate_ppm: sum.up_ppm / (sum.links - sum.down).max(1),
+                mean_rate_ppm: sum.up_ppm.map(|up| up / (sum.links - sum.down).max(1)),
                 most: sum.most,
                 measured_ppm: sum.measured_ppm,
                 busiest: sum.busiest.map(|(_, link)| name_of(link)).unwrap_or_default(),
@@ -178,11 +185,15 @@ impl Shared {
 pub(crate) fn link_use(network: &Network, id: LinkId, figures: &LinkFigures) -> Use {
     let delay = figures.queues.iter().filter_map(|queue| Some(ppm(queue.delay?.as_nanos(), queue.budget?.as_nanos())));
     let queues = network.queues(id);
-    let buffer = figures.queues.iter().filter_map(|queue| {
+    let is_switch = network.node(network.link(id).from).kind == NodeKind::Switch;
+    // Minima wait in the memory of a host, which has no such buffer.
+    let buffered = figures.queues.iter().filter(|queue| is_switch || queue.class == Class::Latency);
+    let buffer = buffered.filter_map(|queue| {
         let buffer = queues.get(usize::from(queue.number))?.buffer;
         Some(ppm(queue.backlog_bytes?, buffer.get()))
     });
-    Use { rate_ppm: figures.used_ppm(), delay_ppm: delay.max().unwrap_or(0), buffer_ppm: buffer.max().unwrap_or(0) }
+    let known = |ppm: Option<u64>| Some(ppm.unwrap_or(0));
+    Use { rate_ppm: Some(figures.used_ppm()), delay_ppm: known(delay.max()), buffer_ppm: known(buffer.max()) }
 }
 
 /// A share in millionths, rounded up; of nothing, nothing.

@@ -48,7 +48,7 @@ impl Shared {
     pub(crate) fn counters(&self, grant: &AdmittedContract, is_tenants: bool) -> ContractTraffic {
         let hosts = counting_hosts(&grant.order.contract);
         let names = hosts.iter().map(|&host| self.network().node(host).name.as_str());
-        let mut counters = self.counted.counters(Instant::now(), names, grant.serial);
+        let mut counters = self.counted.counters(self.load.now().0, names, grant.serial);
         if let Some(traffic) = counters.traffic.as_mut().filter(|_| is_tenants) {
             *traffic = Traffic { serial: 0, ..std::mem::take(traffic) };
         }

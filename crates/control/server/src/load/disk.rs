@@ -4,10 +4,11 @@
 //! problem is listed; the file is opened again every minute.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use wayleave_store::{Chunk, Measurements, MinuteChange, RecordedContract};
+use wayleave_store::{Chunk, Measurements, MinuteChange, OpenedMeasurements, RecordedContract};
 use wayleave_topology::Network;
+use wayleave_units::WallTime;
 
 use super::point::Point;
 use super::series::{Histories, SLOTS_OF_MINUTE, SeriesKey};
@@ -17,20 +18,44 @@ pub(crate) const CHUNK_MINUTES: u64 = 10;
 /// Minutes between deletions of old intervals.
 const PRUNE_EVERY: u64 = 60;
 
+/// Maximum number of problems about damaged files.
+const MAX_PUT_ASIDE: usize = 3;
+/// Problem of a file that is not open yet.
+const OPENING: &str = "the file is being opened and checked";
+
+/// State of the file.
+#[derive(Debug)]
+enum File {
+    Open(Measurements),
+    /// It is being opened by a thread that does not hold the lock.
+    Opening,
+    Closed,
+}
+
 /// The file of this process, or its memory.
 #[derive(Debug)]
 pub(crate) struct LoadDisk {
     path: Option<PathBuf>,
-    open: Option<Measurements>,
+    file: File,
     /// Problem of the last access.
     problem: Option<String>,
-    /// An earlier file that could not be used.
-    put_aside: Option<String>,
+    /// Earlier files that could not be used.
+    put_aside: Vec<String>,
     /// The first minute that is in no chunk.
     next: Option<u64>,
     /// The first minute of this process: the chunk of it may have minutes of an earlier one.
     first: Option<u64>,
     pruned: u64,
+}
+
+/// Contracts of a tenant in a period, and the minutes that are recorded.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedPeriod {
+    pub(crate) contracts: Vec<RecordedContract>,
+    /// The first recorded minute; `None` before it is written.
+    pub(crate) began: Option<u64>,
+    /// The first minute after the last recorded one.
+    pub(crate) until: u64,
 }
 
 /// Chunks that are to be written.
@@ -54,9 +79,9 @@ fn name(network: &Network, key: &SeriesKey) -> String {
 }
 
 impl LoadDisk {
-    /// Opens the file with the first access.
     pub(crate) fn new(path: Option<PathBuf>) -> Self {
-        Self { path, open: None, problem: None, put_aside: None, next: None, first: None, pruned: 0 }
+        let (problem, put_aside) = (Some(OPENING.to_owned()), Vec::new());
+        Self { path, file: File::Closed, problem, put_aside, next: None, first: None, pruned: 0 }
     }
 
     /// Returns present problems, one sentence each.
@@ -66,32 +91,54 @@ impl LoadDisk {
         self.problem.iter().map(unknown).chain(self.put_aside.iter().map(aside)).collect()
     }
 
-    /// Accesses the file. After an error it is closed: the next access opens and checks it again.
-    fn access<T>(&mut self, run: impl FnOnce(&mut Measurements) -> Result<T, String>) -> Result<T, String> {
-        let tried = || {
-            let measurements = match &mut self.open {
-                Some(measurements) => measurements,
-                None => {
-                    let opened = Measurements::open(self.path.as_deref())?;
-                    if let Some(why) = opened.put_aside {
-                        tracing::warn!("{why}");
-                        self.put_aside = Some(why);
-                    }
-                    self.open.insert(opened.measurements)
+    /// Begins to open the file, if it is closed, and returns its path.
+    pub(crate) fn begin_open(&mut self) -> Option<Option<PathBuf>> {
+        if !matches!(self.file, File::Closed) {
+            return None;
+        }
+        self.file = File::Opening;
+        Some(self.path.clone())
+    }
+
+    /// Opens and checks a file.
+    pub(crate) fn open(path: Option<&Path>, now: WallTime) -> Result<OpenedMeasurements, String> {
+        Measurements::open(path, now.as_nanos().div_ceil(1_000_000_000))
+    }
+
+    /// Takes the file that was opened.
+    pub(crate) fn end_open(&mut self, opened: Result<OpenedMeasurements, String>) {
+        match opened {
+            Ok(OpenedMeasurements { measurements, put_aside }) => {
+                if let Some(why) = put_aside {
+                    tracing::warn!("{why}");
+                    self.put_aside.push(why);
+                    self.put_aside.drain(..self.put_aside.len().saturating_sub(MAX_PUT_ASIDE));
                 }
-            };
-            run(measurements)
-        };
-        let result = tried();
-        match &result {
-            Ok(_) => self.problem = None,
-            Err(why) => {
-                if self.problem.as_ref() != Some(why) {
-                    tracing::warn!("measured load: {why}");
-                }
-                self.problem = Some(why.clone());
-                self.open = None;
+                (self.file, self.problem) = (File::Open(measurements), None);
             }
+            Err(why) => self.fail(why),
+        }
+    }
+
+    fn warn(&self, why: &str) {
+        if self.problem.as_deref() != Some(why) {
+            tracing::warn!("measured load: {why}");
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        self.warn(&why);
+        (self.file, self.problem) = (File::Closed, Some(why));
+    }
+
+    /// Accesses the file, if it is open. After an error it is closed, and is opened again every minute.
+    fn access<T>(&mut self, run: impl FnOnce(&mut Measurements) -> Result<T, String>) -> Result<T, String> {
+        let File::Open(measurements) = &mut self.file else {
+            return Err(self.problem.clone().unwrap_or_else(|| OPENING.to_owned()));
+        };
+        let result = run(measurements);
+        if let Err(why) = &result {
+            self.fail(why.clone());
         }
         result
     }
@@ -160,13 +207,30 @@ impl LoadDisk {
         chunks.into_iter().flat_map(|(start, bytes)| (start..).zip(parse(&bytes))).collect()
     }
 
-    /// Returns the minute of the oldest chunk.
-    pub(crate) fn oldest(&mut self) -> Option<u64> {
-        self.access(|measurements| Ok(measurements.oldest_chunk())).ok().flatten()
+    /// Returns the begin of the first known minute of a history, in seconds since 1970, but not before the file was
+    /// created.
+    pub(crate) fn since(&mut self, network: &Network, key: &SeriesKey) -> Option<u64> {
+        let series = name(network, key);
+        let read = |measurements: &mut Measurements| Ok((measurements.oldest_chunk(&series)?, measurements.created()?));
+        let (oldest, created) = self.access(read).ok()?;
+        let (start, bytes) = oldest?;
+        let known = parse(&bytes).iter().position(|point| point.mean().is_some())?;
+        Some(((start + known as u64) * super::MINUTE_S).max(created))
     }
 
     /// Writes the changes of a minute; with `begins_anew`, after all open intervals are closed.
     pub(crate) fn put_minute(&mut self, begins_anew: bool, until: u64, changes: &[MinuteChange]) -> Result<(), String> {
+        let recorded = self.access(|measurements| measurements.until())?;
+        if until <= recorded {
+            // The file stays open: what it has can be read.
+            let why = format!(
+                "the clock is {} min behind the last recorded minute of contracts: correct the clock, or stop the server and remove the file",
+                recorded - until + 1
+            );
+            self.warn(&why);
+            self.problem = Some(why.clone());
+            return Err(why);
+        }
         let is_due = until >= self.pruned + PRUNE_EVERY;
         self.access(|measurements| {
             if begins_anew {
@@ -175,20 +239,19 @@ impl LoadDisk {
             measurements.put_minute(until, changes)?;
             if is_due { measurements.prune(until) } else { Ok(()) }
         })?;
+        self.problem = None;
         if is_due {
             self.pruned = until;
         }
         Ok(())
     }
 
-    /// Returns the contracts of a tenant in a period of minutes, and the first minute that is not recorded.
-    pub(crate) fn contracts(
-        &mut self,
-        tenant: &str,
-        from: u64,
-        to: u64,
-    ) -> Result<(Vec<RecordedContract>, u64), String> {
-        self.access(|measurements| Ok((measurements.contracts(tenant, from, to)?, measurements.until()?)))
+    /// Returns the contracts of a tenant in a period of minutes, and the minutes that are recorded.
+    pub(crate) fn contracts(&mut self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
+        self.access(|measurements| {
+            let contracts = measurements.contracts(tenant, from, to)?;
+            Ok(RecordedPeriod { contracts, began: measurements.began()?, until: measurements.until()? })
+        })
     }
 }
 

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use wayleave_protocol::load::{CountedAt, LinkCounters, LinkReport, MeasuredLoad};
+use wayleave_protocol::load::{CountedAt, LinkCounters, MeasuredLoad};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::WallTime;
+
+use super::clock::Moment;
+use super::limit::is_believable;
+use super::reading::ReadTime;
 
 /// Counters older than this are not shown as those of now; an agent without a report for as long counts as silent.
 /// Longer intervals between two readings are not recorded.
 pub(crate) const FRESH: Duration = Duration::from_secs(5);
 /// Shorter intervals are not recorded: the next reading ends a longer one.
-const MIN_INTERVAL: Duration = Duration::from_millis(500);
-/// Highest plausible rate, as a multiple of the link's rate in the topology. A laboratory may declare a slower link
-/// than its interfaces are; a rate above this multiple is a wrong counter or a wrong topology.
-const PLAUSIBLE: u64 = 10;
+pub(crate) const MIN_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of names in a problem, and of problems of one kind.
 const NAMES: usize = 4;
 /// Maximum characters of a name in a problem.
@@ -40,7 +41,7 @@ impl CountedInterval {
 struct End {
     arrived: Instant,
     at: WallTime,
-    read_ns: u64,
+    read: ReadTime,
     counters: LinkCounters,
     /// Rate and drops of the last interval; `None` if it is unknown.
     last: Option<(u64, Option<u64>)>,
@@ -58,20 +59,24 @@ impl CountedLinks {
     /// other nodes are left out, and listed as a problem of the node.
     pub(crate) fn put(
         &mut self,
-        now: (Instant, WallTime),
+        now: Moment,
+        read: ReadTime,
         network: &Network,
         node: NodeId,
-        report: LinkReport,
+        counters: Vec<LinkCounters>,
     ) -> Vec<CountedInterval> {
+        if read == ReadTime::Late {
+            return Vec::new();
+        }
         let (mut intervals, mut foreign, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-        for counters in report.counters {
+        for counters in counters {
             let known = network.find_link(&counters.link);
             let Some((link, is_sender)) = known.and_then(|link| Some((link, is_sender(network, link, node)?))) else {
                 foreign.push(counters.link.chars().take(MAX_NAME).collect::<String>());
                 continue;
             };
             let before = self.ends.get(&(link, is_sender));
-            let took = before.and_then(|end| report.read_ns.checked_sub(end.read_ns)).map(Duration::from_nanos);
+            let took = before.and_then(|end| read.since(end.read));
             let is_continued = before.is_some_and(|end| end.counters.interface == counters.interface);
             if took.is_some_and(|took| took < MIN_INTERVAL) && is_continued {
                 continue;
@@ -83,12 +88,12 @@ impl CountedLinks {
                 let interval = CountedInterval { link, bits: bytes.saturating_mul(8), took };
                 Some((interval, counters.dropped.checked_sub(end.counters.dropped)))
             });
-            let declared = network.link(link).rate;
-            let most = declared.bits_per_second().saturating_mul(PLAUSIBLE);
-            let is_plausible = |interval: &(CountedInterval, Option<u64>)| interval.0.rate_bps() <= most;
+            let line = network.link(link).rate;
+            let is_plausible =
+                |interval: &(CountedInterval, Option<u64>)| is_believable(line, interval.0.bits, interval.0.took);
             if interval.is_some_and(|interval| !is_plausible(&interval)) && problems.len() < NAMES {
                 problems.push(format!(
-                    "the counters of link {} show more than {PLAUSIBLE} times its rate in the topology, {declared}: the interval is not recorded; correct the link's rate in the topology or its interface in the agent's configuration",
+                    "the counters of link {} show more than its line rate, {line}: its rate is unknown; correct the link's rate in the topology or its interface in the agent's configuration",
                     counters.link
                 ));
             }
@@ -99,7 +104,7 @@ impl CountedLinks {
                 intervals.push(interval);
             }
             let last = interval.map(|(interval, dropped)| (interval.rate_bps(), dropped));
-            let end = End { arrived: now.0, at: now.1, read_ns: report.read_ns, counters, last };
+            let end = End { arrived: now.0, at: now.1, read, counters, last };
             self.ends.insert((link, is_sender), end);
         }
         if !foreign.is_empty() {
@@ -155,10 +160,10 @@ fn is_sender(network: &Network, link: LinkId, node: NodeId) -> Option<bool> {
 mod tests {
     use super::*;
     use wayleave_topology::builders::{Cabling, build};
+    use wayleave_units::Rate;
 
-    fn report(seconds: u64, link: &str, bytes: u64) -> LinkReport {
-        let counters = LinkCounters { link: link.to_owned(), interface: 1, bytes, packets: 0, dropped: 0 };
-        LinkReport { read_ns: seconds * 1_000_000_000, counters: vec![counters] }
+    fn counters(link: &str, bytes: u64) -> Vec<LinkCounters> {
+        vec![LinkCounters { link: link.to_owned(), interface: 1, bytes, packets: 0, dropped: 0 }]
     }
 
     /// 125 B/s are 1 kbit/s. Both ends count the link; the receiver counts less, as behind a loss.
@@ -171,7 +176,7 @@ mod tests {
         let (mut links, start) = (CountedLinks::default(), Instant::now());
         let put = |links: &mut CountedLinks, second: u64, node: NodeId, bytes: u64| {
             let now = (start + Duration::from_secs(second), WallTime::from_nanos(0));
-            links.put(now, &network, node, report(second, &name, bytes)).len()
+            links.put(now, ReadTime::Arrival(now.0), &network, node, counters(&name, bytes)).len()
         };
         let source = |links: &CountedLinks, second: u64| {
             let measured = links.measured(start + Duration::from_secs(second), link);
@@ -195,11 +200,37 @@ mod tests {
         let network = build::star(2, Cabling::default()).unwrap();
         let host = network.hosts().next().unwrap();
         let name = network.link(network.links_from(host)[0]).name.clone();
-        let (mut links, now) = (CountedLinks::default(), (Instant::now(), WallTime::from_nanos(0)));
-        let at = |nanos: u64, bytes: u64| LinkReport { read_ns: nanos, ..report(0, &name, bytes) };
-        links.put(now, &network, host, at(0, 0));
-        assert_eq!(links.put(now, &network, host, at(1_000, 1_500)), []);
-        let intervals = links.put(now, &network, host, at(1_000_000_000, 125_000));
-        assert_eq!(intervals.iter().map(CountedInterval::rate_bps).collect::<Vec<_>>(), [1_000_000]);
+        let (mut links, start) = (CountedLinks::default(), Instant::now());
+        let mut put = |nanos: u64, bytes: u64| {
+            let at = start + Duration::from_nanos(nanos);
+            let now = (at, WallTime::from_nanos(nanos));
+            let intervals = links.put(now, ReadTime::Arrival(at), &network, host, counters(&name, bytes));
+            intervals.iter().map(CountedInterval::rate_bps).collect::<Vec<_>>()
+        };
+        assert_eq!((put(0, 0), put(1_000, 1_500)), (vec![], vec![]));
+        assert_eq!(put(1_000_000_000, 125_000), [1_000_000]);
+    }
+
+    /// The line rate is 1 Gbit/s; 100 ms of it are explained by the reading.
+    #[test]
+    fn a_rate_above_the_line_is_unknown_and_named() {
+        let cabling = Cabling { rate: Rate::from_gbit(1), ..Cabling::default() };
+        let network = build::star(2, cabling).unwrap();
+        let host = network.hosts().next().unwrap();
+        let link = network.links_from(host)[0];
+        let name = network.link(link).name.clone();
+        let (mut links, start, mut sum) = (CountedLinks::default(), Instant::now(), 0);
+        let mut put = |second: u64, bytes: u64| {
+            sum += bytes;
+            let now = (start + Duration::from_secs(second), WallTime::from_nanos(0));
+            links.put(now, ReadTime::Arrival(now.0), &network, host, counters(&name, sum));
+            (links.measured(now.0, link).map(|measured| measured.rate_bps), links.problems(&network).len())
+        };
+        assert_eq!(put(0, 0), (None, 0));
+        assert_eq!(put(1, 137_500_000), (Some(1_100_000_000), 0));
+        assert_eq!(put(2, 137_500_001), (None, 1));
+        assert_eq!(put(4, 262_500_000), (Some(1_050_000_000), 0));
+        assert_eq!(put(6, 262_500_001), (None, 1));
+        assert_eq!(put(7, 1_000), (Some(8_000), 0));
     }
 }

@@ -6,14 +6,19 @@
 //! engine  ──> tracker ───────── every minute ─────────────────────────────────────> disk (intervals)
 //! ```
 //!
-//! Agents report counters every second. [`Shared::record_load`](crate::state::Shared::record_load) turns them into one
+//! Agents report counters every second; the times of their readings are [checked](reading), and rates above the
+//! [line rate](limit) are unknown. [`Shared::record_load`](crate::state::Shared::record_load) turns them into one
 //! point of each history. Only the controller that leads receives reports; a new leader knows the measurements of the
 //! times in which it led before.
 
+mod clock;
 mod disk;
+mod limit;
 mod links;
 mod minutes;
 mod point;
+mod presence;
+mod reading;
 mod sample;
 mod series;
 mod timer;
@@ -24,22 +29,27 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use wayleave_protocol::load::{LinkReport, MeasuredLoad};
-use wayleave_store::RecordedContract;
+use wayleave_protocol::load::{LinkCounters, MeasuredLoad};
 use wayleave_topology::{LinkId, Network, NodeId};
-use wayleave_units::WallTime;
+use wayleave_units::{Time, WallTime};
 
-pub(crate) use links::FRESH;
+pub(crate) use disk::RecordedPeriod;
+pub(crate) use limit::{is_believable, line_of_host};
+pub(crate) use links::{FRESH, MIN_INTERVAL};
 pub(crate) use minutes::{Sums, sums};
 pub(crate) use point::Point;
+pub(crate) use reading::ReadTime;
 pub(crate) use sample::reserved_bps;
 pub(crate) use series::{SLOT_S, SeriesKey};
 pub(crate) use timer::LoadTimer;
 pub(crate) use tracker::{MINUTE_NS, Missed};
 
 use crate::read_view::Edit;
+use clock::{Moment, RecordClock};
 use disk::LoadDisk;
 use links::CountedLinks;
+use presence::Presence;
+use reading::ReportClocks;
 use series::{Histories, SLOTS_OF_MINUTE};
 use tracker::Tracker;
 
@@ -79,13 +89,16 @@ impl Window {
 /// Measured load of a process. The locks are independent: the engine never waits for the disk.
 #[derive(Debug)]
 pub(crate) struct Load {
+    clock: RecordClock,
     inner: Mutex<Inner>,
+    presence: Mutex<Presence>,
     tracker: Mutex<Tracker>,
     disk: Mutex<LoadDisk>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
+    clocks: ReportClocks,
     links: CountedLinks,
     /// Traffic of links since the last point.
     windows: BTreeMap<LinkId, Window>,
@@ -97,40 +110,89 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Load {
-    /// With a file, or only in memory.
+    /// With a file, or only in memory. The file is not opened yet.
     pub(crate) fn new(file: Option<PathBuf>) -> Self {
-        Self { inner: Mutex::default(), tracker: Mutex::default(), disk: Mutex::new(LoadDisk::new(file)) }
+        Self {
+            clock: RecordClock::new(),
+            inner: Mutex::default(),
+            presence: Mutex::default(),
+            tracker: Mutex::default(),
+            disk: Mutex::new(LoadDisk::new(file)),
+        }
+    }
+
+    /// Sets the time. From now on, it advances only by this function.
+    pub(crate) fn set_time(&self, now: WallTime) {
+        self.clock.set(now);
+    }
+
+    /// Returns the time at which reports arrive now.
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Returns a time since the start of this process.
+    pub(crate) fn steady(&self, now: Instant) -> Time {
+        Time::from_nanos(u64::try_from(self.clock.steady(now).as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Opens the file, which may take seconds. Requests and records do not wait for it.
+    pub(crate) fn open(&self) {
+        let Some(path) = lock(&self.disk).begin_open() else { return };
+        let opened = LoadDisk::open(path.as_deref(), self.now().1);
+        lock(&self.disk).end_open(opened);
+    }
+
+    /// Takes the arrival of a node's heartbeat.
+    pub(crate) fn on_heartbeat(&self, now: Moment, node: NodeId) {
+        lock(&self.presence).on_report(now, node);
+    }
+
+    /// Checks the time of a reading in a report that arrives now.
+    pub(crate) fn check_reading(&self, now: Moment, node: NodeId, read_ns: u64) -> ReadTime {
+        lock(&self.inner).clocks.check(now.0, self.clock.steady(now.0), node, read_ns)
     }
 
     /// Takes a node's counters of its links.
-    pub(crate) fn put_links(&self, now: (Instant, WallTime), network: &Network, node: NodeId, report: LinkReport) {
+    pub(crate) fn put_links(
+        &self,
+        now: Moment,
+        read: ReadTime,
+        network: &Network,
+        node: NodeId,
+        counters: Vec<LinkCounters>,
+    ) {
         let mut inner = lock(&self.inner);
-        for interval in inner.links.put(now, network, node, report) {
+        for interval in inner.links.put(now, read, network, node, counters) {
             inner.windows.entry(interval.link).or_default().add(interval.bits, interval.took, interval.rate_bps());
         }
     }
 
     /// Returns the load of a link now.
     pub(crate) fn measured(&self, link: LinkId) -> Option<MeasuredLoad> {
-        lock(&self.inner).links.measured(Instant::now(), link)
+        lock(&self.inner).links.measured(self.now().0, link)
     }
 
     /// Returns the rates of all links that are counted now.
     pub(crate) fn rates(&self) -> BTreeMap<LinkId, u64> {
-        lock(&self.inner).links.rates(Instant::now())
+        lock(&self.inner).links.rates(self.now().0)
     }
 
     /// Returns the problems of reported counters, and of the disk.
     pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
-        let problems = lock(&self.inner).links.problems(network);
+        let problems = {
+            let inner = lock(&self.inner);
+            let of_clocks = inner.clocks.problems(self.now().0, network);
+            of_clocks.into_iter().chain(inner.links.problems(network)).collect::<Vec<_>>()
+        };
         // A disk that is busy has no new problem.
         let of_disk = self.disk.try_lock().map(|disk| disk.problems()).unwrap_or_default();
         problems.into_iter().chain(of_disk).collect()
     }
 
     /// Begins to observe the contracts of a ledger that this controller leads from now on.
-    pub(crate) fn begin(&self, now: WallTime, edits: &[Edit]) {
-        lock(&self.tracker).begin(now, edits);
+    pub(crate) fn begin(&self, edits: &[Edit]) {
+        lock(&self.tracker).begin(self.now().1, edits);
     }
 
     /// Ends the observation: this controller does not lead, or cannot write.
@@ -139,8 +201,8 @@ impl Load {
     }
 
     /// Takes changes that are on disk.
-    pub(crate) fn on_edits(&self, now: WallTime, edits: &[Edit]) {
-        lock(&self.tracker).on_edits(now, edits);
+    pub(crate) fn on_edits(&self, edits: &[Edit]) {
+        lock(&self.tracker).on_edits(self.now().1, edits);
         for edit in edits {
             if let Edit::Tenant(tenant, None) = edit {
                 lock(&self.inner).histories.remove(&SeriesKey::Tenant(tenant.clone()));
@@ -176,17 +238,20 @@ impl Load {
         lock(&self.inner).histories.first(key).map(|slot| slot * SLOT_S)
     }
 
-    /// Returns the begin of the retained measurements, in seconds since 1970.
-    pub(crate) fn since(&self, key: &SeriesKey) -> Option<u64> {
-        let stored = lock(&self.disk).oldest().map(|minute| minute * MINUTE_S);
-        [self.fine_since(key), stored].into_iter().flatten().min()
+    /// Returns the begin of the first known point of a history, in seconds since 1970, but not before the begin of the
+    /// record.
+    pub(crate) fn since(&self, network: &Network, key: &SeriesKey) -> Option<u64> {
+        let stored = lock(&self.disk).since(network, key);
+        let fine = lock(&self.inner).histories.first_known(key).map(|slot| slot * SLOT_S);
+        let fine = fine.map(|fine| fine.max(self.clock.started()));
+        [fine, stored].into_iter().flatten().min()
     }
 
-    /// Returns the contracts of a tenant in a period of minutes since 1970, and the first minute that is not recorded.
+    /// Returns the contracts of a tenant in a period of minutes since 1970, and the minutes that are recorded.
     ///
     /// # Errors
     /// If they cannot be read.
-    pub(crate) fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<(Vec<RecordedContract>, u64), String> {
+    pub(crate) fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
         lock(&self.disk).contracts(tenant, from, to)
     }
 }

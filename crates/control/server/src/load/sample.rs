@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use wayleave_contracts::{Contract, Endpoints};
 use wayleave_controller::State;
 use wayleave_store::MinuteChange;
-use wayleave_units::WallTime;
+use wayleave_units::{Time, WallTime};
 
 use super::series::SeriesKey;
-use super::tracker::ClosedMinute;
+use super::tracker::{ClosedMinute, Missed};
 use super::{Point, SLOT_S, lock};
 use crate::handlers::traffic::counting_hosts;
 use crate::read_view::Health;
@@ -65,6 +65,9 @@ impl Shared {
 
     /// Writes histories to the disk, as far as they are due; with `all`, up to now.
     pub(crate) fn record_chunks(&self, all: bool) {
+        if all {
+            self.load.open();
+        }
         let mut disk = lock(&self.load.disk);
         let chunks = disk.due_chunks(self.network(), &lock(&self.load.inner).histories, all);
         disk.put_chunks(chunks);
@@ -73,15 +76,21 @@ impl Shared {
     /// Writes the observation of contracts in the last minute, if it is over.
     fn record_minute(&self, now: WallTime) {
         let leads = matches!(self.view.read().health, Health::Ready) && self.is_current();
-        let missed = self.counted.missed();
+        let missed = self.missed(now);
         let (closed, begins_anew) = {
             let mut tracker = lock(&self.load.tracker);
             if !leads {
-                tracker.interrupt();
+                tracker.interrupt(now);
             }
-            tracker.on_missed(now, missed);
+            tracker.on_missed(missed);
             let begins_anew = tracker.begins_anew();
-            (tracker.close(now), begins_anew)
+            let reporting = |begin, end| {
+                let mut presence = lock(&self.load.presence);
+                let nodes = presence.covering(begin, end);
+                presence.forget_before(end);
+                nodes
+            };
+            (tracker.close(now, reporting), begins_anew)
         };
         let Some(ClosedMinute { until, mut changes, states, forgotten }) = closed else { return };
         changes.extend(states.into_iter().map(|(serial, at, contract)| {
@@ -89,11 +98,25 @@ impl Shared {
             let text = contract.document(self.network(), true).status.message.unwrap_or_default();
             MinuteChange::State { serial, at: at.as_nanos(), kind, text }
         }));
+        // If it was closed by an error.
+        self.load.open();
         let mut disk = lock(&self.load.disk);
         forgotten.iter().for_each(|tenant| disk.delete_tenant(self.network(), tenant));
         if disk.put_minute(begins_anew, until, &changes).is_err() {
             lock(&self.load.tracker).begin_anew(forgotten);
         }
+    }
+
+    /// Returns the lost and late sampled packets that became known since the last call, by serial number and the time of
+    /// the sender's report.
+    fn missed(&self, now: WallTime) -> Vec<(u64, WallTime, Missed)> {
+        let steady = self.load.steady(self.load.now().0);
+        let sent = |at: Time| {
+            let ago = steady.as_nanos().saturating_sub(at.as_nanos());
+            WallTime::from_nanos(now.as_nanos().saturating_sub(ago))
+        };
+        let missed = self.counted.take_missed();
+        missed.into_iter().map(|((serial, at), missed)| (serial, sent(at), missed)).collect()
     }
 
     fn link_points(&self) -> Vec<(SeriesKey, Point)> {

@@ -132,6 +132,12 @@ impl Histories {
         Some((self.last? + 1).saturating_sub(length))
     }
 
+    /// Returns the first slot of a history in which something was measured.
+    pub(crate) fn first_known(&self, key: &SeriesKey) -> Option<u64> {
+        let known = self.series.get(key)?.points.iter().position(|point| point.mean().is_some())?;
+        Some(self.first(key)? + known as u64)
+    }
+
     /// Returns the load of a slot.
     pub(crate) fn slot(&self, key: &SeriesKey, slot: u64) -> Point {
         let at = || self.series.get(key)?.at(self.last?, slot);

@@ -1,4 +1,4 @@
-//! The thread that records the measured load every ten seconds.
+//! The thread that opens the file, and records the measured load every ten seconds.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -20,6 +20,7 @@ impl LoadTimer {
     pub(crate) fn start(shared: Arc<Shared>) -> std::io::Result<Self> {
         let (end, ended) = channel::<()>();
         let run = move || {
+            shared.load.open();
             loop {
                 let slot_ns = SLOT_S * 1_000_000_000;
                 let rest = slot_ns - wall().as_nanos() % slot_ns;

@@ -1,17 +1,23 @@
 //! Observation of contracts, minute by minute.
 //!
 //! A contract was kept in a minute if all of this held throughout the minute: its state was `enforced` with its present
-//! terms confirmed; the agents of all its ends reported without a silence ([`FRESH`](super::FRESH)); the controller led
-//! and ran. In addition, no violation was observed. It was broken if for a part of the minute it was `violated`, or
-//! `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it was lost or
-//! late. Any other minute is unknown. Agents observe no minima: a kept minute of a bandwidth contract states only that its
-//! rules were in force.
+//! terms confirmed; the agents of all its ends [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; the
+//! controller led and ran. In addition, no violation was observed. It was broken if for a part of the minute it was
+//! `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
+//! was lost or late. Any other minute is unknown. Agents observe no minima: a kept minute of a bandwidth contract states
+//! only that its rules were in force.
+//!
+//! A minute is decided [`DECIDE_AFTER`] its end, when the reports that cover its end and the outcome of its sampled packets
+//! have arrived. Reports have no exact time: a change for the worse that arrives within [`MAX_REPORT_GAP`] of the begin of
+//! a minute may have been in the minute before, which is then not kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wayleave_controller::{DegradedReason, Id, State};
 use wayleave_protocol::contract::Kind;
+use wayleave_protocol::load::MAX_REPORT_GAP;
 use wayleave_store::MinuteChange;
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
@@ -21,6 +27,9 @@ use crate::rendered::ContractObject;
 
 /// Nanoseconds of a minute.
 pub(crate) const MINUTE_NS: u64 = 60_000_000_000;
+/// Time between the end of a minute and its decision: the reports that cover its end arrive within
+/// [`MAX_REPORT_GAP`], and the outcome of sampled packets is known after ten more seconds (`TIMEOUT` of loss tracking).
+const DECIDE_AFTER: Duration = Duration::from_secs(15);
 /// Maximum number of state changes that wait to be written: more are not recorded.
 const MAX_WAITING: usize = 100_000;
 
@@ -32,12 +41,29 @@ enum Observation {
     Broken,
 }
 
+/// Time of a change, relative to the minute that is being observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// In the minute.
+    Observed,
+    /// Shortly after the minute: it may report something of the minute.
+    Early,
+    /// Later.
+    Next,
+}
+
 /// The worst value of a minute. Changes that arrive after the minute, and before it is closed, count for the next one.
 #[derive(Clone, Copy, Debug)]
 struct Worst<T> {
     now: T,
     worst: T,
     next: Option<T>,
+}
+
+impl Default for Worst<bool> {
+    fn default() -> Self {
+        Self::new(false)
+    }
 }
 
 impl<T: Ord + Copy> Worst<T> {
@@ -54,6 +80,13 @@ impl<T: Ord + Copy> Worst<T> {
         self.now = value;
     }
 
+    /// Adds a value that does not last.
+    fn add(&mut self, value: T, is_next: bool) {
+        let now = self.now;
+        self.set(value, is_next);
+        self.now = now;
+    }
+
     /// Returns the worst value of the minute, and begins the next one.
     fn close(&mut self) -> T {
         let worst = self.worst;
@@ -62,18 +95,34 @@ impl<T: Ord + Copy> Worst<T> {
     }
 }
 
-/// A contract that exists.
+impl Worst<Observation> {
+    /// Takes a value at a time. A change for the worse shortly after the minute may belong to it.
+    fn take(&mut self, phase: Phase, put: impl FnOnce(&mut Self, bool), value: Observation) {
+        put(self, phase != Phase::Observed);
+        if phase == Phase::Early && value > Observation::Kept {
+            self.worst = self.worst.max(Observation::Unknown);
+        }
+    }
+}
+
+/// A contract that exists, or ended after the last decided minute.
 #[derive(Debug)]
 struct Track {
-    serial: u64,
+    id: Arc<Id>,
     state: State,
     /// `true` from a state in which it is not kept until it is enforced again.
     is_unmet: bool,
     /// Its first whole minute.
     begun: u64,
-    /// Hosts of its ends.
+    /// The first minute without it.
+    ended: Option<u64>,
+    /// Hosts of its ends in the minute.
     hosts: Box<[NodeId]>,
+    /// Hosts of its ends now, if they have changed.
+    hosts_now: Option<Box<[NodeId]>>,
     observed: Worst<Observation>,
+    /// The last minute of which lost or late packets were noted.
+    missed: u64,
     /// The interval that is open on disk: `true` for kept.
     open: Option<bool>,
     is_recorded: bool,
@@ -86,21 +135,20 @@ pub(crate) struct Tracker {
     minute: Option<u64>,
     /// `true` if intervals on disk are to be closed first: this controller leads anew, or a minute was not written.
     begins_anew: bool,
-    /// `true` if the minute was observed from its begin on.
-    is_whole: bool,
-    tracks: BTreeMap<Arc<Id>, Track>,
-    /// `true` for nodes whose agents do not report. Absent nodes never had an agent.
+    /// `false` if the minute was observed from its begin on, without an interruption.
+    is_partial: Worst<bool>,
+    /// By serial number, which no other contract ever has.
+    tracks: BTreeMap<u64, Track>,
+    /// Serial numbers of contracts that exist.
+    serials: HashMap<Arc<Id>, u64>,
+    /// `true` for nodes without a session, or with a silent agent. Absent nodes never had an agent.
     silent: HashMap<NodeId, Worst<bool>>,
     /// State changes that are not written yet.
     changed: Vec<(u64, WallTime, Arc<ContractObject>)>,
-    /// Lost and late sampled packets, by serial number.
-    missed: BTreeMap<u64, Missed>,
-    /// Changes that they caused and that are not written yet.
+    /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,
     /// Tenants that were deleted.
     forgotten: Vec<String>,
-    /// Contracts that ended and are not written yet, with their first minute without them and their open intervals.
-    ended: Vec<(u64, u64, bool)>,
 }
 
 /// Sampled packets of a contract that did not arrive, or not in time.
@@ -108,6 +156,13 @@ pub(crate) struct Tracker {
 pub(crate) struct Missed {
     pub(crate) lost: u64,
     pub(crate) late: u64,
+}
+
+impl Missed {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.late += other.late;
+    }
 }
 
 /// A closed minute.
@@ -142,18 +197,89 @@ fn observe(contract: &ContractObject) -> Observation {
     }
 }
 
+impl Track {
+    fn new(id: Arc<Id>, contract: &ContractObject) -> Self {
+        let grant = contract.grant();
+        let begun = grant.order.starts.map_or(grant.created, |starts| starts.max(grant.created));
+        Self {
+            id,
+            state: contract.state(),
+            is_unmet: is_unmet(contract.state()),
+            begun: begun.as_nanos().div_ceil(MINUTE_NS),
+            ended: None,
+            hosts: grant.order.contract.hosts().into(),
+            hosts_now: None,
+            observed: Worst::new(observe(contract)),
+            missed: 0,
+            open: None,
+            is_recorded: false,
+        }
+    }
+
+    /// Takes the hosts of its ends. In a minute in which they change, all of them have to report.
+    fn set_hosts(&mut self, hosts: Vec<NodeId>, is_next: bool) {
+        let before = self.hosts_now.as_ref().unwrap_or(&self.hosts);
+        if **before == *hosts {
+            return;
+        }
+        if !is_next {
+            self.hosts = self.hosts.iter().chain(&hosts).copied().collect();
+        }
+        self.hosts_now = Some(hosts.into());
+    }
+
+    /// Decides a minute: `true` for kept, `false` for broken. Begins the next one.
+    fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId) -> bool) -> Option<bool> {
+        let worst = self.observed.close();
+        let is_observed = self.hosts.iter().all(is_observed);
+        if let Some(hosts) = self.hosts_now.take() {
+            self.hosts = hosts;
+        }
+        match worst {
+            _ if self.begun > minute || self.ended.is_some_and(|ended| ended <= minute) => None,
+            // Also in a minute of which only a part was observed.
+            Observation::Broken => Some(false),
+            Observation::Kept if is_observed => Some(true),
+            Observation::Kept | Observation::Unknown => None,
+        }
+    }
+
+    /// Returns the changes on disk after a minute was decided. If the next minute is not observed, no interval stays open.
+    fn changes(&mut self, serial: u64, minute: u64, kept: Option<bool>, is_continued: bool) -> Vec<MinuteChange> {
+        let mut changes = Vec::new();
+        if !self.is_recorded {
+            self.is_recorded = true;
+            let (tenant, name) = (self.id.tenant.clone(), self.id.name.clone());
+            changes.push(MinuteChange::Contract { serial, tenant, name, begun: self.begun });
+        }
+        if kept != self.open {
+            if self.open.is_some() {
+                let minute = self.ended.map_or(minute, |ended| ended.min(minute));
+                changes.push(MinuteChange::Close { serial, minute });
+            }
+            changes.extend(kept.map(|kept| MinuteChange::Begin { serial, minute, kept }));
+            self.open = kept;
+        }
+        if !(is_continued && self.ended.is_none()) && self.open.take().is_some() {
+            changes.push(MinuteChange::Close { serial, minute: minute + 1 });
+        }
+        changes.extend(self.ended.map(|ended| MinuteChange::End { serial, ended }));
+        changes
+    }
+}
+
 impl Tracker {
     /// Begins with all contracts and nodes of a ledger that this controller leads from now on.
     pub(crate) fn begin(&mut self, now: WallTime, edits: &[Edit]) {
         self.end();
         (self.minute, self.begins_anew) = (Some(minute(now)), true);
+        self.is_partial.add(true, false);
         self.on_edits(now, edits);
     }
 
     /// Ends: another controller may lead, or this one cannot write.
     pub(crate) fn end(&mut self) {
-        // Sampled packets are counted since the start of the process.
-        *self = Self { missed: std::mem::take(&mut self.missed), ..Self::default() };
+        *self = Self::default();
     }
 
     /// Returns `true` if the intervals on disk have to be closed before the next minute is written.
@@ -168,32 +294,45 @@ impl Tracker {
     }
 
     /// Marks the present minute as not observed throughout.
-    pub(crate) fn interrupt(&mut self) {
-        self.is_whole = false;
+    pub(crate) fn interrupt(&mut self, now: WallTime) {
+        let Some(phase) = self.phase(now) else { return };
+        self.is_partial.add(true, phase != Phase::Observed);
+        if phase == Phase::Early {
+            self.is_partial.add(true, false);
+        }
+    }
+
+    /// Returns the phase of a time; `None` if nothing is being observed.
+    fn phase(&self, now: WallTime) -> Option<Phase> {
+        let end = (self.minute? + 1).saturating_mul(MINUTE_NS);
+        Some(match now.as_nanos().checked_sub(end) {
+            None => Phase::Observed,
+            Some(after) if u128::from(after) < MAX_REPORT_GAP.as_nanos() => Phase::Early,
+            Some(_) => Phase::Next,
+        })
     }
 
     /// Takes changes of contracts and nodes.
     pub(crate) fn on_edits(&mut self, now: WallTime, edits: &[Edit]) {
-        let Some(current) = self.minute else { return };
-        let is_next = minute(now) > current;
+        let Some(phase) = self.phase(now) else { return };
         for edit in edits {
             match edit {
-                Edit::Contract(id, Some(contract)) => self.on_contract(now, is_next, id, contract),
+                Edit::Contract(id, Some(contract)) => self.on_contract(now, phase, id, contract),
                 Edit::Contract(id, None) => self.on_end(now, id),
                 Edit::Tenant(tenant, None) => self.forgotten.push(tenant.clone()),
                 Edit::Node(node, state) => {
                     let is_silent = !state.is_there();
                     let known = self.silent.entry(*node).or_insert_with(|| Worst::new(true));
-                    known.set(is_silent, is_next);
+                    known.set(is_silent, phase != Phase::Observed);
                 }
                 _ => {}
             }
         }
     }
 
-    fn on_contract(&mut self, now: WallTime, is_next: bool, id: &Arc<Id>, contract: &Arc<ContractObject>) {
+    fn on_contract(&mut self, now: WallTime, phase: Phase, id: &Arc<Id>, contract: &Arc<ContractObject>) {
         let grant = contract.grant();
-        if self.tracks.get(id).is_some_and(|track| track.serial != grant.serial) {
+        if self.serials.get(id).is_some_and(|serial| *serial != grant.serial) {
             self.on_end(now, id);
         }
         if contract.state() == State::Released {
@@ -203,70 +342,66 @@ impl Tracker {
         if contract.kind() == Kind::BestEffort {
             return;
         }
-        let observed = observe(contract);
-        let Some(track) = self.tracks.get_mut(id) else {
-            let begun = grant.order.starts.map_or(grant.created, |starts| starts.max(grant.created));
-            let track = Track {
-                serial: grant.serial,
-                state: contract.state(),
-                is_unmet: is_unmet(contract.state()),
-                begun: begun.as_nanos().div_ceil(MINUTE_NS),
-                hosts: grant.order.contract.hosts().into(),
-                observed: Worst::new(observed),
-                open: None,
-                is_recorded: false,
-            };
-            self.tracks.insert(id.clone(), track);
+        self.serials.insert(id.clone(), grant.serial);
+        let Some(track) = self.tracks.get_mut(&grant.serial) else {
+            self.tracks.insert(grant.serial, Track::new(id.clone(), contract));
             return;
         };
-        track.observed.set(observed, is_next);
-        // The host of an end may have changed.
-        track.hosts = grant.order.contract.hosts().into();
+        let observed = observe(contract);
+        track.observed.take(phase, |known, is_next| known.set(observed, is_next), observed);
+        track.set_hosts(grant.order.contract.hosts(), phase != Phase::Observed);
         let before = std::mem::replace(&mut track.state, contract.state());
         track.is_unmet |= is_unmet(track.state);
         if before != track.state && track.is_unmet && self.changed.len() < MAX_WAITING {
-            self.changed.push((track.serial, now, contract.clone()));
+            self.changed.push((grant.serial, now, contract.clone()));
             track.is_unmet = track.state != State::Enforced;
         }
     }
 
     fn on_end(&mut self, now: WallTime, id: &Id) {
-        if let Some(track) = self.tracks.remove(id)
-            && track.is_recorded
-        {
-            self.ended.push((track.serial, minute(now), track.open.is_some()));
+        let Some(serial) = self.serials.remove(id) else { return };
+        let Some(track) = self.tracks.get_mut(&serial) else { return };
+        let ended = minute(now);
+        // A contract without a whole minute is in no statement.
+        if !track.is_recorded && track.begun >= ended {
+            self.tracks.remove(&serial);
+        } else {
+            track.ended = Some(ended);
         }
     }
 
-    /// Takes the number of lost and late sampled packets of each contract. Contracts with more than before are broken in
-    /// the present minute.
-    pub(crate) fn on_missed(&mut self, now: WallTime, missed: BTreeMap<u64, Missed>) {
-        let before = std::mem::replace(&mut self.missed, missed);
-        let more = |serial: &u64| {
-            let (now, before) = (*self.missed.get(serial)?, before.get(serial).copied().unwrap_or_default());
-            let lost = now.lost.saturating_sub(before.lost);
-            let late = now.late.saturating_sub(before.late);
-            (lost + late > 0).then_some(Missed { lost, late })
-        };
-        let more: BTreeMap<u64, Missed> =
-            self.missed.keys().filter_map(|serial| Some((*serial, more(serial)?))).collect();
-        if more.is_empty() {
-            return;
-        }
-        for track in self.tracks.values_mut().filter(|track| track.observed.worst != Observation::Broken) {
-            let Some(Missed { lost, late }) = more.get(&track.serial) else { continue };
-            track.observed.worst = Observation::Broken;
-            let kind = if *lost > 0 { "lost" } else { "late" }.to_owned();
+    /// Takes lost and late sampled packets by serial number, with the time of the sender's report. Their contracts are
+    /// broken in its minute.
+    pub(crate) fn on_missed(&mut self, missed: Vec<(u64, WallTime, Missed)>) {
+        for (serial, sent, Missed { lost, late }) in missed {
+            let (Some(phase), Some(observed)) = (self.phase(sent), self.minute) else { continue };
+            let Some(track) = self.tracks.get_mut(&serial) else { continue };
+            // Of a minute that is decided, only the event is recorded.
+            if minute(sent) >= observed {
+                let broken = Observation::Broken;
+                track.observed.take(phase, |known, is_next| known.add(broken, is_next), broken);
+            }
+            if track.missed >= minute(sent) || self.missed_changes.len() >= MAX_WAITING {
+                continue;
+            }
+            track.missed = minute(sent);
+            let kind = if lost > 0 { "lost" } else { "late" }.to_owned();
             let text = format!("sampled packets: {lost} lost, {late} late");
-            self.missed_changes.push(MinuteChange::State { serial: track.serial, at: now.as_nanos(), kind, text });
+            self.missed_changes.push(MinuteChange::State { serial, at: sent.as_nanos(), kind, text });
         }
     }
 
-    /// Closes the minute that is being observed, if it is over.
-    pub(crate) fn close(&mut self, now: WallTime) -> Option<ClosedMinute> {
+    /// Decides the minute that is being observed, if the evidence of its end has arrived. `reporting` returns the nodes
+    /// that have reported throughout a period.
+    pub(crate) fn close(
+        &mut self,
+        now: WallTime,
+        reporting: impl FnOnce(WallTime, WallTime) -> HashSet<NodeId>,
+    ) -> Option<ClosedMinute> {
         let (observed, present) = (self.minute?, minute(now));
+        let end = WallTime::from_nanos((observed + 1).saturating_mul(MINUTE_NS));
         // A clock that went back: the minute lasts until the clock has passed it again.
-        if present <= observed {
+        if u128::from(now.as_nanos()) < u128::from(end.as_nanos()) + DECIDE_AFTER.as_nanos() {
             return None;
         }
         if std::mem::take(&mut self.begins_anew) {
@@ -275,49 +410,24 @@ impl Tracker {
         self.minute = Some(present);
         // Minutes without a call were not observed, and the present one not from its begin.
         let is_consecutive = present == observed + 1;
-        let is_whole = std::mem::replace(&mut self.is_whole, is_consecutive) && is_consecutive;
+        let is_whole = !self.is_partial.close() && is_consecutive;
+        self.is_partial.add(!is_consecutive, false);
         let silent: HashMap<NodeId, bool> =
             self.silent.iter_mut().map(|(node, silent)| (*node, silent.close())).collect();
+        let reporting = reporting(WallTime::from_nanos(observed.saturating_mul(MINUTE_NS)), end);
+        let is_observed =
+            |host: &NodeId| is_whole && !silent.get(host).copied().unwrap_or(true) && reporting.contains(host);
         let forgotten = std::mem::take(&mut self.forgotten);
         let forget = |tenant: &String| MinuteChange::ForgetTenant { tenant: tenant.clone() };
         let mut changes = std::mem::take(&mut self.missed_changes);
-        for (serial, ended, is_open) in self.ended.drain(..) {
-            if is_open {
-                changes.push(MinuteChange::Close { serial, minute: ended.min(observed) });
-            }
-            changes.push(MinuteChange::End { serial, ended });
-        }
         changes.extend(forgotten.iter().map(forget));
-        for (id, track) in &mut self.tracks {
-            let worst = track.observed.close();
-            let is_silent = |host: &NodeId| silent.get(host).copied().unwrap_or(true);
-            let kept = match worst {
-                _ if track.begun > observed => None,
-                // Also in a minute of which only a part was observed.
-                Observation::Broken => Some(false),
-                Observation::Kept if is_whole && !track.hosts.iter().any(is_silent) => Some(true),
-                Observation::Kept | Observation::Unknown => None,
-            };
-            if !track.is_recorded {
-                track.is_recorded = true;
-                changes.push(MinuteChange::Contract {
-                    serial: track.serial,
-                    tenant: id.tenant.clone(),
-                    name: id.name.clone(),
-                    begun: track.begun,
-                });
-            }
-            if kept != track.open {
-                if track.open.is_some() {
-                    changes.push(MinuteChange::Close { serial: track.serial, minute: observed });
-                }
-                changes.extend(kept.map(|kept| MinuteChange::Begin { serial: track.serial, minute: observed, kept }));
-                track.open = kept;
-            }
-            if !is_consecutive && track.open.take().is_some() {
-                changes.push(MinuteChange::Close { serial: track.serial, minute: observed + 1 });
+        for (serial, track) in &mut self.tracks {
+            let kept = track.decide(observed, is_observed);
+            if track.ended.is_none() || !forgotten.contains(&track.id.tenant) {
+                changes.extend(track.changes(*serial, observed, kept, is_consecutive));
             }
         }
+        self.tracks.retain(|_, track| track.ended.is_none());
         let states = std::mem::take(&mut self.changed);
         Some(ClosedMinute { until: observed + 1, changes, states, forgotten })
     }
@@ -358,6 +468,44 @@ mod tests {
                 changes.push((tick, new));
                 worst.set(new, tick / 60 > observed);
             }
+        }
+    }
+
+    /// Packets are lost 1 s and 30 s after the begin of minute 11, and in minute 9, which is decided already.
+    #[test]
+    fn lost_packets_break_their_minute_and_leave_the_one_before_unknown_if_they_may_be_of_it() {
+        use wayleave_topology::builders::{Cabling, build};
+        let network = build::star(2, Cabling::default()).unwrap();
+        let hosts: Vec<NodeId> = network.hosts().collect();
+        let at = |second: u64| WallTime::from_nanos(600_000_000_000 + second * 1_000_000_000);
+        for (after, expected) in [(1, [Some(true), None, Some(false)]), (30, [Some(true), Some(true), Some(false)])] {
+            let mut tracker = Tracker { minute: Some(9), ..Tracker::default() };
+            let track = Track {
+                id: Arc::new(Id::new("shop", "web")),
+                state: State::Enforced,
+                is_unmet: false,
+                begun: 3,
+                ended: None,
+                hosts: hosts.clone().into(),
+                hosts_now: None,
+                observed: Worst::new(Observation::Kept),
+                missed: 0,
+                open: None,
+                is_recorded: true,
+            };
+            tracker.tracks.insert(7, track);
+            tracker.silent.extend(hosts.iter().map(|host| (*host, Worst::new(false))));
+            let mut kept = Vec::new();
+            let missed = |second| (7, at(second), Missed { lost: 1, late: 0 });
+            for (now, missed) in [(15, vec![]), (75, vec![missed(60 + after)]), (135, vec![missed(0)])] {
+                tracker.on_missed(missed);
+                assert!(tracker.close(at(now - 1), |_, _| hosts.iter().copied().collect()).is_none());
+                let closed = tracker.close(at(now), |_, _| hosts.iter().copied().collect()).unwrap();
+                kept.push(tracker.tracks[&7].open);
+                let events = closed.changes.iter().filter(|change| matches!(change, MinuteChange::State { .. }));
+                assert_eq!(events.count(), usize::from(now == 75), "{now}");
+            }
+            assert_eq!(kept, expected, "{after}");
         }
     }
 }

@@ -74,8 +74,10 @@ fn counters_of_hosts_are_returned_and_summed() {
             "oversized": 0, "waitedNs": 9_000_000, "waits": [1, 3, 0] }])
     };
     let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 had been changed"], "traffic": traffic(packets), "packets": { "spoofed": 3, "guaranteed": packets }, "troubles": ["acme:web sends from elsewhere"] });
-    agent.post("/v1/agents/h1/reports", &report(epoch, 7)).is(204);
-    agent.post("/v1/agents/h1/reports", &report(epoch, 9)).is(204);
+    for (second, packets) in [(0, 7), (2, 9)] {
+        world.set_report_second(second);
+        agent.post("/v1/agents/h1/reports", &report(epoch, packets)).is(204);
+    }
     agent.post("/v1/agents/h1/reports", &report(epoch + 1, 99)).is_problem(409, "STALE_EPOCH");
     let known = client.get("/v1/contracts/a/traffic").is(200).json();
     let counters = &known["traffic"];
@@ -84,8 +86,8 @@ fn counters_of_hosts_are_returned_and_summed() {
         (&json!(1), &json!(9), &json!(2), &json!([1, 3, 0])),
         "{known}"
     );
-    // Two packets between two reports, however long that took.
-    assert!(known["rateBps"].as_u64().unwrap() > 0, "{known}");
+    // Two packets of 1,538 B in two seconds.
+    assert_eq!(known["rateBps"], 12_304, "{known}");
     client.get("/v1/contracts/b/traffic").is_problem(404, "NOT_FOUND");
     let text = |path: &str| String::from_utf8(client.get(path).is(200).body).unwrap();
     let metrics = text("/metrics");

@@ -18,7 +18,7 @@ use wayleave_server::secret::Secret;
 use wayleave_server::{LoadClock, Options, Server, ServerLimits};
 use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, build};
-use wayleave_units::Rate;
+use wayleave_units::{Rate, WallTime};
 
 /// A directory that is removed at the end.
 pub(crate) struct Scratch(pub(crate) PathBuf);
@@ -93,7 +93,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, directory: &Path, enforced_by: Enforc
         limits: ServerLimits::default(),
         tls: None,
         load_file: None,
-        load_clock: LoadClock::Caller,
+        load_clock: LoadClock::Caller(None),
     }
 }
 
@@ -118,6 +118,12 @@ impl World {
         let secret = Secret::read(&file).unwrap().unwrap().text().to_owned();
         let client = Client { address: server.address(), secret: Some(secret) };
         Self { runtime, server: Some(server), client, scratch }
+    }
+
+    /// Sets the time at which reports arrive, in seconds after an arbitrary one.
+    pub(crate) fn set_report_second(&self, second: u64) {
+        let time = WallTime::from_nanos((2_000_000_000 + second) * 1_000_000_000);
+        self.server.as_ref().unwrap().set_load_time(time);
     }
 
     /// Ends the server, so that another one can continue.

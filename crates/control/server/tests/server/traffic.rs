@@ -33,6 +33,7 @@ fn the_contract_that_sends_the_most_is_listed_first_for_any_name() {
     };
     let (loud, quiet, of_shop) = (serial("c148"), serial("c003"), serial("shop:own"));
     let report = |times: u64| {
+        world.set_report_second(times);
         let one = |serial: u64, bytes: u64| {
             json!({ "serial": serial, "packets": times, "bytes": bytes * times, "delayed": 0, "waiting": 0, "queueFull": 0,
                 "oversized": 0, "waitedNs": 0, "waits": [] })
@@ -95,6 +96,7 @@ fn the_topology_summary_has_the_measured_share_of_links() {
     assert_eq!(shares(), Vec::<Value>::new(), "no agent counts a link");
     // A quarter of the rate for two seconds.
     for second in [0, 2] {
+        world.set_report_second(second);
         let counters =
             json!([{ "link": name, "interface": 2, "bytes": rate / 8 / 4 * second, "packets": second, "dropped": 0 }]);
         let report = json!({ "readNs": 1_000_000_000_u64 * second, "counters": counters });

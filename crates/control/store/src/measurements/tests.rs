@@ -1,17 +1,26 @@
 //! Files of measurements: what survives, what is deleted, and what is put aside.
 
+use std::path::PathBuf;
+
 use super::*;
 
 fn file(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("wayleave-measurements-{}-{name}", std::process::id()));
-    for end in ["", "-wal", "-damaged"] {
-        let _ = std::fs::remove_file(format!("{}{end}", path.display()));
-    }
+    remove(&path);
     path
 }
 
+fn remove(path: &Path) {
+    for end in ["", "-wal", "-damaged", "-damaged-2", "-damaged-3", "-damaged-wal"] {
+        let _ = std::fs::remove_file(format!("{}{end}", path.display()));
+    }
+}
+
+/// Time of all files, in seconds.
+const NOW: u64 = 5_000;
+
 fn open(path: &Path) -> Measurements {
-    let opened = Measurements::open(Some(path)).unwrap();
+    let opened = Measurements::open(Some(path), NOW).unwrap();
     assert_eq!(opened.put_aside, None);
     opened.measurements
 }
@@ -34,7 +43,9 @@ fn chunks_survive_and_old_ones_are_deleted() {
     };
     assert_eq!((read(&measurements, "a"), read(&measurements, "b")), (vec![(90, 1), (100, 4)], vec![(90, 2)]));
     measurements.delete_series(&["b".to_owned()]).unwrap();
-    assert_eq!((read(&measurements, "b"), measurements.oldest_chunk()), (Vec::new(), Some(90)));
+    let oldest = |series: &str| measurements.oldest_chunk(series).unwrap().map(|(start, _)| start);
+    assert_eq!((read(&measurements, "b"), oldest("a"), oldest("b")), (Vec::new(), Some(90), None));
+    assert_eq!(measurements.created().unwrap(), NOW);
     measurements.put_chunks(100 + CHUNK_RETENTION, &[]).unwrap();
     assert_eq!(read(&measurements, "a"), [(100, 4)]);
     let _ = std::fs::remove_file(path);
@@ -78,23 +89,59 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
 }
 
 #[test]
-fn a_damaged_file_is_put_aside_and_named() {
+fn damaged_files_are_put_aside_and_named_and_the_latest_three_are_kept() {
     let path = file("damaged");
     drop(open(&path));
-    for text in ["no database".repeat(1_000), "SQLite format 3\0 and nothing else".to_owned()] {
-        std::fs::write(&path, text).unwrap();
-        let opened = Measurements::open(Some(&path)).unwrap();
+    let name = |end: &str| PathBuf::from(format!("{}{end}", path.display()));
+    let names = ["-damaged", "-damaged-2", "-damaged-3", "-damaged"].map(name);
+    for (number, aside) in (0_u64..).zip(&names) {
+        let text =
+            if number == 1 { format!("SQLite format 3\0 and {number}") } else { format!("no database {number}") };
+        let text = text.repeat(1_000);
+        std::fs::write(&path, &text).unwrap();
+        let written = std::fs::File::options().write(true).open(&path).unwrap();
+        written.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number)).unwrap();
+        if number == 0 {
+            std::fs::write(name("-wal"), "log").unwrap();
+        }
+        let opened = Measurements::open(Some(&path), NOW).unwrap();
         let put_aside = opened.put_aside.unwrap();
-        assert!(put_aside.contains("-damaged") && put_aside.contains("begin anew"), "{put_aside}");
+        assert!(put_aside.ends_with(&aside.display().to_string()) && put_aside.contains("begin anew"), "{put_aside}");
+        assert_eq!(std::fs::read_to_string(aside).unwrap(), text);
         assert_eq!(opened.measurements.until().unwrap(), 0);
         drop(opened.measurements);
         assert_eq!(open(&path).until().unwrap(), 0);
     }
+    assert!(std::fs::read_to_string(name("-damaged-2")).unwrap().contains("and 1"));
+    assert!(std::fs::read_to_string(name("-damaged-3")).unwrap().contains("database 2"));
+    assert!(!name("-damaged-wal").exists(), "the log of another file");
     // A directory can be neither read nor put aside as a file.
     let place = std::env::temp_dir();
-    assert!(Measurements::open(Some(&place)).unwrap_err().contains(&place.display().to_string()));
-    let _ = std::fs::remove_file(format!("{}-damaged", path.display()));
-    let _ = std::fs::remove_file(path);
+    assert!(Measurements::open(Some(&place), NOW).unwrap_err().contains(&place.display().to_string()));
+    remove(&path);
+}
+
+#[test]
+fn the_record_begins_with_its_first_minute_and_later_after_deletions() {
+    let path = file("began");
+    let mut measurements = open(&path);
+    assert_eq!(measurements.began().unwrap(), None);
+    let begin = MinuteChange::Begin { serial: 7, minute: 100, kept: true };
+    measurements.put_minute(101, &[begin]).unwrap();
+    measurements.put_minute(102, &[]).unwrap();
+    assert_eq!(measurements.began().unwrap(), Some(100));
+    measurements.prune(200 + INTERVAL_RETENTION).unwrap();
+    assert_eq!(measurements.began().unwrap(), Some(200));
+    // A file of a version that did not record its begin.
+    measurements.connection.execute_batch("DROP TABLE record").unwrap();
+    let begin = MinuteChange::Begin { serial: 7, minute: 150, kept: true };
+    measurements.put_minute(151, &[begin]).unwrap_err();
+    drop(measurements);
+    let mut measurements = open(&path);
+    assert_eq!((measurements.began().unwrap(), measurements.created().unwrap()), (Some(100), 0));
+    measurements.put_minute(152, &[]).unwrap();
+    assert_eq!(measurements.began().unwrap(), Some(100));
+    remove(&path);
 }
 
 /// 100,000 contracts that are kept need one interval each until something changes.

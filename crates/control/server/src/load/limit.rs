@@ -1,0 +1,22 @@
+//! The highest rate that counters can show.
+
+use std::time::Duration;
+
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::Rate;
+
+/// Traffic that an interval may have beyond its length, as a time. An agent reads its interfaces one after the other,
+/// and drivers count packets before they are on the wire, or in batches.
+const READ_ERROR: Duration = Duration::from_millis(100);
+
+/// Returns `true` if a line can carry these bits in this time.
+pub(crate) fn is_believable(line: Rate, bits: u64, took: Duration) -> bool {
+    let most = u128::from(line.bits_per_second()) * (took + READ_ERROR).as_nanos() / 1_000_000_000;
+    u128::from(bits) <= most
+}
+
+/// Returns the line rate of a host: no contract sends more from it.
+pub(crate) fn line_of_host(network: &Network, host: NodeId) -> Rate {
+    let rates = network.links_from(host).iter().map(|&link| network.link(link).rate.bits_per_second());
+    Rate::from_bits_per_second(rates.fold(0, u64::saturating_add))
+}
