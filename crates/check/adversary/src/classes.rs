@@ -16,7 +16,7 @@ use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::fill::MAX_OVERHEAD;
-use crate::terms::{MaximumPromise, PartPromise, ReceiverContention, TrafficDirection, due};
+use crate::terms::{LargestParts, MaximumPromise, PartPromise, ReceiverContention, TrafficDirection, due};
 
 /// Minimum of a service at a receiver: in any time `t` with demand, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,6 +207,8 @@ pub struct ClassReport {
     pub smallest_weight: Option<u64>,
     /// The largest part of a maximum that was seen, per mille.
     pub largest_of_maximum: Option<u64>,
+    /// The largest part of each maximum that was seen, per mille, by contract, host and direction.
+    pub maxima: LargestParts,
     /// Largest shortfall from a part due by minimum and weight, per mille.
     pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
@@ -414,21 +416,20 @@ const TURNS: u64 = 5;
 
 /// Number of frames of one pair that a window of time may count beside its rate: limiters send whole frames, one may
 /// be on the line at the beginning of the window, and one more than the rate is in its end.
-const FRAMES_OF_PAIR: u64 = 2;
+pub(crate) const FRAMES_OF_PAIR: u64 = 2;
 
 /// Compares the sent and received traffic of hosts with maxima.
 fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
     for promise in &claim.maxima {
-        for direction in [TrafficDirection::Sent, TrafficDirection::Received] {
-            if promise.is_sent_only && direction == TrafficDirection::Received {
-                continue;
-            }
+        for &direction in promise.directions() {
             let got = carried(claim, outcome, &promise.service, promise.host, direction);
             let frames = frames_of(claim, outcome, &promise.service, promise.host, direction);
             let beside = frames.saturating_add(promise.burst.get());
             let whole = got.saturating_sub(rate(claim, outcome, beside));
             let part = per_mille(whole.bits_per_second(), promise.max.bits_per_second());
             report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
+            let largest = report.maxima.entry((promise.service.clone(), promise.host, direction)).or_default();
+            *largest = part.max(*largest);
             if part > 1_000 + 10 * TURNS {
                 report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), direction, got }));
             }
@@ -511,7 +512,7 @@ fn frames_of(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId,
 }
 
 /// The largest frame on links of a host, in bytes on the wire.
-fn largest_frame(claim: &ClassClaim, host: NodeId) -> u64 {
+pub(crate) fn largest_frame(claim: &ClassClaim, host: NodeId) -> u64 {
     let network = &claim.scenario.network;
     let links = network.links_from(host).iter().chain(network.links_into(host));
     links.map(|&link| network.link(link).mtu.get() + MAX_OVERHEAD).max().unwrap_or(0)

@@ -81,6 +81,7 @@ mod fault;
 mod fill;
 mod links;
 mod matching;
+mod maxima;
 mod narrow;
 mod report;
 mod reservations;
@@ -109,6 +110,7 @@ pub use effort::Effort;
 pub use exact::check_moments;
 pub use fault::{Fault, FaultNotInjected, Layer};
 pub use links::{LinkClaim, Pattern};
+pub use maxima::TestedMaximum;
 pub use report::{AttackViolation, Breach, PromiseFinding, ProtectedFinding, Verification};
 pub use reservations::HistoryError;
 pub use statement::{

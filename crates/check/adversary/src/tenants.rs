@@ -26,6 +26,7 @@ use crate::classes::{
 };
 use crate::effort::Effort;
 use crate::links::{self, LinkClaim, Pattern};
+use crate::maxima::{self, TestedMaximum};
 use crate::terms::{MaximumPromise, PartPromise, ReceiverContention};
 
 /// SCC's tunnels find their levels by marks (docs/theory/scc.md), and have less until then: tolerance of a weight,
@@ -53,6 +54,8 @@ pub struct TenantsClaim {
     pub windows: Option<ClassClaim>,
     /// Bandwidth contracts that meet at one receiver; absent where no two do.
     pub contention: Option<ClassClaim>,
+    /// Contracts with a maximum, which always have traffic; absent without maxima, and with an injected fault.
+    pub at_maxima: Option<ClassClaim>,
     /// Attacks on single links.
     pub links: Vec<LinkClaim>,
     /// Weights that no run of this length can test: its first half is the beginning of their flows.
@@ -79,10 +82,14 @@ pub struct TenantsReport {
     pub windows: Option<ClassReport>,
     /// Of those that meet at one receiver.
     pub contention: Option<ClassReport>,
+    /// Of contracts that send at their maxima.
+    pub at_maxima: Option<ClassReport>,
     /// Of attacks on single links.
     pub links: Vec<LinkReport>,
     /// The minima, in the order of the claim.
     pub minima: Vec<TestedMinimum>,
+    /// The maxima in each direction, in the order of the claim.
+    pub maxima: Vec<TestedMaximum>,
 }
 
 /// The outcome of an attack on a link.
@@ -120,9 +127,10 @@ impl TenantsReport {
     }
 
     /// Returns the observations of each run.
-    pub fn reports(&self) -> impl Iterator<Item = &ClassReport> {
+    pub fn reports(&self) -> impl Iterator<Item = &ClassReport> + Clone {
         let links = self.links.iter().map(|attacked| &attacked.report);
-        [Some(&self.whole), self.windows.as_ref(), self.contention.as_ref()].into_iter().flatten().chain(links)
+        let runs = [Some(&self.whole), self.windows.as_ref(), self.contention.as_ref(), self.at_maxima.as_ref()];
+        runs.into_iter().flatten().chain(links)
     }
 }
 
@@ -148,13 +156,8 @@ impl TenantsClaim {
             host: weight.host,
             rate: weight.rate,
         };
-        let maximum = |Maximum { name, host, max, burst, is_sent_only }| MaximumPromise {
-            service: name,
-            host,
-            max,
-            burst,
-            is_sent_only,
-        };
+        let maximum =
+            |Maximum { name, host, max, burst, limits }| MaximumPromise { service: name, host, max, burst, limits };
         let all: Vec<WeightPromise> = tenants.weights().into_iter().map(weight).collect();
         let beginning = tenants.round_trip().as_nanos().saturating_mul(BEGINNING);
         let has_begun = beginning <= duration.as_nanos() / 2;
@@ -194,7 +197,12 @@ impl TenantsClaim {
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
         let (links, watch) = (Vec::new(), Watch::Promises);
-        Ok(Self { whole, windows, contention, links, untested_weights, rates, watch })
+        Ok(Self { whole, windows, contention, at_maxima: None, links, untested_weights, rates, watch })
+    }
+
+    /// Adds a run in which all contracts with a maximum always have traffic.
+    pub fn attack_maxima(&mut self, tenants: &Tenants, effort: &Effort) {
+        self.at_maxima = maxima::attack(tenants, &self.whole, effort);
     }
 
     /// Adds attacks on single links, in the number given by the effort, those with the smallest margin for minima
@@ -213,6 +221,8 @@ impl TenantsClaim {
         if fault == ClassFault::StepsUnlimited {
             self.watch_windows();
         }
+        // The other runs show each fault, and without a limit this one would take long.
+        self.at_maxima = None;
         let whole = fault.put_into(&mut self.whole);
         let windows = self.windows.as_mut().is_some_and(|windows| fault.put_into(windows));
         let contention = self.contention.as_mut().is_some_and(|contention| fault.put_into(contention));
@@ -263,6 +273,7 @@ pub fn verify_tenants(
     let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
     let once = &attacks[..attacks.len().min(1)];
     let contention = claim.contention.as_ref().map(|contention| verify_classes(contention, once, seed)).transpose()?;
+    let at_maxima = claim.at_maxima.as_ref().map(|claim| verify_classes(claim, once, seed)).transpose()?;
     let mut links = Vec::new();
     // If nothing is tried because a fault has no effect, links are not attacked either.
     for LinkClaim { link, pattern, demand, minima, claim } in claim.links.iter().filter(|_| !once.is_empty()) {
@@ -270,7 +281,9 @@ pub fn verify_tenants(
         links.push(LinkReport { link, pattern, demand, minima, report: verify_classes(claim, once, seed)? });
     }
     let minima = tested(claim, &whole, &links);
-    Ok(TenantsReport { whole, windows, contention, links, minima })
+    let mut report = TenantsReport { whole, windows, contention, at_maxima, links, minima, maxima: Vec::new() };
+    report.maxima = maxima::tested(&claim.whole, report.reports());
+    Ok(report)
 }
 
 /// Returns the worst of every minimum over all runs.

@@ -5,8 +5,10 @@
 //! rate of each follows from their total: its minimum, and a part by weight of the rate above all minima, up to its
 //! maximum (`due`).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use wayleave_scenarios::LimitedTraffic;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -21,9 +23,23 @@ pub struct MaximumPromise {
     pub max: Rate,
     /// Amount that may exceed it at once.
     pub burst: Bytes,
-    /// `true` if received traffic is not limited.
-    pub is_sent_only: bool,
+    /// Limited directions at the host.
+    pub limits: LimitedTraffic,
 }
+
+impl MaximumPromise {
+    /// Returns the limited directions.
+    pub(crate) const fn directions(&self) -> &'static [TrafficDirection] {
+        match self.limits {
+            LimitedTraffic::Sent => &[TrafficDirection::Sent],
+            LimitedTraffic::Received => &[TrafficDirection::Received],
+            LimitedTraffic::Both => &[TrafficDirection::Sent, TrafficDirection::Received],
+        }
+    }
+}
+
+/// Largest part of each maximum, per mille, by contract, host and direction.
+pub(crate) type LargestParts = BTreeMap<(String, NodeId, TrafficDirection), u64>;
 
 /// Due rate of a service where several always have traffic for one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +66,7 @@ pub struct ReceiverContention {
 }
 
 /// A direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficDirection {
     /// Traffic that the host sends.
     Sent,

@@ -11,7 +11,7 @@ use wayleave::{Contracts, PlanInput, Session, Watch};
 use wayleave_contracts::DataPlane;
 use wayleave_explain::DecidedContract;
 use wayleave_explain::table::write_table;
-use wayleave_formats::{Source, read_interfaces};
+use wayleave_formats::{Source, csv_field, read_interfaces};
 use wayleave_render::{
     Codepoints, ControlQueue, Interfaces, QueueCodepoints, Rendered, Settings, Target, changes, port_differences,
     render,
@@ -337,11 +337,10 @@ impl Planned<'_> {
         let mut text = "contract,dscp,links\n".to_owned();
         for (placed, dscp) in self.placed.iter().zip(self.codepoints.routes()) {
             let links: Vec<&str> = placed.route.hops.iter().map(|hop| network.link(hop.link).name.as_str()).collect();
-            let quoted = |field: &str| format!("\"{}\"", field.replace('"', "\"\""));
-            text.push_str(&format!("{},{dscp},{}\n", quoted(&placed.name), quoted(&links.join(" "))));
+            text.push_str(&format!("{},{dscp},{}\n", csv_field(&placed.name), csv_field(&links.join(" "))));
         }
         for (class, dscp) in self.codepoints.classes() {
-            text.push_str(&format!("\"(class: {})\",{dscp},\n", class.name()));
+            text.push_str(&format!("(class: {}),{dscp},\n", class.name()));
         }
         text
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, Subcommand, ValueEnum};
 use wayleave_contracts::{LatencyContract, RequestMix};
 use wayleave_explain::sentences;
-use wayleave_formats::write_contracts;
+use wayleave_formats::{csv_field, write_contracts};
 use wayleave_topology::Network;
 
 use crate::exit::Exit;
@@ -89,24 +89,5 @@ pub(crate) fn contracts(args: &ContractsArgs) -> Result<Exit, Failure> {
 fn row(contract: &LatencyContract, network: &Network) -> String {
     let LatencyContract { name, rate, burst, deadline, .. } = contract;
     let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
-    format!("{},{},{},{rate},{burst},{deadline}", cell(name), cell(from), cell(to))
-}
-
-/// Returns a CSV cell; a text with separators is quoted.
-fn cell(text: &str) -> String {
-    let needs_quotes = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
-    if needs_quotes { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cell;
-
-    #[test]
-    fn a_cell_with_a_separator_is_quoted() {
-        assert_eq!(cell("h1"), "h1");
-        assert_eq!(cell("a,b"), "\"a,b\"");
-        assert_eq!(cell("a \"b\""), "\"a \"\"b\"\"\"");
-        assert_eq!(cell(" a"), "\" a\"");
-    }
+    format!("{},{},{},{rate},{burst},{deadline}", csv_field(name), csv_field(from), csv_field(to))
 }

@@ -6,7 +6,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
 use crate::ContractError;
-use crate::error::{check_host, check_members, check_name};
+use crate::error::{check_host, check_max, check_members, check_name};
 
 /// A minimum rate for members that have traffic to send.
 ///
@@ -119,6 +119,7 @@ impl BandwidthContract {
         if let Some(max) = self.max.filter(|&max| max < self.min) {
             return Err(ContractError::MaxBelowMin { max, min: self.min });
         }
+        check_max(self.max)?;
         if let Some(max) = self.max.filter(|&max| self.within.is_some() && max < self.least_max_within()) {
             return Err(ContractError::MaxNearMin { max, least: self.least_max_within() });
         }

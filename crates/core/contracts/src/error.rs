@@ -7,7 +7,7 @@ use wayleave_topology::{Network, NodeId, NodeKind, RouteError};
 use wayleave_units::{Bytes, Rate, Time, is_plain};
 
 use crate::policy::FlowObjective;
-use crate::{MAX_DEADLINE, MAX_PROTECTION};
+use crate::{MAX_DEADLINE, MAX_PROTECTION, MIN_MAXIMUM};
 
 /// Error of a contract of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub enum ContractError {
     ZeroMin,
     /// A maximum of zero.
     ZeroMax,
+    /// A maximum below [`MIN_MAXIMUM`].
+    SmallMax(Rate),
     /// A maximum below the minimum.
     MaxBelowMin {
         /// The maximum.
@@ -110,7 +112,7 @@ impl ContractError {
             Self::ZeroRate => "rate",
             Self::ZeroBurst | Self::BurstBelowFrame { .. } => "burst",
             Self::ZeroMin => "min",
-            Self::ZeroMax | Self::MaxBelowMin { .. } | Self::MaxNearMin { .. } => "max",
+            Self::ZeroMax | Self::SmallMax(_) | Self::MaxBelowMin { .. } | Self::MaxNearMin { .. } => "max",
             Self::NoDeadline | Self::NeedlessDeadline(_) => "deadline",
             Self::BadMinFrame { .. } => "minFrame",
             Self::Route(_) => "route",
@@ -142,6 +144,10 @@ impl fmt::Display for ContractError {
             }
             Self::ZeroMin => write!(f, "the minimum is zero: expected a rate such as 500Mbit"),
             Self::ZeroMax => write!(f, "the maximum is zero: expected a rate such as 10Mbit"),
+            Self::SmallMax(max) => write!(
+                f,
+                "the maximum {max} is smaller than any rate that hosts enforce: expected at least {MIN_MAXIMUM}"
+            ),
             Self::MaxBelowMin { max, min } => write!(f, "the maximum {max} is below the minimum {min}"),
             Self::MaxNearMin { max, least } => write!(
                 f,
@@ -178,6 +184,15 @@ impl fmt::Display for ContractError {
 }
 
 impl std::error::Error for ContractError {}
+
+/// Checks a maximum rate.
+pub(crate) fn check_max(max: Option<Rate>) -> Result<(), ContractError> {
+    match max {
+        Some(Rate::ZERO) => Err(ContractError::ZeroMax),
+        Some(max) if max < MIN_MAXIMUM => Err(ContractError::SmallMax(max)),
+        _ => Ok(()),
+    }
+}
 
 /// Checks a name.
 pub(crate) fn check_name(name: &str) -> Result<(), ContractError> {

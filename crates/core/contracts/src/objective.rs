@@ -4,7 +4,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
 use crate::ContractError;
-use crate::error::{check_members, check_name};
+use crate::error::{check_max, check_members, check_name};
 use crate::policy::FlowObjective;
 
 /// An objective for all flows among some hosts (a division of SCC), with a share as a rate.
@@ -88,6 +88,6 @@ impl BestEffortContract {
     pub fn validate(&self, network: &Network) -> Result<(), ContractError> {
         check_name(&self.name)?;
         check_members("members", &self.members, network)?;
-        if self.max == Some(Rate::ZERO) { Err(ContractError::ZeroMax) } else { Ok(()) }
+        check_max(self.max)
     }
 }

@@ -37,6 +37,7 @@ mod benchmark;
 mod columns;
 mod containerlab;
 mod contracts;
+mod csv_field;
 mod document;
 mod events;
 mod excerpt;
@@ -87,6 +88,7 @@ pub use contracts::{
     Addressed, ContractField, ContractItems, ContractList, MixedList, OrderList, VmLocations, WrittenBody,
     WrittenContract, WrittenList, read_contracts, read_contracts_of_all_kinds, read_order, read_orders, read_written,
 };
+pub use csv_field::csv_field;
 pub use document::{API_VERSION, DocumentKind, kind_of, name_of};
 pub use events::{EventList, read_events};
 pub use goal::{read_goal, write_goal_binary, write_goal_text};

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
 use crate::contracts::Text;
+use crate::csv_field::without_mark;
 use crate::location::Span;
 
 /// The rows of a CSV text, every cell with its place and without spaces around it.
@@ -68,12 +69,16 @@ impl<'a> Rows<'a> {
                 self.open_quote = Some(Span::new(begin..begin + 1));
             }
             let text = String::from_utf8_lossy(&self.unquoted[..written]).trim().to_owned();
-            return Text { text: Cow::Owned(text), span: Span::new(begin..begin + body.trim_end().len()) };
+            return Text {
+                text: without_mark(Cow::Owned(text)),
+                span: Span::new(begin..begin + body.trim_end().len()),
+            };
         }
         let text = body.trim();
         let begin = begin + body.len() - body.trim_start().len();
         let span = Span::new(begin..begin + text.len());
-        Text { text: if self.delimiter == ',' { Cow::Borrowed(text) } else { with_point(text) }, span }
+        let text = if self.delimiter == ',' { Cow::Borrowed(text) } else { with_point(text) };
+        Text { text: without_mark(text), span }
     }
 }
 

@@ -43,8 +43,8 @@ pub use sharing::{
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use tenants::{
-    Bursts, Competitor, FabricSettings, Guaranteed, LatencyTenant, Maximum, Minimum, OfContract, PairDemand,
-    SharingTenant, Tenants, TenantsError, Weight,
+    Bursts, Competitor, FabricSettings, Guaranteed, LatencyTenant, LimitedTraffic, Maximum, Minimum, OfContract,
+    PairDemand, SharingTenant, Tenants, TenantsError, Weight,
 };
 pub use traffic::{
     Copies, FlowArrivals, FlowEndpoints, FlowSpec, OnOff, PacketKind, Reliable, SendSchedule, StartPhase, Traffic,

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use serde::Serialize;
 use wayleave_adversary::{
     ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
-    TestedMinimum, verify_tenants,
+    TestedMaximum, TestedMinimum, verify_tenants,
 };
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::DecidedContract;
@@ -18,6 +17,7 @@ use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{Class, FlowId, HopDistances, LinkId, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 
+use super::class_document::{KindsShape, LinkShape, MaximumShape, MinimumShape};
 use crate::error::Error;
 use crate::plan::{Released, Sink};
 use crate::session::Session;
@@ -94,6 +94,8 @@ pub struct ClassVerification {
     fault: Option<(ClassFault, bool)>,
     /// Bandwidth contracts that pass a port whose buffer may be too small.
     unknown: BTreeSet<String>,
+    /// Bandwidth contracts with a weight that met no other contract in any run.
+    unmet: Vec<String>,
 }
 
 /// Outcome of an injected fault.
@@ -126,13 +128,25 @@ pub fn verify_kinds(
     };
     let mut claim = TenantsClaim::of(tenants, lasting(tenants, Time::from_millis(millis), effort)).map_err(usage)?;
     claim.attack_links(tenants, effort);
+    claim.attack_maxima(tenants, effort);
     let fault = fault.map(|fault| (fault, claim.break_by(fault)));
     let shifted = |seed| ClassAttack::Shifted { seed: effort.seed + seed, most: Time::from_millis(1) };
     let attacks: Vec<ClassAttack> = [ClassAttack::AsClaimed].into_iter().chain((0..shifts).map(shifted)).collect();
     let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
     let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
     let unknown = users(tenants, short);
-    Ok(ClassVerification { network: (**tenants.network()).clone(), claim, report, fault, unknown })
+    let unmet = without_contention(tenants, &claim);
+    Ok(ClassVerification { network: (**tenants.network()).clone(), claim, report, fault, unknown, unmet })
+}
+
+/// Returns the bandwidth contracts with a weight that are not among those that meet at one receiver.
+fn without_contention(tenants: &Tenants, claim: &TenantsClaim) -> Vec<String> {
+    let parts = claim.contention.iter().filter_map(|claim| claim.contention.as_ref()).flat_map(|met| &met.parts);
+    let met: BTreeSet<&str> = parts.map(|part| part.service.as_str()).collect();
+    let has_weight =
+        |tenant: &&SharingTenant| matches!(&tenant.contract, Contract::Bandwidth(terms) if terms.weight.is_some());
+    let weighted = tenants.sharing().iter().filter(has_weight).map(|tenant| tenant.contract.name());
+    weighted.filter(|name| !met.contains(name)).map(str::to_owned).collect()
 }
 
 /// The bandwidth contracts whose packets may pass one of these ports.
@@ -187,9 +201,16 @@ impl ClassVerification {
         self.breaches().is_empty()
     }
 
-    /// Minima that no run tested.
+    /// Returns the number of minima, maxima and given weights that no run tested.
     pub fn untested(&self) -> usize {
-        self.report.minima.iter().filter(|tested| tested.lag.is_none()).count()
+        let minima = self.report.minima.iter().filter(|tested| tested.lag.is_none()).count();
+        minima + self.untested_maxima() + self.unmet.len()
+    }
+
+    /// Returns the number of maxima that no run tested in some direction.
+    fn untested_maxima(&self) -> usize {
+        let untested = self.report.maxima.iter().filter(|tested| !tested.is_tested());
+        untested.map(|tested| tested.promise).collect::<BTreeSet<_>>().len()
     }
 
     /// Weights of bandwidth contracts that no run could have shown to be missed.
@@ -361,6 +382,11 @@ impl ClassVerification {
         if let Some(most) = self.largest_of_maximum() {
             writeln!(out, "maxima: highest throughput {:.0} % of a maximum", most as f64 / 10.0)?;
         }
+        self.write_untested_maxima(out)?;
+        if let [first, ..] = &self.unmet[..] {
+            let weights = count(self.unmet.len(), "weight");
+            writeln!(out, "weights: {weights} not tested: their contracts meet no other one at a receiver ({first})")?;
+        }
         if let Some((host, farthest)) = self.farthest_from_part() {
             let host = &self.network.node(host).name;
             let farthest = farthest as f64 / 10.0;
@@ -396,6 +422,7 @@ impl ClassVerification {
         }
         let verdict = match (self.breaches().len(), self.untested()) {
             (0, 0) if self.unknown() > 0 => "no violations".to_owned(),
+            (0, 0) if self.blind_weights() + self.claim.untested_weights > 0 => "all tested guarantees held".to_owned(),
             (0, 0) => "all guarantees held".to_owned(),
             (0, untested) => format!("no violations, {untested} not tested"),
             (broken, 0) => count(broken, "violation"),
@@ -403,6 +430,41 @@ impl ClassVerification {
         };
         let runs = count(self.runs(), "run");
         Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "guarantee"))?)
+    }
+
+    /// Writes the maxima that no run approached, and the closest throughput.
+    fn write_untested_maxima(&self, out: &mut impl Write) -> Result<(), Error> {
+        let untested = || self.report.maxima.iter().filter(|tested| !tested.is_tested());
+        let Some(closest) = untested().max_by_key(|tested| tested.largest) else { return Ok(()) };
+        let promise = &self.claim.whole.maxima[closest.promise];
+        let host = &self.network.node(promise.host).name;
+        let observed = match closest.largest {
+            Some(largest) => format!(
+                "{} at {host} {} {:.0} % of its maximum, without bursts and whole frames; a test needs 90 %",
+                promise.service,
+                closest.direction,
+                largest as f64 / 10.0
+            ),
+            None => "nothing was sent".to_owned(),
+        };
+        let maxima = count_of(self.untested_maxima(), "maximum", "maxima");
+        Ok(writeln!(out, "maxima: {maxima} not tested: with unlimited demand, {observed}")?)
+    }
+
+    /// Returns every maximum in each direction, for documents.
+    fn maximum_shapes(&self) -> Vec<MaximumShape> {
+        let of = |tested: &TestedMaximum| {
+            let promise = &self.claim.whole.maxima[tested.promise];
+            MaximumShape {
+                contract: promise.service.clone(),
+                host: self.network.node(promise.host).name.clone(),
+                direction: tested.direction.to_string(),
+                max_bps: promise.max.bits_per_second(),
+                largest_per_mille: tested.largest,
+                tested: tested.is_tested(),
+            }
+        };
+        self.report.maxima.iter().map(of).collect()
     }
 
     /// Describes the attacks on links, in one line; `None` if there was none.
@@ -481,6 +543,8 @@ impl ClassVerification {
             untested_weights: self.blind_weights(),
             links: self.link_shapes(),
             minima: self.minimum_shapes(),
+            maxima: self.maximum_shapes(),
+            weights_without_contention: self.unmet.clone(),
             conditions: self.conditions(),
             violations: self.breaches(),
         }
@@ -494,6 +558,11 @@ fn service(breach: &ClassBreach) -> Option<&str> {
         ClassBreach::Part { service, .. } => Some(service),
         _ => None,
     }
+}
+
+/// `1 maximum`, `2 maxima`.
+fn count_of(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 fn percent(part: Time, of: Time) -> f64 {
@@ -510,58 +579,4 @@ struct KindRow {
     lag: Option<Time>,
     /// The longest lag that a run could have shown.
     could: Time,
-}
-
-/// In `verify -o json`.
-#[derive(Serialize)]
-pub(super) struct KindsShape {
-    promises: usize,
-    runs: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    broken: Option<&'static str>,
-    largest_lag_per_mille: u64,
-    largest_in_flight_per_mille: u64,
-    windows_in_flight_per_mille: Option<u64>,
-    smallest_weight_per_mille: Option<u64>,
-    largest_of_maximum_per_mille: Option<u64>,
-    farthest_from_part_per_mille: Option<u64>,
-    /// Number of weights of bandwidth contracts that could not have been missed: single frames exceed their effect,
-    /// or windows had no time to grow to it.
-    untested_weights: usize,
-    /// Attacks with the worst demands on a link.
-    links: Vec<LinkShape>,
-    minima: Vec<MinimumShape>,
-    /// Conditions of measured promises that were not met.
-    conditions: Vec<String>,
-    violations: Vec<String>,
-}
-
-/// An attack on a link.
-#[derive(Serialize)]
-struct LinkShape {
-    link: String,
-    /// `steady`, `flip` or `on-off`.
-    pattern: &'static str,
-    /// The sum of the minima that sent over the link together.
-    demand_bps: u64,
-    /// The number of minima that were asked for.
-    minima: usize,
-    largest_lag_per_mille: u64,
-    violations: usize,
-}
-
-/// A minimum at a receiver.
-#[derive(Serialize)]
-struct MinimumShape {
-    contract: String,
-    host: String,
-    within_ns: u64,
-    /// The longest lag; `null` if no run tested it.
-    lag_ns: Option<u64>,
-    /// The longest lag that a run could have shown.
-    could_show_ns: u64,
-    /// Under a demand without end; `null` if no attack on a link asked for it.
-    least_rate_per_mille: Option<u64>,
-    /// The attack on a link with the longest lag, or `not tested`.
-    attack: String,
 }

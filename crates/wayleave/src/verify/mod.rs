@@ -1,6 +1,7 @@
 //! Tests of an admitted set: its bounds are derived again, and then it sends the worst traffic that its contracts
 //! allow, packet by packet. The set is everything that a session has admitted, or the contracts of a saved plan.
 
+mod class_document;
 mod classes;
 mod output;
 mod plan;
@@ -90,6 +91,7 @@ pub struct VerifyReport {
     /// Observations about minima and objectives, if there are any.
     pub kinds: Option<ClassVerification>,
     command: Vec<String>,
+    is_replay: bool,
 }
 
 /// Results of the independent derivation.
@@ -129,7 +131,8 @@ pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_
     };
     let report = report.map_err(|error| Error::Usage(error.to_string()))?;
     let (fault, command) = (options.fault, options.command.clone());
-    Ok(VerifyReport { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command })
+    let is_replay = options.replay.is_some();
+    Ok(VerifyReport { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command, is_replay })
 }
 
 /// Derives the statements, and injects a fault before or after.
@@ -198,13 +201,22 @@ pub enum FaultOutcome {
 }
 
 impl VerifyReport {
-    /// Promises that no run tested: of latency contracts that sent nothing, and of minima that are longer than a run.
+    /// Promises that no run tested: of latency contracts that sent nothing or were cut from no route, of minima that
+    /// are longer than a run, of maxima that no run approached, and of weights without contention.
     pub fn untested(&self) -> usize {
         if self.no_effect.is_some() {
             return 0;
         }
         let silent = self.report.findings.iter().filter(|finding| finding.packets == 0).count();
-        silent + self.kinds.as_ref().map_or(0, ClassVerification::untested)
+        silent + self.untried() + self.kinds.as_ref().map_or(0, ClassVerification::untested)
+    }
+
+    /// Returns the number of protected contracts without a tried failure. A replay is about one attack only.
+    fn untried(&self) -> usize {
+        match self.is_replay {
+            true => 0,
+            false => self.report.protected.iter().filter(|finding| finding.cuts == 0).count(),
+        }
     }
 
     /// Returns `true` if nothing at all was promised.

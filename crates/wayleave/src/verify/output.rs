@@ -11,7 +11,8 @@ use wayleave_explain::table::{Style, TableLayout, plain_table, styled, write_tab
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
-use super::classes::{ClassVerification, KindsShape};
+use super::class_document::KindsShape;
+use super::classes::ClassVerification;
 use super::{Derived, FaultOutcome, VerifyReport};
 use crate::error::Error;
 
@@ -73,8 +74,13 @@ impl VerifyReport {
     fn cuts(&self) -> Option<String> {
         let tried: Vec<_> = self.report.protected.iter().filter(|finding| finding.cuts > 0).collect();
         let cuts: u64 = tried.iter().map(|finding| finding.cuts).sum();
+        let untried = self.untried();
+        let untried = match untried {
+            0 => String::new(),
+            _ => format!("{} not tested: no failure was tried", count(untried, "protected contract")),
+        };
         if tried.is_empty() {
-            return None;
+            return Some(untried).filter(|text| !text.is_empty());
         }
         let lost: u64 = tried.iter().map(|finding| finding.lost).sum();
         let lost = if lost == 0 { "no packet lost".to_owned() } else { count(lost as usize, "packet") + " lost" };
@@ -85,11 +91,16 @@ impl VerifyReport {
             let others = count(others as usize, "packet");
             text += &format!(" ({others} of unprotected contracts lost on failed links, as expected)");
         }
+        if !untried.is_empty() {
+            text += &format!("; {untried}");
+        }
         Some(text)
     }
 
     fn shares(&self) -> (f64, f64) {
-        let shares: Vec<f64> = self.order().into_iter().map(|number| self.report.share(&self.claim, number)).collect();
+        // A contract without packets has no delay.
+        let seen = self.order().into_iter().filter(|&number| self.report.findings[number].packets > 0);
+        let shares: Vec<f64> = seen.map(|number| self.report.share(&self.claim, number)).collect();
         let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
         (mean, shares.into_iter().fold(0.0, f64::max))
     }
@@ -220,10 +231,17 @@ fn row(verified: &VerifyReport, number: usize, layout: TableLayout) -> Vec<Cell>
     let mut cells = vec![
         Cell::new(shortened(&promise.name)),
         Cell::new(promise.bound.up()),
-        Cell::new(if seen { finding.delay().up() } else { "nothing".to_owned() }),
-        if is_late && layout.bold { styled(margin, Style::Red) } else { margin },
+        Cell::new(if seen { finding.delay().up() } else { "not tested".to_owned() }),
+        match seen {
+            false => Cell::new("-"),
+            true if is_late && layout.bold => styled(margin, Style::Red),
+            true => margin,
+        },
         Cell::new(promise.today.map_or_else(|| "-".to_owned(), Human::up)),
-        Cell::new(format!("{:.1} %", 100.0 * verified.report.share(&verified.claim, number))),
+        Cell::new(match seen {
+            true => format!("{:.1} %", 100.0 * verified.report.share(&verified.claim, number)),
+            false => "-".to_owned(),
+        }),
         Cell::new(finding.drops),
         Cell::new(finding.attack.as_ref().map_or_else(String::new, pattern)),
     ];
@@ -333,7 +351,8 @@ struct ContractShape<'a> {
     today_ns: Option<u64>,
     /// Worst observed delay; `None` if no packet arrived.
     worst_ps: Option<u64>,
-    margin_percent: f64,
+    /// Absent without packets.
+    margin_percent: Option<f64>,
     packets: u64,
     drops: u64,
     attack: Option<String>,
@@ -387,7 +406,7 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
         bound_ns: promise.bound.as_nanos(),
         today_ns: promise.today.map(|today| today.as_nanos()),
         worst_ps: finding.attack.as_ref().map(|_| finding.delay_ps),
-        margin_percent: margin(promise.bound, finding.delay_ps),
+        margin_percent: finding.attack.as_ref().map(|_| margin(promise.bound, finding.delay_ps)),
         packets: finding.packets,
         drops: finding.drops,
         attack: finding.attack.as_ref().map(ToString::to_string),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_adversary::{ClassAttack, ClassBreach, ClassFault, ClassReport, TenantsClaim, verify_tenants};
+use wayleave_adversary::{ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, TenantsClaim, verify_tenants};
 use wayleave_contracts::{
     Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract,
     ObjectiveContract,
@@ -184,6 +184,32 @@ fn a_flood_of_best_effort_stays_below_its_maximum() {
         assert!(claim.break_by(ClassFault::MaxIgnored));
         let breaches = verify_tenants(&claim, &attacks(0), 1).unwrap().whole.breaches;
         assert!(breaches.iter().any(|(_, breach)| matches!(breach, ClassBreach::Maximum { .. })), "{breaches:#?}");
+    }
+}
+
+/// Catches: a maximum that counts as kept though no run carried enough to reach it. 64 kbit/s need minutes beside a burst
+/// of 64 kB; members of a hose that all send to one reach their maxima by turns.
+#[test]
+fn a_maximum_is_tested_only_by_traffic_that_reaches_it() {
+    let network = star(6);
+    let members: Vec<NodeId> = network.hosts().take(4).collect();
+    let best_effort = |kbit: u64| -> Contract {
+        let max = Some(Rate::from_bits_per_second(1_000 * kbit));
+        BestEffortContract { name: "bulk".to_owned(), tenant: None, members: members.clone(), max }.into()
+    };
+    let Contract::Bandwidth(hose) = minimum("hose", Endpoints::Hose(members.clone()), 50) else { unreachable!() };
+    let hose = Contract::Bandwidth(BandwidthContract { max: Some(Rate::from_mbit(200)), ..hose });
+    for (contract, all) in [(best_effort(64), 0), (best_effort(10_000), 4), (hose, 8)] {
+        let (tenants, _) = Tenants::admit(&network, &[contract], &FabricSettings::default()).unwrap();
+        let mut claim = TenantsClaim::of(&tenants, Time::from_millis(16)).unwrap();
+        let tested = |claim: &TenantsClaim| {
+            let report = verify_tenants(claim, &attacks(0), 1).unwrap();
+            assert!(report.is_sound(), "{report:#?}");
+            report.maxima.iter().filter(|maximum| maximum.is_tested()).count()
+        };
+        assert!(tested(&claim) <= all / 2, "{:?}", tenants.sharing());
+        claim.attack_maxima(&tenants, &Effort::QUICK);
+        assert_eq!(tested(&claim), all, "{:?}", tenants.sharing());
     }
 }
 

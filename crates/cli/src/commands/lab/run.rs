@@ -150,6 +150,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         (false, ..) => Exit::Unsound,
         (true, false, _) => Exit::Stopped,
         (true, true, 1..) => Exit::Refused,
+        (true, true, 0) if seen.untested() > 0 => Exit::Incomplete,
         (true, true, 0) => Exit::Fine,
     })
 }

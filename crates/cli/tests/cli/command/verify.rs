@@ -205,6 +205,23 @@ fn every_kind() -> String {
     file("verify-kinds.yaml", text)
 }
 
+/// A maximum that no traffic reached is not held, but not tested; a longer run tests all but the smallest.
+#[test]
+fn a_maximum_that_no_traffic_reached_is_not_tested() {
+    for (max, code, tested) in [("64kbit", 7, 0), ("10Mbit", 0, 3)] {
+        let item = format!("name: bulk, bestEffort: {{ members: [h1, h2, h3], max: {max} }}");
+        let list = file(&format!("verify-max-{max}.yaml"), contracts(&[item.as_str()]));
+        let run = wayleave(&format!("verify -t star:hosts=3,rate=1Gbit -f {list} --effort quick")).ends_with(code);
+        let is_named = run.stdout.contains("3 maxima not tested: with unlimited demand, bulk at h")
+            && run.stdout.contains(" sent 0 % of its maximum");
+        assert_eq!(is_named, tested == 0, "{}", run.stdout);
+        assert_eq!(run.stdout.contains("all guarantees held"), tested == 3, "{}", run.stdout);
+        let json = wayleave(&format!("verify -t star:hosts=3,rate=1Gbit -f {list} --effort quick -o json")).json();
+        let maxima = json["classes"]["maxima"].as_array().unwrap();
+        assert_eq!(maxima.iter().filter(|maximum| maximum["tested"] == true).count(), tested, "{json}");
+    }
+}
+
 #[test]
 fn promises_of_every_kind_hold_and_faults_of_classes_are_caught() {
     let command = format!(

@@ -1,4 +1,7 @@
 //! Lists as CSV (RFC 4180): a line of headings, and one line for each item. An unknown value is an empty field.
+//! [`csv_field`] has the form of a field.
+
+use wayleave_formats::csv_field;
 
 use crate::answer::HttpReply;
 
@@ -27,13 +30,7 @@ impl Csv {
             self.text.push(',');
         }
         self.is_begun = true;
-        if field.contains([',', '"', '\r', '\n']) {
-            self.text.push('"');
-            self.text.push_str(&field.replace('"', "\"\""));
-            self.text.push('"');
-        } else {
-            self.text.push_str(field);
-        }
+        self.text.push_str(&csv_field(field));
     }
 
     /// Adds a field that is empty without a value.
@@ -69,11 +66,11 @@ mod tests {
         csv.text("app=web,tier=\"db\"");
         csv.value(None::<u64>);
         csv.end_line();
-        csv.text("");
+        csv.text("=1+1");
         csv.text("two\nlines");
         csv.value(Some(7));
         csv.end_line();
-        let expected = "name,labels,rateBps\r\na,\"app=web,tier=\"\"db\"\"\",\r\n,\"two\nlines\",7\r\n";
+        let expected = "name,labels,rateBps\r\na,\"app=web,tier=\"\"db\"\"\",\r\n'=1+1,\"two\nlines\",7\r\n";
         assert_eq!(csv.text, expected);
     }
 }

@@ -82,6 +82,15 @@ fn a_cap_needs_no_minimum_and_best_effort_has_one_too() {
     assert!(matches!(capped.contracts(), [Contract::BestEffort(one)] if one.max == Some(half)), "{capped:?}");
     let error = read("{ name: a, bestEffort: { members: [h1, h2], max: 0Mbit } }").unwrap_err().to_string();
     assert!(error.contains("the maximum is zero"), "{error}");
+    // No host enforces less than 64 kbit/s.
+    for body in ["bestEffort: { members: [h1, h2], ", "bandwidth: { from: h1, to: h2, min: 1bit, "] {
+        let with = |max: &str| read(&format!("{{ name: a, {body}max: {max} }} }}"));
+        assert!(with("64kbit").is_ok(), "{body}");
+        for small in ["1bit", "63999bit"] {
+            let error = with(small).unwrap_err().to_string();
+            assert!(error.contains(small) && error.contains("expected at least 64kbit"), "{error}");
+        }
+    }
     let rows = Source::new("c.csv", "name,from,to,max\na,h1,h2,500Mbit\n");
     let list = read_contracts_of_all_kinds(&rows, &star()).unwrap_or_else(|errors| panic!("{errors}"));
     assert!(matches!(list.contracts(), [Contract::Bandwidth(one)] if one.max == Some(half) && one.min == mega));

@@ -33,7 +33,7 @@ impl Measure {
             Self::TailSlowdown => Some(traffic.slowdown_thousandths.as_ref()?.p99 as f64),
             Self::TailRoundTrip => Some(traffic.round_trip_ps.as_ref()?.p99 as f64),
             Self::Goodput => Some(traffic.goodput_bps as f64),
-            Self::Lost => Some(text::part(traffic.drops, traffic.sent)),
+            Self::Lost => (traffic.sent > 0).then(|| text::part(traffic.drops, traffic.sent)),
         }
     }
 

@@ -88,7 +88,7 @@ fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
     let (sent, lost) = (sum(|traffic| traffic.sent), sum(|traffic| traffic.drops));
     let goodput = text::rate(sum(|traffic| traffic.goodput_bps) as f64);
     let lost_text = format!("{} of {} packets lost", text::count(lost), text::count(sent));
-    let mut tiles = vec![(goodput, "total goodput".to_owned()), (text::share(text::part(lost, sent)), lost_text)];
+    let mut tiles = vec![(goodput, "total goodput".to_owned()), (tables::loss_rate(lost, sent), lost_text)];
     let slowest = run.traffic.iter().filter_map(|traffic| Some((Measure::TailTime.of(traffic)?, traffic)));
     if let Some((time, traffic)) = slowest.max_by(|one, other| one.0.total_cmp(&other.0)) {
         let what = if traffic.completion_ps.is_some() { "completion time" } else { "packet delay" };

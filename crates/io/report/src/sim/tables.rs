@@ -136,7 +136,7 @@ pub fn packets(run: &RunResult) -> MarkupElement {
         row.extend([
             wire_rate(run, traffic),
             text::count(traffic.drops),
-            text::share(text::part(traffic.drops, traffic.sent)),
+            loss_rate(traffic.drops, traffic.sent),
             text::count(traffic.marked),
             text::count(traffic.again),
             text::count(traffic.timeouts),
@@ -145,6 +145,11 @@ pub fn packets(run: &RunResult) -> MarkupElement {
     };
     let caption = "Packets: delays, from release to reception of the last bit";
     boxed("Packets", table(caption, &[], &heads, run.traffic.iter().map(row)))
+}
+
+/// Returns the part of packets that were lost, or a dash if none was sent.
+pub fn loss_rate(lost: u64, sent: u64) -> String {
+    if sent == 0 { "-".to_owned() } else { text::share(text::part(lost, sent)) }
 }
 
 fn times() -> [(&'static str, Column); 6] {

@@ -22,7 +22,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use wayleave_contracts::Direction;
+use wayleave_contracts::{Direction, MIN_MAXIMUM};
 use wayleave_scheme_api::{
     Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, MessageOrigin, Outgoing,
     PairSpec, PathIndex, Peer, Share,
@@ -44,7 +44,7 @@ const SILENT: u64 = 50;
 /// The control loop takes two intervals from a sender's counter to its bucket, and not one: half of EyeQ's alpha keeps it from swinging.
 const ALPHA_PERCENT: u8 = 25;
 /// Minimum rate of a sender: with less it needs seconds for a packet.
-const FLOOR: Rate = Rate::from_bits_per_second(64_000);
+const FLOOR: Rate = MIN_MAXIMUM;
 /// Depth of a bucket: the amount at its rate in this time, within these bounds (Parley, 4: 64 kB).
 const BURST: Time = Time::from_millis(10);
 const MIN_BURST: Bytes = Bytes::new(6_400);
@@ -415,9 +415,11 @@ impl HostDivision {
                 continue;
             }
             let limits: Vec<u64> = pairs.iter().map(|&(host, pair)| self.limit(now, terms, host, pair)).collect();
+            // A maximum below the sum of these floors is the limit all the same.
+            let floor = FLOOR.bits_per_second().min(most.bits_per_second() / pairs.len().max(1) as u64).max(1);
             let level = level(most.bits_per_second(), pairs.iter().map(|(_, pair)| pair).zip(&limits));
             for ((host, _), limit) in pairs.into_iter().zip(limits) {
-                let rate = Rate::from_bits_per_second(limit.min(level).max(FLOOR.bits_per_second()));
+                let rate = Rate::from_bits_per_second(limit.min(level).max(floor));
                 buckets.insert((serial, host), bucket(rate.min(Rate::MAX)));
             }
         }

@@ -156,6 +156,11 @@ impl RunReport {
         self.contracts.iter().filter(|one| !is_interrupted(one)).map(|one| one.losses.network).sum()
     }
 
+    /// Returns the number of contracts of which no packet was observed: nothing is known of their bounds.
+    pub fn untested(&self) -> usize {
+        self.contracts.iter().filter(|one| one.flow.worst().is_none()).count() + self.silent.len()
+    }
+
     /// Returns the number of pairs of members that got less than their minimum.
     pub fn short(&self) -> usize {
         self.shares.iter().map(|one| one.short().len()).sum()

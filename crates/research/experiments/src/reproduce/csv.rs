@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use wayleave_formats::csv_field;
+
 use crate::{Figure, Table};
 
 use super::values::place;
@@ -66,11 +68,7 @@ fn row<'a>(text: &mut String, fields: impl IntoIterator<Item = &'a str>) {
     for (at, field) in fields.into_iter().enumerate() {
         let comma = if at > 0 { "," } else { "" };
         // Writing to a String does not fail.
-        let _ = if field.contains([',', '"', '\n']) {
-            write!(text, "{comma}\"{}\"", field.replace('"', "\"\""))
-        } else {
-            write!(text, "{comma}{field}")
-        };
+        let _ = write!(text, "{comma}{}", csv_field(field));
     }
     text.push('\n');
 }

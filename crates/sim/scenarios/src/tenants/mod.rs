@@ -23,7 +23,7 @@ use wayleave_topology::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use promises::{Competitor, Guaranteed, Maximum, Minimum, Weight};
+pub use promises::{Competitor, Guaranteed, LimitedTraffic, Maximum, Minimum, Weight};
 pub use senders::{Bursts, OfContract, PairDemand};
 pub use wayleave_schemes::admission::fabric::Settings as FabricSettings;
 

@@ -11,7 +11,7 @@ use wayleave_contracts::{BandwidthContract, Contract, Endpoints};
 use wayleave_topology::{Class, HopDistances, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{SharingTenant, Tenants, members};
+use super::{SharingTenant, Tenants, is_pair, members};
 use crate::StaticLimits;
 
 /// Period at which hosts reassign tokens (uFAB, section 5.1).
@@ -52,8 +52,19 @@ pub struct Maximum {
     pub max: Rate,
     /// Amount that may exceed it at once.
     pub burst: Bytes,
-    /// `true` if it limits sent traffic only, as that of best effort does.
-    pub is_sent_only: bool,
+    /// Limited directions at the host.
+    pub limits: LimitedTraffic,
+}
+
+/// Directions in which a maximum limits the traffic of a contract at a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedTraffic {
+    /// Sent traffic: of best effort, and of the sender of a pair.
+    Sent,
+    /// Received traffic: of the receiver of a pair.
+    Received,
+    /// Each direction: of a hose.
+    Both,
 }
 
 /// The terms of a bandwidth contract at a receiver at which it meets others.
@@ -114,14 +125,22 @@ impl Tenants {
     /// The maxima of bandwidth contracts and of best effort at their hosts.
     pub fn maxima(&self) -> Vec<Maximum> {
         let of = |tenant: &SharingTenant| {
-            let (max, burst, is_sent_only) = match &tenant.contract {
-                Contract::Bandwidth(contract) => (contract.max, Bytes::ZERO, false),
-                Contract::BestEffort(contract) => (contract.max, StaticLimits::default().burst, true),
-                Contract::Latency(_) | Contract::Objective(_) => (None, Bytes::ZERO, false),
+            let (max, burst) = match &tenant.contract {
+                Contract::Bandwidth(contract) => (contract.max, Bytes::ZERO),
+                Contract::BestEffort(contract) => (contract.max, StaticLimits::default().burst),
+                Contract::Latency(_) | Contract::Objective(_) => (None, Bytes::ZERO),
             };
-            let name = tenant.contract.name();
-            let at = |host| Some(Maximum { name: name.to_owned(), host, max: max?, burst, is_sent_only });
-            members(&tenant.contract).into_iter().filter_map(at).collect::<Vec<_>>()
+            let (name, is_pair) = (tenant.contract.name(), is_pair(&tenant.contract));
+            let at = |(place, host)| {
+                let limits = match &tenant.contract {
+                    Contract::Bandwidth(_) if is_pair && place == 0 => LimitedTraffic::Sent,
+                    Contract::Bandwidth(_) if is_pair => LimitedTraffic::Received,
+                    Contract::Bandwidth(_) => LimitedTraffic::Both,
+                    _ => LimitedTraffic::Sent,
+                };
+                Some(Maximum { name: name.to_owned(), host, max: max?, burst, limits })
+            };
+            members(&tenant.contract).into_iter().enumerate().filter_map(at).collect::<Vec<_>>()
         };
         self.sharing.iter().flat_map(of).collect()
     }

@@ -201,14 +201,27 @@ impl Tenants {
         competitors.iter().filter_map(traffic).collect()
     }
 
+    /// Returns endless traffic of the contracts with a maximum alone: of each pair, and of each member of a hose or of best
+    /// effort to the next.
+    pub fn senders_at_maxima(&self) -> Vec<Traffic> {
+        let has_max = |tenant: &&SharingTenant| match &tenant.contract {
+            Contract::Bandwidth(contract) => contract.max.is_some(),
+            Contract::BestEffort(contract) => contract.max.is_some(),
+            Contract::Latency(_) | Contract::Objective(_) => false,
+        };
+        let traffic =
+            |tenant: &SharingTenant| self.endless(tenant, tenant.contract.name(), steady_pairs(&tenant.contract));
+        self.sharing.iter().filter(has_max).map(traffic).collect()
+    }
+
     fn shared(&self, tenant: &SharingTenant, duration: Time) -> Vec<Traffic> {
         let contract = &tenant.contract;
         let members = members(contract);
-        let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return Vec::new() };
+        let Some(&first) = members.first() else { return Vec::new() };
+        let ring = steady_pairs(contract);
         if is_pair(contract) {
-            return vec![self.endless(tenant, contract.name(), vec![(first, last)])];
+            return vec![self.endless(tenant, contract.name(), ring)];
         }
-        let ring = (0..members.len()).map(|at| (members[at], members[(at + 1) % members.len()])).collect();
         if !matches!(contract, Contract::Bandwidth(_)) || members.len() < 3 {
             return vec![self.endless(tenant, contract.name(), ring)];
         }
@@ -235,6 +248,17 @@ impl Tenants {
             route
         });
         traffic
+    }
+}
+
+/// Returns the pair of a contract, or the pairs of each member with the next one.
+fn steady_pairs(contract: &Contract) -> Vec<(NodeId, NodeId)> {
+    let members = members(contract);
+    let next = |at: usize| (members[at], members[(at + 1) % members.len()]);
+    if is_pair(contract) {
+        members.first().map(|_| next(0)).into_iter().collect()
+    } else {
+        (0..members.len()).map(next).collect()
     }
 }
 

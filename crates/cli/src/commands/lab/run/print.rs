@@ -119,12 +119,7 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     let excused: u64 = seen.contracts.iter().map(|one| one.excused).sum();
     let unpromised: u64 = seen.contracts.iter().map(|one| one.unpromised).sum();
     let lost: u64 = seen.contracts.iter().map(|one| one.losses.network).sum();
-    let verdict = match (seen.violations(), seen.lost(), excused) {
-        (0, 0, 0) => "all bounds met",
-        (0, 0, _) => "all bounds met, except during stalls of the machine",
-        (0, ..) => "NOT all packets arrived",
-        _ => "NOT all bounds met",
-    };
+    let verdict = verdict(seen, excused);
     writeln!(
         out,
         "{verdict}: {} of {sent} packets late, {excused} more while the machine stalled, {unpromised} more without a guarantee; {lost} lost; {} under traffic",
@@ -139,6 +134,22 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     writeln!(out, "CPUs stalled {} times for more than 300 us, for at most {}", all.len(), longest.up())?;
     out.flush()?;
     Ok(())
+}
+
+/// Returns the result for all bounds. A contract without an arrival has no delay, so its bound is not tested.
+fn verdict(seen: &RunReport, excused: u64) -> String {
+    let all = seen.contracts.len() + seen.silent.len();
+    let verdict = match (seen.violations(), seen.lost(), excused) {
+        (0, 0, _) if seen.untested() == all => return "no bound tested".to_owned(),
+        (0, 0, 0) => "all bounds met",
+        (0, 0, _) => "all bounds met, except during stalls of the machine",
+        (0, ..) => "NOT all packets arrived",
+        _ => "NOT all bounds met",
+    };
+    match seen.untested() {
+        0 => verdict.to_owned(),
+        untested => format!("{verdict}, {untested} of {all} not tested"),
+    }
 }
 
 /// Writes the traffic that members of contracts of other kinds got.
@@ -161,7 +172,11 @@ fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
     }
     write_table(out, &mut table)?;
     let pairs: usize = seen.shares.iter().map(|one| one.pairs.len()).sum();
-    let verdict = if seen.short() == 0 { "all minima reached" } else { "NOT all minima reached" };
+    let verdict = match (pairs, seen.short()) {
+        (0, _) => "no minimum tested",
+        (_, 0) => "all minima reached",
+        _ => "NOT all minima reached",
+    };
     writeln!(out, "{verdict}: {} of {pairs} members got less than 95 % of their minimum", seen.short())?;
     Ok(())
 }
@@ -229,6 +244,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
         "shares": seen.shares.iter().map(share).collect::<Vec<_>>(),
         "short": seen.short(),
         "silent": seen.silent,
+        "untested": seen.untested(),
         "refused": refused,
         "bestEffort": seen.floods.iter().map(flood).collect::<Vec<_>>(),
         "actions": actions.collect::<Vec<_>>(),

@@ -1,0 +1,103 @@
+//! Maxima under test: a run in which all contracts with a maximum always have traffic, and the result for each maximum.
+//!
+//! A maximum is tested in a direction at a host if a run carries at least 90 % of it in the counted half. Whole frames
+//! and the burst, which may exceed a maximum, are deducted first. A run with less traffic has not shown that anything
+//! limits it, so the maximum is not tested.
+
+use wayleave_scenarios::{LimitedTraffic, Tenants};
+use wayleave_units::Time;
+
+use crate::classes::{ClassClaim, ClassReport, FRAMES_OF_PAIR, largest_frame};
+use crate::effort::Effort;
+use crate::terms::{MaximumPromise, TrafficDirection};
+
+/// Part of a maximum, per mille, from which on it is tested.
+const TESTED: u64 = 900;
+
+/// Amount that a maximum carries in the counted half, as a multiple of what may exceed it: then the deduction leaves
+/// more than [`TESTED`].
+const ALLOWANCES: u128 = 12;
+
+/// Upper bound of the length of the run, as a multiple of the other runs: timers of hosts take time without packets.
+const STRETCH: u64 = 100;
+
+/// Links of a path, for the work of a run, and bits of a full frame.
+const LINKS_OF_A_PATH: u128 = 4;
+const FRAME_BITS: u128 = 12_000;
+
+/// Result for a maximum at a host in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TestedMaximum {
+    /// The number of the promise in the claim of all tenants.
+    pub promise: usize,
+    /// Limited direction.
+    pub direction: TrafficDirection,
+    /// The largest part of the maximum that a run carried, per mille; `None` without a run.
+    pub largest: Option<u64>,
+}
+
+impl TestedMaximum {
+    /// Returns `true` if a run carried enough to show that the maximum is enforced or exceeded.
+    pub fn is_tested(&self) -> bool {
+        self.largest.is_some_and(|largest| largest >= TESTED)
+    }
+}
+
+/// Returns a run in which the contracts with a maximum send alone, each host to one other, all the time. It lasts
+/// until whole frames and bursts no longer hide a maximum, as far as the effort allows. `None` without maxima.
+pub(crate) fn attack(tenants: &Tenants, whole: &ClassClaim, effort: &Effort) -> Option<ClassClaim> {
+    let counted = whole.maxima.iter().map(|promise| needed_ns(whole, promise)).max()?;
+    let shortest = whole.scenario.duration.as_nanos();
+    let longest = shortest.saturating_mul(STRETCH).min(most_ns(whole, effort));
+    let wanted = u64::try_from(counted.saturating_mul(2)).unwrap_or(u64::MAX);
+    let duration = wanted.min(longest).max(shortest);
+    let mut scenario = whole.scenario.clone();
+    scenario.traffic = tenants.senders_at_maxima();
+    scenario.duration = Time::from_nanos(duration);
+    scenario.record.carried_from = Time::from_nanos(duration / 2);
+    Some(ClassClaim {
+        scenario,
+        minima: Vec::new(),
+        in_flight: Vec::new(),
+        shares: Vec::new(),
+        weights: Vec::new(),
+        contention: None,
+        ..whole.clone()
+    })
+}
+
+/// Returns the counted time that a maximum needs.
+fn needed_ns(whole: &ClassClaim, promise: &MaximumPromise) -> u128 {
+    let allowance =
+        largest_frame(whole, promise.host).saturating_mul(FRAMES_OF_PAIR).saturating_add(promise.burst.get());
+    let max = u128::from(promise.max.bits_per_second().max(1));
+    (u128::from(allowance) * 8_000_000_000 * ALLOWANCES).div_ceil(max)
+}
+
+/// Returns the time in which all maxima together take the packets of the effort.
+fn most_ns(whole: &ClassClaim, effort: &Effort) -> u64 {
+    let sent = whole.maxima.iter().filter(|promise| promise.limits != LimitedTraffic::Received);
+    let bits: u128 = sent.map(|promise| u128::from(promise.max.bits_per_second())).sum();
+    let most = u128::from(effort.packet_hops) * FRAME_BITS * 1_000_000_000 / (bits * LINKS_OF_A_PATH).max(1);
+    u64::try_from(most).unwrap_or(u64::MAX)
+}
+
+/// Returns the result for each maximum of a claim over all runs.
+pub(crate) fn tested<'a>(
+    whole: &ClassClaim,
+    reports: impl Iterator<Item = &'a ClassReport> + Clone,
+) -> Vec<TestedMaximum> {
+    let of = |(number, promise): (usize, &MaximumPromise)| {
+        let reports = reports.clone();
+        promise
+            .directions()
+            .iter()
+            .map(move |&direction| {
+                let place = (promise.service.clone(), promise.host, direction);
+                let largest = reports.clone().filter_map(|report| report.maxima.get(&place).copied()).max();
+                TestedMaximum { promise: number, direction, largest }
+            })
+            .collect::<Vec<_>>()
+    };
+    whole.maxima.iter().enumerate().flat_map(of).collect()
+}
