@@ -190,7 +190,7 @@ impl Draws {
 
 /// Keys of the columns below do not change while a contract exists.
 #[test]
-fn contracts_that_stay_are_on_exactly_one_page_whatever_comes_and_goes() {
+fn unchanged_contracts_are_on_exactly_one_page_while_others_change() {
     let world = World::new();
     let client = &world.client;
     let mut draws = Draws(7);
