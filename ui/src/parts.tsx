@@ -55,7 +55,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 const SIGNS: Record<string, [string, string]> = {
-  broken: ['✕', 'bad'], critical: ['✕', 'bad'], warning: ['▲', 'warn'], unknown: ['?', 'dim'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], stopped: ['✕', 'bad'],
+  broken: ['✕', 'bad'], critical: ['✕', 'bad'], warning: ['▲', 'warn'], unknown: ['?', 'dim'], unconfirmed: ['?', 'warn'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], stopped: ['✕', 'bad'],
   'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'reports a problem': ['▲', 'warn'],
   ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'connected': ['✓', 'good'],
   released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],

@@ -254,7 +254,7 @@ export interface Group {
 }
 
 /** Health of a contract. */
-export type HealthLevel = 'violated' | 'at-risk' | 'pending' | 'not-enforced' | 'best-estimate' | 'ok';
+export type HealthLevel = 'violated' | 'unknown' | 'unconfirmed' | 'at-risk' | 'pending' | 'not-enforced' | 'best-estimate' | 'ok';
 
 /** A page of contracts by health, the worst first. Best-effort contracts promise nothing and are not among them. */
 export interface HealthPage {

@@ -15,7 +15,7 @@ use super::{alone, until};
 use nix::sys::signal::Signal;
 
 /// The status of an answer, and the answer.
-fn ask(method: &str, url: &str, token: &str, body: &Value) -> (u16, Value) {
+pub(crate) fn ask(method: &str, url: &str, token: &str, body: &Value) -> (u16, Value) {
     let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
     let request = ureq::http::Request::builder().method(method).uri(url).header("content-type", "application/json");
     let request = request.header("authorization", format!("Bearer {token}")).body(body.to_string()).unwrap();

@@ -13,6 +13,7 @@ mod clients;
 mod lost;
 mod moving;
 mod network;
+mod observed;
 mod processes;
 mod ready;
 mod restarts;
@@ -39,6 +40,7 @@ fn main() -> std::process::ExitCode {
         moving::a_ledger_is_converted_to_a_cluster_and_back,
         moving::batches_of_any_size_and_snapshots_are_read_back_unchanged,
         network::a_member_with_another_network_is_barred_until_the_cluster_changes_it,
+        observed::a_new_leader_claims_nothing_that_its_agents_have_not_reported,
         ready::a_leader_that_is_ready_beside_its_successor_is_found,
         ready::an_idle_partitioned_leader_is_ready_no_longer_than_its_lease,
         restarts::a_restart_under_load_succeeds_with_etcd_at_any_speed,

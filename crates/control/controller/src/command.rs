@@ -154,6 +154,8 @@ pub enum Command {
         /// Serial and version of every rule in force of a contract of another kind than latency; `None` if the agent
         /// does not report them.
         in_force: Option<Vec<(u64, u64)>>,
+        /// Keys that the agent enforces (`wayleave_protocol::agent::KEYS_SINCE_0_2`).
+        enforces: Vec<String>,
         /// Contracts that it cannot enforce now; `None` if the agent does not report them.
         problems: Option<Vec<ContractProblem>>,
     },

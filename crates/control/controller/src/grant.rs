@@ -113,14 +113,18 @@ pub enum DegradedReason {
 }
 
 impl DegradedReason {
+    /// All codes.
+    pub const CODES: [&'static str; 5] = ["FAILURE", "UNFIT", "UNCONFIRMED", "SILENT", "NOT_CARRIED_OUT"];
+
     /// A stable code.
     pub const fn code(&self) -> &'static str {
+        let [failure, unfit, unconfirmed, silent, not_carried_out] = Self::CODES;
         match self {
-            Self::Failed { .. } => "FAILURE",
-            Self::Unfit { .. } => "UNFIT",
-            Self::Unconfirmed => "UNCONFIRMED",
-            Self::Silent { .. } => "SILENT",
-            Self::NotCarriedOut { .. } => "NOT_CARRIED_OUT",
+            Self::Failed { .. } => failure,
+            Self::Unfit { .. } => unfit,
+            Self::Unconfirmed => unconfirmed,
+            Self::Silent { .. } => silent,
+            Self::NotCarriedOut { .. } => not_carried_out,
         }
     }
 }

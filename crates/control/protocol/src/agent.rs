@@ -17,6 +17,10 @@ use crate::check::CheckReport;
 use crate::contract::{Hop, Kind, Match};
 use crate::load::LinkReport;
 
+/// Contract keys that agents enforce since version 0.2.0. An agent names those that it knows in each report
+/// ([`Reports::enforces`]): an older one confirms a contract with such a key without enforcing the key.
+pub const KEYS_SINCE_0_2: [&str; 1] = ["bestEffort.max"];
+
 /// The agent of a node begins a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -217,6 +221,9 @@ pub struct Reports {
     /// Serial and version of every bandwidth-class rule in force. Absent from agents of version 0.2.0.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rules_in_force: Option<Vec<(u64, u64)>>,
+    /// Contract keys of [`KEYS_SINCE_0_2`] that this version of the agent enforces.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub enforces: Vec<String>,
     /// All contracts of any kind that the node cannot carry out now. Absent from agents of version 0.2.0.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub contract_problems: Option<Vec<ContractProblem>>,

@@ -11,8 +11,12 @@ use crate::contract::{Kind, State};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthLevel {
-    /// The contract is `degraded` or `violated`.
+    /// Packets were late, or the guarantee is lost: an element failed, or an agent cannot install the rule.
     Violated,
+    /// Agents of its hosts are silent: the guarantee may hold or not.
+    Unknown,
+    /// A host has not confirmed the terms in time: the guarantee may hold or not.
+    Unconfirmed,
     /// A packet that agents followed took at least 90 % of the bound, and no longer than the bound and the clock errors.
     AtRisk,
     /// Admitted, and not in force yet: others have to move first, its start has not come, or its sender has not confirmed its terms.
@@ -27,13 +31,23 @@ pub enum HealthLevel {
 
 impl HealthLevel {
     /// All levels, the worst first.
-    pub const ALL: [Self; 6] =
-        [Self::Violated, Self::AtRisk, Self::Pending, Self::NotEnforced, Self::BestEstimate, Self::Ok];
+    pub const ALL: [Self; 8] = [
+        Self::Violated,
+        Self::Unknown,
+        Self::Unconfirmed,
+        Self::AtRisk,
+        Self::Pending,
+        Self::NotEnforced,
+        Self::BestEstimate,
+        Self::Ok,
+    ];
 
     /// Returns the name in documents and queries.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Violated => "violated",
+            Self::Unknown => "unknown",
+            Self::Unconfirmed => "unconfirmed",
             Self::AtRisk => "at-risk",
             Self::Pending => "pending",
             Self::NotEnforced => "not-enforced",
@@ -87,7 +101,7 @@ pub struct ContractHealth {
 /// A page of contracts by health, the worst first. Best-effort contracts promise nothing and are not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HealthPage {
-    /// Contracts of this page: by level, then violated ones by priority, then by the margin between bound and deadline.
+    /// Contracts of this page: by level, then the first three levels by priority, then by the margin between bound and deadline.
     pub items: Vec<ContractHealth>,
     /// Number of contracts of each level, over all pages.
     pub levels: BTreeMap<String, u64>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use wayleave_controller::{EnforcedBy, State};
+use wayleave_controller::{DegradedReason, EnforcedBy, State};
 use wayleave_protocol::alert::Alerts;
 use wayleave_units::Time;
 
@@ -20,14 +20,21 @@ impl Shared {
         let counts = tables.counts_of(None);
         let count = |state: State| State::ALL.iter().zip(counts.states).find(|(known, _)| **known == state);
         let number = |state| count(state).map_or(0, |(_, count)| count);
+        let is_unknown = |code: &str| matches!(code, "SILENT" | "UNCONFIRMED");
+        let degraded = |unknown| {
+            let counts = DegradedReason::CODES.into_iter().zip(counts.degraded);
+            counts.filter(|(code, _)| is_unknown(code) == unknown).map(|(_, count)| count).sum::<u64>()
+        };
         let is_ready = self.unready(&tables.health).is_none();
         Figures {
             is_without_leader: !is_ready && !matches!(tables.health, Health::Following(Some(_))),
             silent: tables.nodes.values().filter(|node| node.is_silent).count() as u64,
             violated: number(State::Violated),
-            degraded: number(State::Degraded),
+            degraded: degraded(false),
+            unconfirmed: degraded(true),
             down: tables.down.len() as u64,
             has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
+            has_sessions: tables.nodes.values().any(|node| node.is_there()),
             is_leader: is_ready,
         }
     }
@@ -49,7 +56,12 @@ impl Shared {
     }
 
     fn observe_alerts(&self) {
-        let (figures, counters) = (self.alert_figures(), self.alert_counters());
+        let figures = self.alert_figures();
+        // Reports from the time as leader are outdated: agents report to the leader only.
+        if !figures.is_leader {
+            self.counted.clear();
+        }
+        let counters = self.alert_counters();
         self.alerts.lock().observe(Time::from_nanos(boottime()), wall(), &figures, counters);
     }
 

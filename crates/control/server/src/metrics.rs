@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wayleave_controller::{CommandError, ItemResult, State};
+use wayleave_controller::{CommandError, DegradedReason, ItemResult, State};
 use wayleave_protocol::agent::{SampledPackets, Traffic};
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
@@ -85,6 +85,11 @@ struct WaitLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabels {
     state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -171,6 +176,7 @@ pub(crate) struct Metrics {
     use_mean: Family<QueueLabels, Level>,
     use_max: Family<QueueLabels, Level>,
     contracts: Family<StateLabels, Gauge>,
+    degraded: Family<ReasonLabels, Gauge>,
     kinds: Family<KindLabels, Gauge>,
     sessions: Gauge,
     silent: Gauge,
@@ -245,6 +251,7 @@ impl Metrics {
             use_mean: Family::default(),
             use_max: Family::default(),
             contracts: Family::default(),
+            degraded: Family::default(),
             kinds: Family::default(),
             sessions: Gauge::default(),
             silent: Gauge::default(),
@@ -307,6 +314,8 @@ impl Metrics {
         let help = "Delay bound divided by delay budget, of the fullest queue";
         of.register_with_unit("queue_budget_use_max", help, Unit::Ratios, self.use_max.clone());
         of.register("contracts", "Contracts by state", self.contracts.clone());
+        let help = "Degraded contracts by reason; the enforcement of SILENT and UNCONFIRMED ones is unknown";
+        of.register("contracts_degraded", help, self.degraded.clone());
         of.register("contract_kinds", "Contracts by kind", self.kinds.clone());
         of.register("agent_sessions", "Open sessions of agents", self.sessions.clone());
         of.register("contract_packets", "Packets of all contracts by outcome, counted by hosts", self.packets.clone());
@@ -408,8 +417,12 @@ impl Metrics {
 
     pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {
         // Without reports of agents nothing is known of packets, so there are no figures.
-        if let Some(sum) = counted.sum() {
-            self.update_traffic(&sum, &counted.followed());
+        match counted.sum() {
+            Some(sum) => self.update_traffic(&sum, &counted.followed()),
+            None => {
+                self.packets.clear();
+                self.waits.clear();
+            }
         }
         // Only what was reported last: labels of earlier reports do not add up.
         self.host_packets.clear();
@@ -468,6 +481,9 @@ impl Metrics {
         tables.counts.values().for_each(|count| counts.add(count));
         for (state, count) in State::ALL.iter().zip(counts.states) {
             self.contracts.get_or_create(&StateLabels { state: state.name() }).set(signed(count));
+        }
+        for (reason, count) in DegradedReason::CODES.into_iter().zip(counts.degraded) {
+            self.degraded.get_or_create(&ReasonLabels { reason }).set(signed(count));
         }
         for (kind, count) in Kind::ALL.iter().zip(counts.kinds) {
             self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{ElementName, Id, NodeState, Principal, State};
+use wayleave_controller::{DegradedReason, ElementName, Id, NodeState, Principal, State};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::Kind;
@@ -70,6 +70,8 @@ pub(crate) struct Counts {
     pub(crate) late: u64,
     /// Protected contracts of which some disjoint routes are cut.
     pub(crate) unprotected: u64,
+    /// Degraded contracts, by the code of their reason.
+    pub(crate) degraded: [u64; DegradedReason::CODES.len()],
 }
 
 impl Counts {
@@ -78,6 +80,11 @@ impl Counts {
         self.states[at] = by(self.states[at]);
         let at = Kind::ALL.iter().position(|kind| *kind == contract.kind()).unwrap_or(0);
         self.kinds[at] = by(self.kinds[at]);
+        let reason = contract.grant().degraded_reason.as_ref().filter(|_| contract.state() == State::Degraded);
+        if let Some(at) = reason.and_then(|reason| DegradedReason::CODES.iter().position(|code| *code == reason.code()))
+        {
+            self.degraded[at] = by(self.degraded[at]);
+        }
         for (count, counts) in [
             (&mut self.configured, contract.is_configured()),
             (&mut self.effective, contract.is_effective()),
@@ -103,6 +110,7 @@ impl Counts {
     pub(crate) fn add(&mut self, other: &Self) {
         self.kinds.iter_mut().zip(other.kinds).for_each(|(one, other)| *one += other);
         self.states.iter_mut().zip(other.states).for_each(|(one, other)| *one += other);
+        self.degraded.iter_mut().zip(other.degraded).for_each(|(one, other)| *one += other);
         self.configured += other.configured;
         self.effective += other.effective;
         self.late += other.late;

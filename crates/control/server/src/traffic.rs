@@ -205,6 +205,11 @@ impl ReportedTraffic {
         self.lock().follower.cut_off().map(|(node, serial, run)| (node.to_owned(), serial, run.clone())).collect()
     }
 
+    /// Forgets all reports: agents report to another controller now.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Reports::default();
+    }
+
     /// Returns what these hosts have reported of a contract within the last five seconds.
     pub(crate) fn counters<'a>(
         &self,

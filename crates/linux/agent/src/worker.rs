@@ -17,7 +17,7 @@ use crate::checks::Checks;
 use crate::machine::{Agent, AgentCall, AgentReply, AgentRequest, PollInterval};
 use wayleave_broker::process::LimitsLine;
 use wayleave_dataplane::net::CounterReading;
-use wayleave_protocol::agent::{Messages, Reports, Shares};
+use wayleave_protocol::agent::{KEYS_SINCE_0_2, Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
 use wayleave_protocol::load::LinkReport;
 use wayleave_topology::{Network, NodeId};
@@ -270,6 +270,7 @@ impl<N: NodeDriver> Worker<N> {
                     samples: driver.samples(),
                     hears_at: driver.peer_address(),
                     rules_in_force: driver.rules_in_force(),
+                    enforces: KEYS_SINCE_0_2.map(str::to_owned).to_vec(),
                     contract_problems: driver.contract_problems(),
                     beat: true,
                     ..Reports::default()

@@ -12,7 +12,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use wayleave_client::{Address, Method};
-use wayleave_protocol::agent::{Confirmations, Messages, Reports, Session, SessionSpec, Shares, Traffic, Work};
+use wayleave_protocol::agent::{
+    Confirmations, KEYS_SINCE_0_2, Messages, Reports, Session, SessionSpec, Shares, Traffic, Work,
+};
 use wayleave_protocol::load::{LinkCounters, LinkReport};
 
 use crate::client::{RequestError, Service, target};
@@ -169,6 +171,7 @@ impl HostAgent {
             links: Some(links).filter(|links| !links.counters.is_empty()),
             beat: true,
             rules_in_force: Some(shares.contracts.iter().map(|rule| (rule.serial, rule.version)).collect()),
+            enforces: KEYS_SINCE_0_2.map(str::to_owned).to_vec(),
             contract_problems: Some(Vec::new()),
             traffic: Some(traffic.collect()),
             ..Reports::default()

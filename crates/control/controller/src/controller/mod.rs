@@ -97,8 +97,8 @@ impl Controller {
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
             Command::Leave { node, epoch } => self.enforcement_mut().take_leave(&node, epoch),
             Command::Heartbeat { node, epoch, repairs } => self.enforcement_mut().on_heartbeat(&node, epoch, &repairs),
-            Command::ReportRules { node, epoch, in_force, problems } => {
-                self.enforcement_mut().report_rules(&node, epoch, in_force, problems)
+            Command::ReportRules { node, epoch, in_force, enforces, problems } => {
+                self.enforcement_mut().report_rules(&node, epoch, in_force, &enforces, problems)
             }
             Command::See { node, epoch, without_carrier } => self.see(&node, epoch, without_carrier),
         }

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_protocol::agent::ContractProblem;
+use wayleave_contracts::Contract;
+use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
 use wayleave_topology::NodeId;
 
 use super::Enforcement;
@@ -14,6 +15,14 @@ use crate::command::{CommandError, Outcome, Reply};
 use crate::grant::{AdmittedContract, DegradedReason, Sender};
 use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
+
+/// Returns the keys of a contract that agents enforce since version 0.2.0 only ([`KEYS_SINCE_0_2`]).
+fn newer_keys(contract: &Contract) -> &'static [&'static str] {
+    match contract {
+        Contract::BestEffort(terms) if terms.max.is_some() => &KEYS_SINCE_0_2,
+        _ => &[],
+    }
+}
 
 impl Enforcement {
     /// A contract has other terms, another place, or none: what its hosts have confirmed is outdated.
@@ -42,13 +51,27 @@ impl Enforcement {
         name: &str,
         epoch: u64,
         in_force: Option<Vec<(u64, u64)>>,
+        enforces: &[String],
         problems: Option<Vec<ContractProblem>>,
     ) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
-        let in_force: Option<BTreeMap<u64, u64>> = in_force.map(|all| all.into_iter().collect());
-        let problems: Option<BTreeMap<u64, String>> =
+        let mut in_force: Option<BTreeMap<u64, u64>> = in_force.map(|all| all.into_iter().collect());
+        let mut problems: Option<BTreeMap<u64, String>> =
             problems.map(|all| all.into_iter().map(|one| (one.serial, one.why)).collect());
+        if let Some(in_force) = &mut in_force {
+            let missing = |serial: u64| {
+                let keys = newer_keys(&self.contracts.get(serial)?.order.contract);
+                keys.iter().find(|key| !enforces.iter().any(|known| known == *key)).copied()
+            };
+            let partial: Vec<(u64, &str)> =
+                in_force.keys().filter_map(|&serial| Some((serial, missing(serial)?))).collect();
+            for (serial, key) in partial {
+                in_force.remove(&serial);
+                let why = format!("this version of the agent does not enforce {key}: upgrade the agent");
+                problems.get_or_insert_default().insert(serial, why);
+            }
+        }
         let state = self.nodes.entry(node);
         if state.in_force != in_force || state.problems != problems {
             let before = std::mem::replace(&mut state.in_force, in_force);

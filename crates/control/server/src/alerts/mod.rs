@@ -26,10 +26,15 @@ pub(crate) struct Figures {
     pub(crate) is_without_leader: bool,
     pub(crate) silent: u64,
     pub(crate) violated: u64,
+    /// Contracts whose guarantee is lost.
     pub(crate) degraded: u64,
+    /// Degraded contracts whose enforcement is unknown: their agents are silent, or have not confirmed them.
+    pub(crate) unconfirmed: u64,
     pub(crate) down: u64,
     /// Agents of hosts report late packets.
     pub(crate) has_agents: bool,
+    /// At least one agent has opened a session with this controller since it became the leader.
+    pub(crate) has_sessions: bool,
     /// Agents report to this controller.
     pub(crate) is_leader: bool,
 }
@@ -40,6 +45,7 @@ impl Figures {
             Figure::SilentAgents => self.silent,
             Figure::Violated => self.violated,
             Figure::Degraded => self.degraded,
+            Figure::Unconfirmed => self.unconfirmed,
             Figure::Down => self.down,
         }
     }
@@ -160,6 +166,12 @@ impl Evaluator {
             Condition::AboveZero(Figure::Violated) if !figures.has_agents => {
                 Some("no agents report late packets (--enforcement none)")
             }
+            // Records of the ledger are known: what they count fires.
+            Condition::AboveZero(of @ (Figure::Violated | Figure::SilentAgents))
+                if figures.is_leader && figures.has_agents && !figures.has_sessions && figures.value(of) == 0 =>
+            {
+                Some(NO_SESSION)
+            }
             Condition::Increase { of: Counter::Repairs, .. } => Some(NOT_LEADER).filter(|_| !figures.is_leader),
             Condition::Increase { .. } if !figures.is_leader => Some(NOT_LEADER),
             Condition::Increase { of, .. } if !self.has_counter(of) => Some("no agent has reported this counter"),
@@ -188,6 +200,8 @@ impl Evaluator {
         Alerts { items, rules: RULES.len() as u64, unknown: unknown.collect() }
     }
 }
+
+const NO_SESSION: &str = "no agent has reported to this controller since it became the leader";
 
 const NOT_LEADER: &str = "agents report to the leader only, and this controller is not the leader";
 
@@ -224,8 +238,10 @@ mod tests {
         silent: 0,
         violated: 0,
         degraded: 0,
+        unconfirmed: 0,
         down: 0,
         has_agents: true,
+        has_sessions: true,
         is_leader: true,
     };
 
@@ -307,6 +323,10 @@ mod tests {
         let items = evaluator.alerts(now, wall, &Figures { silent: 1, ..broken }).items;
         let names: Vec<&str> = items.iter().map(|alert| alert.name.as_str()).collect();
         assert_eq!(names, ["WayleaveContractsViolated", "WayleaveContractsDegraded"]);
+        let mut evaluator = Evaluator::default();
+        let unconfirmed = Figures { unconfirmed: 1, ..QUIET };
+        observe(&mut evaluator, 0, &unconfirmed, &[]);
+        assert_eq!(firing(&evaluator, 60, &unconfirmed), ["WayleaveContractsUnknown"], "nothing is known to be lost");
     }
 
     #[test]
@@ -371,6 +391,13 @@ mod tests {
         let reports = [(Counter::QueueFull, "", 0), (Counter::Lost, "", 0), (Counter::WrongAddresses, "h1", 0)];
         observe(&mut evaluator, 0, &QUIET, &reports);
         assert_eq!(names(&evaluator, &QUIET), ["WayleaveControllerGone"]);
+        // Before the first report, a count of 0 is no observation; a recorded violation is.
+        let fresh = Figures { has_sessions: false, ..QUIET };
+        assert_eq!(
+            names(&evaluator, &fresh),
+            ["WayleaveControllerGone", "WayleaveAgentSilent", "WayleaveContractsViolated"]
+        );
+        assert_eq!(firing(&evaluator, 0, &Figures { violated: 1, ..fresh }), ["WayleaveContractsViolated"]);
         let follower = Figures { is_leader: false, ..QUIET };
         assert_eq!(names(&evaluator, &follower).len(), 6);
         assert_eq!(firing(&evaluator, 0, &Figures { silent: 1, ..follower }), [""; 0]);

@@ -42,6 +42,7 @@ pub(super) enum Figure {
     SilentAgents,
     Violated,
     Degraded,
+    Unconfirmed,
     Down,
 }
 
@@ -80,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: Condition::AboveZero(Figure::SilentAgents),
         expression: "wayleave_agents_silent > 0",
         summary: "Nodes with silent agents: {value}.",
-        description: "Their contracts are degraded. `wayleave status` names the nodes.",
+        description: "Nothing is known of their contracts' enforcement. `wayleave status` names the nodes.",
     },
     Rule {
         name: "WayleaveContractsViolated",
@@ -96,9 +97,18 @@ pub(super) const RULES: &[Rule] = &[
         severity: Warning,
         hold: minutes(1),
         condition: Condition::AboveZero(Figure::Degraded),
-        expression: "sum(wayleave_contracts{state=\"degraded\"}) > 0",
-        summary: "Degraded contracts: {value}.",
+        expression: "sum(wayleave_contracts_degraded{reason!~\"SILENT|UNCONFIRMED\"}) > 0",
+        summary: "Contracts whose guarantee is lost: {value}.",
         description: "`wayleave status` lists them with reasons.",
+    },
+    Rule {
+        name: "WayleaveContractsUnknown",
+        severity: Warning,
+        hold: minutes(1),
+        condition: Condition::AboveZero(Figure::Unconfirmed),
+        expression: "sum(wayleave_contracts_degraded{reason=~\"SILENT|UNCONFIRMED\"}) > 0",
+        summary: "Contracts that agents have not confirmed, or whose agents are silent: {value}.",
+        description: "Their guarantees may hold or not. `wayleave status` lists them with the hosts of these agents.",
     },
     Rule {
         name: "WayleaveElementsDown",

@@ -20,7 +20,7 @@ use crate::clock::wall;
 use crate::handlers::network::{json, node_shape};
 use crate::http::call::AuthorizedRequest;
 use crate::http::condition::is_known;
-use crate::http::page::Page;
+use crate::http::page::{Page, no_cursor};
 use crate::metrics::Limit;
 use crate::read_view::{Tables, VmObject};
 use crate::state::Shared;
@@ -41,7 +41,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         None => None,
         Some(name) => {
             let node = network.find_node(name);
-            Some(node.ok_or_else(|| invalid("after", "expected the value of `next` of a page"))?)
+            Some(node.ok_or_else(|| no_cursor(name))?)
         }
     };
     let has_problems = call.query.flag("problems");
@@ -242,6 +242,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         beat,
         leaves,
         rules_in_force,
+        enforces,
         contract_problems,
     } = made_plain(call.json()?, &call.body);
     let (counted, checks, load) = (shared.counted.clone(), shared.checks.clone(), shared.load.clone());
@@ -256,7 +257,9 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         }
         if beat {
             let (in_force, problems) = (rules_in_force, contract_problems);
-            executor.handle(Command::ReportRules { node: node.clone(), epoch, in_force, problems }).map_err(fault)?;
+            executor
+                .handle(Command::ReportRules { node: node.clone(), epoch, in_force, enforces, problems })
+                .map_err(fault)?;
         }
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;

@@ -13,7 +13,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use crate::answer::{HttpReply, Outcome, invalid};
 use crate::first_of::FirstOf;
 use crate::handlers::contract_order::{ContractOrder, Place, headroom_ppm, reserved_bps};
-use crate::handlers::lists::{after, tenant};
+use crate::handlers::lists::{host, link, tenant};
 use crate::handlers::traffic::MeasuredRates;
 use crate::http::call::AuthorizedRequest;
 use crate::http::csv::Csv;
@@ -45,14 +45,14 @@ const HEADINGS: &[&str] = &[
 
 pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, order) = (Page::read(&call.query)?, ContractOrder::read(call));
-    let (tenant, filter) = (tenant(call), Filter::read(shared, call)?);
+    let (tenant, filter) = (tenant(shared, call)?, Filter::read(shared, call)?);
     if page.is_csv {
         return Ok(export(shared, tenant.as_deref(), &filter, order));
     }
-    if order.is_stored() {
-        return stored(shared, call, &page, tenant.as_deref(), &filter);
-    }
     let after = page.after.as_ref().map(|text| order.parse(text, call.tenant())).transpose()?;
+    if order.is_stored() {
+        return stored(shared, call, &page, (order, after), tenant.as_deref(), &filter);
+    }
     let rates = MeasuredRates::of(shared, Instant::now());
     // One more than is shown reveals that there is a next page.
     let mut first = FirstOf::new(page.limit.saturating_add(1));
@@ -70,17 +70,24 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 }
 
 /// Returns a page in the order in which contracts are stored.
-fn stored(shared: &Shared, call: &AuthorizedRequest, page: &Page, tenant: Option<&str>, filter: &Filter) -> Outcome {
-    let after = after(call, page)?;
+fn stored(
+    shared: &Shared,
+    call: &AuthorizedRequest,
+    page: &Page,
+    (order, after): (ContractOrder, Option<Place>),
+    tenant: Option<&str>,
+    filter: &Filter,
+) -> Outcome {
     let most = page.limit.saturating_add(1);
     let mut items: Vec<Arc<ContractObject>> = Vec::new();
-    shared.each_contract_after(tenant, after.map(Arc::new), |contract| {
+    shared.each_contract_after(tenant, after.map(|after| after.id), |contract| {
         if filter.shows(contract) {
             items.push(contract.clone());
         }
         items.len() < most
     });
-    Ok(page.of(items.iter().map(|contract| (contract.id(), document(shared, call, contract)))))
+    let place = |contract: &ContractObject| order.place(contract, || None).text();
+    Ok(page.of(items.iter().map(|contract| (place(contract), document(shared, call, contract)))))
 }
 
 /// Returns the document of a contract with its measured rate.
@@ -143,10 +150,8 @@ fn write(csv: &mut Csv, network: &Network, contract: &ContractObject, measured: 
 struct Filter {
     state: Option<State>,
     kind: Option<Kind>,
-    /// No contract is on a link that does not exist, or that the client may not know.
-    link: Option<Option<LinkId>>,
-    /// The same of a host or switch.
-    host: Option<Option<OnNode>>,
+    link: Option<LinkId>,
+    host: Option<OnNode>,
     text: Option<String>,
     labels: Option<LabelSelector>,
 }
@@ -184,23 +189,12 @@ impl Filter {
     fn read(shared: &Shared, call: &AuthorizedRequest) -> Result<Self, Box<Problem>> {
         let network = shared.network();
         let text = |name| call.query.text(name);
-        let link = match (text("link"), call.only_tenant()) {
-            (None, _) => None,
-            (Some(name), None) => Some(Some(shared.link(name)?)),
-            // The names of links are hidden from tenants.
-            (Some(name), Some(_)) => Some(network.find_link(name)),
-        };
-        let host = match (text("host"), call.only_tenant()) {
-            (None, _) => None,
-            (Some(name), None) => Some(Some(shared.node(name)?)),
-            (Some(name), Some(_)) => Some(network.find_node(name)),
-        };
         let labels = text("labels").map(str::parse::<LabelSelector>).transpose();
         Ok(Self {
             state: State::ALL.into_iter().find(|state| Some(state.name()) == text("state")),
             kind: Kind::ALL.into_iter().find(|kind| Some(kind.name()) == text("kind")),
-            link,
-            host: host.map(|host| host.map(|host| OnNode::new(network, host))),
+            link: link(shared, call)?,
+            host: host(shared, call)?.map(|host| OnNode::new(network, host)),
             text: text("text").map(str::to_owned),
             labels: labels.map_err(|why| invalid("labels", why))?,
         })
@@ -209,8 +203,8 @@ impl Filter {
     fn shows(&self, contract: &ContractObject) -> bool {
         self.state.is_none_or(|state| contract.state() == state)
             && self.kind.is_none_or(|kind| contract.kind() == kind)
-            && self.link.is_none_or(|link| link.is_some_and(|link| contract.links().any(|one| one == link)))
-            && self.host.as_ref().is_none_or(|host| host.as_ref().is_some_and(|host| host.has(contract)))
+            && self.link.is_none_or(|link| contract.links().any(|one| one == link))
+            && self.host.as_ref().is_none_or(|host| host.has(contract))
             && self.text.as_ref().is_none_or(|text| names(contract.id(), text))
             && self.labels.as_ref().is_none_or(|labels| labels.chooses(contract.labels()))
     }

@@ -8,8 +8,8 @@ use wayleave_controller::{AdmittedContract, Id, State};
 use wayleave_protocol::contract::Kind;
 use wayleave_protocol::problem::Problem;
 
-use crate::answer::invalid;
 use crate::http::call::AuthorizedRequest;
+use crate::http::page::no_cursor;
 use crate::rendered::ContractObject;
 
 /// All of a deadline, in millionths.
@@ -75,7 +75,7 @@ pub(crate) struct ContractOrder {
 pub(crate) struct Place {
     order: ContractOrder,
     value: Option<u64>,
-    id: Arc<Id>,
+    pub(crate) id: Arc<Id>,
 }
 
 impl ContractOrder {
@@ -120,7 +120,7 @@ impl ContractOrder {
 
     /// Reads a place in this order from the `after` of a page.
     pub(crate) fn parse(self, text: &str, tenant: &str) -> Result<Place, Box<Problem>> {
-        let wrong = || invalid("after", "expected the value of `next` of a page in the same order");
+        let wrong = || no_cursor(text);
         let mut parts = text.splitn(3, '.');
         let (order, value, id) = (parts.next(), parts.next(), parts.next());
         order.filter(|order| *order == self.name()).ok_or_else(wrong)?;

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Priority;
-use wayleave_controller::{Id, State};
+use wayleave_controller::{DegradedReason, Id, State};
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_protocol::health::{ContractHealth, HealthLevel, HealthPage};
 use wayleave_protocol::problem::Problem;
 
-use crate::answer::{HttpReply, Outcome, invalid};
+use crate::answer::{HttpReply, Outcome};
 use crate::first_of::FirstOf;
 use crate::http::call::AuthorizedRequest;
-use crate::http::page::Page;
+use crate::http::page::{Page, no_cursor};
 use crate::rendered::ContractObject;
 use crate::state::Shared;
 
@@ -41,7 +41,7 @@ impl Place {
     }
 
     fn parse(text: &str, tenant: &str) -> Result<Self, Box<Problem>> {
-        let wrong = || invalid("after", "expected the value of `next` of a page");
+        let wrong = || no_cursor(text);
         let mut parts = text.splitn(3, '.');
         let (level, order, id) = (parts.next(), parts.next(), parts.next());
         let level = HealthLevel::ALL.into_iter().find(|known| Some(known.name()) == level).ok_or_else(wrong)?;
@@ -96,7 +96,12 @@ fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
     let level = match contract.state() {
         State::Released => return None,
         _ if contract.kind() == Kind::BestEffort => return None,
-        State::Degraded | State::Violated => HealthLevel::Violated,
+        State::Violated => HealthLevel::Violated,
+        State::Degraded => match contract.grant().degraded_reason {
+            Some(DegradedReason::Silent { .. }) => HealthLevel::Unknown,
+            Some(DegradedReason::Unconfirmed) => HealthLevel::Unconfirmed,
+            _ => HealthLevel::Violated,
+        },
         _ if is_near(contract, worst) => HealthLevel::AtRisk,
         State::Pending => HealthLevel::Pending,
         State::Admitted | State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,
@@ -108,7 +113,9 @@ fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
     };
     let bound = contract.bound_and_deadline();
     let order = match level {
-        HealthLevel::Violated => u64::from(Priority::MAX.get().saturating_sub(contract.priority())),
+        HealthLevel::Violated | HealthLevel::Unknown | HealthLevel::Unconfirmed => {
+            u64::from(Priority::MAX.get().saturating_sub(contract.priority()))
+        }
         // The fuller the bound, the earlier.
         HealthLevel::AtRisk => {
             WHOLE_PPM * 2 - bound.map_or(0, |(bound, _)| ppm(worst.unwrap_or(0), bound)).min(WHOLE_PPM * 2)

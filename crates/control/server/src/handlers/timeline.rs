@@ -9,7 +9,7 @@ use wayleave_protocol::event::Event;
 use wayleave_protocol::timeline::{PastContracts, Snapshot, Timeline, TimelineBucket, UnmetContract};
 use wayleave_units::WallTime;
 
-use crate::answer::{HttpReply, Outcome, invalid, not_found};
+use crate::answer::{HttpReply, Outcome, invalid, not_found, unknown_name};
 use crate::clock::wall;
 use crate::http::call::AuthorizedRequest;
 use crate::log::Entry;
@@ -50,6 +50,9 @@ pub(crate) fn past(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         _ => return Err(invalid("asOf", expected)),
     };
     let asked = call.query.text("tenant");
+    if let Some(other) = asked.filter(|asked| only.is_some_and(|only| only != *asked)) {
+        return Err(not_found("tenant", other));
+    }
     let kept: Vec<TenantUndoLog> = {
         let tables = shared.view.read();
         let all = tables.tenants.keys().chain(tables.undo.tenants()).collect::<BTreeSet<_>>().into_iter();
@@ -58,6 +61,10 @@ pub(crate) fn past(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
             .map(|tenant| TenantUndoLog::of(&tables.undo, tables.undo_since, tenant.clone()))
             .collect()
     };
+    // A tenant of that time may have been deleted since.
+    if let Some(unknown) = asked.filter(|_| kept.is_empty()) {
+        return Err(unknown_name("tenant", unknown, shared.view.read().tenants.keys().map(String::as_str)));
+    }
     let mut past = PastContracts { at, ..PastContracts::default() };
     kept.into_iter().for_each(|kept| kept.undo(target, &mut past));
     Ok(HttpReply::json(200, &past))

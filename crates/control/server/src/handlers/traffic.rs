@@ -15,6 +15,7 @@ use wayleave_topology::NodeId;
 
 use crate::answer::{HttpReply, Outcome, not_found};
 use crate::first_of::FirstOf;
+use crate::handlers::lists::tenant;
 use crate::http::call::AuthorizedRequest;
 use crate::http::page::Page;
 use crate::rendered::ContractObject;
@@ -30,13 +31,8 @@ pub(crate) async fn of_contract(shared: Arc<Shared>, call: AuthorizedRequest) ->
 
 pub(crate) fn top(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let limit = Page::read(&call.query)?.limit;
-    let (named, only) = (call.query.text("tenant"), call.only_tenant());
-    // A tenant that names another one sees nothing.
-    let top = match (only, named) {
-        (Some(own), Some(named)) if own != named => TopTraffic::default(),
-        _ => shared.top(only.or(named), only.is_some(), limit),
-    };
-    Ok(HttpReply::json(200, &top))
+    let tenant = tenant(shared, call)?;
+    Ok(HttpReply::json(200, &shared.top(tenant.as_deref(), call.only_tenant().is_some(), limit)))
 }
 
 /// Place of a contract among all: the highest known rate first, unknown rates last.

@@ -28,10 +28,23 @@ impl Page {
         Ok(Self { limit, after: query.text("after").map(str::to_owned), is_csv })
     }
 
+    /// Returns the name in the `after` of a list: `next` begins with the name of its list, so that a name without it is
+    /// no place in a list.
+    pub(crate) fn after_name(&self, list: &str) -> Result<Option<&str>, Box<Problem>> {
+        let Some(text) = &self.after else { return Ok(None) };
+        let name = text.strip_prefix(list).and_then(|rest| rest.strip_prefix('.'));
+        name.map(Some).ok_or_else(|| no_cursor(text))
+    }
+
     /// The `after` of lists that are numbered.
     pub(crate) fn after_number(&self) -> Result<Option<u64>, Box<Problem>> {
         let number = |text: &String| text.parse().map_err(|_| invalid("after", "expected a number"));
         self.after.as_ref().map(number).transpose()
+    }
+
+    /// Returns the `next` of a list for the item of this name.
+    pub(crate) fn next(list: &str, name: &impl ToString) -> String {
+        format!("{list}.{}", name.to_string())
     }
 
     /// The first of these, with where the next page begins.
@@ -54,5 +67,31 @@ impl Page {
         }
         body.put_u8(b'}');
         HttpReply::ready(body.freeze())
+    }
+}
+
+/// Maximum number of characters of a wrong `after` that an error repeats.
+const SHOWN: usize = 100;
+
+/// Returns the problem of an `after` that is not the `next` of a page of this list.
+pub(crate) fn no_cursor(text: &str) -> Box<Problem> {
+    let text: String = text.chars().take(SHOWN).collect();
+    invalid("after", format!("`{text}`: expected the value of `next` of a page of this list in the same order"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_place_in_its_own_list_only() {
+        let after = |text: &str| {
+            let page = Page { limit: 1, after: Some(text.to_owned()), is_csv: false };
+            page.after_name("tenants").map(|name| name.map(str::to_owned))
+        };
+        assert_eq!(after(&Page::next("tenants", &"a.b")).unwrap(), Some("a.b".to_owned()));
+        for text in ["zzz", "", "tenants", "vms.a", "tenantsa.b"] {
+            assert!(after(text).unwrap_err().detail.contains(&format!("`{text}`")), "{text}");
+        }
     }
 }

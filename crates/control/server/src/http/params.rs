@@ -30,14 +30,14 @@ const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param
 
 pub(super) const LIMIT: Param = param("limit", Count(1000), "Maximum number of items: 1 to 1000, default 100");
 pub(super) const AFTER: Param = param("after", Words, "Value of `next` of the previous page");
-pub(super) const TENANT: Param = param("tenant", Words, "Only items of this tenant");
+pub(super) const TENANT: Param = param("tenant", Words, "Only items of this tenant; an error if it does not exist");
 pub(super) const DRY_RUN: Param = param("dryRun", Flag, "Dry run: only report the result");
 pub(super) const STATE: Param = param("state", Choice(names!(State)), "Only contracts in this state");
 pub(super) const KIND: Param = param("kind", Choice(names!(Kind)), "Only contracts of this kind");
 pub(super) const SORT: Param = param(
     "sort",
     Choice(Column::NAMES),
-    "Column by which contracts are sorted; unknown values are last, and equal ones are sorted by tenant and name",
+    "Column by which contracts are sorted; unknown values are last, and equal ones are sorted by tenant and name. A contract whose value of the column changes between two pages may be in both or in neither",
 );
 pub(super) const ORDER: Param =
     param("order", Choice(Direction::NAMES), "Direction of `sort`: ascending is the default");
@@ -51,7 +51,8 @@ pub(super) const OF_KIND: Param =
     param("kind", Choice(names::KINDS), "Only names of this kind; a node is a host or a switch");
 pub(super) const FORMAT: Param =
     param("format", Choice(&["json", "csv"]), "`csv`: a table; a list is then complete, without pages");
-pub(super) const ON_LINK: Param = param("link", Words, "Only contracts that use this link");
+pub(super) const ON_LINK: Param =
+    param("link", Words, "Only contracts that use this link; an error if it does not exist");
 pub(super) const NAMED: Param = param("text", Words, "Only contracts whose `tenant:name` contains this text");
 pub(super) const LABELLED: Param =
     param("labels", Words, "Only contracts with all of these labels: key=value, separated by commas");

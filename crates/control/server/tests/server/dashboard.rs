@@ -1,8 +1,9 @@
 //! Requests of the dashboard: promises by certainty, the network by tier, the past.
 
 use serde_json::{Value, json};
-use wayleave_controller::EnforcedBy;
+use wayleave_controller::{EnforcedBy, Timeouts};
 use wayleave_server::disk::Memory;
+use wayleave_units::Time;
 
 use crate::common::{Client, Scratch, World, classed, contract, options};
 
@@ -51,7 +52,8 @@ fn promises_are_sorted_by_slack_and_paged() {
     assert_eq!(ids(&all), ["default:tight", "default:middle", "default:wide"]);
     assert_eq!(
         all["levels"],
-        json!({ "violated": 0, "at-risk": 0, "pending": 0, "not-enforced": 3, "best-estimate": 0, "ok": 0 })
+        json!({ "violated": 0, "unknown": 0, "unconfirmed": 0, "at-risk": 0, "pending": 0, "not-enforced": 3,
+            "best-estimate": 0, "ok": 0 })
     );
     assert_eq!(all.get("next"), None);
     assert_eq!(pages(client, "/v1/health", 1), ids(&all));
@@ -82,6 +84,42 @@ fn broken_promises_are_first_by_priority_with_their_reasons() {
         (&json!("violated"), &json!("degraded"), &json!("FAILURE"))
     );
     assert!(first["message"].as_str().unwrap().contains("h1->pod1-edge1 is down"), "{first}");
+}
+
+/// Nothing is known of a contract that no agent has confirmed, or whose agent is silent.
+#[test]
+fn unconfirmed_and_silent_contracts_are_not_among_violated_ones() {
+    let scratch = std::sync::Arc::new(Scratch::new());
+    let options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let mut setup = options.setup.clone();
+    setup.timing =
+        Timeouts { confirm_within: Time::from_millis(1), silent_after: Time::from_millis(1), ..setup.timing };
+    let world = World::of(wayleave_server::Options { setup, ..options }, scratch);
+    let client = &world.client;
+    for (name, from) in [("unconfirmed", "h1"), ("silent", "h2"), ("cut", "h3")] {
+        client.put(&format!("/v1/contracts/{name}"), &contract(from, "h16", "10Mbit")).is(201);
+    }
+    client.put("/v1/nodes/h3/state", &json!({ "state": "down" })).is(200);
+    // One heartbeat, and none after it.
+    let agent = client.token(json!({ "role": "agent", "node": "h2" }));
+    let epoch = agent.post("/v1/agents/h2/session", &json!({})).is(200).json()["epoch"].clone();
+    agent.post("/v1/agents/h2/reports", &json!({ "epoch": epoch, "beat": true })).is(204);
+    let levels = || client.get("/v1/health").is(200).json()["levels"].clone();
+    let expected = json!({ "violated": 1, "unknown": 1, "unconfirmed": 1, "at-risk": 0, "pending": 0, "not-enforced": 0,
+        "best-estimate": 0, "ok": 0 });
+    let reached = std::iter::repeat_with(levels).take(100_000).any(|levels| levels == expected);
+    assert!(reached, "{}", client.get("/v1/health").is(200).json());
+    let health = client.get("/v1/health").is(200).json();
+    let of = |item: &Value| (item["level"].as_str().unwrap().to_owned(), item["reason"].as_str().unwrap().to_owned());
+    let found: Vec<(String, String)> = health["items"].as_array().unwrap().iter().map(of).collect();
+    let pairs = [("violated", "FAILURE"), ("unknown", "SILENT"), ("unconfirmed", "UNCONFIRMED")];
+    assert_eq!(found, pairs.map(|(level, reason)| (level.to_owned(), reason.to_owned())));
+    let metrics = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
+    for (reason, count) in [("FAILURE", 1), ("SILENT", 1), ("UNCONFIRMED", 1), ("UNFIT", 0), ("NOT_CARRIED_OUT", 0)] {
+        let line = format!("wayleave_contracts_degraded{{reason=\"{reason}\"}} {count}");
+        assert!(metrics.lines().any(|known| known == line), "{line}");
+    }
+    assert!(metrics.lines().any(|line| line == "wayleave_contracts{state=\"violated\"} 0"));
 }
 
 #[test]
@@ -270,8 +308,15 @@ fn a_tenant_sees_its_own_promises_and_past_and_nothing_about_links() {
         // A page that begins behind another tenant's contract.
         assert_eq!(ids(&client.get("/v1/health?after=violated.0.other:c").is(200).json()), ["acme:c"]);
         assert_eq!(ids(&client.get("/v1/contracts?link=h2-%3Epod1-edge1").is(200).json()), ["acme:c"]);
-        // The answer does not reveal the names of links.
-        assert_eq!(ids(&client.get("/v1/contracts?link=none").is(200).json()), [""; 0]);
+        // The answer does not reveal the names of links and switches.
+        for (filter, names) in [("link", ["none", "h1-%3Epod1-edge1"]), ("host", ["none", "pod2-edge1"])] {
+            let hidden = names.map(|name| {
+                let problem = client.get(&format!("/v1/contracts?{filter}={name}")).is_problem(404, "NOT_FOUND");
+                problem["detail"].as_str().unwrap().replace(&name.replace("%3E", ">"), "*")
+            });
+            assert_eq!(hidden[0], hidden[1]);
+        }
+        assert_eq!(ids(&client.get("/v1/contracts?host=pod1-edge1").is(200).json()), ["acme:c"]);
         assert_eq!(ids(&client.get("/v1/contracts?text=other").is(200).json()), [""; 0]);
         let last = client.get("/v1/events?limit=1000").is(200).json()["items"].as_array().unwrap().len();
         for number in 1..=last {

@@ -108,6 +108,41 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_names_missing_ones() 
     assert_eq!(effective(), 0);
 }
 
+/// A counter of a host is at most 2^64 - 1: the sum of two hosts may exceed it.
+#[test]
+fn forged_counters_of_two_hosts_of_a_hose_are_no_rate() {
+    let world = world();
+    let client = &world.client;
+    client.put("/v1/contracts/db", &hose(&["h1", "h5"], "500Mbit")).is(201);
+    let serial = client.get("/v1/contracts/db").is(200).json()["status"]["serial"].clone();
+    let agents = ["h1", "h5"].map(|node| (node, client.token(json!({ "role": "agent", "node": node }))));
+    let epochs = agents.each_ref().map(|(node, agent)| {
+        agent.post(&format!("/v1/agents/{node}/session"), &json!({})).is(200).json()["epoch"].clone()
+    });
+    let report = |count: u64| {
+        for ((node, agent), epoch) in agents.iter().zip(&epochs) {
+            let one = json!({ "serial": serial, "packets": count, "bytes": count, "delayed": count, "waiting": count,
+                "queueFull": count, "oversized": count, "waitedNs": count, "waits": [count, count] });
+            let body = json!({ "epoch": epoch, "beat": true, "traffic": [one] });
+            agent.post(&format!("/v1/agents/{node}/reports"), &body).is(204);
+        }
+    };
+    for counts in [[0, 1 << 63], [0, u64::MAX], [1 << 63, u64::MAX]] {
+        counts.into_iter().for_each(&report);
+        let of_contract = client.get("/v1/contracts/db/traffic").is(200).json();
+        assert_eq!((&of_contract["reporting"], &of_contract["rateBps"]), (&json!(2), &Value::Null), "{of_contract}");
+        let listed = client.get("/v1/contracts?sort=measured&order=desc").is(200).json();
+        assert_eq!(listed["items"][0]["status"].get("rateBps"), None, "{listed}");
+        let top = client.get("/v1/traffic").is(200).json();
+        assert_eq!((&top["measured"], &top["rateBps"]), (&json!(0), &Value::Null), "{top}");
+        let csv = String::from_utf8(client.get("/v1/contracts?format=csv").is(200).body).unwrap();
+        let columns: Vec<&str> = csv.lines().map(|line| line.split(',').nth(12).unwrap()).collect();
+        assert_eq!(columns, ["measuredBps", ""]);
+        client.get("/metrics").is(200);
+        client.get("/v1/alerts").is(200);
+    }
+}
+
 #[test]
 fn agents_of_members_receive_contracts_spare_rates_and_peer_addresses() {
     let world = world();

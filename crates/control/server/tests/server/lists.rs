@@ -113,10 +113,127 @@ fn contracts_of_a_host_or_switch_end_or_have_a_reservation_there() {
     assert_eq!(on("h16"), ["default:b"]);
     assert_eq!(on("h8"), [""; 0]);
     assert_eq!(on("pod1-edge1"), ["acme:a.dot", "acme:c", "default:a", "default:b"]);
-    client.get("/v1/contracts?host=nowhere").is_problem(404, "NOT_FOUND");
     let own = client.token(json!({ "role": "tenant", "tenant": "acme" }));
     assert_eq!(ids(&own.get("/v1/contracts?host=h1").is(200).json()), ["acme:a.dot", "acme:c"]);
-    assert_eq!(ids(&own.get("/v1/contracts?host=nowhere").is(200).json()), [""; 0]);
+}
+
+#[test]
+fn a_filter_by_a_name_that_does_not_exist_is_an_error_with_the_nearest_names() {
+    let world = world();
+    let client = &world.client;
+    client.put("/v1/tenants/empty", &json!({})).is(201);
+    assert_eq!(ids(&client.get("/v1/contracts?tenant=empty").is(200).json()), [""; 0]);
+    let detail = |client: &Client, query: &str| {
+        let problem = client.get(&format!("/v1/{query}")).is_problem(404, "NOT_FOUND");
+        problem["detail"].as_str().unwrap().to_owned()
+    };
+    for (query, expected) in [
+        ("contracts?tenant=acne", "no such tenant `acne`; did you mean acme?"),
+        ("contracts?tenant=acne&format=csv", "no such tenant `acne`; did you mean acme?"),
+        ("vms?tenant=acne", "no such tenant `acne`; did you mean acme?"),
+        ("traffic?tenant=acne", "no such tenant `acne`; did you mean acme?"),
+        ("contracts?host=something", "no such host or switch `something`"),
+        ("vms?host=something", "no such host or switch `something`"),
+        ("contracts?link=something", "no such link `something`"),
+        ("queues?link=something", "no such link `something`"),
+    ] {
+        assert_eq!(detail(client, query), expected, "{query}");
+    }
+    assert!(detail(client, "contracts?host=pod1-egde1").contains("; did you mean pod1-edge1"));
+    assert!(detail(client, "contracts?link=h1-%3Epod1-egde1").contains("; did you mean h1->pod1-edge1"));
+    // A tenant receives one answer for every other name of a tenant, whether it exists or not.
+    let own = client.token(json!({ "role": "tenant", "tenant": "acme" }));
+    for list in ["contracts", "vms", "traffic"] {
+        let hidden = ["empty", "acne"].map(|name| detail(&own, &format!("{list}?tenant={name}")).replace(name, "*"));
+        assert_eq!(hidden[0], hidden[1]);
+        assert!(!hidden[0].contains("mean"), "{}", hidden[0]);
+        own.get(&format!("/v1/{list}?tenant=acme")).is(200);
+    }
+    assert!(!detail(&own, "contracts?host=pod1-edge9").contains("pod1-edge1"), "names of switches are hidden");
+}
+
+#[test]
+fn an_after_that_is_not_the_next_of_this_list_is_refused() {
+    let world = world();
+    let client = &world.client;
+    client.put("/v1/tenants/empty", &json!({})).is(201);
+    let next = |list: &str| {
+        let page = client.get(&format!("/v1/{list}?limit=1")).is(200).json();
+        page["next"].as_str().unwrap().replace('>', "%3E")
+    };
+    let lists = ["contracts", "tenants", "hosts", "links", "queues", "health", "decisions"];
+    for list in lists.into_iter().chain(["vms", "policies", "tokens", "agents", "events", "audit"]) {
+        let problem = client.get(&format!("/v1/{list}?after=zzz")).is_problem(400, "INVALID");
+        assert!(problem["detail"].as_str().unwrap().starts_with("after: "), "{list}: {problem}");
+    }
+    for list in lists {
+        client.get(&format!("/v1/{list}?after={}", next(list))).is(200);
+    }
+    for (list, other) in
+        [("tenants", "contracts"), ("contracts", "tenants"), ("vms", "contracts"), ("tokens", "tenants")]
+    {
+        let after = next(other);
+        let problem = client.get(&format!("/v1/{list}?after={after}")).is_problem(400, "INVALID");
+        assert!(problem["detail"].as_str().unwrap().contains(&format!("`{after}`")), "{list}: {problem}");
+    }
+}
+
+/// Numbers of a linear congruential generator (Knuth's MMIX).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// Keys of the columns below do not change while a contract exists.
+#[test]
+fn unchanged_contracts_are_on_exactly_one_page_while_others_change() {
+    let world = World::new();
+    let client = &world.client;
+    let mut draws = Draws(7);
+    let put = |draws: &mut Draws, name: &str| {
+        let rate = format!("{}Mbit", 1 + draws.below(4));
+        let body = contract("h1", ["h5", "h16"][draws.below(2)], &rate);
+        client.put(&format!("/v1/contracts/{name}"), &body);
+    };
+    let stay: Vec<String> = (0..12).map(|number| format!("stay-{number}")).collect();
+    stay.iter().for_each(|name| put(&mut draws, name));
+    for column in ["id", "tenant", "kind", "bound", "rate", "headroom"] {
+        for order in ["asc", "desc"] {
+            let (mut found, mut after) = (Vec::new(), String::new());
+            loop {
+                let limit = 1 + draws.below(4);
+                let query = format!("sort={column}&order={order}&limit={limit}{after}");
+                let page = client.get(&format!("/v1/contracts?{query}")).is(200).json();
+                found.extend(ids(&page).into_iter().filter(|id| id.contains("stay")));
+                // Others come and go, also the one at which the next page begins.
+                for _ in 0..3 {
+                    let number = draws.below(30);
+                    put(&mut draws, &format!("other-{number}"));
+                    client.delete(&format!("/v1/contracts/other-{}", draws.below(30)));
+                }
+                let Some(next) = page["next"].as_str() else { break };
+                after = format!("&after={next}");
+            }
+            found.sort();
+            let mut expected: Vec<String> = stay.iter().map(|name| format!("default:{name}")).collect();
+            expected.sort();
+            assert_eq!(found, expected, "{column} {order}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_a_spreadsheet_would_evaluate_is_a_text_in_csv() {
+    let world = World::new();
+    let client = &world.client;
+    client.put("/v1/contracts/-2-3", &contract("h1", "h16", "1Mbit")).is(201);
+    let csv = text(client.get("/v1/contracts?format=csv"));
+    let line = csv.lines().nth(1).unwrap();
+    assert!(line.starts_with("default:-2-3,default,'-2-3,latency,"), "{csv}");
 }
 
 #[test]
@@ -277,7 +394,7 @@ fn alerts_are_for_those_who_operate_the_network() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let alerts = client.get("/v1/alerts").is(200).json();
-    assert_eq!((&alerts["items"], &alerts["rules"]), (&json!([]), &json!(11)));
+    assert_eq!((&alerts["items"], &alerts["rules"]), (&json!([]), &json!(12)));
     let unknown: Vec<&str> =
         alerts["unknown"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert!(unknown.contains(&"WayleaveControllerGone") && unknown.contains(&"WayleaveSendersExceed"), "{alerts}");

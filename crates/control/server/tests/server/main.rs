@@ -10,6 +10,7 @@ mod checks;
 mod common;
 mod contracts;
 mod dashboard;
+mod disclosure;
 mod disk;
 mod events;
 mod exposition;

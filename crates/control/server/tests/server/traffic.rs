@@ -73,8 +73,9 @@ fn the_contract_that_sends_the_most_is_listed_first_for_any_name() {
     assert_eq!((names(&own), &own["contracts"]), (vec!["shop:own".to_owned()], &json!(1)));
     let numbers = ["/contract/status/serial", "/traffic/serial"].map(|path| own["items"][0].pointer(path).cloned());
     assert!(numbers.iter().flatten().all(|number| *number == json!(0)), "{own}");
-    let of_others = tenant.get("/v1/traffic?tenant=default").is(200).json();
-    assert_eq!((names(&of_others), &of_others["contracts"]), (Vec::new(), &json!(0)));
+    for name in ["default", "nosuch"] {
+        tenant.get(&format!("/v1/traffic?tenant={name}")).is_problem(404, "NOT_FOUND");
+    }
     assert_eq!(names(&client.get("/v1/traffic?tenant=shop").is(200).json()), ["shop:own"]);
 }
 

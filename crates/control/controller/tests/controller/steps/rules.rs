@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_controller::{Command, Controller, DegradedReason, EventKind, Precondition, Reply, State};
-use wayleave_protocol::agent::ContractProblem;
+use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
 use wayleave_schemes::admission::fabric::Paths;
 use wayleave_units::{Time, WallTime};
 
@@ -47,13 +47,19 @@ impl Agents {
             |&(name, why): &(&str, &str)| ContractProblem { serial: serial(controller, name), why: why.to_owned() };
         let problems = problems.iter().map(problem).collect();
         let (node, epoch) = (host.to_owned(), self.epochs[host]);
-        let report = Command::ReportRules { node, epoch, in_force: Some(in_force), problems: Some(problems) };
+        let report =
+            Command::ReportRules { node, epoch, in_force: Some(in_force), enforces: known(), problems: Some(problems) };
         controller.handle(at(ms), report).unwrap();
     }
 
     fn report_all(&self, controller: &mut Controller, ms: u64) {
         HOSTS.iter().for_each(|host| self.report(controller, ms, host, &[]));
     }
+}
+
+/// Returns the keys that an agent of this version enforces.
+fn known() -> Vec<String> {
+    KEYS_SINCE_0_2.map(str::to_owned).to_vec()
 }
 
 fn serial(controller: &Controller, name: &str) -> u64 {
@@ -92,6 +98,31 @@ fn code(controller: &Controller, name: &str) -> Option<&'static str> {
 }
 
 #[test]
+fn an_older_agent_does_not_confirm_a_key_that_it_does_not_enforce() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    let report = |controller: &mut Controller, ms, host: &str, enforces: Vec<String>| {
+        let (node, epoch) = (host.to_owned(), agents.epochs[host]);
+        let in_force = Some(rules(controller).into_values().collect());
+        let report = Command::ReportRules { node, epoch, in_force, enforces, problems: None };
+        controller.handle(at(ms), report).unwrap();
+    };
+    HOSTS.iter().for_each(|host| report(&mut controller, 3, host, Vec::new()));
+    let expected = [State::Enforced, State::Enforced, State::Enforced, State::Degraded];
+    assert_eq!(states(&controller), expected, "contracts without a newer key are confirmed");
+    let rest = |controller: &Controller| contract_named(controller, "rest").clone();
+    assert_eq!(rest(&controller).versions(), (Some(1), None));
+    let Some(DegradedReason::NotCarriedOut { why, .. }) = rest(&controller).degraded_reason else { panic!() };
+    assert_eq!(why, "this version of the agent does not enforce bestEffort.max: upgrade the agent");
+    // Every agent has to be upgraded.
+    HOSTS[..2].iter().for_each(|host| report(&mut controller, 4, host, known()));
+    assert_eq!(rest(&controller).state, State::Degraded);
+    report(&mut controller, 5, HOSTS[2], known());
+    assert_eq!((rest(&controller).state, rest(&controller).degraded_reason), (State::Enforced, None));
+}
+
+#[test]
 fn every_kind_is_enforced_once_all_its_hosts_have_confirmed() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
@@ -114,7 +145,13 @@ fn every_kind_is_enforced_once_all_its_hosts_have_confirmed() {
     assert_eq!(contract_named(&controller, "hose").state, State::Admitted);
     let outdated = (serial(&controller, "hose"), 1);
     let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
-    let report = Command::ReportRules { node, epoch, in_force: Some(vec![outdated]), problems: Some(Vec::new()) };
+    let report = Command::ReportRules {
+        node,
+        epoch,
+        in_force: Some(vec![outdated]),
+        enforces: known(),
+        problems: Some(Vec::new()),
+    };
     controller.handle(at(6), report).unwrap();
     assert_eq!(contract_named(&controller, "hose").unconfirmed().count(), 3, "h1 still has the old version");
     agents.report_all(&mut controller, 7);
@@ -194,7 +231,7 @@ fn a_session_without_reports_does_not_confirm_rules_for_long() {
     agents.begin(&mut controller, 100);
     // An agent that was just started has not received the contracts, and reports only that it has no problem.
     let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
-    let report = Command::ReportRules { node, epoch, in_force: None, problems: Some(Vec::new()) };
+    let report = Command::ReportRules { node, epoch, in_force: None, enforces: known(), problems: Some(Vec::new()) };
     controller.handle(at(101), report).unwrap();
     for second in 1..=10 {
         HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 1_000 * second, host));

@@ -7,7 +7,7 @@ use wayleave_controller::{
     Command, CommandError, Effect, ElementName, FollowError, Mode, NewAnswer, Precondition, RecordChange, RecordKind,
     Reply, Timestamps,
 };
-use wayleave_protocol::agent::{ContractProblem, Measured};
+use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2, Measured};
 
 use super::World;
 use crate::world::checks::{self, Store};
@@ -72,7 +72,13 @@ impl World {
                     let (serial, _) = in_force.remove(0);
                     problems.push(ContractProblem { serial, why: "its interface is not there".to_owned() });
                 }
-                Command::ReportRules { node, epoch, in_force: Some(in_force), problems: Some(problems) }
+                Command::ReportRules {
+                    node,
+                    epoch,
+                    in_force: Some(in_force),
+                    enforces: KEYS_SINCE_0_2.map(str::to_owned).to_vec(),
+                    problems: Some(problems),
+                }
             }
             What::Late { node, serial } => {
                 let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());

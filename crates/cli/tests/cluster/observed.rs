@@ -1,0 +1,97 @@
+//! Figures of agents after a change of the leader: the new leader claims none of them before agents report to it, and the
+//! old one names itself a follower and forgets its own.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::agents::ask;
+use super::clients::get;
+use super::moving::serve_with;
+use super::processes::{self, Etcd, folder};
+use super::{alone, until};
+
+pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
+    let _alone = alone();
+    let folder = folder("observed");
+    let etcd = Etcd::start(&folder, 1);
+    let options = ["-t", "star:hosts=2", "--enforcement=hosts", &format!("--etcd={}", etcd.urls())];
+    let controllers = ["first", "second"].map(|name| serve_with(&folder, &folder.join(format!("{name}.db")), &options));
+    let token = processes::token(&folder);
+    let leader = |besides: Option<usize>| {
+        until("a leader", || {
+            let leads =
+                |at: &usize| get(&controllers[*at].1, "/v1/status", &token).is_some_and(|(role, _)| role == "leader");
+            (0..2).filter(|at| Some(*at) != besides).find(leads)
+        })
+    };
+    let read = |at: usize, path: &str| until("an answer", || get(&controllers[at].1, path, &token));
+    let url = |at: usize, path: &str| format!("{}{path}", controllers[at].1);
+    let metrics = |at: usize| {
+        let asked = ureq::get(url(at, "/metrics")).header("authorization", format!("Bearer {token}"));
+        asked.call().unwrap().body_mut().read_to_string().unwrap()
+    };
+    let has_packets = |at: usize| metrics(at).contains("wayleave_contract_packets{");
+    let old = leader(None);
+    let contract = json!({ "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" });
+    assert_eq!(ask("PUT", &url(old, "/v1/contracts/default:c"), &token, &contract).0, 201);
+    let serial = read(old, "/v1/contracts/default:c").1["status"]["serial"].clone();
+    let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &json!({}));
+    assert_eq!(status, 200, "{session}");
+    let report = |second: u64| {
+        let one = json!({ "serial": serial, "packets": second, "bytes": 1_000 * second, "delayed": 0, "waiting": 0,
+            "queueFull": 0, "oversized": 0, "waitedNs": 0, "waits": [] });
+        let links = json!({ "readNs": 1_000_000_000 * second, "counters": [
+            { "link": "h1->s1", "interface": 2, "bytes": 1_000 * second, "packets": second, "dropped": 0 }] });
+        let report = json!({ "epoch": session["epoch"], "beat": true, "traffic": [one], "links": links,
+            "troubles": ["a problem of h1"] });
+        assert_eq!(ask("POST", &url(old, "/v1/agents/h1/reports"), &token, &report).0, 204);
+    };
+    report(1);
+    let unknown_alerts = |at: usize| -> Vec<String> {
+        let unknown = read(at, "/v1/alerts").1["unknown"].as_array().unwrap().clone();
+        unknown.iter().map(|alert| alert["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let rates = |at: usize| {
+        let (_, contract) = read(at, "/v1/contracts/default:c");
+        let (_, listed) = read(at, "/v1/contracts?sort=measured&order=desc");
+        let (_, traffic) = read(at, "/v1/traffic");
+        let (_, links) = read(at, "/v1/links");
+        let measured = links["items"].as_array().unwrap().iter().filter(|link| !link["measured"].is_null()).count();
+        let listed = listed["items"][0]["status"]["rateBps"].clone();
+        (contract["status"]["rateBps"].clone(), listed, traffic["rateBps"].clone(), measured)
+    };
+    // A rate expires within seconds, which may pass between two requests on a busy machine.
+    let mut second = 1;
+    until("the leader has rates", || {
+        second += 1;
+        report(second);
+        let (_, listed, sum, measured) = rates(old);
+        (!listed.is_null() && !sum.is_null() && measured == 1).then_some(())
+    });
+    assert!(has_packets(old) && !unknown_alerts(old).contains(&"WayleaveContractsViolated".to_owned()));
+
+    controllers[old].0.signal(Signal::SIGSTOP);
+    let new = leader(Some(old));
+    assert_eq!(rates(new), (Value::Null, Value::Null, Value::Null, 0));
+    assert!(!has_packets(new));
+    let unknown = unknown_alerts(new);
+    for alert in ["WayleaveAgentSilent", "WayleaveContractsViolated", "WayleaveSendersExceed", "WayleavePacketsLost"] {
+        assert!(unknown.contains(&alert.to_owned()), "{alert}: {unknown:?}");
+    }
+    assert_eq!(read(new, "/v1/status").1["problems"], json!([]));
+
+    controllers[old].0.signal(Signal::SIGCONT);
+    until("the old leader follows", || (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(()));
+    // Agents report to the leader: the figures of the old one expire, and each answer names its role.
+    until("the old leader has forgotten its reports", || {
+        let (role, status) = read(old, "/v1/status");
+        let is_empty = rates(old).1.is_null() && !has_packets(old) && status["problems"] == json!([]);
+        (role == "follower" && is_empty).then_some(())
+    });
+    assert!(unknown_alerts(old).contains(&"WayleaveAgentSilent".to_owned()));
+    let (status, problem) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &json!({}));
+    assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
+    drop(controllers);
+    drop(etcd);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
