@@ -12,6 +12,7 @@ use wayleave_protocol::load::{FlowEdge, FlowElement, FlowElementKind, Flows};
 use wayleave_topology::{LinkId, NodeId};
 
 use crate::answer::{HttpReply, Outcome};
+use crate::handlers::lists;
 use crate::handlers::traffic::counting_hosts;
 use crate::http::call::AuthorizedRequest;
 use crate::load::reserved_bps;
@@ -43,12 +44,9 @@ impl Rates {
 
 pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let limit = call.query.number("limit").unwrap_or(PATHS);
-    let (named, only) = (call.query.text("tenant"), call.only_tenant());
-    let flows = match (only, named) {
-        // A tenant that names another one sees nothing.
-        (Some(own), Some(named)) if own != named => Flows::default(),
-        _ => shared.flows(only.or(named), only.is_some(), usize::try_from(limit).unwrap_or(usize::MAX)),
-    };
+    let tenant = lists::tenant(shared, call)?;
+    let is_tenants = call.only_tenant().is_some();
+    let flows = shared.flows(tenant.as_deref(), is_tenants, usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(HttpReply::json(200, &flows))
 }
 

@@ -11,8 +11,8 @@ use super::route::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
 use crate::placement::{MovedFlow, Placement};
-use crate::random::mix;
 use crate::protection::RouteWithMoves;
+use crate::random::mix;
 use crate::routing::{FoundRoute, RouteQuery};
 
 /// The memory of the search for candidates.
