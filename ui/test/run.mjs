@@ -321,7 +321,7 @@ async function live(browser, server) {
   await says(page, 'guarantees admitted; no agent enforces them', 'the first view says that nothing is broken, and that nobody enforces anything');
   await says(page, 'Live', 'it is live');
   await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'down', reason: 'cut by an excavator' });
-  await says(page, '2 guarantees of 6 are degraded or violated', 'what breaks is said without being asked');
+  await says(page, '2 guarantees of 6 are violated or lost', 'what breaks is said without being asked');
   await says(page, 'cut by an excavator', 'with the reason');
   await look(page, 'broken promises');
   await go(page, '#/network');

@@ -4,6 +4,8 @@
 //! and the burst, which may exceed a maximum, are deducted first. A run with less traffic has not shown that anything
 //! limits it, so the maximum is not tested.
 
+use std::ops::RangeInclusive;
+
 use wayleave_scenarios::{LimitedTraffic, Tenants};
 use wayleave_units::Time;
 
@@ -16,10 +18,13 @@ const TESTED: u64 = 900;
 
 /// Amount that a maximum carries in the counted half, as a multiple of what may exceed it: then the deduction leaves
 /// more than [`TESTED`].
-const ALLOWANCES: u128 = 12;
+const ALLOWANCES: u128 = 20;
 
-/// Upper bound of the length of the run, as a multiple of the other runs: timers of hosts take time without packets.
-const STRETCH: u64 = 100;
+/// Bounds of the length of the run, as a multiple of the other runs: timers of hosts take time without packets, so more
+/// hosts have shorter runs.
+const STRETCH: RangeInclusive<u64> = 100..=1_000;
+/// Multiple for one host.
+const STRETCH_OF_HOST: u64 = 5_000;
 
 /// Links of a path, for the work of a run, and bits of a full frame.
 const LINKS_OF_A_PATH: u128 = 4;
@@ -48,7 +53,9 @@ impl TestedMaximum {
 pub(crate) fn attack(tenants: &Tenants, whole: &ClassClaim, effort: &Effort) -> Option<ClassClaim> {
     let counted = whole.maxima.iter().map(|promise| needed_ns(whole, promise)).max()?;
     let shortest = whole.scenario.duration.as_nanos();
-    let longest = shortest.saturating_mul(STRETCH).min(most_ns(whole, effort));
+    let hosts = whole.scenario.network.hosts().count().max(1) as u64;
+    let stretch = (STRETCH_OF_HOST / hosts).clamp(*STRETCH.start(), *STRETCH.end());
+    let longest = shortest.saturating_mul(stretch).min(most_ns(whole, effort));
     let wanted = u64::try_from(counted.saturating_mul(2)).unwrap_or(u64::MAX);
     let duration = wanted.min(longest).max(shortest);
     let mut scenario = whole.scenario.clone();

@@ -11,7 +11,7 @@ use wayleave_topology::Network;
 use wayleave_units::WallTime;
 
 use super::point::Point;
-use super::series::{Histories, SLOTS_OF_MINUTE, SeriesKey};
+use super::series::{Histories, MINUTE_S, SLOTS_OF_MINUTE, SeriesKey};
 
 /// Minutes of a chunk: a crash loses at most as many.
 pub(crate) const CHUNK_MINUTES: u64 = 10;
@@ -215,7 +215,7 @@ impl LoadDisk {
         let (oldest, created) = self.access(read).ok()?;
         let (start, bytes) = oldest?;
         let known = parse(&bytes).iter().position(|point| point.mean().is_some())?;
-        Some(((start + known as u64) * super::MINUTE_S).max(created))
+        Some(((start + known as u64) * MINUTE_S).max(created))
     }
 
     /// Writes the changes of a minute; with `begins_anew`, after all open intervals are closed.

@@ -1,9 +1,13 @@
-//! The highest rate that counters can show.
+//! The highest rate that counters can show, and the age up to which they show it.
 
 use std::time::Duration;
 
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Rate;
+
+/// Counters older than this are not shown as those of now; an agent without a report for as long counts as silent.
+/// Longer intervals between two readings are not recorded.
+pub(crate) const FRESH: Duration = Duration::from_secs(5);
 
 /// Traffic that an interval may have beyond its length, as a time. An agent reads its interfaces one after the other,
 /// and drivers count packets before they are on the wire, or in batches.

@@ -8,12 +8,9 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::WallTime;
 
 use super::clock::Moment;
-use super::limit::is_believable;
+use super::limit::{FRESH, is_believable};
 use super::reading::ReadTime;
 
-/// Counters older than this are not shown as those of now; an agent without a report for as long counts as silent.
-/// Longer intervals between two readings are not recorded.
-pub(crate) const FRESH: Duration = Duration::from_secs(5);
 /// Shorter intervals are not recorded: the next reading ends a longer one.
 pub(crate) const MIN_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of names in a problem, and of problems of one kind.

@@ -34,13 +34,13 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Time, WallTime};
 
 pub(crate) use disk::RecordedPeriod;
-pub(crate) use limit::{is_believable, line_of_host};
-pub(crate) use links::{FRESH, MIN_INTERVAL};
+pub(crate) use limit::{FRESH, is_believable, line_of_host};
+pub(crate) use links::MIN_INTERVAL;
 pub(crate) use minutes::{Sums, sums};
 pub(crate) use point::Point;
 pub(crate) use reading::ReadTime;
 pub(crate) use sample::reserved_bps;
-pub(crate) use series::{SLOT_S, SeriesKey};
+pub(crate) use series::{MINUTE_S, SLOT_S, SeriesKey};
 pub(crate) use timer::LoadTimer;
 pub(crate) use tracker::{MINUTE_NS, Missed};
 
@@ -52,9 +52,6 @@ use presence::Presence;
 use reading::ReportClocks;
 use series::{Histories, SLOTS_OF_MINUTE};
 use tracker::Tracker;
-
-/// Seconds of a point on disk.
-pub(crate) const MINUTE_S: u64 = 60;
 
 /// Traffic between two points of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_topology::{Network, NodeId};
 
-use super::FRESH;
+use super::limit::FRESH;
 
 /// Maximum difference between the delays of reports: the interval of reports.
 const BAND: Duration = Duration::from_secs(1);

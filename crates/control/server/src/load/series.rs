@@ -11,6 +11,8 @@ use super::point::Point;
 pub(crate) const SLOT_S: u64 = 10;
 /// Points of a series in memory: an hour.
 pub(crate) const SLOTS: usize = 360;
+/// Seconds of a point on disk.
+pub(crate) const MINUTE_S: u64 = 60;
 /// Points of a minute.
 pub(crate) const SLOTS_OF_MINUTE: u64 = 6;
 /// Maximum number of contracts with a history: those that send most.

@@ -36,7 +36,7 @@ const MIN_GBIT: f64 = 1.0;
 const PERIOD: Time = Time::from_millis(4);
 const BIN: Time = Time::from_micros(250);
 
-/// Spread of the random times at which senders begin and change. The text does not say that 90 hosts act at the same nanosecond.
+/// Spread of the random times at which senders begin and change. The text does not state that 90 hosts act at the same nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     /// All at the same time: their first packets meet at the receiver.
