@@ -151,7 +151,7 @@ export function Health({ address }: { address: Address }) {
                 { head: 'Measured rate', cell: (link) => <MaybeBar ppm={link.measuredPpm} label="Measured rate" isMeasured /> },
                 { head: 'Reserved rate', cell: (link) => <MaybeBar ppm={link.ratePpm} label="Reserved rate" /> },
                 { head: 'Delay budget used', cell: (link) => <MaybeBar ppm={link.delayPpm} label="Delay budget used" /> },
-                { head: 'Backlog bound of the buffer', cell: (link) => <MaybeBar ppm={link.bufferPpm} label="Backlog bound of the buffer" /> },
+                { head: 'Backlog bound / buffer', cell: (link) => <MaybeBar ppm={link.bufferPpm} label="Backlog bound / buffer" /> },
                 { head: 'Prediction', cell: (link) => <WhatIf fail={link.link} /> },
               ]} />
               {topology.value.busiest.slice(0, 6).some((link) => (link.bufferPpm ?? 0) > 1e6) && <ShortBuffers />}

@@ -111,7 +111,7 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
         { head: 'Delay bound', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
         { head: 'Of budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
         { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
-        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound of the buffer" />) },
+        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound / buffer" />) },
       ]} />
       {link.queues.some((queue) => (queue.backlogBytes ?? 0) > queue.bufferBytes) && <ShortBuffers />}
       {shown && (

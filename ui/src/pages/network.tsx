@@ -8,7 +8,7 @@ import { to, useRead, useRoom } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'measuredPpm' | 'ratePpm' | 'delayPpm' | 'bufferPpm';
-const MEASURES: [Measure, string][] = [['measuredPpm', 'Measured rate'], ['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Backlog bound of the buffer']];
+const MEASURES: [Measure, string][] = [['measuredPpm', 'Measured rate'], ['ratePpm', 'Reserved rate'], ['delayPpm', 'Delay budget used'], ['bufferPpm', 'Backlog bound / buffer']];
 
 /** Minimum width of a block in pixels. If a tier needs several rows, lines are drawn between tiers, not blocks. */
 const NARROWEST = 88;

@@ -11,7 +11,7 @@ pub enum Remark {
     Assumed(String),
     /// The file contains the value, and it is no part of the network.
     LeftOut(String),
-    /// The file has keys that are not used: an error with [`ImportOptions::strict`](crate::ImportOptions::strict).
+    /// The file has keys that are not used: an error with [`ImportOptions::with_strict`](crate::ImportOptions::with_strict).
     NotUsed(String),
 }
 
