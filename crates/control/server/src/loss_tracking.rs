@@ -174,6 +174,15 @@ impl Receiver {
     }
 }
 
+/// Delays of the sampled packets of a contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SampledDelay {
+    /// The longest one, in nanoseconds.
+    pub(crate) longest_ns: u64,
+    /// `true` if a packet exceeded its bound by more than the error of the clocks.
+    pub(crate) is_late: bool,
+}
+
 impl Follower {
     /// Processes the samples of a host. `is_host` checks the names of hosts to which it claims to send.
     pub(crate) fn on_samples(&mut self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
@@ -211,12 +220,13 @@ impl Follower {
         self.results.get(&(node.to_owned(), serial)).cloned()
     }
 
-    /// Returns the longest delay of each contract with timed packets, by its serial number, over all senders.
-    pub(crate) fn worst(&self) -> HashMap<u64, u64> {
-        let mut worst = HashMap::new();
+    /// Returns the delays of each contract with timed packets, by its serial number, over all senders.
+    pub(crate) fn worst(&self) -> HashMap<u64, SampledDelay> {
+        let mut worst: HashMap<u64, SampledDelay> = HashMap::new();
         for ((_, serial), followed) in self.results.iter().filter(|(_, followed)| followed.timed > 0) {
-            let known: &mut u64 = worst.entry(*serial).or_default();
-            *known = followed.worst_ns.max(*known);
+            let known = worst.entry(*serial).or_default();
+            known.longest_ns = followed.worst_ns.max(known.longest_ns);
+            known.is_late |= followed.late > 0;
         }
         worst
     }
@@ -420,6 +430,7 @@ mod tests {
             SampledPackets { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..SampledPackets::default() };
         assert_eq!(hosts.found(), known, "nobody knows where");
         assert_eq!(hosts.follower.sum(), hosts.found());
+        assert_eq!(hosts.follower.worst()[&7], SampledDelay { longest_ns: 11 * MS, is_late: true });
         hosts.follower.retain("h1", |serial| serial != 7);
         assert_eq!(hosts.found(), SampledPackets::default());
         assert!(hosts.follower.receivers["h2"].packets.is_empty(), "nothing is remembered for ever");

@@ -12,7 +12,7 @@ use wayleave_units::{Rate, Time};
 
 use crate::agent_text::HostCounters;
 use crate::load::{FRESH, MIN_INTERVAL, Missed, ReadTime, Window, is_believable};
-use crate::loss_tracking::{Follower, LostRun};
+use crate::loss_tracking::{Follower, LostRun, SampledDelay};
 
 /// Last reports of nodes.
 #[derive(Debug, Default)]
@@ -224,8 +224,8 @@ impl ReportedTraffic {
         self.lock().hears_at.get(node).cloned()
     }
 
-    /// The longest delay that was seen of each contract of which packets were timed, by serial number.
-    pub(crate) fn worst(&self) -> HashMap<u64, u64> {
+    /// Returns the delays of each contract of which packets were timed, by serial number.
+    pub(crate) fn worst(&self) -> HashMap<u64, SampledDelay> {
         self.lock().follower.worst()
     }
 

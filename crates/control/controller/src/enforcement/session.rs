@@ -28,6 +28,9 @@ impl Enforcement {
         }
         state.epoch += 1;
         state.is_open = true;
+        if state.is_silent {
+            self.forget_confirmations(node);
+        }
         self.mark_reachable(node);
         let state = self.nodes.entry(node);
         state.unknown_rules.clear();

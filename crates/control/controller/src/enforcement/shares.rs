@@ -118,6 +118,16 @@ impl Enforcement {
         self.announce(serial);
     }
 
+    /// Forgets what an agent had confirmed before it fell silent: in a new session it has to report its rules again.
+    pub(super) fn forget_confirmations(&mut self, node: NodeId) {
+        for serial in self.contracts.serials_of_shares(|grant| grant.is_confirmed_by(node)) {
+            if let Some(state) = self.contracts.share_mut(serial) {
+                state.unconfirmed.insert(node);
+                self.journal.mark(DirtyRecord::Contract(serial));
+            }
+        }
+    }
+
     /// Handles a late report: the agent of a node has begun a session and has not reported its rules yet. None of
     /// them counts as in force.
     pub(crate) fn not_reported(&mut self, node: NodeId, epoch: u64) {

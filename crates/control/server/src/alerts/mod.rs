@@ -201,7 +201,7 @@ impl Evaluator {
     }
 }
 
-const NO_SESSION: &str = "no agent has reported to this controller since it became the leader";
+const NO_SESSION: &str = "no agent has an open session with this controller";
 
 const NOT_LEADER: &str = "agents report to the leader only, and this controller is not the leader";
 

@@ -15,6 +15,7 @@ use crate::answer::{HttpReply, Outcome};
 use crate::first_of::FirstOf;
 use crate::http::call::AuthorizedRequest;
 use crate::http::page::{Page, no_cursor};
+use crate::loss_tracking::SampledDelay;
 use crate::rendered::ContractObject;
 use crate::state::Shared;
 
@@ -83,7 +84,7 @@ impl Shared {
         let next = first.last().filter(|_| has_next).map(|last| last.0.text());
         let shape = |(place, contract): &(Place, Arc<ContractObject>)| {
             let worst = contract.serial().and_then(|serial| worst.get(&serial).copied());
-            shape(place.level, contract.document(self.network(), only.is_some()), worst)
+            shape(place.level, contract.document(self.network(), only.is_some()), worst.map(|delay| delay.longest_ns))
         };
         let levels =
             HealthLevel::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();
@@ -92,11 +93,16 @@ impl Shared {
 }
 
 /// Returns the rank of a promise; `None` if there is no promise any more, or never was.
-fn place(contract: &ContractObject, worst: Option<u64>) -> Option<Place> {
+fn place(contract: &ContractObject, delay: Option<SampledDelay>) -> Option<Place> {
+    let worst = delay.map(|delay| delay.longest_ns);
     let level = match contract.state() {
         State::Released => return None,
         _ if contract.kind() == Kind::BestEffort => return None,
         State::Violated => HealthLevel::Violated,
+        // No rule reports it: hosts have sampled the packet.
+        State::Admitted | State::Enforced | State::Pending if delay.is_some_and(|delay| delay.is_late) => {
+            HealthLevel::Violated
+        }
         State::Degraded => match contract.grant().degraded_reason {
             Some(DegradedReason::Silent { .. }) => HealthLevel::Unknown,
             Some(DegradedReason::Unconfirmed) => HealthLevel::Unconfirmed,

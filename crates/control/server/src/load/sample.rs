@@ -148,8 +148,14 @@ impl Shared {
         self.each_contract(None, |contract| {
             let grant = contract.grant();
             let hosts = counting_hosts(&grant.order.contract);
-            // No agent counts best effort.
-            if contract.state() == State::Released || hosts.is_empty() {
+            if contract.state() == State::Released {
+                return;
+            }
+            // No agent counts best effort: what its tenant sends is not known.
+            if hosts.is_empty() {
+                if let Some(sum) = tenants.get_mut(&contract.id().tenant) {
+                    sum.unreported = sum.unreported.saturating_add(1);
+                }
                 return;
             }
             let mean_at = |host| windows.get(&self.network().node(host).name)?.get(&grant.serial)?.mean_bps();

@@ -171,7 +171,11 @@ impl<'a> KindBody<'a> {
         let weight = given.text.parse().ok();
         if weight.is_none() {
             problems.report(ProblemKind::BadValue, given.span, || {
-                format!("{} is not a weight: expected a whole number above zero, such as 10", quoted(&given.text))
+                format!(
+                    "{} is not a weight: expected a whole number from 1 to {}, such as 10",
+                    quoted(&given.text),
+                    u32::MAX
+                )
             });
         }
         weight.map(Some)

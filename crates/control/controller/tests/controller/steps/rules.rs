@@ -195,6 +195,26 @@ fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
 
+/// Catches: contracts that are enforced again as soon as the agent of a silent host begins a session, before it has reported a rule.
+#[test]
+fn a_silent_agent_that_begins_a_session_has_to_report_its_rules_again() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    for second in 1..=10 {
+        for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
+            agents.heartbeat(&mut controller, 1_000 * second, host);
+        }
+        controller.tick(at(1_000 * second));
+    }
+    agents.begin(&mut controller, 11_000);
+    let now = states(&controller);
+    assert!(now[0] == State::Enforced && now[1..].iter().all(|state| *state != State::Enforced), "{now:?}");
+    agents.report_all(&mut controller, 11_100);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
 #[test]
 fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
     let mut controller = all_kinds();
