@@ -75,13 +75,17 @@ pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
 /// Contracts that are enforced, as far as agents have confirmed it.
 fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
     let Status { configured, effective, late, .. } = status;
-    let Some(late) = late else {
+    if matches!(status.enforcement.as_str(), "" | "none") {
         let none = "none: contracts are admitted, not enforced (serve --enforcement hosts)";
         return vec![("enforcement", none.to_owned()), ("measured", "unknown: no agents".to_owned())];
-    };
+    }
     let confirmed = format!("{effective} of {configured} contracts with a rule are confirmed by all of their hosts");
-    let measured =
-        format!("late packets of {late} latency contracts were reported; minima and weights are not measured");
+    let measured = match late {
+        Some(late) => {
+            format!("late packets of {late} latency contracts were reported; minima and weights are not measured")
+        }
+        None => "unknown: no agent is connected".to_owned(),
+    };
     vec![("enforcement", format!("{}: {confirmed}", status.enforcement)), ("measured", measured)]
 }
 
@@ -165,9 +169,12 @@ impl Screen {
         let mut fields = vec![
             ("controller", format!("{place}, version {}{ready}", status.version)),
             ("role", describe_account(about)),
-            ("ledger", format!("{}, {} records, commit {}", ledger.path, ledger.records, ledger.sequence)),
-            ("scheme", about.scheme.clone()),
         ];
+        // Hidden from tenants.
+        if !ledger.path.is_empty() {
+            fields.push(("ledger", format!("{}, {} records, commit {}", ledger.path, ledger.records, ledger.sequence)));
+        }
+        fields.push(("scheme", about.scheme.clone()));
         if let Some(topology) = &self.topology {
             let parts = [
                 count(topology.hosts, "host"),

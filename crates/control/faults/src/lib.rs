@@ -115,6 +115,11 @@ impl Shim {
         command.env("WAYLEAVE_FAULTS_AT", at.to_string()).env("WAYLEAVE_FAULTS_DO", what)
     }
 
+    /// Lets no call on files whose path contains this text count or fail.
+    pub fn except<'a>(&self, command: &'a mut Command, text: &str) -> &'a mut Command {
+        command.env("WAYLEAVE_FAULTS_EXCEPT", text)
+    }
+
     /// Lets calls count, and fail, only while this file is there: a fault that comes later, or passes.
     pub fn only_while<'a>(&self, command: &'a mut Command, gate: &Path) -> &'a mut Command {
         command.env("WAYLEAVE_FAULTS_WHILE", gate)

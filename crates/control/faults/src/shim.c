@@ -3,6 +3,7 @@
  *
  * Environment (see lib.rs, which sets it):
  *   WAYLEAVE_FAULTS_WATCH  the text; without it the shim is inactive
+ *   WAYLEAVE_FAULTS_EXCEPT a text; files whose path contains it are ignored
  *   WAYLEAVE_FAULTS_AT     N, from 1; 0 for never
  *   WAYLEAVE_FAULTS_DO     before | half | after | ENOSPC | EIO | EROFS
  *   WAYLEAVE_FAULTS_WHILE  calls count, and fail, only while this file exists
@@ -28,7 +29,7 @@
 #define PATH_LENGTH 4096
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *watch, *gate;
+static const char *watch, *except, *gate;
 static const char *what = "";
 static uint64_t at, count;
 static int trace = -1, started, counts = 1;
@@ -56,6 +57,7 @@ static void start(void) {
   real_open = dlsym(RTLD_NEXT, "open64");
   real_openat = dlsym(RTLD_NEXT, "openat64");
   watch = getenv("WAYLEAVE_FAULTS_WATCH");
+  except = getenv("WAYLEAVE_FAULTS_EXCEPT");
   if ((text = getenv("WAYLEAVE_FAULTS_AT"))) at = strtoull(text, NULL, 10);
   if ((text = getenv("WAYLEAVE_FAULTS_DO"))) what = text;
   gate = getenv("WAYLEAVE_FAULTS_WHILE");
@@ -77,7 +79,9 @@ static const char *path_of(int fd, char *path) {
   return path;
 }
 
-static int watched(const char *path) { return watch && path[0] && strstr(path, watch); }
+static int watched(const char *path) {
+  return watch && path[0] && strstr(path, watch) && !(except && strstr(path, except));
+}
 
 static void record(char kind, const char *path, uint64_t offset, const void *data, uint64_t length) {
   uint64_t head[3] = {strlen(path), offset, length};

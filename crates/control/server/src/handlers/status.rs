@@ -63,6 +63,9 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         records: if only.is_none() { tables.records } else { 0 },
         revision: if only.is_none() { tables.revision } else { 0 },
     };
+    let agents = tables.nodes.values().filter(|node| node.is_there()).count() as u64;
+    // Without agents, no late packet is no observation.
+    let is_observed = shared.setup.enforced_by != EnforcedBy::Nobody && (agents > 0 || counts.late > 0);
     let status = Status {
         version: VERSION.to_owned(),
         generation: tables.generation,
@@ -72,14 +75,14 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         kinds: counts.by_kind(),
         configured: counts.configured,
         effective: counts.effective,
-        late: Some(counts.late).filter(|_| shared.setup.enforced_by != EnforcedBy::Nobody),
+        late: is_observed.then_some(counts.late),
         enforcement: shared.setup.enforced_by.name().to_owned(),
         clock_ahead_ns: shared.metrics.clock_hold_down_seconds().map(Time::as_nanos),
         unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,
-        agents: tables.nodes.values().filter(|node| node.is_there()).count() as u64,
+        agents,
         silent: silent(shared, &tables, only.is_none()),
         problems: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
         ledger,
