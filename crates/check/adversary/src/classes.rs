@@ -16,7 +16,10 @@ use wayleave_topology::{Class, LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::fill::MAX_OVERHEAD;
-use crate::terms::{LargestParts, MaximumPromise, PartPromise, ReceiverContention, TrafficDirection, due};
+use crate::terms::{
+    MaximumPromise, MaximumThroughput, MaximumThroughputs, PartPromise, ReceiverContention, TARGET_PERCENT,
+    TrafficDirection, due,
+};
 
 /// Minimum of a service at a receiver: in any time `t` with demand, at least its minimum times `t - within` arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,8 +210,8 @@ pub struct ClassReport {
     pub smallest_weight: Option<u64>,
     /// The largest part of a maximum that was seen, per mille.
     pub largest_of_maximum: Option<u64>,
-    /// The largest part of each maximum that was seen, per mille, by contract, host and direction.
-    pub maxima: LargestParts,
+    /// Throughput at each maximum in the run that tests it best, by contract, host and direction.
+    pub maxima: MaximumThroughputs,
     /// Largest shortfall from a part due by minimum and weight, per mille.
     pub farthest_from_part: Option<u64>,
     /// The longest lag of each minimum, in the order of the claim.
@@ -218,8 +221,9 @@ pub struct ClassReport {
     pub rates: Vec<Rate>,
     /// Packets of minima that found no room, by the link whose buffer was full.
     pub drops: BTreeMap<LinkId, u64>,
-    /// Parts by weight that no run could have shown to be missed: whole frames of the others are more than they, or windows had no time to grow to them.
-    pub blind_parts: u64,
+    /// Services whose part by weight no run could have shown to be missed: a maximum or the minimum decides it, it is
+    /// smaller than whole frames of the others, or windows had no time to grow to it.
+    pub blind_parts: BTreeSet<String>,
 }
 
 impl ClassReport {
@@ -420,20 +424,53 @@ pub(crate) const FRAMES_OF_PAIR: u64 = 2;
 
 /// Compares the sent and received traffic of hosts with maxima.
 fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
+    let free = FreeCapacity::of(claim, outcome);
     for promise in &claim.maxima {
         for &direction in promise.directions() {
             let got = carried(claim, outcome, &promise.service, promise.host, direction);
             let frames = frames_of(claim, outcome, &promise.service, promise.host, direction);
             let beside = frames.saturating_add(promise.burst.get());
-            let whole = got.saturating_sub(rate(claim, outcome, beside));
-            let part = per_mille(whole.bits_per_second(), promise.max.bits_per_second());
-            report.largest_of_maximum = report.largest_of_maximum.max(Some(part));
-            let largest = report.maxima.entry((promise.service.clone(), promise.host, direction)).or_default();
-            *largest = part.max(*largest);
-            if part > 1_000 + 10 * TURNS {
+            let beside = rate(claim, outcome, beside);
+            let part =
+                |rate: Rate| per_mille(rate.saturating_sub(beside).bits_per_second(), promise.max.bits_per_second());
+            let paths = paths_at(outcome, &promise.service, promise.host, direction);
+            let free = paths.map(|path| free.on(&path.links)).max().unwrap_or(Rate::ZERO);
+            let seen = MaximumThroughput { carried: part(got), able: part(got + free) };
+            report.largest_of_maximum = report.largest_of_maximum.max(Some(seen.carried));
+            let place = (promise.service.clone(), promise.host, direction);
+            report.maxima.entry(place).and_modify(|best| *best = best.better(seen)).or_insert(seen);
+            if seen.carried > 1_000 + 10 * TURNS {
                 report.breaches.push((attack, ClassBreach::Maximum { promise: promise.clone(), direction, got }));
             }
         }
+    }
+}
+
+/// Capacity of links that a run left free for classes.
+struct FreeCapacity<'a> {
+    claim: &'a ClassClaim,
+    /// Carried traffic, in bit/s.
+    loads: BTreeMap<LinkId, u64>,
+}
+
+impl<'a> FreeCapacity<'a> {
+    fn of(claim: &'a ClassClaim, outcome: &Outcome) -> Self {
+        let mut loads: BTreeMap<LinkId, u64> = BTreeMap::new();
+        for path in outcome.sharing.iter().flat_map(|sharing| &sharing.carried) {
+            let load = rate(claim, outcome, path.bytes.get()).bits_per_second();
+            path.links.iter().for_each(|&link| *loads.entry(link).or_default() += load);
+        }
+        Self { claim, loads }
+    }
+
+    /// Returns the least free capacity of these links: the target of classes on what is not reserved, without the
+    /// load.
+    fn on(&self, links: &[LinkId]) -> Rate {
+        let free = |&link: &LinkId| {
+            let target = self.claim.scenario.residual(link).bits_per_second() / 100 * TARGET_PERCENT;
+            target.saturating_sub(self.loads.get(&link).copied().unwrap_or(0))
+        };
+        Rate::from_bits_per_second(links.iter().map(free).min().unwrap_or(0))
     }
 }
 
@@ -441,6 +478,10 @@ fn check_maxima(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repo
 /// answers; also the number until all windows that share a link have settled.
 const RAMPS: u64 = 2;
 const SETTLED: u64 = 20;
+
+/// Part of a maximum, per cent, from which on the maximum decides the due rate instead of the weight: the tolerance of
+/// parts and whole frames hide a smaller distance.
+const CAPPED_PERCENT: u64 = 85;
 
 /// Compares the rates of services that met with their due rates.
 fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, report: &mut ClassReport) {
@@ -459,7 +500,10 @@ fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repor
     let due = due(parts, got.iter().sum());
     let all_rounded = parts.iter().zip(&due).map(|(part, &due)| rounded(part, due)).fold(0, u64::saturating_add);
     let since = claim.scenario.record.carried_from;
-    let mut blind = 0;
+    // A maximum decides the part of a service that is close to it. Weights decide between two other services at least.
+    let is_capped =
+        |part: &PartPromise, due: u64| part.max.is_some_and(|max| due >= max.bits_per_second() / 100 * CAPPED_PERCENT);
+    let open = parts.iter().zip(&due).filter(|(part, due)| !is_capped(part, **due)).count();
     for ((part, due), &got) in parts.iter().zip(due).zip(&got) {
         // A service above its part breaks no promise: another one is below its part then.
         let frames = frames_of(claim, outcome, &part.service, *host, TrafficDirection::Received);
@@ -469,7 +513,12 @@ fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repor
         // A window that begins with a minimum grows by it in a round trip.
         let steps = due / part.min.bits_per_second().max(1) * RAMPS + SETTLED;
         let is_growing = part.round_trip.as_nanos().saturating_mul(steps) > since.as_nanos();
-        blind += u64::from(others >= due || is_growing);
+        let above = due.saturating_sub(part.min.bits_per_second());
+        let is_decided_otherwise =
+            open < 2 || is_capped(part, due) || per_mille(above, due) <= 10 * claim.tolerance_percent;
+        if others >= due || is_growing || is_decided_otherwise {
+            report.blind_parts.insert(part.service.clone());
+        }
         if is_growing {
             continue;
         }
@@ -480,7 +529,6 @@ fn check_parts(claim: &ClassClaim, attack: ClassAttack, outcome: &Outcome, repor
             report.breaches.push((attack, ClassBreach::Part { service: part.service.clone(), host: *host, due, got }));
         }
     }
-    report.blind_parts = report.blind_parts.max(blind);
 }
 
 fn carried(claim: &ClassClaim, outcome: &Outcome, service: &str, host: NodeId, direction: TrafficDirection) -> Rate {

@@ -118,7 +118,7 @@ pub use statement::{
     PlanEvent, Relocation, RequestedTerms, StatedQueue, StatedRoute, StatedTerm, Statement, TransitionRule,
 };
 pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
-pub use terms::{MaximumPromise, PartPromise, ReceiverContention, TrafficDirection};
+pub use terms::{MaximumPromise, MaximumThroughput, PartPromise, ReceiverContention, TrafficDirection};
 pub use verify::{replay, verify};
 
 pub use wayleave_scenarios::PacketOrder;

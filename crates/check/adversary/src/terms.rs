@@ -38,8 +38,41 @@ impl MaximumPromise {
     }
 }
 
-/// Largest part of each maximum, per mille, by contract, host and direction.
-pub(crate) type LargestParts = BTreeMap<(String, NodeId, TrafficDirection), u64>;
+/// Throughput at a maximum in a run, per mille of the maximum. Bursts and whole frames, which may exceed a maximum,
+/// are deducted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaximumThroughput {
+    /// Carried traffic.
+    pub carried: u64,
+    /// Traffic that the links could have carried without the maximum.
+    pub able: u64,
+}
+
+/// Part of a maximum, per mille, from which on it is tested.
+const TESTED: u64 = 900;
+
+/// Part of a maximum, per mille, that the links must be able to carry: twice the excess that is no breach
+/// (`classes::TURNS`).
+const ABLE: u64 = 1_100;
+
+/// Part of a link that classes fill, per cent: the target of uFAB's windows (docs/theory/ufab.md).
+pub(crate) const TARGET_PERCENT: u64 = 95;
+
+impl MaximumThroughput {
+    /// Returns `true` if the run carried enough to show that the maximum is enforced or exceeded, and nothing but the
+    /// maximum can have limited it.
+    pub fn is_tested(&self) -> bool {
+        self.carried >= TESTED && self.able >= ABLE
+    }
+
+    /// Returns the throughput that tests the maximum better.
+    pub(crate) fn better(self, other: Self) -> Self {
+        std::cmp::max_by_key(self, other, |one| (one.is_tested(), one.carried, one.able))
+    }
+}
+
+/// Throughput at each maximum in the run that tests it best, by contract, host and direction.
+pub(crate) type MaximumThroughputs = BTreeMap<(String, NodeId, TrafficDirection), MaximumThroughput>;
 
 /// Due rate of a service where several always have traffic for one host.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,15 +9,19 @@ pub(super) struct KindsShape {
     pub(super) runs: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) broken: Option<&'static str>,
-    pub(super) largest_lag_per_mille: u64,
-    pub(super) largest_in_flight_per_mille: u64,
+    /// `null` if no minimum was tested.
+    pub(super) largest_lag_per_mille: Option<u64>,
+    /// `null` without a bound in flight.
+    pub(super) largest_in_flight_per_mille: Option<u64>,
     pub(super) windows_in_flight_per_mille: Option<u64>,
     pub(super) smallest_weight_per_mille: Option<u64>,
     pub(super) largest_of_maximum_per_mille: Option<u64>,
     pub(super) farthest_from_part_per_mille: Option<u64>,
-    /// Number of weights of bandwidth contracts that could not have been missed: single frames exceed their effect,
-    /// or windows had no time to grow to it.
+    /// Number of weights of bandwidth contracts that could not have been missed: a maximum or the minimum decides the
+    /// rate, single frames exceed their effect, or windows had no time to grow to it.
     pub(super) untested_weights: usize,
+    /// Number of objectives: their deadlines and goals are not guaranteed, and not tested.
+    pub(super) untested_objectives: usize,
     /// Attacks with the worst demands on a link.
     pub(super) links: Vec<LinkShape>,
     pub(super) minima: Vec<MinimumShape>,
@@ -69,6 +73,8 @@ pub(super) struct MaximumShape {
     pub(super) max_bps: u64,
     /// The largest throughput, without bursts and whole frames; `null` without a run.
     pub(super) largest_per_mille: Option<u64>,
-    /// A run carried at least 90 % of it.
+    /// The part of it that the links could have carried in that run; `null` without a run.
+    pub(super) links_per_mille: Option<u64>,
+    /// A run carried at least 90 % of it, and the links could have carried 110 %.
     pub(super) tested: bool,
 }

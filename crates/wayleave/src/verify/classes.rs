@@ -1,11 +1,13 @@
 //! Promises of the other kinds under test: minima, what is in flight, weights of objectives, with all tenants on the network.
 
+mod maxima;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use wayleave_adversary::{
     ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
-    TestedMaximum, TestedMinimum, verify_tenants,
+    TestedMinimum, verify_tenants,
 };
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::DecidedContract;
@@ -17,7 +19,7 @@ use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{Class, FlowId, HopDistances, LinkId, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 
-use super::class_document::{KindsShape, LinkShape, MaximumShape, MinimumShape};
+use super::class_document::{KindsShape, LinkShape, MinimumShape};
 use crate::error::Error;
 use crate::plan::{Released, Sink};
 use crate::session::Session;
@@ -96,6 +98,10 @@ pub struct ClassVerification {
     unknown: BTreeSet<String>,
     /// Bandwidth contracts with a weight that met no other contract in any run.
     unmet: Vec<String>,
+    /// Bandwidth contracts with a weight of their own; others are weighted by their minima.
+    weighted: BTreeSet<String>,
+    /// Number of objectives.
+    objectives: usize,
 }
 
 /// Outcome of an injected fault.
@@ -135,18 +141,23 @@ pub fn verify_kinds(
     let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
     let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
     let unknown = users(tenants, short);
-    let unmet = without_contention(tenants, &claim);
-    Ok(ClassVerification { network: (**tenants.network()).clone(), claim, report, fault, unknown, unmet })
-}
-
-/// Returns the bandwidth contracts with a weight that are not among those that meet at one receiver.
-fn without_contention(tenants: &Tenants, claim: &TenantsClaim) -> Vec<String> {
-    let parts = claim.contention.iter().filter_map(|claim| claim.contention.as_ref()).flat_map(|met| &met.parts);
-    let met: BTreeSet<&str> = parts.map(|part| part.service.as_str()).collect();
     let has_weight =
         |tenant: &&SharingTenant| matches!(&tenant.contract, Contract::Bandwidth(terms) if terms.weight.is_some());
-    let weighted = tenants.sharing().iter().filter(has_weight).map(|tenant| tenant.contract.name());
-    weighted.filter(|name| !met.contains(name)).map(str::to_owned).collect()
+    let weighted = tenants.sharing().iter().filter(has_weight).map(|tenant| tenant.contract.name().to_owned());
+    let weighted: Vec<String> = weighted.collect();
+    let unmet = without_contention(&weighted, &claim);
+    let weighted = weighted.into_iter().collect();
+    let objectives =
+        tenants.sharing().iter().filter(|tenant| matches!(tenant.contract, Contract::Objective(_))).count();
+    let network = (**tenants.network()).clone();
+    Ok(ClassVerification { network, claim, report, fault, unknown, unmet, weighted, objectives })
+}
+
+/// Returns the contracts that are not among those that meet at one receiver.
+fn without_contention(weighted: &[String], claim: &TenantsClaim) -> Vec<String> {
+    let parts = claim.contention.iter().filter_map(|claim| claim.contention.as_ref()).flat_map(|met| &met.parts);
+    let met: BTreeSet<&String> = parts.map(|part| &part.service).collect();
+    weighted.iter().filter(|name| !met.contains(name)).cloned().collect()
 }
 
 /// The bandwidth contracts whose packets may pass one of these ports.
@@ -204,19 +215,18 @@ impl ClassVerification {
     /// Returns the number of minima, maxima and given weights that no run tested.
     pub fn untested(&self) -> usize {
         let minima = self.report.minima.iter().filter(|tested| tested.lag.is_none()).count();
-        minima + self.untested_maxima() + self.unmet.len()
+        let weights = self.blind().filter(|name| self.weighted.contains(*name)).count();
+        minima + self.untested_maxima() + self.unmet.len() + weights
     }
 
-    /// Returns the number of maxima that no run tested in some direction.
-    fn untested_maxima(&self) -> usize {
-        let untested = self.report.maxima.iter().filter(|tested| !tested.is_tested());
-        untested.map(|tested| tested.promise).collect::<BTreeSet<_>>().len()
+    /// Returns the bandwidth contracts whose part by weight no run could have shown to be missed.
+    fn blind(&self) -> impl Iterator<Item = &String> {
+        self.report.contention.iter().flat_map(|report| &report.blind_parts)
     }
 
-    /// Weights of bandwidth contracts that no run could have shown to be missed.
+    /// Returns their number.
     fn blind_weights(&self) -> usize {
-        let blind = self.report.contention.as_ref().map_or(0, |report| report.blind_parts);
-        usize::try_from(blind).unwrap_or(usize::MAX)
+        self.blind().count()
     }
 
     /// Returns the outcome of the injected fault; `None` if no fault was injected.
@@ -370,10 +380,16 @@ impl ClassVerification {
             };
             table.add_row([row.name.clone(), promised, seen]);
         }
-        write_table(out, &mut table)?;
+        if table.row_count() > 0 {
+            write_table(out, &mut table)?;
+        }
         let held = |report: &ClassReport| report.largest_in_flight as f64 / 10.0;
         if let Some(least) = self.report.whole.smallest_weight {
             writeln!(out, "objectives: lowest throughput {:.0} % of a weight", least as f64 / 10.0)?;
+        }
+        if self.objectives > 0 {
+            let objectives = count(self.objectives, "objective");
+            writeln!(out, "objectives are not tested: deadlines and goals of {objectives} are not guaranteed")?;
         }
         if self.claim.untested_weights > 0 {
             let weights = count(self.claim.untested_weights, "weight");
@@ -387,7 +403,7 @@ impl ClassVerification {
             let weights = count(self.unmet.len(), "weight");
             writeln!(out, "weights: {weights} not tested: their contracts meet no other one at a receiver ({first})")?;
         }
-        if let Some((host, farthest)) = self.farthest_from_part() {
+        if let Some((host, farthest)) = self.farthest_from_part().filter(|_| self.parts() > self.blind_weights()) {
             let host = &self.network.node(host).name;
             let farthest = farthest as f64 / 10.0;
             writeln!(
@@ -399,7 +415,7 @@ impl ClassVerification {
             let parts = count(self.blind_weights(), "weight");
             writeln!(
                 out,
-                "weights: {parts} not tested: their share is smaller than one frame, or windows had no time to grow"
+                "weights: {parts} not tested: a maximum or the minimum decides the rate, the share is smaller than one frame, or windows had no time to grow"
             )?;
         }
         if let Some(windows) = &self.report.windows {
@@ -420,7 +436,17 @@ impl ClassVerification {
         if let Some(attacked) = self.attacked() {
             writeln!(out, "{attacked}")?;
         }
+        let runs = count(self.runs(), "run");
+        if self.promises() == 0 {
+            return Ok(writeln!(
+                out,
+                "no guarantees of the classes below latency, {runs}: nothing was tested (objectives, and best effort without a maximum, have none)"
+            )?);
+        }
         let verdict = match (self.breaches().len(), self.untested()) {
+            (0, _) if self.noticed() == Some(ClassFaultOutcome::ByPackets) => {
+                "no guarantee was violated, but the fault was detected".to_owned()
+            }
             (0, 0) if self.unknown() > 0 => "no violations".to_owned(),
             (0, 0) if self.blind_weights() + self.claim.untested_weights > 0 => "all tested guarantees held".to_owned(),
             (0, 0) => "all guarantees held".to_owned(),
@@ -428,43 +454,13 @@ impl ClassVerification {
             (broken, 0) => count(broken, "violation"),
             (broken, untested) => format!("{}, {untested} not tested", count(broken, "violation")),
         };
-        let runs = count(self.runs(), "run");
         Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "guarantee"))?)
     }
 
-    /// Writes the maxima that no run approached, and the closest throughput.
-    fn write_untested_maxima(&self, out: &mut impl Write) -> Result<(), Error> {
-        let untested = || self.report.maxima.iter().filter(|tested| !tested.is_tested());
-        let Some(closest) = untested().max_by_key(|tested| tested.largest) else { return Ok(()) };
-        let promise = &self.claim.whole.maxima[closest.promise];
-        let host = &self.network.node(promise.host).name;
-        let observed = match closest.largest {
-            Some(largest) => format!(
-                "{} at {host} {} {:.0} % of its maximum, without bursts and whole frames; a test needs 90 %",
-                promise.service,
-                closest.direction,
-                largest as f64 / 10.0
-            ),
-            None => "nothing was sent".to_owned(),
-        };
-        let maxima = count_of(self.untested_maxima(), "maximum", "maxima");
-        Ok(writeln!(out, "maxima: {maxima} not tested: with unlimited demand, {observed}")?)
-    }
-
-    /// Returns every maximum in each direction, for documents.
-    fn maximum_shapes(&self) -> Vec<MaximumShape> {
-        let of = |tested: &TestedMaximum| {
-            let promise = &self.claim.whole.maxima[tested.promise];
-            MaximumShape {
-                contract: promise.service.clone(),
-                host: self.network.node(promise.host).name.clone(),
-                direction: tested.direction.to_string(),
-                max_bps: promise.max.bits_per_second(),
-                largest_per_mille: tested.largest,
-                tested: tested.is_tested(),
-            }
-        };
-        self.report.maxima.iter().map(of).collect()
+    /// Returns the number of bandwidth contracts that meet at one receiver.
+    fn parts(&self) -> usize {
+        let contention = self.claim.contention.as_ref().and_then(|claim| claim.contention.as_ref());
+        contention.map_or(0, |contention| contention.parts.len())
     }
 
     /// Describes the attacks on links, in one line; `None` if there was none.
@@ -530,17 +526,20 @@ impl ClassVerification {
 
     /// For documents.
     pub(super) fn shape(&self) -> KindsShape {
+        let has_lag = self.report.minima.iter().any(|tested| tested.lag.is_some());
+        let has_bound = !self.claim.whole.in_flight.is_empty();
         KindsShape {
             promises: self.promises(),
             runs: self.runs(),
             broken: self.fault.map(|(fault, _)| fault.name()),
-            largest_lag_per_mille: self.report.whole.largest_lag,
-            largest_in_flight_per_mille: self.report.whole.largest_in_flight,
+            largest_lag_per_mille: has_lag.then_some(self.report.whole.largest_lag),
+            largest_in_flight_per_mille: has_bound.then_some(self.report.whole.largest_in_flight),
             windows_in_flight_per_mille: self.report.windows.as_ref().map(|windows| windows.largest_in_flight),
             smallest_weight_per_mille: self.report.whole.smallest_weight,
             largest_of_maximum_per_mille: self.largest_of_maximum(),
             farthest_from_part_per_mille: self.farthest_from_part().map(|(_, farthest)| farthest),
             untested_weights: self.blind_weights(),
+            untested_objectives: self.objectives,
             links: self.link_shapes(),
             minima: self.minimum_shapes(),
             maxima: self.maximum_shapes(),

@@ -202,7 +202,8 @@ pub enum FaultOutcome {
 
 impl VerifyReport {
     /// Promises that no run tested: of latency contracts that sent nothing or were cut from no route, of minima that
-    /// are longer than a run, of maxima that no run approached, and of weights without contention.
+    /// are longer than a run, of maxima that no run approached or links may have enforced, and of given weights that
+    /// decided nothing.
     pub fn untested(&self) -> usize {
         if self.no_effect.is_some() {
             return 0;
@@ -219,9 +220,9 @@ impl VerifyReport {
         }
     }
 
-    /// Returns `true` if nothing at all was promised.
+    /// Returns `true` if nothing at all was promised: objectives, and best effort without a maximum, have no guarantee.
     pub fn promises_nothing(&self) -> bool {
-        self.claim.promises.is_empty() && self.kinds.is_none()
+        self.claim.promises.is_empty() && self.kinds.as_ref().is_none_or(|kinds| kinds.promises() == 0)
     }
 
     /// Returns `true` if all statements are correct, and no promise was broken.

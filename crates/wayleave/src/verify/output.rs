@@ -97,12 +97,13 @@ impl VerifyReport {
         Some(text)
     }
 
-    fn shares(&self) -> (f64, f64) {
+    /// Returns the mean and the largest share of the limit that was seen; `None` if no packet arrived.
+    fn shares(&self) -> Option<(f64, f64)> {
         // A contract without packets has no delay.
         let seen = self.order().into_iter().filter(|&number| self.report.findings[number].packets > 0);
         let shares: Vec<f64> = seen.map(|number| self.report.share(&self.claim, number)).collect();
-        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        (mean, shares.into_iter().fold(0.0, f64::max))
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        (!shares.is_empty()).then(|| (mean, shares.into_iter().fold(0.0, f64::max)))
     }
 }
 
@@ -174,23 +175,22 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, sho
         if verified.derived.is_some() { "" } else { "\n" },
         count(verified.contracts(), "contract"),
         match (report.violations.len(), verified.untested()) {
+            (0, 0) if !verified.discrepancies().is_empty() => "no violations".to_owned(),
             (0, 0) => "all guarantees held".to_owned(),
             (0, untested) => format!("no violations, {untested} not tested"),
             (broken, _) => count(broken, "violation"),
         }
     )?;
     if !order.is_empty() {
-        let (mean, most) = verified.shares();
         let limit = match claim.promises.iter().any(|promise| promise.today.is_some()) {
             true => "the current bound",
             false => "the guarantee",
         };
-        writeln!(
-            out,
-            "worst observed delays relative to {limit}: {:.0} % on average, maximum {:.1} %",
-            100.0 * mean,
-            100.0 * most
-        )?;
+        let observed = match verified.shares() {
+            Some((mean, most)) => format!("{:.0} % on average, maximum {:.1} %", 100.0 * mean, 100.0 * most),
+            None => "not observed".to_owned(),
+        };
+        writeln!(out, "worst observed delays relative to {limit}: {observed}")?;
     }
     if let Some(cuts) = verified.cuts() {
         writeln!(out, "{cuts}")?;
@@ -385,8 +385,9 @@ struct SummaryShape {
     runs: u64,
     packet_hops: u64,
     violations: usize,
-    mean_share_of_calculus: f64,
-    most_share_of_calculus: f64,
+    /// `null` if no packet arrived, as the next one.
+    mean_share_of_calculus: Option<f64>,
+    most_share_of_calculus: Option<f64>,
     /// Packets lost where nothing was promised: what failed was the only route.
     #[serde(skip_serializing_if = "Option::is_none")]
     unprotected_losses: Option<u64>,
@@ -418,7 +419,7 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
         attack: violation.attack.to_string(),
         replay: verified.replay(&violation.attack),
     });
-    let (mean, most) = verified.shares();
+    let (mean, most) = verified.shares().unzip();
     let shape = Shape {
         wayleave: env!("CARGO_PKG_VERSION"),
         topology,

@@ -409,3 +409,37 @@ fn hosts_without_a_return_path_are_verified() {
     let verified = wayleave(&format!("verify -t {network} -f {list} --effort quick")).ends_with(0);
     assert!(verified.stdout.contains("2 guarantees of the classes below latency"), "{}", verified.stdout);
 }
+
+/// Catches: promises that count as held though no traffic tested them, and a verdict beside nothing that was tested.
+#[test]
+fn only_tested_promises_of_classes_hold() {
+    let on = "verify -t star:hosts=3,rate=1Gbit --effort quick";
+    let verify = |name: &str, items: &[&str], code| {
+        let list = file(&format!("verify-tested-{name}.yaml"), contracts(items));
+        let run = wayleave(&format!("{on} -f {list}")).ends_with(code);
+        assert_eq!(run.stdout.contains("all guarantees held"), code == 0, "{name}: {}", run.stdout);
+        (run.stdout, wayleave(&format!("{on} -f {list} -o json")).json())
+    };
+    // A line of 1 Gbit/s carries 950 Mbit/s of classes.
+    let (text, _) = verify("line", &["name: m, bandwidth: { from: h1, to: h3, min: 300Mbit, max: 880Mbit }"], 7);
+    assert!(text.contains("1 maximum not tested") || text.contains("2 maxima not tested"), "{text}");
+    verify("margin", &["name: m, bandwidth: { from: h1, to: h3, min: 300Mbit, max: 500Mbit }"], 0);
+    let pair = |from: &str, terms: &str| format!("name: {from}, bandwidth: {{ from: {from}, to: h3, {terms} }}");
+    for (name, terms) in [
+        ("small", ["min: 100Mbit, weight: 1", "min: 100Mbit, weight: 300"]),
+        ("capped", ["min: 10Mbit, max: 20Mbit, weight: 100", "min: 100Mbit, max: 200Mbit, weight: 300"]),
+    ] {
+        let items = [pair("h1", terms[0]), pair("h2", terms[1])];
+        let (_, json) = verify(name, &[&items[0], &items[1]], 7);
+        assert_eq!(json["classes"]["untested_weights"], if name == "small" { 1 } else { 2 }, "{json}");
+    }
+    let objective = "name: o, objective: { deadline: 20ms, members: [h1, h3], weight: 100Mbit }";
+    let (text, json) = verify("objective", &[objective], 7);
+    assert!(text.contains("objectives are not tested") && text.contains("nothing was tested"), "{text}");
+    assert!(json["classes"]["largest_lag_per_mille"].is_null(), "{json}");
+    verify("best-effort", &["name: b, bestEffort: { members: [h1, h2, h3] }"], 7);
+    // No packet conforms.
+    let (text, json) = verify("silent", &["name: l, from: h1, to: h3, rate: 1Mbit, burst: 1B, deadline: 5ms"], 7);
+    assert!(text.contains("relative to the current bound: not observed"), "{text}");
+    assert!(json["summary"]["mean_share_of_calculus"].is_null(), "{json}");
+}
