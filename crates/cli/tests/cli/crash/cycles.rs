@@ -83,8 +83,8 @@ enum End {
     Outside,
 }
 
-/// Sorts of points that fewer lives have need not have been hit.
-const SELDOM: u64 = 10;
+/// Sorts of points that fewer than this part of the lives have need not have been hit: how many do depends on the speed of the machine.
+const SELDOM_PART: u64 = 4;
 
 #[test]
 fn a_ledger_survives_two_hundred_kills() {
@@ -130,7 +130,8 @@ fn a_ledger_survives_two_hundred_kills() {
     }
     run.live(&whole);
     // Some lives do what hardly any other does, such as to write what it noted a second ago just when it is to end; and then aiming may be in vain.
-    let missed: Vec<Point> = run.counts.missed(SELDOM).into_iter().cloned().collect();
+    let most = run.counts.known.values().copied().max().unwrap_or(0);
+    let missed: Vec<Point> = run.counts.missed(most / SELDOM_PART).into_iter().cloned().collect();
     run.report(cycles);
     assert_eq!(missed, [], "points that no kill has hit");
 }
