@@ -9,7 +9,7 @@ use wayleave_dataplane::sandbox::Apart;
 use wayleave_repo_checks::leave_out;
 
 use super::clients::get;
-use super::moving::serve_with;
+use super::moving::{await_leader, serve_with};
 use super::processes::{self, Etcd, Process, folder};
 use super::{alone, until};
 use nix::sys::signal::Signal;
@@ -57,13 +57,7 @@ pub(crate) fn an_agent_moves_to_the_next_leader_and_older_sessions_are_refused()
     let options = ["-t", "star:hosts=2", "--enforcement=hosts", &format!("--etcd={}", etcd.urls())];
     let controllers = ["first", "second"].map(|name| serve_with(&folder, &folder.join(format!("{name}.db")), &options));
     let token = processes::token(&folder);
-    let leader = |besides: Option<usize>| {
-        until("a leader", || {
-            let leads =
-                |at: &usize| get(&controllers[*at].1, "/v1/status", &token).is_some_and(|(role, _)| role == "leader");
-            (0..2).filter(|at| Some(*at) != besides).find(leads)
-        })
-    };
+    let leader = |besides: Option<usize>| await_leader(&controllers, &token, besides);
     let old = leader(None);
     let contract = json!({ "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" });
     let url = |at: usize, path: &str| format!("{}{path}", controllers[at].1);

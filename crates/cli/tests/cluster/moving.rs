@@ -29,6 +29,15 @@ pub(crate) fn serve_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Proces
     (process, url)
 }
 
+/// Waits until one of the controllers leads, other than `besides`, and returns its index.
+pub(crate) fn await_leader(controllers: &[(Process, String)], token: &str, besides: Option<usize>) -> usize {
+    until("a leader", || {
+        let leads =
+            |at: &usize| get(&controllers[*at].1, "/v1/status", token).is_some_and(|(role, _)| role == "leader");
+        (0..controllers.len()).filter(|at| Some(*at) != besides).find(leads)
+    })
+}
+
 /// The same without waiting for it.
 pub(crate) fn start_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Process, String) {
     let [port] = free();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::agents::ask;
 use super::clients::get;
-use super::moving::serve_with;
+use super::moving::{await_leader, serve_with};
 use super::processes::{self, Etcd, folder};
 use super::{alone, until};
 
@@ -17,13 +17,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     let options = ["-t", "star:hosts=2", "--enforcement=hosts", &format!("--etcd={}", etcd.urls())];
     let controllers = ["first", "second"].map(|name| serve_with(&folder, &folder.join(format!("{name}.db")), &options));
     let token = processes::token(&folder);
-    let leader = |besides: Option<usize>| {
-        until("a leader", || {
-            let leads =
-                |at: &usize| get(&controllers[*at].1, "/v1/status", &token).is_some_and(|(role, _)| role == "leader");
-            (0..2).filter(|at| Some(*at) != besides).find(leads)
-        })
-    };
+    let leader = |besides: Option<usize>| await_leader(&controllers, &token, besides);
     let read = |at: usize, path: &str| until("an answer", || get(&controllers[at].1, path, &token));
     let url = |at: usize, path: &str| format!("{}{path}", controllers[at].1);
     let metrics = |at: usize| {

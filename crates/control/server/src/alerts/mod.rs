@@ -33,7 +33,7 @@ pub(crate) struct Figures {
     pub(crate) down: u64,
     /// Agents of hosts report late packets.
     pub(crate) has_agents: bool,
-    /// At least one agent has opened a session with this controller since it became the leader.
+    /// At least one agent has an open session with this controller.
     pub(crate) has_sessions: bool,
     /// Agents report to this controller.
     pub(crate) is_leader: bool,

@@ -99,7 +99,7 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>) -> Option<Place
         State::Released => return None,
         _ if contract.kind() == Kind::BestEffort => return None,
         State::Violated => HealthLevel::Violated,
-        // No rule reports it: hosts have sampled the packet.
+        // The state does not include sampled packets.
         State::Admitted | State::Enforced | State::Pending if delay.is_some_and(|delay| delay.is_late) => {
             HealthLevel::Violated
         }

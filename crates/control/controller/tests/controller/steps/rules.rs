@@ -172,8 +172,8 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
 
-#[test]
-fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
+/// Returns a controller and its agents after ten seconds; that of h5 has been silent since the fourth.
+fn with_h5_silent() -> (Controller, Agents) {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
@@ -184,6 +184,12 @@ fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
         }
         controller.tick(at(1_000 * second));
     }
+    (controller, agents)
+}
+
+#[test]
+fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
+    let (mut controller, agents) = with_h5_silent();
     let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
     assert_eq!(states(&controller), expected);
     let h5 = controller.network().find_node("h5").unwrap();
@@ -198,16 +204,7 @@ fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
 /// Catches: contracts that are enforced again as soon as the agent of a silent host begins a session, before it has reported a rule.
 #[test]
 fn a_silent_agent_that_begins_a_session_has_to_report_its_rules_again() {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
-    for second in 1..=10 {
-        for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
-            agents.heartbeat(&mut controller, 1_000 * second, host);
-        }
-        controller.tick(at(1_000 * second));
-    }
+    let (mut controller, mut agents) = with_h5_silent();
     agents.begin(&mut controller, 11_000);
     let now = states(&controller);
     assert!(now[0] == State::Enforced && now[1..].iter().all(|state| *state != State::Enforced), "{now:?}");
