@@ -61,22 +61,30 @@ struct Row {
 }
 
 fn measure_data_mining(run: &Run) -> Result<Figure, Failed> {
-    measure(run, &[(NetworkCase::Clos, Sizes::DataMining)], |rows| {
+    let at = (NetworkCase::Clos, Sizes::DataMining);
+    measure(run, &[at], Some((System::SccFirst, at)), |rows| {
         [deadlines(rows, Sizes::DataMining), latency(rows)].concat()
     })
 }
 
 fn measure_all(run: &Run) -> Result<Figure, Failed> {
     let places: Vec<Where> = Sizes::ALL.map(|sizes| (NetworkCase::Clos, sizes)).into_iter().chain([AGAIN]).collect();
-    measure(run, &places, statements)
+    measure(run, &places, None, statements)
 }
 
-fn measure(run: &Run, places: &[Where], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
+fn measure(
+    run: &Run,
+    places: &[Where],
+    more: Option<(System, Where)>,
+    statements: fn(&[Row]) -> Vec<Statement>,
+) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let (applications, deadlines) = (Application::ALL.to_vec(), DeadlineFlows::SmallMessages);
-    let case =
-        |(place, sizes)| ALL.map(|system| Case { place, system, sizes, applications: applications.clone(), deadlines });
-    let cases: Vec<Case> = places.iter().flat_map(|&at| case(at)).collect();
+    let each = places.iter().flat_map(|&at| ALL.map(|system| (system, at)));
+    let cases: Vec<Case> = each
+        .chain(more)
+        .map(|(system, (place, sizes))| Case { place, system, sizes, applications: applications.clone(), deadlines })
+        .collect();
     let found = gather(run, &cases, &seeds)?;
     let row = |(case, runs): (Case, Vec<Metrics>)| Row { system: case.system, at: (case.place, case.sizes), runs };
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
@@ -198,10 +206,14 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
 
 /// Fig. 6 beside deadlines.
 fn latency(rows: &[Row]) -> Vec<Statement> {
-    vec![
-        reduction(rows, Sizes::DataMining, "the AFCT of CS", 40.0, completion, "ms"),
-        reduction(rows, Sizes::DataMining, "the latency of LS packets", 40.0, round_trip, "us"),
-    ]
+    let at = Sizes::DataMining;
+    let statement = reduction(rows, at, "the latency of LS packets", 40.0, round_trip, "us");
+    // Fig. 12's use of the queues of switches.
+    let [direct, first] = [System::Direct, System::SccFirst].map(|system| each(runs(rows, system, at), round_trip));
+    let reduced: Vec<f64> = ratio_of_means(&first, &direct).iter().map(|part| 100.0 * (1.0 - part)).collect();
+    let name = format!("{}: {:.0} us.", System::SccFirst.name(), mean(&first));
+    let statement = if first.is_empty() { statement } else { statement.tested(name, &reduced) };
+    vec![reduction(rows, at, "the AFCT of CS", 40.0, completion, "ms"), statement]
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
@@ -226,6 +238,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
             (Axis::categories("flows"), y),
             Form::Apart,
             ALL.into_iter()
+                .chain([System::SccFirst])
                 .map(|system| Series {
                     name: system.name().to_owned(),
                     points: rows
