@@ -316,6 +316,21 @@ impl AdmittedContract {
         self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
     }
 
+    /// Returns an enforced contract of another kind than latency as it is until these members have reported their rules in
+    /// their present sessions; `None` if it does not depend on them.
+    #[must_use]
+    pub fn unconfirmed_by(&self, is_unreported: impl Fn(NodeId) -> bool) -> Option<Self> {
+        let is_enforced = self.state == State::Enforced && self.share_state().is_some();
+        let members = self.order.contract.hosts().into_iter().filter(|&host| is_enforced && is_unreported(host));
+        let members: BTreeSet<NodeId> = members.collect();
+        if members.is_empty() {
+            return None;
+        }
+        let mut contract = Self { state: State::Admitted, ..self.clone() };
+        contract.share_state_mut()?.unconfirmed.extend(members);
+        Some(contract)
+    }
+
     /// Returns the version of the rule that agents fetch for a contract of another kind than latency.
     pub fn rule_version(&self) -> u64 {
         self.share_state().map_or(0, |state| state.version)

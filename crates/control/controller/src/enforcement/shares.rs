@@ -73,6 +73,14 @@ impl Enforcement {
             }
         }
         let state = self.nodes.entry(node);
+        // Readers of the node learn from its record that its rules are known, or no longer.
+        if state.in_force.is_some() != in_force.is_some() {
+            self.journal.mark(DirtyRecord::Node(node));
+            if in_force.is_none() {
+                self.expect_report(node, epoch);
+            }
+        }
+        let state = self.nodes.entry(node);
         if state.in_force != in_force || state.problems != problems {
             let before = std::mem::replace(&mut state.in_force, in_force);
             let had_problems = std::mem::replace(&mut state.problems, problems);
@@ -125,11 +133,18 @@ impl Enforcement {
                 state.unconfirmed.insert(node);
                 self.journal.mark(DirtyRecord::Contract(serial));
             }
+            self.wait_for_hosts(serial);
         }
     }
 
-    /// Handles a late report: the agent of a node has begun a session and has not reported its rules yet. None of
-    /// them counts as in force.
+    /// Waits for the rules of a node: an agent that does not report them confirms nothing for longer than a silent one.
+    pub(super) fn expect_report(&mut self, node: NodeId, epoch: u64) {
+        let due = self.now().steady + self.timing.silent_after.min(self.timing.confirm_within);
+        self.timers.at(due, TimerEvent::Reported(node, epoch));
+    }
+
+    /// Handles a late report: the agent of a node has an open session and has not reported its rules. None of them
+    /// counts as in force.
     pub(crate) fn not_reported(&mut self, node: NodeId, epoch: u64) {
         let is_due =
             |state: &&crate::nodes::NodeState| state.epoch == epoch && state.is_open && state.in_force.is_none();
@@ -139,8 +154,9 @@ impl Enforcement {
         for serial in self.contracts.serials_of_shares(|grant| grant.is_confirmed_by(node)) {
             let Some(grant) = self.contracts.get_mut(serial) else { continue };
             let is_announced = grant.is_announced_to_hosts();
-            if let Some(state) = grant.share_state_mut() {
-                state.unconfirmed.insert(node);
+            // A confirmation that is outstanding has a timer of its own.
+            if !grant.share_state_mut().is_some_and(|state| state.unconfirmed.insert(node)) {
+                continue;
             }
             if is_announced && grant.degraded_reason.is_none() {
                 grant.degraded_reason = Some(DegradedReason::Unconfirmed);
