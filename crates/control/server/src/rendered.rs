@@ -38,6 +38,8 @@ pub(crate) struct ContractObject {
     rule: Option<Arc<ShareRule>>,
     /// Hosts have agents.
     has_agents: bool,
+    /// The contract as it is recorded, if members have not reported their rules in their present sessions.
+    recorded: Option<Arc<Self>>,
 }
 
 impl ContractObject {
@@ -51,7 +53,28 @@ impl ContractObject {
             links: links.unwrap_or_default().into(),
             rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
+            recorded: None,
         })
+    }
+
+    /// Returns a contract as it is while some members have not reported their rules in their present sessions. That is
+    /// known to readers only: it is neither recorded nor a revision.
+    pub(crate) fn shown(self: Arc<Self>, is_unreported: impl Fn(NodeId) -> bool) -> Arc<Self> {
+        let recorded = self.recorded.clone().unwrap_or(self);
+        let Some(grant) = recorded.grant.unconfirmed_by(is_unreported) else { return recorded };
+        Arc::new(Self {
+            grant: Arc::new(grant),
+            routes: recorded.routes.clone(),
+            links: recorded.links.clone(),
+            rule: recorded.rule.clone(),
+            has_agents: recorded.has_agents,
+            recorded: Some(recorded),
+        })
+    }
+
+    /// Returns `true` if the contract differs from its revision.
+    pub(crate) fn is_provisional(&self) -> bool {
+        self.recorded.is_some()
     }
 
     pub(crate) fn id(&self) -> &Arc<Id> {

@@ -1,8 +1,9 @@
 //! Observation of contracts, minute by minute.
 //!
 //! A contract was kept in a minute if all of this held throughout the minute: its state was `enforced` with its present
-//! terms confirmed; the agents of all its ends [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; the
-//! controller led and ran. In addition, no violation was observed. It was broken if for a part of the minute it was
+//! terms confirmed; the agents of all its ends [reported](super::presence) without a gap above [`MAX_REPORT_GAP`], and, but
+//! for latency contracts, had reported in their present session which rules are in force; no agent repaired a foreign change;
+//! the controller led and ran. In addition, no violation was observed. It was broken if for a part of the minute it was
 //! `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
 //! was lost or late. Any other minute is unknown. Agents observe no minima: a kept minute of a bandwidth contract states
 //! only that its rules were in force.
@@ -22,6 +23,7 @@ use wayleave_store::MinuteChange;
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
+use super::node_track::{MAX_REPAIR_AGE_NS, NodeTrack, Phase, Worst};
 use crate::read_view::Edit;
 use crate::rendered::ContractObject;
 
@@ -41,60 +43,6 @@ enum Observation {
     Broken,
 }
 
-/// Time of a change, relative to the minute that is being observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// In the minute.
-    Observed,
-    /// Shortly after the minute: it may report something of the minute.
-    Early,
-    /// Later.
-    Next,
-}
-
-/// The worst value of a minute. Changes that arrive after the minute, and before it is closed, count for the next one.
-#[derive(Clone, Copy, Debug)]
-struct Worst<T> {
-    now: T,
-    worst: T,
-    next: Option<T>,
-}
-
-impl Default for Worst<bool> {
-    fn default() -> Self {
-        Self::new(false)
-    }
-}
-
-impl<T: Ord + Copy> Worst<T> {
-    fn new(now: T) -> Self {
-        Self { now, worst: now, next: None }
-    }
-
-    fn set(&mut self, value: T, is_next: bool) {
-        if is_next {
-            self.next = Some(self.next.unwrap_or(self.now).max(value));
-        } else {
-            self.worst = self.worst.max(value);
-        }
-        self.now = value;
-    }
-
-    /// Adds a value that does not last.
-    fn add(&mut self, value: T, is_next: bool) {
-        let now = self.now;
-        self.set(value, is_next);
-        self.now = now;
-    }
-
-    /// Returns the worst value of the minute, and begins the next one.
-    fn close(&mut self) -> T {
-        let worst = self.worst;
-        self.worst = self.next.take().unwrap_or(self.now);
-        worst
-    }
-}
-
 impl Worst<Observation> {
     /// Takes a value at a time. A change for the worse shortly after the minute may belong to it.
     fn take(&mut self, phase: Phase, put: impl FnOnce(&mut Self, bool), value: Observation) {
@@ -109,6 +57,8 @@ impl Worst<Observation> {
 #[derive(Debug)]
 struct Track {
     id: Arc<Id>,
+    /// `true` for a contract whose rules agents confirm by their reports: of another kind than latency.
+    is_reported: bool,
     state: State,
     /// `true` from a state in which it is not kept until it is enforced again.
     is_unmet: bool,
@@ -141,13 +91,16 @@ pub(crate) struct Tracker {
     tracks: BTreeMap<u64, Track>,
     /// Serial numbers of contracts that exist.
     serials: HashMap<Arc<Id>, u64>,
-    /// `true` for nodes without a session, or with a silent agent. Absent nodes never had an agent.
-    silent: HashMap<NodeId, Worst<bool>>,
+    /// Absent nodes never had an agent.
+    nodes: HashMap<NodeId, NodeTrack>,
+    /// Begin of the observation, until it is written.
+    covered_from: Option<WallTime>,
     /// State changes that are not written yet.
     changed: Vec<(u64, WallTime, Arc<ContractObject>)>,
     /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,
-    /// Tenants that were deleted.
+    tenants: HashSet<String>,
+    /// Tenants that were deleted, or were created with a name of which the record may have contracts.
     forgotten: Vec<String>,
 }
 
@@ -170,6 +123,8 @@ impl Missed {
 pub(crate) struct ClosedMinute {
     /// The minute after it.
     pub(crate) until: u64,
+    /// Time before which nothing was observed since the last recorded minute; `None` if the two adjoin.
+    pub(crate) covered_from: Option<WallTime>,
     pub(crate) changes: Vec<MinuteChange>,
     /// State changes, by serial number.
     pub(crate) states: Vec<(u64, WallTime, Arc<ContractObject>)>,
@@ -203,6 +158,7 @@ impl Track {
         let begun = grant.order.starts.map_or(grant.created, |starts| starts.max(grant.created));
         Self {
             id,
+            is_reported: contract.kind() != Kind::Latency,
             state: contract.state(),
             is_unmet: is_unmet(contract.state()),
             begun: begun.as_nanos().div_ceil(MINUTE_NS),
@@ -229,9 +185,9 @@ impl Track {
     }
 
     /// Decides a minute: `true` for kept, `false` for broken. Begins the next one.
-    fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId) -> bool) -> Option<bool> {
+    fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId, bool) -> bool) -> Option<bool> {
         let worst = self.observed.close();
-        let is_observed = self.hosts.iter().all(is_observed);
+        let is_observed = self.hosts.iter().all(|host| is_observed(host, self.is_reported));
         if let Some(hosts) = self.hosts_now.take() {
             self.hosts = hosts;
         }
@@ -272,14 +228,21 @@ impl Tracker {
     /// Begins with all contracts and nodes of a ledger that this controller leads from now on.
     pub(crate) fn begin(&mut self, now: WallTime, edits: &[Edit]) {
         self.end();
-        (self.minute, self.begins_anew) = (Some(minute(now)), true);
+        (self.minute, self.begins_anew, self.covered_from) = (Some(minute(now)), true, Some(now));
         self.is_partial.add(true, false);
+        let tenant = |edit: &Edit| if let Edit::Tenant(tenant, Some(_)) = edit { Some(tenant.clone()) } else { None };
+        self.tenants = edits.iter().filter_map(tenant).collect();
         self.on_edits(now, edits);
+    }
+
+    /// Returns `true` if the record may have contracts of another tenant of this name.
+    pub(crate) fn forgets(&self, tenant: &str) -> bool {
+        self.forgotten.iter().any(|forgotten| forgotten == tenant)
     }
 
     /// Ends: another controller may lead, or this one cannot write.
     pub(crate) fn end(&mut self) {
-        *self = Self::default();
+        *self = Self { forgotten: std::mem::take(&mut self.forgotten), ..Self::default() };
     }
 
     /// Returns `true` if the intervals on disk have to be closed before the next minute is written.
@@ -287,10 +250,17 @@ impl Tracker {
         self.begins_anew
     }
 
-    /// Begins all intervals anew: the last minute was not written. These tenants are still to be forgotten.
-    pub(crate) fn begin_anew(&mut self, forgotten: Vec<String>) {
+    /// Takes the end of a write in which these tenants were forgotten.
+    pub(crate) fn end_write(&mut self, forgotten: &[String]) {
+        if self.forgotten.starts_with(forgotten) {
+            self.forgotten.drain(..forgotten.len());
+        }
+    }
+
+    /// Begins all intervals anew: the minute before `until` was not written.
+    pub(crate) fn begin_anew(&mut self, until: u64) {
         self.begins_anew = true;
-        self.forgotten.extend(forgotten);
+        self.covered_from.get_or_insert(WallTime::from_nanos(until.saturating_mul(MINUTE_NS)));
     }
 
     /// Marks the present minute as not observed throughout.
@@ -319,14 +289,29 @@ impl Tracker {
             match edit {
                 Edit::Contract(id, Some(contract)) => self.on_contract(now, phase, id, contract),
                 Edit::Contract(id, None) => self.on_end(now, id),
-                Edit::Tenant(tenant, None) => self.forgotten.push(tenant.clone()),
-                Edit::Node(node, state) => {
-                    let is_silent = !state.is_there();
-                    let known = self.silent.entry(*node).or_insert_with(|| Worst::new(true));
-                    known.set(is_silent, phase != Phase::Observed);
+                Edit::Tenant(tenant, None) => {
+                    self.tenants.remove(tenant);
+                    self.forgotten.push(tenant.clone());
+                }
+                // It may have had this name while another controller led.
+                Edit::Tenant(tenant, Some(_)) if !self.tenants.contains(tenant) => {
+                    self.tenants.insert(tenant.clone());
+                    self.forgotten.push(tenant.clone());
+                }
+                Edit::Node(node, _, state) => {
+                    self.nodes.entry(*node).or_insert_with(|| NodeTrack::new(state.epoch)).set(phase, state);
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Takes a node's report of foreign changes that its agent has reverted.
+    pub(crate) fn on_repairs(&mut self, now: WallTime, node: NodeId) {
+        let Some(observed) = self.minute else { return };
+        let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(MAX_REPAIR_AGE_NS));
+        if let Some(track) = self.nodes.get_mut(&node) {
+            track.on_repairs(minute(begin) <= observed, minute(now) > observed);
         }
     }
 
@@ -412,12 +397,16 @@ impl Tracker {
         let is_consecutive = present == observed + 1;
         let is_whole = !self.is_partial.close() && is_consecutive;
         self.is_partial.add(!is_consecutive, false);
-        let silent: HashMap<NodeId, bool> =
-            self.silent.iter_mut().map(|(node, silent)| (*node, silent.close())).collect();
+        let covered_from = self.covered_from.take();
+        self.covered_from = Some(now).filter(|_| !is_consecutive);
+        let nodes: HashMap<NodeId, (bool, bool)> =
+            self.nodes.iter_mut().map(|(node, track)| (*node, track.close())).collect();
         let reporting = reporting(WallTime::from_nanos(observed.saturating_mul(MINUTE_NS)), end);
-        let is_observed =
-            |host: &NodeId| is_whole && !silent.get(host).copied().unwrap_or(true) && reporting.contains(host);
-        let forgotten = std::mem::take(&mut self.forgotten);
+        let is_observed = |host: &NodeId, is_reported: bool| {
+            let (is_there, has_rules) = nodes.get(host).copied().unwrap_or_default();
+            is_whole && is_there && (has_rules || !is_reported) && reporting.contains(host)
+        };
+        let forgotten = self.forgotten.clone();
         let forget = |tenant: &String| MinuteChange::ForgetTenant { tenant: tenant.clone() };
         let mut changes = std::mem::take(&mut self.missed_changes);
         changes.extend(forgotten.iter().map(forget));
@@ -429,7 +418,7 @@ impl Tracker {
         }
         self.tracks.retain(|_, track| track.ended.is_none());
         let states = std::mem::take(&mut self.changed);
-        Some(ClosedMinute { until: observed + 1, changes, states, forgotten })
+        Some(ClosedMinute { until: observed + 1, covered_from, changes, states, forgotten })
     }
 }
 
@@ -481,6 +470,7 @@ mod tests {
         for (after, expected) in [(1, [Some(true), None, Some(false)]), (30, [Some(true), Some(true), Some(false)])] {
             let mut tracker = Tracker { minute: Some(9), ..Tracker::default() };
             let track = Track {
+                is_reported: false,
                 id: Arc::new(Id::new("shop", "web")),
                 state: State::Enforced,
                 is_unmet: false,
@@ -494,7 +484,11 @@ mod tests {
                 is_recorded: true,
             };
             tracker.tracks.insert(7, track);
-            tracker.silent.extend(hosts.iter().map(|host| (*host, Worst::new(false))));
+            for host in &hosts {
+                let mut node = NodeTrack::new(1);
+                node.silent = Worst::new(false);
+                tracker.nodes.insert(*host, node);
+            }
             let mut kept = Vec::new();
             let missed = |second| (7, at(second), Missed { lost: 1, late: 0 });
             for (now, missed) in [(15, vec![]), (75, vec![missed(60 + after)]), (135, vec![missed(0)])] {
