@@ -98,10 +98,10 @@ pub enum DegradedReason {
     },
     /// Some host that has to carry it has not confirmed it in time.
     Unconfirmed,
-    /// Agents of its hosts are silent: the rules that they confirmed may no longer be in force.
+    /// Agents of its hosts, or of switches on its links, are silent: their rules and queues may no longer be in force.
     Silent {
-        /// The hosts; none if the record of an earlier version did not name them.
-        hosts: Vec<NodeId>,
+        /// The hosts and switches; none if the record of an earlier version did not name them.
+        nodes: Vec<NodeId>,
     },
     /// An agent reports that it cannot enforce the contract.
     NotCarriedOut {

@@ -34,6 +34,8 @@ pub(crate) struct ContractObject {
     routes: Box<[Bounded]>,
     /// Links on which a contract of another kind than latency has something.
     links: Box<[LinkId]>,
+    /// Switches with agents whose queues it uses.
+    switches: Box<[NodeId]>,
     /// Rule for the agents of the members of such a contract, if it is admitted.
     rule: Option<Arc<ShareRule>>,
     /// Hosts have agents.
@@ -51,6 +53,7 @@ impl ContractObject {
             grant: grant.clone(),
             routes: render::routes(controller, grant),
             links: links.unwrap_or_default().into(),
+            switches: controller.switches_of(grant).into_iter().collect(),
             rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
             recorded: None,
@@ -66,6 +69,7 @@ impl ContractObject {
             grant: Arc::new(grant),
             routes: recorded.routes.clone(),
             links: recorded.links.clone(),
+            switches: recorded.switches.clone(),
             rule: recorded.rule.clone(),
             has_agents: recorded.has_agents,
             recorded: Some(recorded),
@@ -143,6 +147,11 @@ impl ContractObject {
     pub(crate) fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let of_routes = self.grant.terms().map_or(&[][..], |_| &self.routes[..]);
         of_routes.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link)).chain(self.links.iter().copied())
+    }
+
+    /// Returns the switches with agents whose queues it uses.
+    pub(crate) fn switches(&self) -> &[NodeId] {
+        &self.switches
     }
 
     pub(crate) fn is_configured(&self) -> bool {

@@ -46,6 +46,9 @@ impl Enforcement {
         }
         // Contracts are degraded until the installed rules are known.
         self.mark_reachable(node);
+        if epoch == 1 && self.network.node(node).kind == NodeKind::Switch {
+            self.refresh_degraded_at(node);
+        }
         Ok(Reply::Begun { epoch })
     }
 

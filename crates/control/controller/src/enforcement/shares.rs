@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
-use wayleave_topology::NodeId;
+use wayleave_topology::{NodeId, NodeKind};
 
 use super::Enforcement;
 use crate::command::{CommandError, Outcome, Reply};
 use crate::grant::{AdmittedContract, DegradedReason, Sender};
 use crate::journal::DirtyRecord;
+use crate::setup::EnforcedBy;
 use crate::timers::TimerEvent;
 
 /// Returns the keys of a contract that agents enforce since version 0.2.0 only ([`KEYS_SINCE_0_2`]).
@@ -184,9 +185,11 @@ impl Enforcement {
     fn agent_problem(&self, grant: &AdmittedContract) -> Option<DegradedReason> {
         let hosts = grant.hosts_to_confirm();
         let states = || hosts.iter().filter_map(|&host| Some((host, self.nodes.get(host)?)));
-        let silent: Vec<NodeId> = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host).collect();
+        let silent = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host);
+        let switches = self.switches_of(grant).into_iter().filter(|&switch| self.is_silent_switch(grant, switch));
+        let silent: Vec<NodeId> = silent.chain(switches).collect();
         if !silent.is_empty() {
-            return Some(DegradedReason::Silent { hosts: silent });
+            return Some(DegradedReason::Silent { nodes: silent });
         }
         let problem = states().find_map(|(host, state)| Some((host, state.problems.as_ref()?.get(&grant.serial)?)));
         if let Some((host, why)) = problem {
@@ -200,6 +203,28 @@ impl Enforcement {
             }),
         };
         is_late.then_some(DegradedReason::Unconfirmed)
+    }
+
+    /// Returns the switches whose queues a contract uses, if switches have agents.
+    pub(crate) fn switches_of(&self, grant: &AdmittedContract) -> BTreeSet<NodeId> {
+        if self.enforced_by != EnforcedBy::HostsAndSwitches {
+            return BTreeSet::new();
+        }
+        let ledger = self.book.ledger();
+        let share = grant.share().and_then(|share| ledger.share(share));
+        let of_share = share.map(|share| ledger.links_of_share(share)).unwrap_or_default();
+        let of_routes = self.routes_of(grant).flat_map(|(_, route)| route.hops.iter().map(|hop| hop.link));
+        let senders = of_share.into_iter().chain(of_routes).map(|link| self.network.link(link).from);
+        senders.filter(|&node| self.network.node(node).kind == NodeKind::Switch).collect()
+    }
+
+    /// Returns `true` if the agent of a switch is silent, or never connected. A latency contract waits for a switch that
+    /// never connected.
+    fn is_silent_switch(&self, grant: &AdmittedContract, switch: NodeId) -> bool {
+        match self.nodes.get(switch).filter(|state| state.epoch > 0) {
+            Some(state) => state.is_silent,
+            None => grant.is_announced_to_hosts(),
+        }
     }
 
     /// Returns `true` if a host has still to confirm this version.

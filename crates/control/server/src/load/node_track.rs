@@ -51,10 +51,15 @@ impl<T: Ord + Copy> Worst<T> {
         self.now = now;
     }
 
+    /// Returns the worst value of the minute after the observed one so far.
+    pub(super) fn next(&self) -> T {
+        self.next.unwrap_or(self.now)
+    }
+
     /// Returns the worst value of the minute, and begins the next one.
     pub(super) fn close(&mut self) -> T {
         let worst = self.worst;
-        self.worst = self.next.take().unwrap_or(self.now);
+        (self.worst, self.next) = (self.next(), None);
         worst
     }
 }

@@ -1,11 +1,12 @@
 //! Observation of contracts, minute by minute.
 //!
 //! A contract was kept in a minute if all of this held throughout the minute: its state was `enforced` with its present
-//! terms confirmed; the agents of all its ends [reported](super::presence) without a gap above [`MAX_REPORT_GAP`], and, but
-//! for latency contracts, had reported in their present session which rules are in force; no agent repaired a foreign change;
-//! the controller led and ran. In addition, no violation was observed. It was broken if for a part of the minute it was
+//! terms confirmed; the agents of all its ends, and of the switches of its links if switches have agents,
+//! [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; those of its ends, but for latency contracts, had
+//! reported in their present session which rules are in force; no agent repaired a foreign change; the controller led and
+//! ran. In addition, no violation was observed. It was broken if for a part of the minute it was
 //! `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
-//! was lost or late. Any other minute is unknown. Agents observe no minima: a kept minute of a bandwidth contract states
+//! was lost or late. Any other minute is unknown. A minute in which a contract began or ended counts only if it was broken. Agents observe no minima: a kept minute of a bandwidth contract states
 //! only that its rules were in force.
 //!
 //! A minute is decided [`DECIDE_AFTER`] its end, when the reports that cover its end and the outcome of its sampled packets
@@ -62,14 +63,16 @@ struct Track {
     state: State,
     /// `true` from a state in which it is not kept until it is enforced again.
     is_unmet: bool,
-    /// Its first whole minute.
+    /// The minute in which it began.
+    first: u64,
+    /// Its first whole minute; the minute in which it began if it was broken in that one.
     begun: u64,
-    /// The first minute without it.
+    /// The minute in which it ended; the one after that if it was broken in the minute in which it ended.
     ended: Option<u64>,
-    /// Hosts of its ends in the minute.
-    hosts: Box<[NodeId]>,
-    /// Hosts of its ends now, if they have changed.
-    hosts_now: Option<Box<[NodeId]>>,
+    /// Nodes that enforce it in the minute; `true` for those of its ends.
+    nodes: Box<[(NodeId, bool)]>,
+    /// Nodes that enforce it now, if they have changed.
+    nodes_now: Option<Box<[(NodeId, bool)]>>,
     observed: Worst<Observation>,
     /// The last minute of which lost or late packets were noted.
     missed: u64,
@@ -152,6 +155,12 @@ fn observe(contract: &ContractObject) -> Observation {
     }
 }
 
+/// Returns the nodes that enforce a contract; `true` for those of its ends.
+fn nodes_of(contract: &ContractObject) -> Box<[(NodeId, bool)]> {
+    let hosts = contract.grant().order.contract.hosts().into_iter().map(|host| (host, true));
+    hosts.chain(contract.switches().iter().map(|&switch| (switch, false))).collect()
+}
+
 impl Track {
     fn new(id: Arc<Id>, contract: &ContractObject) -> Self {
         let grant = contract.grant();
@@ -161,10 +170,11 @@ impl Track {
             is_reported: contract.kind() != Kind::Latency,
             state: contract.state(),
             is_unmet: is_unmet(contract.state()),
+            first: minute(begun),
             begun: begun.as_nanos().div_ceil(MINUTE_NS),
             ended: None,
-            hosts: grant.order.contract.hosts().into(),
-            hosts_now: None,
+            nodes: nodes_of(contract),
+            nodes_now: None,
             observed: Worst::new(observe(contract)),
             missed: 0,
             open: None,
@@ -172,37 +182,52 @@ impl Track {
         }
     }
 
-    /// Takes the hosts of its ends. In a minute in which they change, all of them have to report.
-    fn set_hosts(&mut self, hosts: Vec<NodeId>, is_next: bool) {
-        let before = self.hosts_now.as_ref().unwrap_or(&self.hosts);
-        if **before == *hosts {
+    /// Takes the nodes that enforce it. In a minute in which they change, all of them have to report.
+    fn set_nodes(&mut self, nodes: Box<[(NodeId, bool)]>, is_next: bool) {
+        let before = self.nodes_now.as_ref().unwrap_or(&self.nodes);
+        if *before == nodes {
             return;
         }
         if !is_next {
-            self.hosts = self.hosts.iter().chain(&hosts).copied().collect();
+            self.nodes = self.nodes.iter().chain(&nodes).copied().collect();
         }
-        self.hosts_now = Some(hosts.into());
+        self.nodes_now = Some(nodes);
     }
 
-    /// Decides a minute: `true` for kept, `false` for broken. Begins the next one.
+    /// Decides a minute: `true` for kept, `false` for broken. Begins the next one. `is_observed` takes a node, and `true` if
+    /// its rules had to be reported.
     fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId, bool) -> bool) -> Option<bool> {
         let worst = self.observed.close();
-        let is_observed = self.hosts.iter().all(|host| is_observed(host, self.is_reported));
-        if let Some(hosts) = self.hosts_now.take() {
-            self.hosts = hosts;
+        let is_observed = self.nodes.iter().all(|(node, is_end)| is_observed(node, *is_end && self.is_reported));
+        if let Some(nodes) = self.nodes_now.take() {
+            self.nodes = nodes;
         }
         match worst {
-            _ if self.begun > minute || self.ended.is_some_and(|ended| ended <= minute) => None,
+            _ if self.first > minute || self.ended.is_some_and(|ended| ended < minute) => None,
             // Also in a minute of which only a part was observed.
-            Observation::Broken => Some(false),
+            Observation::Broken => {
+                self.begun = self.begun.min(minute);
+                self.ended = self.ended.map(|ended| ended.max(minute + 1));
+                Some(false)
+            }
+            _ if self.begun > minute || self.ended == Some(minute) => None,
             Observation::Kept if is_observed => Some(true),
             Observation::Kept | Observation::Unknown => None,
         }
     }
 
+    /// Returns `true` after a decision if no later minute of it can be broken.
+    fn is_over(&self, decided: u64) -> bool {
+        self.ended.is_some_and(|ended| ended <= decided + 1 && self.observed.worst < Observation::Broken)
+    }
+
     /// Returns the changes on disk after a minute was decided. If the next minute is not observed, no interval stays open.
     fn changes(&mut self, serial: u64, minute: u64, kept: Option<bool>, is_continued: bool) -> Vec<MinuteChange> {
-        let mut changes = Vec::new();
+        let (mut changes, is_over) = (Vec::new(), self.is_over(minute));
+        // A contract without a minute is in no statement.
+        if is_over && !self.is_recorded && self.ended.is_some_and(|ended| self.begun >= ended) {
+            return changes;
+        }
         if !self.is_recorded {
             self.is_recorded = true;
             let (tenant, name) = (self.id.tenant.clone(), self.id.name.clone());
@@ -216,10 +241,10 @@ impl Track {
             changes.extend(kept.map(|kept| MinuteChange::Begin { serial, minute, kept }));
             self.open = kept;
         }
-        if !(is_continued && self.ended.is_none()) && self.open.take().is_some() {
+        if !(is_continued && !is_over) && self.open.take().is_some() {
             changes.push(MinuteChange::Close { serial, minute: minute + 1 });
         }
-        changes.extend(self.ended.map(|ended| MinuteChange::End { serial, ended }));
+        changes.extend(self.ended.filter(|_| is_over).map(|ended| MinuteChange::End { serial, ended }));
         changes
     }
 }
@@ -288,7 +313,7 @@ impl Tracker {
         for edit in edits {
             match edit {
                 Edit::Contract(id, Some(contract)) => self.on_contract(now, phase, id, contract),
-                Edit::Contract(id, None) => self.on_end(now, id),
+                Edit::Contract(id, None) => self.on_end(now, phase, id),
                 Edit::Tenant(tenant, None) => {
                     self.tenants.remove(tenant);
                     self.forgotten.push(tenant.clone());
@@ -318,10 +343,10 @@ impl Tracker {
     fn on_contract(&mut self, now: WallTime, phase: Phase, id: &Arc<Id>, contract: &Arc<ContractObject>) {
         let grant = contract.grant();
         if self.serials.get(id).is_some_and(|serial| *serial != grant.serial) {
-            self.on_end(now, id);
+            self.on_end(now, phase, id);
         }
         if contract.state() == State::Released {
-            return self.on_end(now, id);
+            return self.on_end(now, phase, id);
         }
         // Best effort promises nothing.
         if contract.kind() == Kind::BestEffort {
@@ -334,7 +359,7 @@ impl Tracker {
         };
         let observed = observe(contract);
         track.observed.take(phase, |known, is_next| known.set(observed, is_next), observed);
-        track.set_hosts(grant.order.contract.hosts(), phase != Phase::Observed);
+        track.set_nodes(nodes_of(contract), phase != Phase::Observed);
         let before = std::mem::replace(&mut track.state, contract.state());
         track.is_unmet |= is_unmet(track.state);
         if before != track.state && track.is_unmet && self.changed.len() < MAX_WAITING {
@@ -343,16 +368,18 @@ impl Tracker {
         }
     }
 
-    fn on_end(&mut self, now: WallTime, id: &Id) {
+    fn on_end(&mut self, now: WallTime, phase: Phase, id: &Id) {
         let Some(serial) = self.serials.remove(id) else { return };
         let Some(track) = self.tracks.get_mut(&serial) else { return };
-        let ended = minute(now);
-        // A contract without a whole minute is in no statement.
-        if !track.is_recorded && track.begun >= ended {
+        let is_broken = track.observed.worst.max(track.observed.next()) == Observation::Broken;
+        // A contract without a whole minute is in a statement only if it was broken.
+        if !track.is_recorded && track.begun >= minute(now) && !is_broken {
             self.tracks.remove(&serial);
-        } else {
-            track.ended = Some(ended);
+            return;
         }
+        track.ended = Some(minute(now));
+        // From now on it has no state.
+        track.observed.set(Observation::Kept, phase != Phase::Observed);
     }
 
     /// Takes lost and late sampled packets by serial number, with the time of the sender's report. Their contracts are
@@ -416,7 +443,8 @@ impl Tracker {
                 changes.extend(track.changes(*serial, observed, kept, is_consecutive));
             }
         }
-        self.tracks.retain(|_, track| track.ended.is_none());
+        let is_over = |track: &Track| track.is_over(observed) || forgotten.contains(&track.id.tenant);
+        self.tracks.retain(|_, track| track.ended.is_none() || !is_over(track));
         let states = std::mem::take(&mut self.changed);
         Some(ClosedMinute { until: observed + 1, covered_from, changes, states, forgotten })
     }
@@ -474,10 +502,11 @@ mod tests {
                 id: Arc::new(Id::new("shop", "web")),
                 state: State::Enforced,
                 is_unmet: false,
+                first: 2,
                 begun: 3,
                 ended: None,
-                hosts: hosts.clone().into(),
-                hosts_now: None,
+                nodes: hosts.iter().map(|&host| (host, true)).collect(),
+                nodes_now: None,
                 observed: Worst::new(Observation::Kept),
                 missed: 0,
                 open: None,
@@ -500,6 +529,71 @@ mod tests {
                 assert_eq!(events.count(), usize::from(now == 75), "{now}");
             }
             assert_eq!(kept, expected, "{after}");
+        }
+    }
+
+    /// A contract begins at 10:02 and ends at 10:34 of minute 10, or of the next one; it is broken at 10:05, or never, and
+    /// minutes are closed 15 s after their end.
+    #[test]
+    fn a_minute_in_which_a_contract_begins_or_ends_counts_only_if_it_was_broken() {
+        let at = |second: u64| WallTime::from_nanos(600_000_000_000 + second * 1_000_000_000);
+        let end = |ended| MinuteChange::End { serial: 7, ended };
+        let record = |begun| {
+            let (tenant, name) = ("shop".to_owned(), "web".to_owned());
+            MinuteChange::Contract { serial: 7, tenant, name, begun }
+        };
+        let [begin, close] = [
+            |minute| MinuteChange::Begin { serial: 7, minute, kept: false },
+            |minute| MinuteChange::Close { serial: 7, minute },
+        ];
+        let broken_in = |from: u64, to: u64| vec![record(from), begin(from), close(to), end(to)];
+        let cases: [(Option<u64>, u64, Vec<MinuteChange>); 6] = [
+            (None, 34, vec![]),
+            (Some(5), 34, broken_in(10, 11)),
+            // It stays broken until its end, 4 s and 34 s after the begin of the next minute.
+            (Some(5), 64, broken_in(10, 12)),
+            (Some(5), 94, broken_in(10, 12)),
+            (Some(70), 94, vec![record(11), begin(11), close(12), end(12)]),
+            (None, 94, vec![record(11), end(11)]),
+        ];
+        for (broken, ended, expected) in cases {
+            let mut tracker = Tracker { minute: Some(10), ..Tracker::default() };
+            let id = Arc::new(Id::new("shop", "web"));
+            tracker.serials.insert(id.clone(), 7);
+            let mut found = Vec::new();
+            for second in 0..300 {
+                let phase = tracker.phase(at(second)).unwrap();
+                if second == 2 {
+                    let track = Track {
+                        is_reported: false,
+                        id: id.clone(),
+                        state: State::Enforced,
+                        is_unmet: false,
+                        first: 10,
+                        begun: 11,
+                        ended: None,
+                        nodes: Box::default(),
+                        nodes_now: None,
+                        observed: Worst::new(Observation::Unknown),
+                        missed: 0,
+                        open: None,
+                        is_recorded: false,
+                    };
+                    tracker.tracks.insert(7, track);
+                }
+                if broken == Some(second) {
+                    let track = tracker.tracks.get_mut(&7).unwrap();
+                    track.observed.set(Observation::Broken, phase != Phase::Observed);
+                }
+                if ended == second {
+                    tracker.on_end(at(second), phase, &id);
+                }
+                found.extend(
+                    tracker.close(at(second), |_, _| HashSet::new()).into_iter().flat_map(|closed| closed.changes),
+                );
+            }
+            assert_eq!(found, expected, "broken {broken:?}, ended {ended}");
+            assert!(tracker.tracks.is_empty());
         }
     }
 }

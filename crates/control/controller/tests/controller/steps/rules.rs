@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_controller::{Command, Controller, DegradedReason, EventKind, Precondition, RecordKind, Reply, State};
+use wayleave_controller::{
+    Command, Controller, ControllerConfig, DegradedReason, EnforcedBy, EventKind, Precondition, RecordKind, Reply,
+    State,
+};
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
 use wayleave_schemes::admission::fabric::Paths;
+use wayleave_topology::NodeKind;
 use wayleave_units::{Time, WallTime};
 
 use super::kinds::{best_effort, contract_named, fail, hose, id, objective, pair, setup, start};
@@ -74,8 +78,11 @@ fn rules(controller: &Controller) -> BTreeMap<String, (u64, u64)> {
 
 /// One contract of every kind.
 fn all_kinds() -> Controller {
-    let setup = setup(Paths::All);
-    let mut controller = start(&setup);
+    all_kinds_of(&setup(Paths::All))
+}
+
+fn all_kinds_of(setup: &ControllerConfig) -> Controller {
+    let mut controller = start(setup);
     let network = &setup.network;
     apply(&mut controller, at(1), order(network, "delay", "h1", "h9"));
     for one in [
@@ -193,12 +200,63 @@ fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
     let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
     assert_eq!(states(&controller), expected);
     let h5 = controller.network().find_node("h5").unwrap();
-    assert_eq!(contract_named(&controller, "rest").degraded_reason, Some(DegradedReason::Silent { hosts: vec![h5] }));
+    assert_eq!(contract_named(&controller, "rest").degraded_reason, Some(DegradedReason::Silent { nodes: vec![h5] }));
     // A restart of the controller knows it still.
     let setup = setup(Paths::All);
     assert_eq!(states(&reload(&controller, &setup)), expected);
     agents.heartbeat(&mut controller, 11_000, "h5");
     assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+/// Catches: contracts that stay enforced while the queues of a switch on their links may be gone.
+#[test]
+fn a_silent_switch_degrades_the_contracts_on_its_links_and_a_missing_one_too() {
+    let setup = ControllerConfig { enforced_by: EnforcedBy::HostsAndSwitches, ..setup(Paths::All) };
+    let mut controller = all_kinds_of(&setup);
+    let switches: Vec<String> = setup
+        .network
+        .nodes()
+        .map(|(_, node)| node)
+        .filter(|node| node.kind == NodeKind::Switch)
+        .map(|node| node.name.clone())
+        .collect();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    // Best effort promises nothing, and needs no queue.
+    assert_eq!(states(&controller), [State::Degraded, State::Degraded, State::Degraded, State::Enforced]);
+    for name in &switches {
+        let begin = Command::Begin { node: name.clone(), after: 0, installed: vec![(0, 1)] };
+        assert!(matches!(controller.handle(at(4), begin), Ok(Reply::Begun { epoch: 1 })));
+    }
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(5), Command::Confirm { node: "h1".to_owned(), epoch: 1, done }).unwrap();
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+    assert_eq!(contract_named(&controller, "delay").state, State::Enforced);
+    let heartbeats = |controller: &mut Controller, ms: u64, silent: &str| {
+        HOSTS.iter().for_each(|host| agents.heartbeat(controller, ms, host));
+        for name in switches.iter().filter(|name| *name != silent) {
+            let beat = Command::Heartbeat { node: name.clone(), epoch: 1, repairs: Vec::new() };
+            controller.handle(at(ms), beat).unwrap();
+        }
+        controller.tick(at(ms));
+    };
+    // The switch of h5, and then that of h1.
+    for (from, silent, expected) in [
+        (1, "pod2-edge1", [State::Enforced, State::Degraded, State::Degraded, State::Enforced, State::Enforced]),
+        (11, "pod1-edge1", [State::Degraded, State::Degraded, State::Degraded, State::Enforced, State::Degraded]),
+    ] {
+        (from..from + 3).for_each(|second| heartbeats(&mut controller, 1_000 * second, ""));
+        (from + 3..from + 9).for_each(|second| heartbeats(&mut controller, 1_000 * second, silent));
+        let delay = contract_named(&controller, "delay").state;
+        assert_eq!([states(&controller), vec![delay]].concat(), expected, "{silent}");
+        let switch = controller.network().find_node(silent).unwrap();
+        let reason = contract_named(&controller, "hose").degraded_reason.clone();
+        assert_eq!(reason, Some(DegradedReason::Silent { nodes: vec![switch] }));
+        assert_eq!(states(&reload(&controller, &setup)), expected[..4]);
+        heartbeats(&mut controller, 1_000 * (from + 9), "");
+        assert_eq!(states(&controller), [State::Enforced; 4]);
+    }
 }
 
 /// Catches: contracts that are enforced again as soon as the agent of a silent host begins a session, before it has reported a rule.
