@@ -25,9 +25,9 @@ struct TenantSum {
 }
 
 impl TenantSum {
-    /// Without contracts nothing is sent: 0 is known then.
+    /// Without contracts nothing is measured.
     fn point(&self) -> Point {
-        let mean = (self.reported > 0 || self.unreported == 0).then_some(self.mean);
+        let mean = (self.reported > 0).then_some(self.mean);
         Point::new(mean, mean, Some(self.reserved), self.unreported)
     }
 }

@@ -313,7 +313,7 @@ fn contracts_and_tenants_have_a_history_of_what_their_hosts_report() {
     assert_eq!(history("contracts/shop:web"), web);
     let shop = json!([point(0, json!(1_000_000), 2 * reserved, 1), point(10, Value::Null, 2 * reserved, 2)]);
     assert_eq!(history("tenants/shop"), shop);
-    assert_eq!(history("tenants/default")[0], point(0, json!(0), 0, 0), "without contracts nothing is sent");
+    assert_eq!(history("tenants/default")[0], point(0, Value::Null, 0, 0), "without contracts nothing is measured");
     assert_eq!(history("contracts/shop:dark")[0]["meanBps"], Value::Null);
 
     assert_eq!((&flows["contracts"], &flows["measured"], &flows["omitted"]), (&json!(2), &json!(1), &json!(0)));
