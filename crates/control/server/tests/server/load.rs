@@ -346,10 +346,10 @@ fn contracts_and_tenants_have_a_history_of_what_their_hosts_report() {
     assert_eq!(other.get("/v1/flows").is(200).json()["contracts"], 0);
     other.get("/v1/flows?tenant=shop").is_problem(404, "NOT_FOUND");
     // Nothing is left of a tenant that was deleted, when another one gets its name.
-    assert_eq!(history("tenants/brief")[0]["meanBps"], 0);
+    assert_eq!(history("tenants/brief")[0]["reservedBps"], 0);
     client.delete("/v1/tenants/brief").is(204);
     client.put("/v1/tenants/brief", &json!({})).is(201);
-    assert_eq!(history("tenants/brief")[0]["meanBps"], Value::Null);
+    assert_eq!(history("tenants/brief")[0]["reservedBps"], Value::Null);
 }
 
 fn minutes(statement: &Value) -> [u64; 3] {
