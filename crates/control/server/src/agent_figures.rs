@@ -55,7 +55,7 @@ pub(crate) fn bound(reports: &mut Reports) -> Option<String> {
     reports.measured.retain(|one| {
         left_out.all_within([
             ("measured.packets", one.packets, MAX_COUNT),
-            ("measured.late", one.late, MAX_COUNT),
+            ("measured.late", one.late, one.packets),
             ("measured.worstNs", one.worst_ns, MAX_DELAY_NS),
         ])
     });
@@ -183,7 +183,7 @@ mod tests {
         let counted = BTreeMap::from([("sent".to_owned(), 1)]);
         Reports {
             epoch: 1,
-            measured: vec![Measured { serial: 1, packets: 1, late: 1, worst_ns: 1 }],
+            measured: vec![Measured { serial: 1, packets: 1, late: 0, worst_ns: 1 }],
             without_carrier: Some(Vec::new()),
             rules_in_force: Some(vec![(1, 1)]),
             enforces: Vec::new(),
@@ -215,7 +215,7 @@ mod tests {
             ("/epoch", None),
             ("/measured/0/serial", None),
             ("/measured/0/packets", count),
-            ("/measured/0/late", count),
+            ("/measured/0/late", Some(1)),
             ("/measured/0/worstNs", delay),
             ("/rulesInForce/0/0", None),
             ("/rulesInForce/0/1", None),
