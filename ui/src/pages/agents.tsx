@@ -14,7 +14,8 @@ export function Agents({ address }: { address: Address }) {
   return (
     <>
       <h1>Agents</h1>
-      {status.value && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.agents > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
+      {status.value?.agents === null && <p class="notice">Unknown here: this controller does not lead, and agents report to the leader{status.value.cluster?.leader && <>, <span class="name">{status.value.cluster.leader}</span></>}.</p>}
+      {status.value && status.value.agents !== null && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.agents > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
       <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only agents with problems</label></p>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}
@@ -22,7 +23,7 @@ export function Agents({ address }: { address: Address }) {
       {items && items.length > 0 && (
         <Table caption="Agents by node" items={items} rowKey={(agent) => agent.node} columns={[
           { head: 'Node', cell: (agent) => <a class="name" href={to(['node', agent.node])}>{agent.node}</a> },
-          { head: 'Agent', cell: (agent) => <Badge of={agent.silent ? 'silent' : !agent.open ? 'stopped' : agent.problems ? 'reports a problem' : 'connected'} /> },
+          { head: 'Agent', cell: (agent) => <Badge of={agent.silent === null || agent.open === null ? 'unknown' : agent.silent ? 'silent' : !agent.open ? 'stopped' : agent.problems ? 'reports a problem' : 'connected'} /> },
           { head: 'Node state', cell: (agent) => <Badge of={agent.state} /> },
           { head: 'Kind', cell: (agent) => agent.kind },
           { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },

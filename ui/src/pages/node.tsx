@@ -22,7 +22,7 @@ export function NodePage({ name }: { name: string }) {
             {node.kind === 'host' && <a class="button" href={to(['contracts'], { host: node.name })}>Its contracts</a>}
           </p>
           <Facts facts={[
-            ['Agent', node.agent ? (node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="connected" /> : <Badge of="stopped" />) : 'never connected'],
+            ['Agent', node.agent ? (node.agent.silent === null ? <Badge of="unknown">unknown here: ask the leader</Badge> : node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="connected" /> : <Badge of="stopped" />) : 'never connected'],
             ['Session', node.agent?.epoch],
             ['Tag forwarding', node.kind === 'switch' && node.agent ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
             ['VMs', host.value && (host.value.vms?.length ? host.value.vms.slice(0, 50).join(', ') : 'none')],
