@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
+use wayleave_contracts::{ContractRequest, LatencyContract};
 use wayleave_controller::{
     Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, Mode, Precondition,
     RecordKind, Reply, SchemeFactory, State, Timeouts, Timestamps, UnfitPolicy, VmRequest, WhatIf,
@@ -32,18 +32,15 @@ fn setup() -> ControllerConfig {
 
 fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64) -> ContractRequest {
     let contract = LatencyContract {
-        name: name.to_owned(),
         tenant: Some("default".to_owned()),
-        from: network.find_node(from.1).unwrap(),
-        to: network.find_node(to.1).unwrap(),
-        rate: Rate::from_mbit(mbit),
-        burst: Bytes::new(3000),
-        deadline: Time::from_millis(5),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
+        ..LatencyContract::new(
+            name,
+            network.find_node(from.1).unwrap(),
+            network.find_node(to.1).unwrap(),
+            Rate::from_mbit(mbit),
+            Bytes::new(3000),
+            Time::from_millis(5),
+        )
     };
     ContractRequest::plain(contract, &[from.0, to.0])
 }
