@@ -8,7 +8,8 @@ use wayleave_explain::sentences::{REFUSALS, no_other_place};
 use wayleave_protocol::problem::Code;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Answer, Client, Scratch, World, classed, contract, options};
+use crate::common::{Answer, Client, World, classed, contract, options};
+use wayleave_repo_checks::TempFolder;
 
 fn ids(page: &Value) -> Vec<String> {
     page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
@@ -34,8 +35,8 @@ fn text(answer: Answer) -> String {
 
 /// A server with contracts of all kinds, of two tenants.
 fn world() -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     options.document = wayleave_formats::write_topology(&options.setup.network, "test");
     let world = World::of(options, scratch);
