@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
 use wayleave_replica::{ClusterMember, Etcd as _, Gateway, Lease, LogError, MemberRole, Settings, State};
-use wayleave_repo_checks::{wait_for, wait_until};
+use wayleave_repo_checks::{Random, wait_for, wait_until};
 use wayleave_store::{CommitStep, StoredRecord};
 
 use super::clients::{get, put};
@@ -185,12 +185,8 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
 
 /// 160 kB that can hardly be made smaller.
 fn noise(seed: u64) -> String {
-    let mut dice = seed;
-    let mut next = || {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        format!("{:08x}\u{1F600}\n", dice >> 32)
-    };
-    (0..12_000).map(|_| next()).collect()
+    let mut random = Random::new(seed);
+    (0..12_000).map(|_| format!("{:08x}\u{1F600}\n", random.number() >> 32)).collect()
 }
 
 pub(crate) fn batches_of_any_size_and_snapshots_are_read_back_unchanged() {

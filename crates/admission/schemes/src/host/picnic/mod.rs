@@ -39,6 +39,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 pub use settings::Settings;
 
+use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::host::eyeq::{self, Eyeq, Feedback, LineParams, Timer};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
@@ -169,10 +170,7 @@ impl Picnic {
     }
 
     fn open(&mut self, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action)) {
-        if self.pairs.len() <= pair.index() {
-            self.pairs.resize(pair.index() + 1, None);
-        }
-        self.pairs[pair.index()] = Some(class);
+        sparse::set(&mut self.pairs, pair.index(), class);
         let weight = self.classes.get(&class).map_or(1, |class| class.weight);
         act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
     }

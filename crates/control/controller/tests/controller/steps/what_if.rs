@@ -1,34 +1,16 @@
 //! Tests of hypothetical questions to a controller that is discarded afterwards.
 
-use std::sync::Arc;
-
 use wayleave_contracts::{ContractRequest, LatencyContract};
 use wayleave_controller::{
     Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, Mode, Precondition,
-    RecordKind, Reply, SchemeFactory, State, Timeouts, Timestamps, UnfitPolicy, VmRequest, WhatIf,
+    RecordKind, Reply, State, Timestamps, VmRequest, WhatIf,
 };
-use wayleave_ledger::Model;
-use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_topology::Network;
-use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-const NOW: Timestamps = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(1_700_000_000_000_000_000) };
+use super::smoke::setup;
 
-fn setup() -> ControllerConfig {
-    let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
-    let of = network.clone();
-    ControllerConfig {
-        scheme: SchemeFactory::fixed(move || {
-            Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()
-        }),
-        network,
-        model: Model::default(),
-        enforced_by: EnforcedBy::Nobody,
-        timing: Timeouts::default(),
-        unfit: UnfitPolicy::Refuse,
-    }
-}
+const NOW: Timestamps = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(1_700_000_000_000_000_000) };
 
 fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64) -> ContractRequest {
     let contract = LatencyContract {
@@ -82,7 +64,7 @@ fn id(name: &str) -> Id {
 
 #[test]
 fn a_failure_lists_moved_and_lost_contracts() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let controller = controller(&setup);
     let routes = controller.routes(controller.grant(&id("ab")).unwrap());
     let core = setup.network.link(routes[0].1.hops[2].link).name.clone();
@@ -98,7 +80,7 @@ fn a_failure_lists_moved_and_lost_contracts() {
 
 #[test]
 fn a_restored_element_restores_its_contracts() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     let element = ElementName::Node("h16".into());
     controller.handle(NOW, Command::SetElement { element: element.clone(), down: Some("broken".into()) }).unwrap();
@@ -110,7 +92,7 @@ fn a_restored_element_restores_its_contracts() {
 
 #[test]
 fn contracts_are_admitted_refused_and_ended() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let controller = controller(&setup);
     let ends = [("a", "h1"), ("b", "h16")];
     let apply = vec![
@@ -127,7 +109,7 @@ fn contracts_are_admitted_refused_and_ended() {
 
 #[test]
 fn a_drained_host_has_no_vms_and_no_contracts() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let controller = controller(&setup);
     let what_if = WhatIf { drain: vec!["h1".into()], ..WhatIf::default() };
     let mut fork = fork(&controller, &setup);
