@@ -166,7 +166,7 @@ fn contracts_are_read_back_as_they_were_written() {
     let list =
         [ptp(), legacy(), LatencyContract { name: "a: b, \"c\" #d 😀".into(), tenant: Some("null".into()), ..ptp() }];
     let text = write_contracts(&list, &star(), "x");
-    assert_eq!(contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_contracts(), list);
+    assert_eq!(contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).contracts(), list);
     let none = write_contracts(&[], &star(), "x");
     assert!(contracts(&none).unwrap().contracts().is_empty());
 }

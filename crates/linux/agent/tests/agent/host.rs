@@ -52,10 +52,16 @@ fn rule(tenant: &str, from: &str, to: &str) -> Rule {
     }
 }
 
+/// A host with the interface of a VM.
+fn with_web() -> (Fake, TempFolder, HostDriver<Fake>) {
+    let (fake, folder) = (up(), TempFolder::new("agent"));
+    let host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    (fake, folder, host)
+}
+
 #[test]
 fn names_become_interfaces_addresses_and_tags() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     host.install(NOW, 7, 2, &rule("acme", "web", "db")).unwrap();
     let kernel = fake.kernel();
     let (version, installed) = &kernel.rules[&7];
@@ -107,8 +113,7 @@ fn missing_endpoints_are_waited_for_and_found() {
 
 #[test]
 fn an_interface_that_reappears_has_its_rules_again() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, folder, mut host) = with_web();
     host.install(NOW, 1, 3, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("tap0");
     host.refresh();
@@ -127,8 +132,7 @@ fn an_interface_that_reappears_has_its_rules_again() {
 
 #[test]
 fn an_uplink_that_reappears_with_another_index_is_used_again() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("up0");
     host.refresh();
@@ -141,8 +145,7 @@ fn an_uplink_that_reappears_with_another_index_is_used_again() {
 
 #[test]
 fn a_restart_changes_nothing_and_reinstalls_nothing() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, folder, mut host) = with_web();
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
     let before = fake.kernel().rules.clone();
     drop(host);
@@ -158,8 +161,7 @@ fn a_restart_changes_nothing_and_reinstalls_nothing() {
 
 #[test]
 fn an_unknown_rule_is_removed_and_requested_again() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, folder, mut host) = with_web();
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
     drop(host);
     std::fs::remove_dir_all(folder.join("rules")).unwrap();
@@ -170,8 +172,7 @@ fn an_unknown_rule_is_removed_and_requested_again() {
 
 #[test]
 fn best_effort_follows_vms_and_avoids_failed_elements() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     let db: Mac = DB.parse().unwrap();
     // Over each switch, in the host's own class below its two queues.
     let host_paths = fake.kernel().host_paths[&db].clone();
@@ -192,8 +193,7 @@ fn best_effort_follows_vms_and_avoids_failed_elements() {
 
 #[test]
 fn a_moved_vm_is_followed() {
-    let (fake, folder) = (up(), TempFolder::new("agent"));
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     let moved = neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
     host.set_environment(Arc::new(Environment::of(network(), &moved)));

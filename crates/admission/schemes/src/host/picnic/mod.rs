@@ -135,11 +135,6 @@ impl Picnic {
         Ok(Self { meter: Eyeq::new(line, meter)?, unit, burst, classes: BTreeMap::new(), pairs: Vec::new() })
     }
 
-    /// Returns the state of a class's meter; `None` if the class has never been here.
-    pub fn class_state(&self, class: ClassId) -> Option<eyeq::ClassState> {
-        self.meter.class_state(class)
-    }
-
     /// A minimum in units, at least 1, to the next whole number.
     fn weight(&self, min: Rate) -> u32 {
         let (min, unit) = (min.bits_per_second(), self.unit.bits_per_second());
