@@ -453,28 +453,23 @@ impl Tracker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wayleave_repo_checks::Random;
 
     /// The reference keeps every change with its time. Minutes have 60 ticks; a minute is closed at any tick of the next
     /// one.
     #[test]
     fn the_worst_value_of_a_minute_is_that_of_all_its_changes_whenever_it_is_closed() {
         for seed in 1..400_u64 {
-            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
+            let mut random = Random::new(seed);
             let values = [Observation::Kept, Observation::Unknown, Observation::Broken];
-            let value = |random: &mut dyn FnMut(u64) -> u64| values[usize::try_from(random(3)).unwrap()];
+            let value = |random: &mut Random| *random.pick(&values);
             let first = value(&mut random);
             let (mut worst, mut changes) = (Worst::new(first), vec![(0, first)]);
             let (mut tick, mut observed) = (0, 0);
             while observed < 20 {
-                tick += 1 + random(20);
+                tick += 1 + random.below(20);
                 // Every minute is closed, at the latest before the next one ends.
-                while tick / 60 > observed + 1 || (tick / 60 > observed && random(2) == 0) {
+                while tick / 60 > observed + 1 || (tick / 60 > observed && random.one_in(2)) {
                     let before = changes.iter().rev().find(|(at, _)| *at < observed * 60).map(|(_, value)| *value);
                     let within = changes.iter().filter(|(at, _)| at / 60 == observed).map(|(_, value)| *value);
                     let expected = within.chain(before).max();

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Client, Scratch, World, classed, contract, options};
+use crate::common::{Client, World, classed, contract, options};
 use crate::load::MAX_COUNT;
+use wayleave_repo_checks::TempFolder;
 
 fn world() -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
     options.setup = classed(EnforcedBy::Hosts);
     World::of(options, scratch)
 }
@@ -33,8 +34,8 @@ fn tenant(world: &World, name: &str) -> Client {
 
 #[test]
 fn without_agents_no_kind_is_enforced() {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     let world = World::of(options, scratch);
     let client = &world.client;

@@ -11,7 +11,8 @@ use wayleave_server::{LoadClock, Options};
 use wayleave_store::MemoryStore;
 use wayleave_units::{Time, WallTime};
 
-use crate::common::{Client, Scratch, World, contract, options};
+use crate::common::{Client, World, contract, options};
+use wayleave_repo_checks::TempFolder;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
@@ -25,8 +26,13 @@ pub(crate) fn at(seconds: u64) -> WallTime {
 
 /// A server whose load is measured by the test's clock, from `start` on. Agents count as silent only after an hour: a slow
 /// machine changes no result.
-pub(crate) fn world(start: u64, disk: &Arc<Mutex<MemoryStore>>, scratch: Arc<Scratch>, file: Option<&Path>) -> World {
-    let options = options(Box::new(Memory(disk.clone())), &scratch.0, EnforcedBy::Hosts);
+pub(crate) fn world(
+    start: u64,
+    disk: &Arc<Mutex<MemoryStore>>,
+    scratch: Arc<TempFolder>,
+    file: Option<&Path>,
+) -> World {
+    let options = options(Box::new(Memory(disk.clone())), &scratch, EnforcedBy::Hosts);
     let mut setup = options.setup.clone();
     setup.timing = Timeouts { silent_after: Time::from_millis(3_600_000), ..setup.timing };
     let load_clock = LoadClock::Caller(Some(at(start)));
@@ -34,7 +40,7 @@ pub(crate) fn world(start: u64, disk: &Arc<Mutex<MemoryStore>>, scratch: Arc<Scr
 }
 
 pub(crate) fn new_world(start: u64) -> World {
-    world(start, &Arc::default(), Arc::new(Scratch::new()), None)
+    world(start, &Arc::default(), Arc::new(TempFolder::new("server")), None)
 }
 
 pub(crate) fn record(world: &World, seconds: u64) {
@@ -184,8 +190,8 @@ fn means(history: &Value) -> Vec<Value> {
 
 #[test]
 fn histories_survive_a_restart_with_a_gap_and_have_null_where_nothing_was_observed() {
-    let (disk, scratch) = (Arc::default(), Arc::new(Scratch::new()));
-    let file = scratch.0.join("ledger.db-load");
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let file = scratch.join("ledger.db-load");
     let base = now_s() / 600 * 600 - 1_200;
     let world = |start, file| world(start, &disk, scratch.clone(), Some(file));
     // Neither the first point nor the first chunk on disk begins with the server.
@@ -268,7 +274,7 @@ fn histories_survive_a_restart_with_a_gap_and_have_null_where_nothing_was_observ
     assert_eq!(means(&third.client.get(&path(base, base + 120, 60)).is(200).json()), [Value::Null, Value::Null]);
     third.end();
     // A place that cannot be written.
-    let fourth = world(base + 350, &scratch.0);
+    let fourth = world(base + 350, &scratch);
     fourth.client.put("/v1/contracts/b", &contract("h1", "h16", "10Mbit")).is(201);
     fourth.client.get("/v1/tenants/default/statement").is_problem(503, "UNAVAILABLE");
     let problems = fourth.client.get("/v1/status").is(200).json()["problems"].to_string();
@@ -371,8 +377,8 @@ pub(crate) fn run(world: &World, base: u64, seconds: std::ops::RangeInclusive<u6
 
 #[test]
 fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
-    let (disk, scratch) = (Arc::default(), Arc::new(Scratch::new()));
-    let file = scratch.0.join("load");
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let file = scratch.join("load");
     // Contracts are created by the clock of this machine, at most two minutes before.
     let base = now_s() / 60 * 60 + 120;
     let world = self::world(base, &disk, scratch.clone(), Some(&file));

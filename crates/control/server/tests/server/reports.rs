@@ -7,8 +7,9 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::{Disk, ForeignChanges, Memory, Opened, WriterTurn};
 use wayleave_store::{MemoryStore, StoreError, StoredRecord};
 
-use crate::common::{Scratch, World, contract, options};
+use crate::common::{World, contract, options};
 use crate::load::{Agent, new_world, now_s, set_time};
+use wayleave_repo_checks::TempFolder;
 
 const LEADER: &str = "http://leader:7480";
 
@@ -37,8 +38,8 @@ impl Disk for Foreign {
 /// Catches: a follower that claims that no agent is connected, or silent.
 #[test]
 fn a_follower_names_the_leader_for_everything_that_agents_report() {
-    let (disk, scratch) = (Arc::<Mutex<MemoryStore>>::default(), Arc::new(Scratch::new()));
-    let leader = World::of(options(Box::new(Memory(disk.clone())), &scratch.0, EnforcedBy::Hosts), scratch.clone());
+    let (disk, scratch) = (Arc::<Mutex<MemoryStore>>::default(), Arc::new(TempFolder::new("server")));
+    let leader = World::of(options(Box::new(Memory(disk.clone())), &scratch, EnforcedBy::Hosts), scratch.clone());
     leader.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
     let agent = Agent::new(&leader, now_s(), "h1");
     agent.report(json!({}));
@@ -53,7 +54,7 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
     };
     assert_eq!(of(&leader), (json!(1), json!([]), json!(true), json!(true), json!(0)));
     leader.end();
-    let follower = World::of(options(Box::new(Foreign(disk)), &scratch.0, EnforcedBy::Hosts), scratch);
+    let follower = World::of(options(Box::new(Foreign(disk)), &scratch, EnforcedBy::Hosts), scratch);
     let is_reading = || follower.client.get("/v1/contracts/a").status == 200;
     while !is_reading() {}
     assert_eq!(of(&follower), (Value::Null, Value::Null, Value::Null, Value::Null, Value::Null));

@@ -8,13 +8,14 @@ use wayleave_server::disk::Memory;
 use wayleave_server::{LoadClock, Options};
 use wayleave_units::Time;
 
-use crate::common::{Scratch, World, classed, contract, options};
+use crate::common::{World, classed, contract, options};
 use crate::load::{Agent, at, new_world, now_s, record, run, set_time, world};
+use wayleave_repo_checks::TempFolder;
 
 /// A server of the test's clock that admits contracts of every kind.
 fn world_of_kinds(start: u64) -> World {
-    let scratch = Arc::new(Scratch::new());
-    let options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
     let mut setup = classed(EnforcedBy::Hosts);
     setup.timing = Timeouts { silent_after: Time::from_millis(3_600_000), ..setup.timing };
     World::of(Options { setup, load_clock: LoadClock::Caller(Some(at(start))), ..options }, scratch)
@@ -118,8 +119,8 @@ fn a_minute_is_not_kept_until_a_new_session_has_reported_its_rules() {
 
 #[test]
 fn a_statement_begins_with_the_first_covered_moment_and_names_a_restart() {
-    let (disk, scratch) = (Arc::default(), Arc::new(Scratch::new()));
-    let file = scratch.0.join("load");
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let file = scratch.join("load");
     let base = now_s() / 60 * 60 + 120;
     let first = world(base + 23, &disk, scratch.clone(), Some(&file));
     run(&first, base, 24..=200, &[]);

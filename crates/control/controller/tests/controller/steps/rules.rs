@@ -96,6 +96,14 @@ fn all_kinds_of(setup: &ControllerConfig) -> Controller {
     controller
 }
 
+/// One contract of every kind, with agents that have begun sessions at 2 ms and confirmed all rules at 3 ms.
+fn confirmed() -> (Controller, Agents) {
+    let (mut controller, mut agents) = (all_kinds(), Agents::default());
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    (controller, agents)
+}
+
 fn states(controller: &Controller) -> Vec<State> {
     SHARES.iter().map(|name| contract_named(controller, name).state).collect()
 }
@@ -181,10 +189,7 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
 
 /// Returns a controller and its agents after ten seconds; that of h5 has been silent since the fourth.
 fn with_h5_silent() -> (Controller, Agents) {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (mut controller, agents) = confirmed();
     for second in 1..=10 {
         for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
             agents.heartbeat(&mut controller, 1_000 * second, host);
@@ -272,10 +277,7 @@ fn a_silent_agent_that_begins_a_session_has_to_report_its_rules_again() {
 
 #[test]
 fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (mut controller, mut agents) = confirmed();
     let why = "the interface of h1 is not there";
     agents.report(&mut controller, 4, "h1", &[("delay", why), ("hose", why)]);
     let h1 = controller.network().find_node("h1").unwrap();
@@ -296,10 +298,7 @@ fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
 
 #[test]
 fn a_session_without_reports_does_not_confirm_rules_for_long() {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (controller, mut agents) = confirmed();
     // Agents of an earlier version begin sessions and never report rules.
     let mut controller = reload(&controller, &setup(Paths::All));
     assert_eq!(states(&controller), [State::Enforced; 4], "confirmed before the restart");
@@ -407,10 +406,7 @@ fn a_session_without_installed_rules_enforces_nothing_before_a_confirmation() {
 
 #[test]
 fn a_disconnected_share_is_confirmed_anew_when_it_recovers() {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (mut controller, agents) = confirmed();
     let network = controller.network().clone();
     let uplink = network.links_from(network.find_node("h5").unwrap())[0];
     let switch = network.node(network.link(uplink).to).name.clone();
