@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wayleave::{
-    EntryKind, Error, Explanation, Model, Network, Plan, PlanInput, PlanOptions, SchemeOptions, Session, VerifyOptions,
-    VerifyReport, Watch, explain_in, plan_in, verify, verify_kinds,
+    EntryKind, Error, Explanation, LeftOutClasses, LeftOutReason, Model, Network, Plan, PlanInput, PlanOptions,
+    SchemeOptions, Session, VerifyOptions, VerifyReport, Watch, explain_in, plan_in, verify, verify_kinds,
 };
 use wayleave_adversary::Effort;
 use wayleave_explain::table::TableLayout;
@@ -244,11 +244,16 @@ impl PyPlan {
         let options = VerifyOptions::default().with_effort(effort).with_flow(flow);
         let plan = self.plan.clone();
         let (verified, text) = run(py, progress, move |progress, cancel| {
-            let mut verified = verify(&plan.promises(), &options, &mut Watch::new(progress, cancel))?;
-            if is_about_all && !cancel.is_cancelled() {
-                let short = verified.short_buffers().to_vec();
-                verified.kinds =
-                    plan.tenants()?.map(|tenants| verify_kinds(&tenants, &effort, None, &short)).transpose()?;
+            let mut watch = Watch::new(progress, cancel);
+            let mut verified = verify(&plan.promises(), &options, &mut watch)?;
+            if let Some(tenants) = plan.tenants()? {
+                if is_about_all {
+                    let short = verified.short_buffers().to_vec();
+                    verified.kinds = Some(verify_kinds(&tenants, &effort, None, &short, &mut watch)?);
+                } else {
+                    let contracts = tenants.sharing().len();
+                    verified.left_out = Some(LeftOutClasses::new(contracts, LeftOutReason::Flow));
+                }
             }
             let mut text = Vec::new();
             verified.write_json(&mut text, plan.session().topology())?;
@@ -421,7 +426,7 @@ impl PyVerified {
         self.aside(py, |_, text, provenance| verdicts(text, provenance))
     }
 
-    /// `True` if every promise held, of latency and of the other kinds.
+    /// `True` if no test broke a promise, of latency or of the other kinds. The text counts untested promises.
     #[getter]
     fn is_sound(&self) -> bool {
         self.verified.is_sound() && self.verified.kinds.as_ref().is_none_or(|kinds| kinds.is_sound())
@@ -502,10 +507,11 @@ impl PyVerified {
 
     fn summary(&self) -> String {
         let VerifyReport { claim, report, .. } = &*self.verified;
-        let verdict = if self.is_sound() {
-            "all guarantees held".to_owned()
-        } else {
-            format!("{} broken", self.violations().len())
+        let verdict = match (self.is_sound(), self.verified.untested(), self.verified.left_out) {
+            (false, ..) => format!("{} broken", self.violations().len()),
+            (true, 0, None) => "all guarantees held".to_owned(),
+            (true, 0, Some(left_out)) => format!("no violations; {left_out}"),
+            (true, untested, _) => format!("no violations, {untested} not tested"),
         };
         let (promises, runs) = (claim.promises.len(), report.runs);
         let latency = format!("{promises} promises in {runs} simulations with {} packet hops", report.packet_hops);

@@ -82,7 +82,9 @@ def text_of(what: str, value: object, **layout: Any) -> str:
         if hasattr(other, "tolist"):  # NumPy
             return other.tolist()
         where = ' belongs below `topology` of a scenario, or into the values of "topology" of a grid' if isinstance(other, Network) else ""
-        raise InputError(f"{what}: {kind(other)} is not allowed here{where}: texts, numbers, lists and dictionaries are expected: {other!r}")
+        raise InputError(
+            f"{what}: {kind(other)} is not allowed here{where}: texts, numbers, lists and dictionaries are expected: {other!r}"
+        )
 
     try:
         return json.dumps(value, default=plain, **layout)

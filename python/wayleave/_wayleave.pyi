@@ -251,7 +251,7 @@ class Verified:
         """One row for each promise about latency: its bound, the slowest packet, what is left of the bound."""
     @property
     def is_sound(self) -> bool:
-        """Whether every promise held, of latency and of the other kinds."""
+        """`True` if no test broke a promise, of latency or of the other kinds. The text counts untested promises."""
     @property
     def violations(self) -> list[str]:
         """What did not hold, each in a sentence."""

@@ -82,8 +82,10 @@ impl Progress {
 
 impl wayleave::Progress for Progress {
     fn step(&mut self, step: ProgressStep<'_>) {
-        if let ProgressStep::Items { done, total } = step {
-            self.items(done, total);
+        match step {
+            ProgressStep::Items { done, total } => self.items(done, total),
+            ProgressStep::ResultsBegin => crate::interrupt::results_begin(),
+            _ => {}
         }
     }
 }

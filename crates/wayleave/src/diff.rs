@@ -108,8 +108,10 @@ pub fn diff_values(first: (DiffInput, Value), second: (DiffInput, Value)) -> Res
 /// # Errors
 /// If it is no JSON, or none of the three.
 pub fn read(source: &Source) -> Result<(DiffInput, Value), Error> {
-    let value: Value =
-        serde_json::from_str(source.text()).map_err(|error| Error::Located(format!("{}: {error}", source.name())))?;
+    let value: Value = serde_json::from_str(source.text()).map_err(|error| {
+        let expected = "expected the output of `wayleave plan -o json` or `wayleave sim -o json`";
+        Error::Located(format!("{} is not JSON ({error}): {expected}", source.name()))
+    })?;
     let has = |key: &str| value.get(key).is_some_and(Value::is_array);
     let compared = match (has("requests"), has("runs"), has("traffic")) {
         (true, _, _) => DiffInput::Plan,

@@ -91,8 +91,9 @@ pub use session::{RequestOutcome, Session};
 pub use sim::{Batch, PlannedRun, RunSelection, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, TuneMix, TuneOptions, Tuned, TunedPorts, tune};
 pub use verify::{
-    ClassContracts, ClassFaultOutcome, ClassVerification, Derived, FaultOutcome, History, PlanFile, PlannedClasses,
-    Promises, StatedPlan, VerifyOptions, VerifyReport, of_session, read_plan, verify, verify_kinds,
+    ClassContracts, ClassFaultOutcome, ClassVerification, Derived, FaultOutcome, History, LeftOutClasses,
+    LeftOutReason, PlanFile, PlannedClasses, Promises, StatedPlan, VerifyOptions, VerifyReport, of_session, read_plan,
+    verify, verify_kinds,
 };
 
 // Types of other crates that options are made of.

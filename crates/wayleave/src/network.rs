@@ -75,8 +75,8 @@ impl NetworkName {
         }
         let missing = Source::read(text).err().map(|errors| errors.to_string());
         let missing = missing.unwrap_or_else(|| format!("{text}: no such file"));
-        let hint = "and it is not a builder: a builder has a colon, such as fat-tree:k=4,queues=8";
-        Err(Error::Located(format!("{missing}, {hint} (`wayleave topology list` names them)")))
+        let hint = "  hint: a builder has a colon, such as fat-tree:k=4,queues=8 (`wayleave topology list` names them)";
+        Err(Error::Located(format!("{missing}; it is not a builder either\n{hint}")))
     }
 }
 

@@ -51,6 +51,8 @@ pub enum ProgressStep<'a> {
         /// Resource that this machine lacks.
         why: &'a str,
     },
+    /// Results exist from here on, and a cancellation keeps them.
+    ResultsBegin,
     /// A candidate of a tuning was tried.
     Candidate {
         /// Its number, from 1.
@@ -142,6 +144,11 @@ impl<'a> Watch<'a> {
     /// Returns `true` if the operation has to end.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
+    }
+
+    /// Returns the cancellation, for other threads.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
     }
 
     /// Returns both parts.

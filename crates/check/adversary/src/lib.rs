@@ -113,12 +113,13 @@ pub use links::{LinkClaim, Pattern};
 pub use maxima::TestedMaximum;
 pub use report::{AttackViolation, Breach, PromiseFinding, ProtectedFinding, Verification};
 pub use reservations::HistoryError;
+pub use run::StopCheck;
 pub use statement::{
     Admitted, ByteAccounting, DecisionKind, DelayPart, Exactness, Lines, LowestQueue, MinimaTerms, ModelAccounting,
     PlanEvent, Relocation, RequestedTerms, StatedQueue, StatedRoute, StatedTerm, Statement, TransitionRule,
 };
-pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants};
+pub use tenants::{LinkReport, TenantsClaim, TenantsReport, TestedMinimum, verify_tenants, verify_tenants_until};
 pub use terms::{MaximumPromise, MaximumThroughput, PartPromise, ReceiverContention, TrafficDirection};
-pub use verify::{replay, verify};
+pub use verify::{replay, replay_until, verify, verify_until};
 
 pub use wayleave_scenarios::PacketOrder;

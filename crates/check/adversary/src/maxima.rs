@@ -5,10 +5,12 @@
 //! A run with less traffic has not shown that anything limits it. On links without that margin the links may be the
 //! limit. In both cases the maximum is not tested.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use wayleave_scenarios::{LimitedTraffic, Tenants};
-use wayleave_units::Time;
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
 
 use crate::classes::{ClassClaim, ClassReport, FRAMES_OF_PAIR, largest_frame};
 use crate::effort::Effort;
@@ -82,9 +84,30 @@ fn needed_ns(whole: &ClassClaim, promise: &MaximumPromise) -> u128 {
 /// Returns the time in which all maxima together take the packets of the effort.
 fn most_ns(whole: &ClassClaim, effort: &Effort) -> u64 {
     let sent = whole.maxima.iter().filter(|promise| promise.limits != LimitedTraffic::Received);
-    let bits: u128 = sent.map(|promise| u128::from(promise.max.bits_per_second())).sum();
+    time_of(effort, sent.map(|promise| promise.max).collect())
+}
+
+/// Returns the time in which the hosts with a maximum take the packets of the effort without it: at the rate of their
+/// lines.
+pub(crate) fn most_without_limits(whole: &ClassClaim, effort: &Effort) -> Time {
+    let network = &whole.scenario.network;
+    let hosts: BTreeSet<NodeId> = whole.maxima.iter().map(|promise| promise.host).collect();
+    let lines = hosts.into_iter().flat_map(|host| network.links_from(host)).map(|&link| network.link(link).rate);
+    Time::from_nanos(time_of(effort, lines.collect()))
+}
+
+/// Returns the time, in ns, in which these rates together take the packets of the effort.
+fn time_of(effort: &Effort, rates: Vec<Rate>) -> u64 {
+    let bits: u128 = rates.into_iter().map(|rate| u128::from(rate.bits_per_second())).sum();
     let most = u128::from(effort.packet_hops) * FRAME_BITS * 1_000_000_000 / (bits * LINKS_OF_A_PATH).max(1);
     u64::try_from(most).unwrap_or(u64::MAX)
+}
+
+/// Shortens a run to at most this time, or to the time of the other runs.
+pub(crate) fn shorten(claim: &mut ClassClaim, longest: Time, others: Time) {
+    let duration = claim.scenario.duration.min(longest.max(others));
+    claim.scenario.duration = duration;
+    claim.scenario.record.carried_from = Time::from_nanos(duration.as_nanos() / 2);
 }
 
 /// Returns the result for each maximum of a claim over all runs.

@@ -24,6 +24,8 @@ pub struct Verification {
     pub protected: Vec<ProtectedFinding>,
     /// Packets that were lost where nothing was promised: of contracts with one route, or with none that was left.
     pub unprotected_losses: u64,
+    /// Planned number of runs, if the verification was stopped before all were made.
+    pub stopped_of: Option<u64>,
 }
 
 /// Observations about one protected contract while links and switches failed.

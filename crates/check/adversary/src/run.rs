@@ -5,6 +5,7 @@ use wayleave_scenarios::{
     Copies, Discipline, ElementChange, FlowEndpoints, Jitter, JitterDistribution, Outage, PacketKind, Scenario,
     StartPhase, Traffic,
 };
+use wayleave_sim::RunEnd;
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::{FailureElement, Route};
 use wayleave_units::{Bytes, Time};
@@ -70,6 +71,9 @@ pub(crate) struct RunObservations {
     pub(crate) hops: u64,
 }
 
+/// Returns `true` once a verification has to end; it is called now and then during every run, by all threads.
+pub type StopCheck<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// Owner of a traffic.
 #[derive(Clone, Debug)]
 enum Owner {
@@ -83,8 +87,16 @@ enum Owner {
 }
 
 impl Stage<'_> {
-    /// Makes an attack.
-    pub(crate) fn run(&self, attack: &Attack, packet_hops: u64) -> Result<RunObservations, ClaimError> {
+    /// Makes an attack; returns `None` if the run was stopped before its end.
+    pub(crate) fn run(
+        &self,
+        attack: &Attack,
+        packet_hops: u64,
+        is_stopped: StopCheck<'_>,
+    ) -> Result<Option<RunObservations>, ClaimError> {
+        if is_stopped() {
+            return Ok(None);
+        }
         if let Some(number) = attack.victim().filter(|&victim| victim >= self.paths.len()) {
             return Err(ClaimError::NoPromise { number, promises: self.paths.len() });
         }
@@ -97,11 +109,14 @@ impl Stage<'_> {
         }
         let (mut scenario, owners) = self.scenario(attack, packet_hops);
         if owners.iter().all(|owner| matches!(owner, Owner::Background)) {
-            return Ok(RunObservations { seen: Vec::new(), kept: Vec::new(), hops: 0 });
+            return Ok(Some(RunObservations { seen: Vec::new(), kept: Vec::new(), hops: 0 }));
         }
         narrow(&mut scenario).map_err(ClaimError::Network)?;
-        let outcome =
-            wayleave_sim::run(&scenario, attack.seed, |_| true).map_err(|error| ClaimError::Run(Box::new(error)))?;
+        let outcome = wayleave_sim::run(&scenario, attack.seed, |_| !is_stopped())
+            .map_err(|error| ClaimError::Run(Box::new(error)))?;
+        if outcome.ending == RunEnd::Stopped {
+            return Ok(None);
+        }
         let (mut seen, mut kept): (Vec<PromiseObservation>, Vec<ProtectionObservation>) = (Vec::new(), Vec::new());
         for flow in outcome.flows {
             let Some(owner) = owners.get(flow.traffic) else { continue };
@@ -128,7 +143,7 @@ impl Stage<'_> {
                 loses: self.loses(attack, promise),
             });
         }
-        Ok(RunObservations { seen, kept, hops: outcome.hops })
+        Ok(Some(RunObservations { seen, kept, hops: outcome.hops }))
     }
 
     /// Returns `true` if the route of a promise fails.

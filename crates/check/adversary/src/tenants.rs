@@ -1,4 +1,4 @@
-//! Promises to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`].
+//! Promises to tenants with minima and objectives, beside latency contracts, as claims for [`verify_classes`](crate::verify_classes).
 //!
 //! There are three claims: all tenants as on a real network, windows alone, and bandwidth contracts that meet at one
 //! receiver.
@@ -22,11 +22,13 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Rate, Time};
 
 use crate::classes::{
-    ClassAttack, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, WeightPromise, verify_classes,
+    ClassAttack, ClassClaim, ClassFault, ClassReport, InFlightPromise, MinimumPromise, WeightPromise,
+    verify_classes_until,
 };
 use crate::effort::Effort;
 use crate::links::{self, LinkClaim, Pattern};
 use crate::maxima::{self, TestedMaximum};
+use crate::run::StopCheck;
 use crate::terms::{MaximumPromise, PartPromise, ReceiverContention};
 
 /// SCC's tunnels find their levels by marks (docs/theory/scc.md), and have less until then: tolerance of a weight,
@@ -54,7 +56,7 @@ pub struct TenantsClaim {
     pub windows: Option<ClassClaim>,
     /// Bandwidth contracts that meet at one receiver; absent where no two do.
     pub contention: Option<ClassClaim>,
-    /// Contracts with a maximum, which always have traffic; absent without maxima, and with an injected fault.
+    /// Contracts with a maximum, which always have traffic; absent without maxima, and with a fault of other promises.
     pub at_maxima: Option<ClassClaim>,
     /// Attacks on single links.
     pub links: Vec<LinkClaim>,
@@ -64,6 +66,8 @@ pub struct TenantsClaim {
     rates: Vec<Rate>,
     /// Selection of checked promises.
     watch: Watch,
+    /// The longest run of `at_maxima` if no maximum is enforced: as many packets as the effort allows.
+    longest_without_limits: Time,
 }
 
 /// Selection of checked promises.
@@ -90,6 +94,8 @@ pub struct TenantsReport {
     pub minima: Vec<TestedMinimum>,
     /// The maxima in each direction, in the order of the claim.
     pub maxima: Vec<TestedMaximum>,
+    /// `true` if the runs were stopped before their end.
+    pub is_stopped: bool,
 }
 
 /// The outcome of an attack on a link.
@@ -197,12 +203,24 @@ impl TenantsClaim {
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
         let (links, watch) = (Vec::new(), Watch::Promises);
-        Ok(Self { whole, windows, contention, at_maxima: None, links, untested_weights, rates, watch })
+        let (at_maxima, longest_without_limits) = (None, Time::ZERO);
+        Ok(Self {
+            whole,
+            windows,
+            contention,
+            at_maxima,
+            links,
+            untested_weights,
+            rates,
+            watch,
+            longest_without_limits,
+        })
     }
 
     /// Adds a run in which all contracts with a maximum always have traffic.
     pub fn attack_maxima(&mut self, tenants: &Tenants, effort: &Effort) {
         self.at_maxima = maxima::attack(tenants, &self.whole, effort);
+        self.longest_without_limits = maxima::most_without_limits(&self.whole, effort);
     }
 
     /// Adds attacks on single links, in the number given by the effort, those with the smallest margin for minima
@@ -221,14 +239,20 @@ impl TenantsClaim {
         if fault == ClassFault::StepsUnlimited {
             self.watch_windows();
         }
-        // The other runs show each fault, and without a limit this one would take long.
-        self.at_maxima = None;
+        // The other runs show every other fault.
+        let mut at_maxima = self.at_maxima.take().filter(|_| fault == ClassFault::MaxIgnored);
+        let mut maxima = false;
+        if let Some(claim) = &mut at_maxima {
+            maxima::shorten(claim, self.longest_without_limits, self.whole.scenario.duration);
+            maxima = fault.put_into(claim);
+        }
+        self.at_maxima = at_maxima;
         let whole = fault.put_into(&mut self.whole);
         let windows = self.windows.as_mut().is_some_and(|windows| fault.put_into(windows));
         let contention = self.contention.as_mut().is_some_and(|contention| fault.put_into(contention));
         let mut links = false;
         self.links.iter_mut().for_each(|attack| links |= fault.put_into(&mut attack.claim));
-        whole | windows | contention | links
+        whole | windows | contention | links | maxima
     }
 }
 
@@ -265,29 +289,50 @@ pub fn verify_tenants(
     attacks: &[ClassAttack],
     seed: u64,
 ) -> Result<TenantsReport, wayleave_scenarios::ScenarioError> {
-    let whole = verify_classes(&claim.whole, attacks, seed)?;
+    verify_tenants_until(claim, attacks, seed, &|| false)
+}
+
+/// Checks every promise as [`verify_tenants`] does, until `is_stopped` returns `true`. Claims whose run was not
+/// complete then have no report.
+///
+/// # Errors
+/// As [`verify_tenants`].
+pub fn verify_tenants_until(
+    claim: &TenantsClaim,
+    attacks: &[ClassAttack],
+    seed: u64,
+    is_stopped: StopCheck<'_>,
+) -> Result<TenantsReport, wayleave_scenarios::ScenarioError> {
+    let tested = |claim: &ClassClaim, attacks: &[ClassAttack]| {
+        let report = verify_classes_until(claim, attacks, seed, is_stopped)?;
+        // Without attacks, each claim has a report without runs.
+        Ok(Some(report).filter(|report| report.runs == attacks.len() || report.runs > 0))
+    };
+    let whole = verify_classes_until(&claim.whole, attacks, seed, is_stopped)?;
     // An overshoot needs a burst that ends at the moment when many pairs are answered: many phases are tried.
     let shifted = |phase| ClassAttack::Shifted { seed: seed.wrapping_add(phase), most: ROUND };
     let phases: Vec<ClassAttack> = (0..PHASES).map(shifted).collect();
     let windows = claim.windows.as_ref().filter(|_| claim.watch == Watch::PromisesAndWindows);
-    let windows = windows.map(|windows| verify_classes(windows, &phases, seed)).transpose()?;
+    let windows = windows.and_then(|windows| tested(windows, &phases).transpose()).transpose()?;
     let once = &attacks[..attacks.len().min(1)];
-    let contention = claim.contention.as_ref().map(|contention| verify_classes(contention, once, seed)).transpose()?;
-    let at_maxima = claim.at_maxima.as_ref().map(|claim| verify_classes(claim, once, seed)).transpose()?;
+    let contention = claim.contention.as_ref().and_then(|claim| tested(claim, once).transpose()).transpose()?;
+    let at_maxima = claim.at_maxima.as_ref().and_then(|claim| tested(claim, once).transpose()).transpose()?;
     let mut links = Vec::new();
     // If nothing is tried because a fault has no effect, links are not attacked either.
     for LinkClaim { link, pattern, demand, minima, claim } in claim.links.iter().filter(|_| !once.is_empty()) {
         let (link, pattern, demand, minima) = (*link, *pattern, *demand, minima.clone());
-        links.push(LinkReport { link, pattern, demand, minima, report: verify_classes(claim, once, seed)? });
+        let Some(report) = tested(claim, once)? else { break };
+        links.push(LinkReport { link, pattern, demand, minima, report });
     }
-    let minima = tested(claim, &whole, &links);
-    let mut report = TenantsReport { whole, windows, contention, at_maxima, links, minima, maxima: Vec::new() };
+    let minima = tested_minima(claim, &whole, &links);
+    let (maxima, is_stopped) = (Vec::new(), is_stopped());
+    let mut report = TenantsReport { whole, windows, contention, at_maxima, links, minima, maxima, is_stopped };
     report.maxima = maxima::tested(&claim.whole, report.reports());
     Ok(report)
 }
 
 /// Returns the worst of every minimum over all runs.
-fn tested(claim: &TenantsClaim, whole: &ClassReport, links: &[LinkReport]) -> Vec<TestedMinimum> {
+fn tested_minima(claim: &TenantsClaim, whole: &ClassReport, links: &[LinkReport]) -> Vec<TestedMinimum> {
     let per_mille = |part: u64, of: u64| u64::try_from(u128::from(part) * 1_000 / u128::from(of.max(1))).ok();
     let of = |(number, promise): (usize, &MinimumPromise)| {
         let duration = claim.whole.scenario.duration;

@@ -156,6 +156,12 @@ fn scaled(of: u64, part: u64, whole: u64) -> u64 {
 }
 
 impl ReceiverContention {
+    /// Returns the due rate of each service if the rate above minima were shared by minima, in bit/s.
+    pub(crate) fn due_by_minima(&self, all: u64) -> Vec<u64> {
+        let by_minima = |part: &PartPromise| PartPromise { weight: part.min.bits_per_second(), ..part.clone() };
+        due(&self.parts.iter().map(by_minima).collect::<Vec<_>>(), all)
+    }
+
     /// Returns `true` if weights differ from minima, so that they matter.
     pub(crate) fn has_weights(&self) -> bool {
         let ratio = |part: &PartPromise| (u128::from(part.weight), u128::from(part.min.bits_per_second()));

@@ -10,7 +10,7 @@ use crate::attack::{Attack, BurstTiming, CrossTraffic, FrameSizes, JitterDraw, P
 use crate::claim::{AdmittedClaim, ClaimError};
 use crate::effort::Effort;
 use crate::report::Verification;
-use crate::run::{PromiseObservation, RunObservations};
+use crate::run::{PromiseObservation, RunObservations, StopCheck};
 use crate::stage::{Stage, sending};
 
 /// Contracts that are attacked for one whose routes are cut: such runs are several, and longer.
@@ -40,9 +40,28 @@ pub fn verify(
     chosen: Option<usize>,
     progress: impl FnMut(u64, u64) -> bool,
 ) -> Result<Verification, ClaimError> {
+    verify_until(claim, effort, chosen, &|| false, progress)
+}
+
+/// Attacks a claim as [`verify`] does. It also ends, within a step of the simulator, as soon as `is_stopped` returns
+/// `true`; runs that are not complete then are not counted.
+///
+/// # Errors
+/// As [`verify`].
+///
+/// # Panics
+/// As [`verify`].
+pub fn verify_until(
+    claim: &AdmittedClaim,
+    effort: &Effort,
+    chosen: Option<usize>,
+    is_stopped: StopCheck<'_>,
+    progress: impl FnMut(u64, u64) -> bool,
+) -> Result<Verification, ClaimError> {
     assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "no such guarantee");
     let stage = Stage::new(claim)?;
-    let mut campaign = Campaign { stage, effort, report: Verification::new(claim), progress, total: 0, done: 0 };
+    let report = Verification::new(claim);
+    let mut campaign = Campaign { stage, effort, report, is_stopped, progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {
         campaign.conduct(chosen)?;
     }
@@ -54,9 +73,25 @@ pub fn verify(
 /// # Errors
 /// If the claim cannot be simulated, or the attack is on a promise that is not there.
 pub fn replay(claim: &AdmittedClaim, effort: &Effort, attack: &Attack) -> Result<Verification, ClaimError> {
+    replay_until(claim, effort, attack, &|| false)
+}
+
+/// Makes one attack again as [`replay`] does, and ends without an observation as soon as `is_stopped` returns `true`.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_until(
+    claim: &AdmittedClaim,
+    effort: &Effort,
+    attack: &Attack,
+    is_stopped: StopCheck<'_>,
+) -> Result<Verification, ClaimError> {
     let stage = Stage::new(claim)?;
-    let shown = stage.run(attack, effort.packet_hops)?;
     let mut report = Verification::new(claim);
+    let Some(shown) = stage.run(attack, effort.packet_hops, is_stopped)? else {
+        report.stopped_of = Some(1);
+        return Ok(report);
+    };
     (report.runs, report.packet_hops) = (1, shown.hops);
     report.add(claim, &shown.seen, attack);
     report.add_protected(claim, &shown.kept, attack);
@@ -68,6 +103,7 @@ struct Campaign<'a, P> {
     stage: Stage<'a>,
     effort: &'a Effort,
     report: Verification,
+    is_stopped: StopCheck<'a>,
     progress: P,
     total: u64,
     done: u64,
@@ -183,18 +219,28 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     ) -> Result<Next, ClaimError> {
         // Conclusions from a run depend on those before it, so all are evaluated in order, whichever ended first.
         for some in attacks.chunks(RUNS_PER_THREAD * rayon::current_num_threads()) {
-            let (stage, most) = (&self.stage, self.effort.packet_hops);
-            let shown: Vec<Result<RunObservations, ClaimError>> =
-                some.par_iter().with_max_len(1).map(|attack| stage.run(attack, most)).collect();
+            let (stage, most, is_stopped) = (&self.stage, self.effort.packet_hops, self.is_stopped);
+            let shown: Vec<Result<Option<RunObservations>, ClaimError>> =
+                some.par_iter().with_max_len(1).map(|attack| stage.run(attack, most, is_stopped)).collect();
             for (attack, shown) in some.iter().zip(shown) {
-                let shown = shown?;
+                // Runs that others of the list overtook are complete, and count.
+                let Some(shown) = shown? else { continue };
                 each(attack, &shown.seen);
                 if self.take(attack, &shown) == Next::Stops {
-                    return Ok(Next::Stops);
+                    return Ok(self.stopped());
                 }
+            }
+            if is_stopped() {
+                return Ok(self.stopped());
             }
         }
         Ok(Next::Continues)
+    }
+
+    /// Records that runs are left out.
+    fn stopped(&mut self) -> Next {
+        self.report.stopped_of = Some(self.total).filter(|&total| self.done < total);
+        Next::Stops
     }
 
     fn take(&mut self, attack: &Attack, shown: &RunObservations) -> Next {

@@ -13,6 +13,7 @@ use wayleave_formats::{PhysicalNetwork, Source, write_physical_network, write_po
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
+use crate::interrupt;
 use crate::model_args::Switch;
 use crate::output::{layout, out};
 use crate::progress::Progress;
@@ -114,6 +115,7 @@ enum Format {
 
 /// Runs the command.
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
+    interrupt::end_without_results()?;
     let inputs = args.file.iter().chain(&args.files);
     check_stdin(inputs.chain([&args.session.network.topology]).map(String::as_str))?;
     let mut subject = match &args.file {
@@ -143,6 +145,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let flows = subject.flows(&args.flows)?;
     let report =
         Report::of(&subject, &analyses, &flows, args.all, &mut Watch::progress(&mut Progress::new(args.progress)))?;
+    interrupt::results_begin();
     let mut out = out();
     match args.output {
         Format::Table => subject.write_text(&report, &mut out, layout(), false)?,

@@ -11,6 +11,7 @@ use wayleave_schemes::tune::TuneObjective;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
+use crate::interrupt;
 use crate::model_args::ModelArgs;
 use crate::output::{OutputFormat, layout, out};
 use crate::progress::tuning::Progress;
@@ -78,6 +79,7 @@ enum ObjectiveName {
 
 /// Runs the command.
 pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
+    interrupt::end_without_results()?;
     let network = args.network.read()?;
     if network.graph.hosts().count() < 2 {
         return Err(Failure::Usage("contracts need at least two hosts, but the network has fewer".into()));
@@ -87,6 +89,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let mix = own.as_ref().map_or(TuneMix::Scenario(args.scenario as usize), TuneMix::Contracts);
     let mut progress = Progress::new(args.candidates);
     let mut tuned = tune(&network, mix, &options, &mut Watch::progress(&mut progress))?;
+    interrupt::results_begin();
     drop(progress);
     if own.is_some() {
         tuned.mix = args.files.join(", ");

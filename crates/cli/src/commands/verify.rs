@@ -1,13 +1,13 @@
 //! `wayleave verify`: an admitted set under the worst traffic that its contracts allow, packet by packet.
 
-use wayleave::Watch;
+use std::borrow::Cow;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
     Cancel, ClassContracts, ClassFault, ClassFaultOutcome, ClassVerification, Contracts, Error, FaultOutcome, History,
-    Network, PlanFile, PlanInput, Promises, Released, Session, Sink, StatedPlan, VerifyOptions, VerifyReport, decide,
-    read_plan, verify, verify_kinds,
+    LeftOutClasses, LeftOutReason, Network, NoProgress, PlanFile, PlanInput, Promises, Released, Session, Sink,
+    StatedPlan, VerifyOptions, VerifyReport, Watch, decide, read_plan, verify, verify_kinds,
 };
 use wayleave_adversary::{Attack, Effort, Fault};
 use wayleave_explain::DecidedContract;
@@ -197,12 +197,21 @@ enum Others {
 }
 
 impl Others {
+    /// Returns the number of contracts.
+    fn contracts(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Admitted(tenants) => tenants.sharing().len(),
+            Self::Planned(planned, _) => planned.class_contracts(),
+        }
+    }
+
     /// Returns all tenants, with latency contracts as derived.
-    fn tenants(self, verified: &VerifyReport) -> Result<Option<Tenants>, Error> {
+    fn tenants(&self, verified: &VerifyReport) -> Result<Option<Cow<'_, Tenants>>, Error> {
         match self {
             Self::None => Ok(None),
-            Self::Admitted(tenants) => Ok(Some(*tenants)),
-            Self::Planned(planned, model) => planned.tenants(&verified.claim, &model),
+            Self::Admitted(tenants) => Ok(Some(Cow::Borrowed(tenants))),
+            Self::Planned(planned, model) => Ok(planned.tenants(&verified.claim, model)?.map(Cow::Owned)),
         }
     }
 }
@@ -229,13 +238,20 @@ impl Sink for All {
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.plan).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
-    let cancel = interrupt::listen()?;
+    let cancel = interrupt::end_without_results()?;
     let Read { topology, promises, others } = args.promises(&mut Progress::new(args.progress), &cancel)?;
     let class_fault = args.fault.and_then(FaultName::classes);
     if class_fault.is_some() && matches!(others, Others::None) {
         let why = "--inject of a class is for files with minima, objectives or best effort, of which there are none"
             .to_owned();
         return Err(Failure::from(Error::Usage(why)));
+    }
+    if let Some(fault) = class_fault.filter(|_| args.replay.is_some() || args.flow.is_some()) {
+        let option = if args.replay.is_some() { "--replay" } else { "--flow" };
+        let name = fault.name();
+        return Err(Failure::Usage(format!(
+            "{option} is about latency contracts, and --inject {name} about classes below: leave one of them out"
+        )));
     }
     let (effort, fault) = (args.effort(), args.fault.and_then(FaultName::latency));
     let options = VerifyOptions::default()
@@ -245,15 +261,21 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         .with_fault(fault)
         .with_command(command_line());
     let mut verified = verify(&promises, &options, &mut Watch::new(&mut Progress::new(args.progress), &cancel))?;
-    // A fault of latency contracts, an attack and a contract that are named are about those alone.
-    let is_about_one = fault.is_some() || args.replay.is_some() || args.flow.is_some();
-    let others = if is_about_one || cancel.is_cancelled() { Others::None } else { others };
-    if let Some(tenants) = others.tenants(&verified)? {
-        let verify = || verify_kinds(&tenants, &effort, class_fault, verified.short_buffers());
+    let left_out = |reason| LeftOutClasses::new(others.contracts(), reason);
+    verified.left_out = args.left_out(fault, &cancel).filter(|_| others.contracts() > 0).map(left_out);
+    if verified.left_out.is_none()
+        && let Some(tenants) = others.tenants(&verified)?
+    {
+        let mut shown = NoProgress;
+        let mut watch = Watch::new(&mut shown, &cancel);
+        let verify = || verify_kinds(&tenants, &effort, class_fault, verified.short_buffers(), &mut watch);
         match waiting(args.progress, "minima and objectives", verify) {
             Ok(kinds) => verified.kinds = Some(kinds),
             // More was promised than links carry: this traffic cannot be sent.
-            Err(error) if !verified.is_sound() => crate::output::tell!("minima and objectives were not sent: {error}"),
+            Err(error) if !verified.is_sound() => {
+                crate::output::tell!("minima and objectives were not sent: {error}");
+                verified.left_out = Some(left_out(LeftOutReason::Overbooked));
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -263,7 +285,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         OutputFormat::Table => verified.write_text(&mut out, args.out.layout(), args.all)?,
     }
     out.finish(&format!("Verification of {topology}"))?;
-    Ok(judge(&verified, cancel.is_cancelled()))
+    Ok(judge(&verified))
 }
 
 impl VerifyArgs {
@@ -299,6 +321,17 @@ impl VerifyArgs {
         Ok(Read { topology: network.name, promises: all.history.promises(&session), others })
     }
 
+    /// Returns the reason for which contracts of classes below latency are not tested. A fault of latency contracts, an
+    /// attack and a contract that are named are about latency contracts alone.
+    fn left_out(&self, fault: Option<Fault>, cancel: &Cancel) -> Option<LeftOutReason> {
+        match (fault, &self.replay, &self.flow) {
+            (_, Some(_), _) => Some(LeftOutReason::Replay),
+            (Some(fault), ..) => Some(LeftOutReason::Fault(fault)),
+            (.., Some(_)) => Some(LeftOutReason::Flow),
+            _ => cancel.is_cancelled().then_some(LeftOutReason::Stopped),
+        }
+    }
+
     fn contracts(&self, network: &Network) -> Result<Contracts, Failure> {
         Ok(waiting(self.progress, "reading contracts", || Contracts::read_all_kinds(&self.files, network))?)
     }
@@ -315,7 +348,7 @@ impl VerifyArgs {
 
 /// Reports failures on the standard error: statements that differ from the derivation, and broken promises, each with
 /// the command that reproduces it.
-fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
+fn judge(verified: &VerifyReport) -> Exit {
     let VerifyReport { claim, report, .. } = verified;
     let discrepancies = verified.discrepancies();
     for discrepancy in discrepancies.iter().take(SHOWN) {
@@ -341,8 +374,19 @@ fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
                 crate::output::tell!("--inject has no effect here: no contract is affected");
                 return Exit::Unnoticed;
             }
+            Some(ClassFaultOutcome::ByNobody) if kinds.is_stopped() => return stopped(verified),
             Some(ClassFaultOutcome::ByNobody) => {
-                crate::output::tell!("--inject was not detected: try contracts with a higher load, or --effort long");
+                let untested = kinds.untested_maxima();
+                if untested > 0 {
+                    let maxima = if untested == 1 { "maximum is" } else { "maxima are" };
+                    crate::output::tell!(
+                        "--inject was not detected, and {untested} {maxima} not tested with these contracts and this effort"
+                    );
+                } else {
+                    crate::output::tell!(
+                        "--inject was not detected: try contracts with a higher load, or --effort long"
+                    );
+                }
                 return Exit::Unnoticed;
             }
             Some(ClassFaultOutcome::ByPackets) => return Exit::Unsound,
@@ -351,15 +395,27 @@ fn judge(verified: &VerifyReport, is_stopped: bool) -> Exit {
         }
     }
     match (verified.noticed(), verified.is_sound()) {
+        (Some(FaultOutcome::ByNobody), _) if verified.is_stopped() => stopped(verified),
         (Some(FaultOutcome::ByNobody), _) => unnoticed(verified),
         (Some(FaultOutcome::ByDerivation | FaultOutcome::ByPackets), _) | (None, false) => Exit::Unsound,
-        (None, true) if is_stopped => Exit::Stopped,
+        (None, true) if verified.is_stopped() => stopped(verified),
         (None, true) if verified.promises_nothing() => {
             crate::output::tell!("no guarantees: nothing was tested");
             Exit::Incomplete
         }
         (None, true) => incomplete(verified),
     }
+}
+
+/// Reports that the verification was stopped.
+fn stopped(verified: &VerifyReport) -> Exit {
+    let runs = match (verified.report.stopped_of, &verified.kinds) {
+        (Some(planned), _) => format!("{} of {planned} runs are complete", verified.report.runs),
+        (None, Some(_)) => "attacks on latency contracts are complete, those on classes below are not".to_owned(),
+        (None, None) => "attacks on latency contracts are complete, those on classes below were not made".to_owned(),
+    };
+    crate::output::tell!("stopped: {runs}; no guarantee is tested completely");
+    Exit::Stopped
 }
 
 /// Reports unknown results if nothing was broken.

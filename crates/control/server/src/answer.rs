@@ -178,7 +178,7 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
         }
         CommandError::Invalid { field, message } => invalid(field, message),
         CommandError::InUse { what, by } => {
-            problem(Code::Conflict, format!("{what} is used by {by}: delete that first"))
+            problem(Code::Conflict, format!("{what} is used by {by}: delete {by} first"))
         }
         CommandError::CannotMove(unmovable) => {
             let UnmovableVm { vm, host, refused, others } = *unmovable;

@@ -7,7 +7,7 @@ use wayleave_topology::{Network, NodeId, NodeKind, RouteError};
 use wayleave_units::{Bytes, Rate, Time, is_plain};
 
 use crate::policy::FlowObjective;
-use crate::{MAX_DEADLINE, MAX_PROTECTION, MIN_MAXIMUM};
+use crate::{MAX_DEADLINE, MAX_PROTECTION, MIN_FRAME, MIN_MAXIMUM};
 
 /// Error of a contract of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,12 +83,21 @@ pub enum ContractError {
         /// `maxFrame` or `minFrame`.
         field: &'static str,
     },
-    /// The smallest frame is zero or larger than the largest.
+    /// A burst or a frame that is smaller than any Ethernet frame.
+    SmallSize {
+        /// `burst`, `maxFrame` or `minFrame`.
+        field: &'static str,
+        /// The size.
+        size: Bytes,
+        /// The least size that is accepted.
+        least: Bytes,
+    },
+    /// The smallest frame is larger than the largest.
     BadMinFrame {
         /// The smallest frame.
         min_frame: Bytes,
-        /// The largest, if given.
-        max_frame: Option<Bytes>,
+        /// The largest.
+        max_frame: Bytes,
     },
     /// The pinned route is none.
     Route(RouteError),
@@ -107,7 +116,8 @@ impl ContractError {
             | Self::FewMembers { field, .. }
             | Self::TwiceMember { field, .. }
             | Self::ZeroTime(field)
-            | Self::LongTime { field, .. } => field,
+            | Self::LongTime { field, .. }
+            | Self::SmallSize { field, .. } => field,
             Self::SameHost(_) => "to",
             Self::ZeroRate => "rate",
             Self::ZeroBurst | Self::BurstBelowFrame { .. } => "burst",
@@ -167,10 +177,16 @@ impl fmt::Display for ContractError {
             Self::BurstBelowFrame { burst, frame, field } => {
                 write!(f, "the burst {burst} is smaller than {field} {frame}: such a frame could never be sent")
             }
-            Self::BadMinFrame { min_frame, max_frame: Some(max) } => {
-                write!(f, "minFrame {min_frame} is not between 1B and maxFrame {max}")
+            Self::SmallSize { field, size, least } => {
+                let counted = if *least == MIN_FRAME { "without FCS and padding" } else { "on the wire" };
+                write!(
+                    f,
+                    "{field} is {size}, smaller than any Ethernet frame {counted}: expected at least {least}, such as 1500B"
+                )
             }
-            Self::BadMinFrame { min_frame, max_frame: None } => write!(f, "minFrame {min_frame} is not above zero"),
+            Self::BadMinFrame { min_frame, max_frame } => {
+                write!(f, "minFrame {min_frame} is larger than maxFrame {max_frame}: expected at most {max_frame}")
+            }
             Self::Route(error) => write!(f, "the pinned route is invalid: {error}"),
             Self::Protection(routes) => {
                 write!(f, "protection is {routes}: the number of disjoint routes is from 1 (none) to {MAX_PROTECTION}")

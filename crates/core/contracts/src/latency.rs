@@ -5,7 +5,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::ContractError;
 use crate::error::{check_host, check_name};
-use crate::limits::{MAX_DEADLINE, MAX_PROTECTION};
+use crate::limits::{MAX_DEADLINE, MAX_PROTECTION, MIN_FRAME, MIN_WIRE_FRAME};
 
 /// A latency contract between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,10 +143,14 @@ impl LatencyContract {
             Accounting::Frame { min_frame } => Some(min_frame),
             Accounting::Wire => None,
         };
-        if let Some(min_frame) =
-            min_frame.filter(|&min| min == Bytes::ZERO || self.max_frame.is_some_and(|max| min > max))
-        {
-            return Err(ContractError::BadMinFrame { min_frame, max_frame: self.max_frame });
+        let least = if min_frame.is_some() { MIN_FRAME } else { MIN_WIRE_FRAME };
+        for (field, size) in [("burst", Some(self.burst)), ("maxFrame", self.max_frame), ("minFrame", min_frame)] {
+            if let Some(size) = size.filter(|&size| size < least) {
+                return Err(ContractError::SmallSize { field, size, least });
+            }
+        }
+        if let Some((min_frame, max_frame)) = min_frame.zip(self.max_frame).filter(|(min, max)| min > max) {
+            return Err(ContractError::BadMinFrame { min_frame, max_frame });
         }
         for (field, frame) in [("maxFrame", self.max_frame), ("minFrame", min_frame)] {
             if let Some(frame) = frame.filter(|&frame| self.burst < frame) {

@@ -47,7 +47,7 @@ pub use event::{ContractEvent, EventAction};
 pub use java_mix::JavaMix;
 pub use labels::{LabelError, LabelSelector, Labels, MAX_LABELS, check_labels};
 pub use latency::{Accounting, Excess, LatencyContract};
-pub use limits::{MAX_DEADLINE, MAX_PROTECTION, MIN_MAXIMUM};
+pub use limits::{MAX_DEADLINE, MAX_PROTECTION, MIN_FRAME, MIN_MAXIMUM, MIN_WIRE_FRAME};
 pub use mac::{MacError, vm_mac};
 pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
 pub use mix::{Category, RequestMix};

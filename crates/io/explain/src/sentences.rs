@@ -172,11 +172,11 @@ pub fn class_refusal(network: &Network, refusal: &Refusal) -> String {
         Refusal::LinkDown { link } => format!("{} is down, and the guarantee depends on it", link_name(*link)),
         Refusal::ClassRate { class, link, asked, left, fits } => {
             let fits = match *fits {
-                Rate::ZERO => "none would fit".to_owned(),
-                fits => format!("{} would fit", fits.down()),
+                Rate::ZERO => "no minimum would fit".to_owned(),
+                fits => format!("a minimum of {} would fit", fits.down()),
             };
             format!(
-                "the {} class has {} left on {}, but {} is required; as minimum, {fits}",
+                "the {} class has {} left on {}, but {} is required; {fits}",
                 class.name(),
                 left.down(),
                 link_name(*link),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::location::Span;
 use crate::messages::{all_of, did_you_mean, nearest, one_of, quoted};
-use crate::problem::{ProblemKind, Problems};
+use crate::problem::{Message, ProblemKind, Problems};
 use crate::renamed::renamed_key;
 use crate::tree::{Entry, Node, Value};
 
@@ -102,6 +102,16 @@ impl<'n, 'a> Fields<'n, 'a> {
 
     /// Reports those keys that must be there and are not.
     pub(crate) fn require_all(&self, keys: impl IntoIterator<Item = &'static str>, problems: &mut Problems<'_>) {
+        self.require_with(keys, |_| None, problems);
+    }
+
+    /// Reports missing keys as [`Self::require_all`] does, with the hint for the first of them.
+    pub(crate) fn require_with(
+        &self,
+        keys: impl IntoIterator<Item = &'static str>,
+        hint: impl Fn(&str) -> Option<&'static str>,
+        problems: &mut Problems<'_>,
+    ) {
         let mut missing = Vec::new();
         for key in keys.into_iter().filter(|key| self.get(key).is_none()) {
             match self.entry(key) {
@@ -118,8 +128,9 @@ impl<'n, 'a> Fields<'n, 'a> {
         }
         problems.report(ProblemKind::MissingKey, self.at, || {
             let plural = if missing.len() == 1 { "" } else { "s" };
+            let hint = missing.first().and_then(|key| hint(key)).map(str::to_owned);
             let missing: Vec<String> = missing.into_iter().map(quoted).collect();
-            format!("{} needs the key{plural} {}", self.shape.what, all_of(&missing))
+            Message { text: format!("{} needs the key{plural} {}", self.shape.what, all_of(&missing)), hint }
         });
     }
 

@@ -34,6 +34,7 @@ pub struct SavedPlan<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct File<'a> {
     #[serde(borrow)]
     wayleave: &'a RawValue,
@@ -47,19 +48,46 @@ struct File<'a> {
     requests: Vec<&'a RawValue>,
     #[serde(borrow)]
     queues: Vec<Queue<'a>>,
+    #[serde(rename = "changed_certainty")]
+    _changed_certainty: Option<IgnoredAny>,
+    #[serde(rename = "short_buffers")]
+    _short_buffers: Option<IgnoredAny>,
+    #[serde(rename = "summary")]
+    _summary: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Queue<'a> {
     #[serde(borrow)]
     link: Cow<'a, str>,
     queue: u8,
     budget_ns: u64,
     buffer_bytes: u64,
+    #[serde(rename = "flows")]
+    _flows: Option<IgnoredAny>,
+    #[serde(rename = "inputs")]
+    _inputs: Option<IgnoredAny>,
+    #[serde(rename = "arrival")]
+    _arrival: Option<IgnoredAny>,
+    #[serde(rename = "service")]
+    _service: Option<IgnoredAny>,
+    #[serde(rename = "jitter_ns")]
+    _jitter_ns: Option<IgnoredAny>,
+    #[serde(rename = "delay_bound_ns")]
+    _delay_bound_ns: Option<IgnoredAny>,
+    #[serde(rename = "delay_ns")]
+    _delay_ns: Option<IgnoredAny>,
+    #[serde(rename = "backlog_bound_bytes")]
+    _backlog_bound_bytes: Option<IgnoredAny>,
+    #[serde(rename = "backlog_bytes")]
+    _backlog_bytes: Option<IgnoredAny>,
 }
 
-/// A request of the plan: properties of the contract, and the outcome.
+/// A request of the plan: properties of the contract, and the outcome. Fields that begin with `_` follow from others,
+/// and are not read.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Entry<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
@@ -82,15 +110,47 @@ struct Entry<'a> {
     copies: Vec<Further<'a>>,
     #[serde(borrow, default)]
     moved: Vec<Moved<'a>>,
+    #[serde(rename = "tenant")]
+    _tenant: Option<IgnoredAny>,
+    #[serde(rename = "at_ns")]
+    _at_ns: Option<IgnoredAny>,
+    #[serde(rename = "reason")]
+    _reason: Option<IgnoredAny>,
+    #[serde(rename = "message")]
+    _message: Option<IgnoredAny>,
+    #[serde(rename = "longest_wait_ns")]
+    _longest_wait_ns: Option<IgnoredAny>,
+    #[serde(rename = "terms")]
+    _terms: Option<IgnoredAny>,
+    #[serde(rename = "shared")]
+    _shared: Option<IgnoredAny>,
+    #[serde(rename = "activate_after_ns")]
+    _activate_after_ns: Option<IgnoredAny>,
+    #[serde(rename = "old_terms_end_after_ns")]
+    _old_terms_end_after_ns: Option<IgnoredAny>,
+    #[serde(rename = "binding")]
+    _binding: Option<IgnoredAny>,
+    #[serde(rename = "other_bindings")]
+    _other_bindings: Option<IgnoredAny>,
+    #[serde(rename = "tried")]
+    _tried: Option<IgnoredAny>,
+    #[serde(rename = "disjoint")]
+    _disjoint: Option<IgnoredAny>,
+    #[serde(rename = "copy")]
+    _copy: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Reserved {
     rate_bps: u64,
     burst_bytes: u64,
+    #[serde(rename = "max_frame_bytes")]
+    _max_frame_bytes: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Hopped<'a> {
     #[serde(borrow)]
     link: Cow<'a, str>,
@@ -98,12 +158,18 @@ struct Hopped<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Further<'a> {
     #[serde(borrow)]
     route: Vec<Hopped<'a>>,
+    #[serde(rename = "bound_ns")]
+    _bound_ns: Option<IgnoredAny>,
+    #[serde(rename = "terms")]
+    _terms: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Moved<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
@@ -111,6 +177,8 @@ struct Moved<'a> {
     from: Vec<Hopped<'a>>,
     #[serde(borrow)]
     to: Vec<Hopped<'a>>,
+    #[serde(rename = "after_ns")]
+    _after_ns: Option<IgnoredAny>,
 }
 
 /// Remedy for every misfit.

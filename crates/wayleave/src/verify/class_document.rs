@@ -7,11 +7,13 @@ use serde::Serialize;
 pub(super) struct KindsShape {
     pub(super) promises: usize,
     pub(super) runs: usize,
+    /// Stopped before the end of all runs.
+    pub(super) stopped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) broken: Option<&'static str>,
     /// `null` if no minimum was tested.
     pub(super) largest_lag_per_mille: Option<u64>,
-    /// `null` without a bound in flight.
+    /// `null` without a bound in flight, or without a run.
     pub(super) largest_in_flight_per_mille: Option<u64>,
     pub(super) windows_in_flight_per_mille: Option<u64>,
     pub(super) smallest_weight_per_mille: Option<u64>,

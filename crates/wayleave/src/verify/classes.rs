@@ -1,18 +1,17 @@
 //! Promises of the other kinds under test: minima, what is in flight, weights of objectives, with all tenants on the network.
 
 mod maxima;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 
 use wayleave_adversary::{
-    ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
-    TestedMinimum, verify_tenants,
+    ClassAttack, ClassBreach, ClassFault, Effort, LinkReport, MinimumPromise, TenantsClaim, TenantsReport,
+    TestedMinimum, verify_tenants_until,
 };
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::DecidedContract;
-use wayleave_explain::human::{Human, count};
-use wayleave_explain::table::{TableLayout, plain_table, write_table};
+use wayleave_explain::human::count;
 use wayleave_scenarios::{LatencyTenant, SharingTenant, Tenants};
 use wayleave_scheme_api::{Decision, ShareDecision};
 use wayleave_schemes::admitted::AdmittedSet;
@@ -22,6 +21,7 @@ use wayleave_units::{Bytes, Time};
 use super::class_document::{KindsShape, LinkShape, MinimumShape};
 use crate::error::Error;
 use crate::plan::{Released, Sink};
+use crate::progress::Watch;
 use crate::session::Session;
 
 /// Contracts of every kind that were admitted.
@@ -117,7 +117,8 @@ pub enum ClassFaultOutcome {
 
 /// Lets all tenants send at their limits, and checks the promises of those with minima and objectives. More effort
 /// means longer runs and more start times. Nothing is known about minima that pass a port whose buffer may be too
-/// small (`short`). If they are late, no promise is broken, and [`ClassVerification::unknown`] counts them.
+/// small (`short`). If they are late, no promise is broken, and [`ClassVerification::unknown`] counts them. A
+/// cancellation keeps complete runs.
 ///
 /// # Errors
 /// If the tenants cannot be simulated together.
@@ -126,6 +127,7 @@ pub fn verify_kinds(
     effort: &Effort,
     fault: Option<ClassFault>,
     short: &[ShortBuffer],
+    watch: &mut Watch<'_>,
 ) -> Result<ClassVerification, Error> {
     let (millis, shifts) = match effort.seeds {
         seeds if seeds <= Effort::QUICK.seeds => (8, 0),
@@ -139,7 +141,9 @@ pub fn verify_kinds(
     let shifted = |seed| ClassAttack::Shifted { seed: effort.seed + seed, most: Time::from_millis(1) };
     let attacks: Vec<ClassAttack> = [ClassAttack::AsClaimed].into_iter().chain((0..shifts).map(shifted)).collect();
     let attacks = if fault.is_some_and(|(_, changes)| !changes) { &[][..] } else { &attacks[..] };
-    let report = verify_tenants(&claim, attacks, effort.seed).map_err(usage)?;
+    let cancel = watch.cancel();
+    let is_stopped = || cancel.is_cancelled();
+    let report = verify_tenants_until(&claim, attacks, effort.seed, &is_stopped).map_err(usage)?;
     let unknown = users(tenants, short);
     let has_weight =
         |tenant: &&SharingTenant| matches!(&tenant.contract, Contract::Bandwidth(terms) if terms.weight.is_some());
@@ -212,11 +216,24 @@ impl ClassVerification {
         self.breaches().is_empty()
     }
 
+    /// Returns `true` if the runs were stopped before their end: every promise is tested in part, or not at all.
+    pub fn is_stopped(&self) -> bool {
+        self.report.is_stopped
+    }
+
     /// Returns the number of minima, maxima and given weights that no run tested.
     pub fn untested(&self) -> usize {
         let minima = self.report.minima.iter().filter(|tested| tested.lag.is_none()).count();
-        let weights = self.blind().filter(|name| self.weighted.contains(*name)).count();
-        minima + self.untested_maxima() + self.unmet.len() + weights
+        let blind = self.blind().filter(|name| self.weighted.contains(*name)).count();
+        minima + self.untested_maxima() + self.unmet.len() + blind + self.weights_without_run()
+    }
+
+    /// Returns the number of given weights whose run was stopped before its end.
+    fn weights_without_run(&self) -> usize {
+        match self.report.contention {
+            Some(_) => 0,
+            None => self.weighted.len() - self.unmet.len(),
+        }
     }
 
     /// Returns the bandwidth contracts whose part by weight no run could have shown to be missed.
@@ -318,168 +335,10 @@ impl ClassVerification {
         reports.map(|report| report.promises).sum::<usize>() - self.blind_weights()
     }
 
-    /// Per contract: what is promised, and the worst that was seen.
-    fn rows(&self) -> Vec<KindRow> {
-        let mut rows: Vec<KindRow> = Vec::new();
-        let claim = &self.claim.whole;
-        for (promise, tested) in claim.minima.iter().zip(&self.report.minima) {
-            let place = rows.iter().position(|row| row.name == promise.service);
-            let place = place.unwrap_or_else(|| {
-                rows.push(KindRow {
-                    name: promise.service.clone(),
-                    hosts: 0,
-                    within: Some(promise.within),
-                    lag: Some(Time::ZERO),
-                    could: tested.could,
-                });
-                rows.len() - 1
-            });
-            rows[place].hosts += 1;
-            // A minimum of which one host was not tested was not tested.
-            rows[place].lag = rows[place].lag.zip(tested.lag).map(|(one, other)| one.max(other));
-            rows[place].could = rows[place].could.min(tested.could);
-        }
-        for promise in &claim.weights {
-            match rows.iter_mut().find(|row| row.name == promise.service) {
-                Some(row) => row.hosts += 1,
-                None => {
-                    let (name, could) = (promise.service.clone(), Time::ZERO);
-                    rows.push(KindRow { name, hosts: 1, within: None, lag: None, could });
-                }
-            }
-        }
-        rows
-    }
-
-    /// Writes a table of the contracts, and a summary.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn write_text(&self, out: &mut impl Write, layout: TableLayout) -> Result<(), Error> {
-        if let Some((fault, false)) = self.fault {
-            return Ok(writeln!(out, "\n{} has no effect here; nothing was tested", fault.name())?);
-        }
-        writeln!(out)?;
-        let mut table = plain_table(&["contract", "guaranteed", "worst observed"], layout);
-        for row in self.rows() {
-            let hosts = count(row.hosts, "host");
-            let (promised, seen) = match row.within {
-                Some(within) => (
-                    format!("its minimum at {hosts}, within {} of new demand", within.up()),
-                    match row.lag {
-                        Some(lag) => format!(
-                            "lag {}, {:.0} % of that (detectable up to {})",
-                            lag.up(),
-                            percent(lag, within),
-                            row.could.down()
-                        ),
-                        None => format!("not tested (detectable lag: up to {})", row.could.down()),
-                    },
-                ),
-                None => (format!("none at {hosts}; its weight fits there"), "see below".to_owned()),
-            };
-            table.add_row([row.name.clone(), promised, seen]);
-        }
-        if table.row_count() > 0 {
-            write_table(out, &mut table)?;
-        }
-        let held = |report: &ClassReport| report.largest_in_flight as f64 / 10.0;
-        if let Some(least) = self.report.whole.smallest_weight {
-            writeln!(out, "objectives: lowest throughput {:.0} % of a weight", least as f64 / 10.0)?;
-        }
-        if self.objectives > 0 {
-            let objectives = count(self.objectives, "objective");
-            writeln!(out, "objectives are not tested: deadlines and goals of {objectives} are not guaranteed")?;
-        }
-        if self.claim.untested_weights > 0 {
-            let weights = count(self.claim.untested_weights, "weight");
-            writeln!(out, "objectives: {weights} not tested: the run ends before their flows reach steady state")?;
-        }
-        if let Some(most) = self.largest_of_maximum() {
-            writeln!(out, "maxima: highest throughput {:.0} % of a maximum", most as f64 / 10.0)?;
-        }
-        self.write_untested_maxima(out)?;
-        if let [first, ..] = &self.unmet[..] {
-            let weights = count(self.unmet.len(), "weight");
-            writeln!(out, "weights: {weights} not tested: their contracts meet no other one at a receiver ({first})")?;
-        }
-        if let Some((host, farthest)) = self.farthest_from_part().filter(|_| self.parts() > self.blind_weights()) {
-            let host = &self.network.node(host).name;
-            let farthest = farthest as f64 / 10.0;
-            writeln!(
-                out,
-                "weights: where bandwidth contracts meet at {host}, each is at most {farthest:.0} % below its fair share"
-            )?;
-        }
-        if self.blind_weights() > 0 {
-            let parts = count(self.blind_weights(), "weight");
-            writeln!(
-                out,
-                "weights: {parts} not tested: a maximum or the minimum decides the rate, the share is smaller than one frame, or windows had no time to grow"
-            )?;
-        }
-        if let Some(windows) = &self.report.windows {
-            let (whole, windows) = (held(&self.report.whole), held(windows));
-            writeln!(
-                out,
-                "in flight: at most {whole:.0} % of the bound of a link, {windows:.0} % where only windows send"
-            )?;
-        }
-        let conditions = self.conditions();
-        if let Some(first) = conditions.first() {
-            let more = match conditions.len() - 1 {
-                0 => String::new(),
-                more => format!(" ({more} more of this kind)"),
-            };
-            writeln!(out, "unexpected, but not guaranteed: {first}{more}")?;
-        }
-        if let Some(attacked) = self.attacked() {
-            writeln!(out, "{attacked}")?;
-        }
-        let runs = count(self.runs(), "run");
-        if self.promises() == 0 {
-            return Ok(writeln!(
-                out,
-                "no guarantees of the classes below latency, {runs}: nothing was tested (objectives, and best effort without a maximum, have none)"
-            )?);
-        }
-        let verdict = match (self.breaches().len(), self.untested()) {
-            (0, _) if self.noticed() == Some(ClassFaultOutcome::ByPackets) => {
-                "no guarantee was violated, but the fault was detected".to_owned()
-            }
-            (0, 0) if self.unknown() > 0 => "no violations".to_owned(),
-            (0, 0) if self.blind_weights() + self.claim.untested_weights > 0 => "all tested guarantees held".to_owned(),
-            (0, 0) => "all guarantees held".to_owned(),
-            (0, untested) => format!("no violations, {untested} not tested"),
-            (broken, 0) => count(broken, "violation"),
-            (broken, untested) => format!("{}, {untested} not tested", count(broken, "violation")),
-        };
-        Ok(writeln!(out, "{} of the classes below latency, {runs}: {verdict}", count(self.promises(), "guarantee"))?)
-    }
-
     /// Returns the number of bandwidth contracts that meet at one receiver.
     fn parts(&self) -> usize {
         let contention = self.claim.contention.as_ref().and_then(|claim| claim.contention.as_ref());
         contention.map_or(0, |contention| contention.parts.len())
-    }
-
-    /// Describes the attacks on links, in one line; `None` if there was none.
-    fn attacked(&self) -> Option<String> {
-        let worst = self.report.links.iter().max_by_key(|attack| attack.report.largest_lag)?;
-        let mut links: Vec<LinkId> = self.report.links.iter().map(|attack| attack.link).collect();
-        links.dedup();
-        let attacked = count(links.len(), "link");
-        let lag = worst.report.largest_lag as f64 / 10.0;
-        let (link, pattern) = (&self.network.link(worst.link).name, worst.pattern);
-        let minima = &self.report.minima;
-        let missed = minima.iter().filter(|tested| tested.by.is_none()).count();
-        let rate = minima.iter().filter_map(|tested| tested.rate).min();
-        let rate = rate.map_or_else(String::new, |rate| format!(", at least {:.0} % of a minimum", rate as f64 / 10.0));
-        let missed =
-            if missed == 0 { String::new() } else { format!("; {missed} of {} minima not attacked", minima.len()) };
-        Some(format!(
-            "worst-case demands on {attacked}: lag at most {lag:.0} % of the guarantee ({link}, {pattern}){rate}{missed}"
-        ))
     }
 
     /// Returns the attacks on links for documents.
@@ -531,9 +390,11 @@ impl ClassVerification {
         KindsShape {
             promises: self.promises(),
             runs: self.runs(),
+            stopped: self.is_stopped(),
             broken: self.fault.map(|(fault, _)| fault.name()),
             largest_lag_per_mille: has_lag.then_some(self.report.whole.largest_lag),
-            largest_in_flight_per_mille: has_bound.then_some(self.report.whole.largest_in_flight),
+            largest_in_flight_per_mille: (has_bound && self.report.whole.runs > 0)
+                .then_some(self.report.whole.largest_in_flight),
             windows_in_flight_per_mille: self.report.windows.as_ref().map(|windows| windows.largest_in_flight),
             smallest_weight_per_mille: self.report.whole.smallest_weight,
             largest_of_maximum_per_mille: self.largest_of_maximum(),
@@ -562,20 +423,4 @@ fn service(breach: &ClassBreach) -> Option<&str> {
 /// `1 maximum`, `2 maxima`.
 fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
-}
-
-fn percent(part: Time, of: Time) -> f64 {
-    100.0 * part.as_nanos() as f64 / of.as_nanos().max(1) as f64
-}
-
-/// One contract.
-struct KindRow {
-    name: String,
-    hosts: usize,
-    /// Of a minimum.
-    within: Option<Time>,
-    /// The longest lag of a minimum; `None` where it was not tested.
-    lag: Option<Time>,
-    /// The longest lag that a run could have shown.
-    could: Time,
 }

@@ -3,13 +3,14 @@
 
 mod class_document;
 mod classes;
+mod left_out;
 mod output;
 mod plan;
 mod promises;
 
 use wayleave_adversary::{
     AdmittedClaim, Attack, Derivation, Discrepancy, Effort, Fault, FaultNotInjected, Layer, Verification,
-    derive_watched,
+    derive_watched, replay_until, verify_until,
 };
 use wayleave_topology::ShortBuffer;
 
@@ -17,6 +18,7 @@ use crate::error::Error;
 use crate::progress::{ProgressStep, Watch};
 
 pub use classes::{ClassContracts, ClassFaultOutcome, ClassVerification, verify_kinds};
+pub use left_out::{LeftOutClasses, LeftOutReason};
 pub use plan::{PlanFile, PlannedClasses, StatedPlan, read as read_plan};
 pub use promises::{History, Promises, of_session};
 
@@ -90,6 +92,8 @@ pub struct VerifyReport {
     pub no_effect: Option<&'static str>,
     /// Observations about minima and objectives, if there are any.
     pub kinds: Option<ClassVerification>,
+    /// Contracts of classes below latency that were not tested, if there are any.
+    pub left_out: Option<LeftOutClasses>,
     command: Vec<String>,
     is_replay: bool,
 }
@@ -120,19 +124,23 @@ pub fn verify(promises: &Promises, options: &VerifyOptions, watch: &mut Watch<'_
     let (claim, derived, no_effect) = prepared(promises, options.fault, watch)?;
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
     let effort = options.effort;
+    watch.step(ProgressStep::ResultsBegin);
+    let cancel = watch.cancel();
+    let is_stopped = || cancel.is_cancelled();
     let step = |done, total: u64| {
         watch.step(ProgressStep::Items { done, total });
-        !watch.is_cancelled()
+        !is_stopped()
     };
     let report = match &options.replay {
         _ if no_effect.is_some() => Ok(Verification::default()),
-        Some(attack) => wayleave_adversary::replay(&claim, &effort, attack),
-        None => wayleave_adversary::verify(&claim, &effort, chosen, step),
+        Some(attack) => replay_until(&claim, &effort, attack, &is_stopped),
+        None => verify_until(&claim, &effort, chosen, &is_stopped, step),
     };
     let report = report.map_err(|error| Error::Usage(error.to_string()))?;
     let (fault, command) = (options.fault, options.command.clone());
     let is_replay = options.replay.is_some();
-    Ok(VerifyReport { claim, derived, report, effort, chosen, fault, no_effect, kinds: None, command, is_replay })
+    let (kinds, left_out) = (None, None);
+    Ok(VerifyReport { claim, derived, report, effort, chosen, fault, no_effect, kinds, left_out, command, is_replay })
 }
 
 /// Derives the statements, and injects a fault before or after.
@@ -222,7 +230,15 @@ impl VerifyReport {
 
     /// Returns `true` if nothing at all was promised: objectives, and best effort without a maximum, have no guarantee.
     pub fn promises_nothing(&self) -> bool {
-        self.claim.promises.is_empty() && self.kinds.as_ref().is_none_or(|kinds| kinds.promises() == 0)
+        let is_none_below = self.kinds.as_ref().is_none_or(|kinds| kinds.promises() == 0);
+        self.claim.promises.is_empty() && is_none_below && self.left_out.is_none()
+    }
+
+    /// Returns `true` if the verification was stopped before its end: every promise is tested in part, or not at all.
+    pub fn is_stopped(&self) -> bool {
+        let is_left_out = self.left_out.is_some_and(|left_out| left_out.reason == LeftOutReason::Stopped);
+        let is_stopped = self.kinds.as_ref().is_some_and(ClassVerification::is_stopped);
+        self.report.stopped_of.is_some() || is_stopped || is_left_out
     }
 
     /// Returns `true` if all statements are correct, and no promise was broken.

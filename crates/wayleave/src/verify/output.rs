@@ -13,6 +13,7 @@ use wayleave_units::Time;
 
 use super::class_document::KindsShape;
 use super::classes::ClassVerification;
+use super::left_out::LeftOutShape;
 use super::{Derived, FaultOutcome, VerifyReport};
 use crate::error::Error;
 
@@ -27,6 +28,9 @@ impl VerifyReport {
     /// If it cannot be written.
     pub fn write_text(&self, out: &mut impl Write, layout: TableLayout, show_all: bool) -> Result<(), Error> {
         table(self, out, layout, show_all)?;
+        if let Some(left_out) = &self.left_out {
+            writeln!(out, "{left_out}")?;
+        }
         self.kinds.as_ref().map_or(Ok(()), |kinds| kinds.write_text(out, layout))
     }
 
@@ -97,6 +101,21 @@ impl VerifyReport {
         Some(text)
     }
 
+    /// Returns the result of the tests of latency contracts, in a few words.
+    fn verdict(&self) -> String {
+        if let (0, Some(planned)) = (self.report.violations.len(), self.report.stopped_of) {
+            let left = planned.saturating_sub(self.report.runs);
+            return format!("no violations until the stop, {left} of {planned} runs not made");
+        }
+        match (self.report.violations.len(), self.untested()) {
+            (0, 0) if self.is_replay => "no violations in this attack; other attacks were not made".to_owned(),
+            (0, 0) if !self.discrepancies().is_empty() => "no violations".to_owned(),
+            (0, 0) => "all guarantees held".to_owned(),
+            (0, untested) => format!("no violations, {untested} not tested"),
+            (broken, _) => count(broken, "violation"),
+        }
+    }
+
     /// Returns the mean and the largest share of the limit that was seen; `None` if no packet arrived.
     fn shares(&self) -> Option<(f64, f64)> {
         // A contract without packets has no delay.
@@ -161,7 +180,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, sho
     if let Some(derived) = &verified.derived {
         writeln!(out, "{}{}", if order.is_empty() { "" } else { "\n" }, derived_text(derived))?;
     }
-    if order.is_empty() && verified.kinds.is_some() {
+    if order.is_empty() && (verified.kinds.is_some() || verified.left_out.is_some()) {
         return Ok(());
     }
     if order.is_empty() {
@@ -174,12 +193,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, sho
         "{}{}, {runs}, {packets} of their packets: {}",
         if verified.derived.is_some() { "" } else { "\n" },
         count(verified.contracts(), "contract"),
-        match (report.violations.len(), verified.untested()) {
-            (0, 0) if !verified.discrepancies().is_empty() => "no violations".to_owned(),
-            (0, 0) => "all guarantees held".to_owned(),
-            (0, untested) => format!("no violations, {untested} not tested"),
-            (broken, _) => count(broken, "violation"),
-        }
+        verified.verdict()
     )?;
     if !order.is_empty() {
         let limit = match claim.promises.iter().any(|promise| promise.today.is_some()) {
@@ -288,6 +302,9 @@ struct Shape<'a> {
     /// Minima and objectives; absent where all contracts are about latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     classes: Option<KindsShape>,
+    /// Contracts of classes below latency that were not tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untested_classes: Option<LeftOutShape>,
     summary: SummaryShape,
 }
 
@@ -382,7 +399,12 @@ struct ViolationShape<'a> {
 #[derive(Serialize)]
 struct SummaryShape {
     contracts: usize,
+    /// Stopped before its end: no guarantee is tested completely.
+    stopped: bool,
     runs: u64,
+    /// Number of runs of a complete verification; absent if none was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planned_runs: Option<u64>,
     packet_hops: u64,
     violations: usize,
     /// `null` if no packet arrived, as the next one.
@@ -438,9 +460,12 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
         contracts: contracts.collect(),
         violations: violations.collect(),
         classes: verified.kinds.as_ref().map(ClassVerification::shape),
+        untested_classes: verified.left_out.as_ref().map(LeftOutShape::of),
         summary: SummaryShape {
             contracts: verified.contracts(),
+            stopped: verified.is_stopped(),
             runs: report.runs,
+            planned_runs: report.stopped_of,
             packet_hops: report.packet_hops,
             violations: report.violations.len(),
             mean_share_of_calculus: mean,

@@ -25,7 +25,10 @@ pub use document::PlanFile;
 pub use shares::PlannedClasses;
 
 use self::certainty::{Certainties, stated_in_the_end};
-use self::document::{Entry, Move, NodeJitter, Plan, Queue, Reader, Step, Term, Topology, bucket, bytes, time};
+use self::document::{
+    Entry, Move, NodeJitter, Plan, Queue, Reader, Step, Term, Topology, UNUSED_OF_A_PLAN, UNUSED_OF_A_REQUEST, bucket,
+    bytes, time,
+};
 use super::promises::{Promises, counting, terms};
 use crate::error::Error;
 use crate::network::divided;
@@ -41,6 +44,11 @@ pub struct StatedPlan {
 }
 
 impl StatedPlan {
+    /// Returns the number of contracts of classes below latency.
+    pub fn class_contracts(&self) -> usize {
+        self.kinds.as_ref().map_or(0, PlannedClasses::count)
+    }
+
     /// Returns all tenants on the network, with latency contracts as derived; none if all contracts are about
     /// latency.
     ///
@@ -63,6 +71,7 @@ pub fn read(file: &PlanFile<'_>) -> Result<StatedPlan, Error> {
     let plan: Plan = serde_json::from_str(file.source.text())
         .map_err(|error| wrong(format!("is not a plan of `wayleave plan -o json`: {error}")))?;
     plan.fits(file.network).map_err(wrong)?;
+    plan.check_keys().map_err(wrong)?;
     plan.counts(file.model).map_err(wrong)?;
     // `plan` divides the queues of a network where contracts are of several kinds.
     let network = if plan.requests.iter().any(|entry| entry.share.is_other_kind()) {
@@ -98,6 +107,14 @@ impl Plan {
             "the plan is for {name} with {hosts} hosts, {switches} switches and {links} directed links, but --topology has {}, {} and {}",
             here.0, here.1, here.2
         ))
+    }
+
+    /// Refuses keys that no version of `wayleave plan` writes.
+    fn check_keys(&self) -> Result<(), String> {
+        self.unused.check(&UNUSED_OF_A_PLAN)?;
+        self.requests.iter().try_for_each(|entry| {
+            entry.unused.check(&UNUSED_OF_A_REQUEST).map_err(|error| format!("\"{}\": {error}", entry.name))
+        })
     }
 
     /// Checks that the plan counts the same delays and overheads as the model. A plan does not determine the traffic

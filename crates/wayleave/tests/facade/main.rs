@@ -10,6 +10,7 @@ mod planned;
 mod random_fabrics;
 mod random_packets;
 mod scales;
+mod stopped;
 
 use std::num::NonZeroUsize;
 

@@ -7,7 +7,7 @@
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use wayleave::verify_kinds;
+use wayleave::{Watch, verify_kinds};
 use wayleave_adversary::Effort;
 use wayleave_contracts::Contract;
 use wayleave_scenarios::{FabricSettings, Tenants};
@@ -50,7 +50,7 @@ fn look_at(seed: u64, seen: &mut Seen) -> Option<String> {
         return None;
     }
     seen.admitted += contracts.len() - refused.len();
-    let verified = match verify_kinds(&tenants, &Effort::QUICK, None, &[]) {
+    let verified = match verify_kinds(&tenants, &Effort::QUICK, None, &[], &mut Watch::none()) {
         Ok(verified) => verified,
         Err(error) => return Some(format!("seed {seed}: {error}")),
     };

@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use wayleave::{ClassFaultOutcome, verify_kinds};
+use wayleave::{ClassFaultOutcome, Watch, verify_kinds};
 use wayleave_adversary::{ClassFault, Effort};
 use wayleave_contracts::{
     BandwidthContract, BestEffortContract, Contract, FlowObjective, LatencyContract, ObjectiveContract,
@@ -100,13 +100,13 @@ fn every_fault_at_every_scale_is_detected_or_reported() {
     let is_long = std::env::var("SCALES").is_ok();
     for (rate, delay) in SCALES.into_iter().filter(|(rate, _)| is_long || SHORT.contains(rate)) {
         let tenants = tenants(rate, delay);
-        let whole = verify_kinds(&tenants, &Effort::QUICK, None, &[]).unwrap();
+        let whole = verify_kinds(&tenants, &Effort::QUICK, None, &[], &mut Watch::none()).unwrap();
         let mut row = format!("| {}, {delay} | {} not tested |", Rate::from_mbit(rate), whole.untested());
         if !whole.is_sound() {
             wrong.push(format!("{rate} Mbit/s, {delay}: {:?}", whole.breaches()));
         }
         for fault in ClassFault::ALL {
-            let broken = verify_kinds(&tenants, &Effort::QUICK, Some(fault), &[]).unwrap();
+            let broken = verify_kinds(&tenants, &Effort::QUICK, Some(fault), &[], &mut Watch::none()).unwrap();
             let (noticed, untested) = (broken.noticed().unwrap(), broken.untested());
             let is_known = NOT_NOTICED.iter().any(|&(r, d, f, _)| (r, d, f) == (rate, delay, fault));
             row += match noticed {

@@ -13,6 +13,7 @@ mod explain;
 mod export_config;
 mod graphs;
 mod hostile;
+mod interrupts;
 mod kinds;
 mod log_text;
 mod plan;
@@ -30,12 +31,15 @@ mod serve;
 mod shares;
 mod sim;
 mod size;
+mod stopped;
 mod topology;
 mod toys;
 mod tune;
+mod unknown_keys;
 mod usage;
 mod verify;
 
+use interrupts::{Moment, interrupted};
 pub(crate) use run::{Run, file, wayleave};
 use run::{fed, run_in};
 

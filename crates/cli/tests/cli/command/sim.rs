@@ -1,13 +1,12 @@
 //! `wayleave sim` and `wayleave trace`: results, files, sweeps, and errors when existing files are an obstacle.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::command::{Run, file, wayleave};
+use crate::command::{Moment, Run, file, interrupted, wayleave};
 
 /// Two hosts that send 10 Mbit/s each to a third, for 10 ms.
 const PACKETS: &str = "apiVersion: wayleave/v1
@@ -220,23 +219,9 @@ fn results_of_another_input_are_not_resumed() {
 #[test]
 fn ctrl_c_keeps_complete_runs_and_marks_the_rest() {
     let (path, out) = (file("sim-stopped.yaml", ENDLESS), folder("sim-stopped"));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
-        .args(["sim", &path, "--threads", "1", "--progress", "-o", "json", "--out"])
-        .arg(&out)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut stderr_text = String::new();
-    while !stderr_text.contains("1 of 2 runs, ") {
-        assert!(stderr.read_line(&mut stderr_text).unwrap() > 0, "{stderr_text}");
-    }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    stderr.read_to_string(&mut stderr_text).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{stderr_text}");
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let command = format!("sim {path} --threads 1 --progress -o json --out {}", out.display());
+    let run = interrupted(&command, &Moment::Text("1 of 2 runs, ")).ends_with(130);
+    let (document, stderr_text) = (run.json(), run.stderr);
     assert_eq!((&document["partial"], &document["planned_runs"]), (&true.into(), &2.into()));
     let endings: Vec<&Value> = document["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["complete", "stopped"]);

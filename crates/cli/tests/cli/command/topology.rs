@@ -51,7 +51,12 @@ fn every_listed_builder_can_be_built() {
 fn an_error_for_neither_file_nor_builder_mentions_both() {
     let list = file("topology-any.yaml", contracts(&[]));
     let run = wayleave(&format!("plan -t fattree -f {list}")).ends_with(2);
-    assert!(run.stderr.contains("no such file") && run.stderr.contains("not a builder"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("no such file")
+            && run.stderr.contains("it is not a builder either\n  hint: a builder has a colon"),
+        "{}",
+        run.stderr
+    );
     let run = wayleave(&format!("plan -t fattree:k=4 -f {list}")).ends_with(2);
     assert!(run.stderr.contains("did you mean \"fat-tree\"?"), "{}", run.stderr);
     assert!(run.stderr.contains("there is no file \"fattree:k=4\""), "{}", run.stderr);

@@ -67,6 +67,19 @@ fn a_refused_contract_has_a_reason() {
     client.put("/v1/contracts/slow", &slow).is_problem(409, "LATENCY");
 }
 
+/// Catches: a contract with which no frame can be sent, admitted without a word.
+#[test]
+fn a_burst_or_a_frame_below_the_smallest_of_ethernet_is_refused_by_name() {
+    let client = &World::new().client;
+    for (key, size) in [("burst", "1B"), ("burst", "63B"), ("maxFrame", "1B")] {
+        let mut small = contract("h1", "h16", "1Mbit");
+        small[key] = size.into();
+        let problem = client.put("/v1/contracts/small", &small).is_problem(400, "INVALID");
+        let detail = problem.to_string();
+        assert!(detail.contains(&format!("{key} is {size}, smaller than any Ethernet frame")), "{detail}");
+    }
+}
+
 #[test]
 fn an_explanation_adds_up() {
     let world = World::new();

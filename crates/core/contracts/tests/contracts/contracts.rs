@@ -80,6 +80,19 @@ fn every_impossible_field_is_named() {
         (LatencyContract { to: base.from, ..base.clone() }, "to"),
         (LatencyContract { rate: Rate::ZERO, ..base.clone() }, "rate"),
         (LatencyContract { burst: Bytes::ZERO, ..base.clone() }, "burst"),
+        // The smallest frame has 64 B on the wire.
+        (LatencyContract { burst: Bytes::new(63), ..base.clone() }, "burst"),
+        (LatencyContract { max_frame: Some(Bytes::new(63)), ..base.clone() }, "maxFrame"),
+        // Frames that are counted before padding have a header of 14 B.
+        (LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::new(13) }, ..base.clone() }, "minFrame"),
+        (
+            LatencyContract {
+                accounting: Accounting::Frame { min_frame: Bytes::new(101) },
+                max_frame: Some(Bytes::new(100)),
+                ..base.clone()
+            },
+            "minFrame",
+        ),
         (LatencyContract { max_frame: big, ..base.clone() }, "burst"),
         (LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::new(1001) }, ..base.clone() }, "burst"),
         (LatencyContract { accounting: Accounting::Frame { min_frame: Bytes::ZERO }, ..base.clone() }, "minFrame"),
@@ -101,4 +114,8 @@ fn every_impossible_field_is_named() {
         assert_eq!(contract.validate(&network).as_ref().map_err(ContractError::field), Err(field), "{contract:?}");
     }
     assert_eq!(base.validate(&network), Ok(()));
+    let small = Some(Bytes::new(64));
+    assert_eq!(LatencyContract { burst: Bytes::new(64), max_frame: small, ..base.clone() }.validate(&network), Ok(()));
+    let accounting = Accounting::Frame { min_frame: Bytes::new(14) };
+    assert_eq!(LatencyContract { burst: Bytes::new(14), accounting, ..base.clone() }.validate(&network), Ok(()));
 }

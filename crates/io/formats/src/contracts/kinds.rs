@@ -72,7 +72,12 @@ impl<'a> KindBody<'a> {
             ContractKind::BestEffort | ContractKind::Latency => &["members"],
         };
         let has_min = |key: &&'static str| *key == "min" && body.get("max").is_some();
-        fields.require_all(required.iter().copied().filter(|key| !has_min(key)), problems);
+        let hint = |key: &str| match (kind, key) {
+            (ContractKind::Bandwidth, "from" | "to") => Some("write from: h1, to: h2, or hose: [h1, h2, h3]"),
+            (ContractKind::Bandwidth, _) => Some("write min: 500Mbit, or max: 1Gbit for a limit without a minimum"),
+            _ => None,
+        };
+        fields.require_with(required.iter().copied().filter(|key| !has_min(key)), hint, problems);
         body.add_min();
         Some(body)
     }
@@ -81,7 +86,12 @@ impl<'a> KindBody<'a> {
     pub(super) fn pair(span: Span, texts: Vec<(&'static str, Text<'a>)>, problems: &mut Problems<'_>) -> Self {
         let (kind, key) = (ContractKind::Bandwidth, ContractField::Bandwidth.key());
         if texts.iter().all(|(key, _)| *key != "min" && *key != "max") {
-            problems.report(ProblemKind::MissingKey, span, || "this is about bandwidth, and \"min\" is empty");
+            problems.report(ProblemKind::MissingKey, span, || {
+                (
+                    "bandwidth needs \"min\" or \"max\", and both are empty",
+                    "write a rate such as 500Mbit in one of them",
+                )
+            });
         }
         let mut body = Self { kind, key, span, texts, members: Vec::new() };
         body.add_min();

@@ -88,7 +88,14 @@ impl<'a> Terms<'a> {
         let required = ContractField::ALL.into_iter().filter(|field| field.is_required());
         let required = required.filter(|field| is_latency || *field == ContractField::Name);
         let required = required.filter(|field| *field != ContractField::Name || given.name.is_none());
-        fields.require_all(required.map(ContractField::key), problems);
+        let hint = |key: &str| match key {
+            "from" | "to" => Some("write two hosts: from: h1, to: h2"),
+            "rate" => Some("write rate: 10Mbit"),
+            "burst" => Some("write burst: 1500B"),
+            "deadline" => Some("write deadline: 20ms"),
+            _ => None,
+        };
+        fields.require_with(required.map(ContractField::key), hint, problems);
         for field in ContractField::ALL {
             let Some(value) = fields.get(field.key()) else {
                 continue;

@@ -37,13 +37,7 @@ pub(super) fn read(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Proble
             let names: Vec<&str> = PUBLISHED.iter().map(|(name, _)| *name).collect();
             let near = did_you_mean(nearest(text, names.iter().copied().chain([ENDLESS])));
             let message = format!("there is no distribution of flow sizes {}{near}", quoted(text));
-            (
-                message,
-                format!(
-                    "the distributions are {}; a size such as 20kB and `{{ cdf: FILE }}` will do as well",
-                    names.join(", ")
-                ),
-            )
+            (message, format!("expected {}, a size such as 20kB, or `{{ cdf: FILE }}`", names.join(", ")))
         });
     }
     published

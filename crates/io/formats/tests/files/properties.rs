@@ -158,9 +158,9 @@ fn contract() -> impl Strategy<Value = LatencyContract> {
     let (from, to) = (star.find_node("h1").unwrap(), star.find_node("h2").unwrap());
     let frames = prop_oneof![
         Just((Accounting::Wire, None)),
-        (1..1500u64).prop_map(|f| (Accounting::Wire, Some(Bytes::new(f)))),
-        (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, None)),
-        (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, Some(Bytes::new(1500)))),
+        (64..1500u64).prop_map(|f| (Accounting::Wire, Some(Bytes::new(f)))),
+        (14..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, None)),
+        (14..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, Some(Bytes::new(1500)))),
     ];
     (name(), option::of(name()), rate(), size(1500), time(100_000_000_000), frames, 1..=4u8).prop_map(
         move |(name, tenant, rate, burst, deadline, (accounting, max_frame), protection)| LatencyContract {

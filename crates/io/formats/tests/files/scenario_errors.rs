@@ -416,8 +416,7 @@ fn a_problem_shows_its_line_its_traffic_and_a_hint() {
    7 |     - { name: a, load: 0.5, sizes: web-serch }
      |                                    ^^^^^^^^^
   in traffic \"a\"
-  hint: the distributions are web-search, data-mining, enterprise, hadoop, mapreduce, key-value; a size such as 20kB and \
-         `{ cdf: FILE }` will do as well"
+  hint: expected web-search, data-mining, enterprise, hadoop, mapreduce, key-value, a size such as 20kB, or `{ cdf: FILE }`"
     );
 }
 

@@ -11,7 +11,7 @@ use crate::error::Error;
 
 impl ClassVerification {
     /// Returns the number of maxima that no run tested in some direction.
-    pub(super) fn untested_maxima(&self) -> usize {
+    pub fn untested_maxima(&self) -> usize {
         let untested = self.report.maxima.iter().filter(|tested| !tested.is_tested());
         untested.map(|tested| tested.promise).collect::<BTreeSet<_>>().len()
     }

@@ -1,6 +1,6 @@
 //! A plan as in its file, and the lookup of its names in a network.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -39,6 +39,28 @@ impl<'a> PlanFile<'a> {
     }
 }
 
+/// Keys that a reader does not use, by name.
+#[derive(Deserialize)]
+pub(super) struct UnusedKeys(BTreeMap<String, IgnoredAny>);
+
+impl UnusedKeys {
+    /// Refuses every key that is not among `known`: a plan contains them, and nothing depends on them.
+    pub(super) fn check(&self, known: &[&str]) -> Result<(), String> {
+        match self.0.keys().find(|key| !known.contains(&key.as_str())) {
+            Some(key) => {
+                Err(format!("unknown key \"{key}\": remove it, or create the plan again with `wayleave plan`"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Keys at the top level that nothing depends on, or that are compared elsewhere.
+pub(super) const UNUSED_OF_A_PLAN: [&str; 2] = ["wayleave", "summary"];
+
+/// Keys of a request that explain its decision.
+pub(super) const UNUSED_OF_A_REQUEST: [&str; 4] = ["other_bindings", "tried", "disjoint", "copy"];
+
 #[derive(Deserialize)]
 pub(super) struct Plan {
     pub(super) scheme: Scheme,
@@ -50,10 +72,13 @@ pub(super) struct Plan {
     pub(super) changed_certainty: Vec<ChangedCertainty>,
     #[serde(default)]
     pub(super) short_buffers: Vec<StatedBuffer>,
+    #[serde(flatten)]
+    pub(super) unused: UnusedKeys,
 }
 
 /// A buffer that is stated as too small.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct StatedBuffer {
     pub(super) link: String,
     pub(super) buffer_bytes: u64,
@@ -62,6 +87,7 @@ pub(super) struct StatedBuffer {
 
 /// A promise whose certainty is another one in the end than when it was decided.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ChangedCertainty {
     pub(super) name: String,
     pub(super) from: String,
@@ -78,6 +104,7 @@ pub(super) struct Scheme {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Topology {
     pub(super) name: String,
     pub(super) hosts: usize,
@@ -151,10 +178,13 @@ pub(super) struct Entry {
     pub(super) old_terms_end_after_ns: Option<u64>,
     #[serde(flatten)]
     pub(super) share: ShareTerms,
+    #[serde(flatten)]
+    pub(super) unused: UnusedKeys,
 }
 
 /// A further route of a protected contract.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Further {
     pub(super) route: Vec<Step>,
     pub(super) bound_ns: u64,
@@ -163,6 +193,7 @@ pub(super) struct Further {
 }
 
 #[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Reserved {
     pub(super) rate_bps: u64,
     pub(super) burst_bytes: u64,
@@ -170,12 +201,14 @@ pub(super) struct Reserved {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Step {
     pub(super) link: String,
     pub(super) queue: u8,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Term {
     pub(super) kind: String,
     pub(super) at: Option<String>,
@@ -184,6 +217,7 @@ pub(super) struct Term {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Move {
     pub(super) name: String,
     pub(super) from: Vec<Step>,
@@ -282,5 +316,10 @@ pub(super) fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
 pub(super) fn bucket(rate: u64, burst: u64, of: &str) -> Result<AttackBucket, String> {
     let rate = Some(Rate::from_bits_per_second(rate)).filter(|&rate| rate <= Rate::MAX);
     let rate = rate.ok_or_else(|| format!("{of} has a rate above {:#}", Rate::MAX))?;
+    for (key, value) in [("rate_bps", rate.bits_per_second()), ("burst_bytes", burst)] {
+        if value == 0 {
+            return Err(format!("{of} has {key} 0, which lets no packet pass: expected the value of `wayleave plan`"));
+        }
+    }
     Ok(AttackBucket { rate, burst: bytes(burst, of)? })
 }

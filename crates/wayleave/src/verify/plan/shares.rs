@@ -58,6 +58,11 @@ impl PlannedClasses {
         self.sharing.is_empty()
     }
 
+    /// Returns the number of tenants.
+    pub(super) fn count(&self) -> usize {
+        self.sharing.len()
+    }
+
     /// Returns the stated promises of classes below the latency queues.
     pub(super) fn shares(&self) -> Vec<PromisedShare> {
         self.sharing.values().filter_map(|(_, share)| share.clone()).collect()
