@@ -12,7 +12,6 @@ mod random_packets;
 mod scales;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{

@@ -26,7 +26,7 @@ const SERVERS: u64 = 12;
 /// Seed of the first server; `WAYLEAVE_SEED=n WAYLEAVE_SERVERS=1` replays the one of a failure.
 const SEED: u64 = 1;
 /// Average number of choices per faulty one.
-const RARELY: usize = 12;
+const RARELY: u64 = 12;
 
 #[derive(Debug)]
 struct Made {
@@ -260,7 +260,7 @@ fn fill(generator: &mut Generator<'_>, checker: &mut Checker<'_>, content: &Valu
     if is_wild {
         (made.body, made.misfit) = (generator.wild_bytes(&made.body), None);
     }
-    let kind = match generator.random.index(2 * RARELY) {
+    let kind = match generator.random.below(2 * RARELY) {
         0 => *generator.random.pick(&["text/plain", "application/xml", "é", "application/json; charset=utf-16", "/"]),
         1..=3 if content.get("application/yaml").is_some() => "application/yaml",
         _ => "application/json",
