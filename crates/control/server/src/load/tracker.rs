@@ -241,7 +241,7 @@ impl Track {
             changes.extend(kept.map(|kept| MinuteChange::Begin { serial, minute, kept }));
             self.open = kept;
         }
-        if !(is_continued && !is_over) && self.open.take().is_some() {
+        if (is_over || !is_continued) && self.open.take().is_some() {
             changes.push(MinuteChange::Close { serial, minute: minute + 1 });
         }
         changes.extend(self.ended.filter(|_| is_over).map(|ended| MinuteChange::End { serial, ended }));

@@ -54,9 +54,9 @@ pub use params::Params;
 use rate::RateAllocation;
 pub use settings::Settings;
 
-use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
+use crate::sparse;
 
 /// Messages hold two rates, or a count and a flag.
 const TWO_RATES: usize = 16;

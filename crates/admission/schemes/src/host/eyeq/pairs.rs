@@ -3,9 +3,9 @@
 use wayleave_scheme_api::{Arrivals, Bucket, ExcessAction, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
 use wayleave_units::{Rate, Time};
 
-use crate::sparse;
 use super::class::{Backlog, Receiving, SendingPair};
 use super::{Action, Eyeq, Feedback, Timer};
+use crate::sparse;
 
 impl Eyeq {
     /// Counts arrivals of a class; a sample of them triggers feedback of R to the sender.

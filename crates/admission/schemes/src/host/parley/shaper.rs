@@ -9,8 +9,8 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::message::Message;
 use super::params::Params;
-use crate::sparse;
 use crate::host::eyeq::{self, Eyeq, LineParams};
+use crate::sparse;
 use crate::usage_report::{Limited, ServiceUsageReport, UsageReport};
 
 /// Purpose of a machine's timer.

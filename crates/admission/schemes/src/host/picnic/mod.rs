@@ -39,10 +39,10 @@ use wayleave_units::{Bytes, Rate, Time};
 
 pub use settings::Settings;
 
-use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::host::eyeq::{self, Eyeq, Feedback, LineParams, Timer};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
+use crate::sparse;
 
 /// Descriptor of PicNIC'.
 pub const DESCRIPTOR: Descriptor = Descriptor {

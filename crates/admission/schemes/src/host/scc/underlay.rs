@@ -8,12 +8,12 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::sparse;
 use super::control::{Period, TunnelControl, TunnelTerms, TunnelUse, own_period};
 use super::division::Division;
 use super::message::Message;
 use super::params::FRAME;
 use super::params::{Params, RateLaw};
+use crate::sparse;
 
 /// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
 const KILO: u64 = 1_000;

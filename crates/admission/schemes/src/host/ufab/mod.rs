@@ -98,10 +98,10 @@ pub use settings::{
 };
 pub use timer::{Action, Timer};
 
-use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 use crate::random::SplitMix;
+use crate::sparse;
 use crate::switches::Ecn;
 use hose::Hose;
 use maxima::Ledger;
