@@ -14,7 +14,7 @@ use wayleave_repo_checks::TempFolder;
 
 fn on_file(scratch: &Arc<TempFolder>) -> World {
     let disk = Box::new(File(scratch.join("ledger.db")));
-    World::of(options(disk, &scratch, EnforcedBy::Nobody), scratch.clone())
+    World::of(options(disk, scratch, EnforcedBy::Nobody), scratch.clone())
 }
 
 /// A ledger of format 1, as the version of commit 3508e3be left it: two contracts, one of which has lost its host, and an answer that was kept.
