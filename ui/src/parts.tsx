@@ -76,7 +76,7 @@ export function StateBadge({ of }: { of: ContractStatus }) {
 
 /** Returns the state of an agent as a badge: unknown where agents report to another controller. */
 export function agentBadge(agent: Pick<AgentState, 'open' | 'silent'>, isElsewhere: boolean): string {
-  return isElsewhere ? 'unknown' : agent.silent ? 'silent' : agent.open ? 'connected' : 'stopped';
+  return isElsewhere || agent.open === null || agent.silent === null ? 'unknown' : agent.silent ? 'silent' : agent.open ? 'connected' : 'stopped';
 }
 
 /** Returns the state of a node: without its agent, a node that is not recorded as down may be up or down. */

@@ -5,19 +5,19 @@ export interface Agent {
   epoch: number;
   kind: string;
   node: string;
-  open: boolean;
+  open: boolean | null;
   problems?: string[];
   setUp: boolean;
-  silent?: boolean;
+  silent: boolean | null;
   state: UpDown;
 }
 
 /** The agent of a node. */
 export interface AgentState {
   epoch: number;
-  open: boolean;
+  open: boolean | null;
   setUp: boolean;
-  silent?: boolean;
+  silent: boolean | null;
 }
 
 /** An alert that fires. */
@@ -165,7 +165,9 @@ export interface ContractSpec {
 export interface ContractStatement {
   contract: string;
   events: StatementEvent[];
+  from: string;
   minutes: StatementMinutes;
+  to: string;
 }
 
 /** Status of a contract. */
@@ -399,7 +401,7 @@ export interface NodeGroup {
   node?: string;
   nodes: number;
   outside?: boolean;
-  silent: number;
+  silent: number | null;
 }
 
 /** The name of an object. */
@@ -513,7 +515,7 @@ export interface StatementMinutes {
 
 /** Status of the controller; for a tenant's token, restricted to the tenant. */
 export interface Status {
-  agents: number;
+  agents: number | null;
   clockAheadNs?: number;
   cluster?: Cluster;
   configured: number;
@@ -528,7 +530,7 @@ export interface Status {
   message?: string;
   problems?: string[];
   ready: boolean;
-  silent?: string[];
+  silent: string[] | null;
   tenants: number;
   unprotected?: number;
   version: string;

@@ -53,12 +53,12 @@ export async function follower({ browser, open, go, says, text, check, look, set
   for (const [scheme, width] of [['light', 1440], ['dark', 390]]) {
     const page = await open(browser, { scheme, width });
     let role = 'leader';
-    const agents = Array.from({ length: 3 }, (_, at) => ({ node: `h${at + 1}`, kind: 'host', state: 'up', epoch: 1, open: role === 'leader', setUp: false, silent: false }));
+    const agents = Array.from({ length: 3 }, (_, at) => ({ node: `h${at + 1}`, kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: false }));
     await altered(page, (path, body) => {
-      if (path === '/v1/agents') return { items: agents.map((agent) => ({ ...agent, open: role === 'leader' })) };
+      if (path === '/v1/agents') return { items: agents.map((agent) => ({ ...agent, ...(role === 'leader' ? {} : { open: null, silent: null }) })) };
       if (path !== '/v1/status') return undefined;
       const cluster = { role, commit: 9, epoch: 1, leaseRemainingMs: 0, ...(role === 'follower' ? { leader: 'http://127.0.0.1:7601' } : {}) };
-      return { ...body, enforcement: 'hosts', agents: role === 'leader' ? 3 : 0, cluster };
+      return { ...body, enforcement: 'hosts', agents: role === 'leader' ? 3 : null, silent: role === 'leader' ? [] : null, cluster };
     }, () => ({ 'x-wayleave-role': role }));
     await page.goto(`${server.address}/ui/#token=${server.token}`);
     await says(page, 'Live', 'a leader is live');
@@ -152,7 +152,7 @@ export async function longNames({ browser, open, go, check, look, settle }, serv
   for (const [scheme, width] of [['light', 1440], ['dark', 390]]) {
     const page = await open(browser, { scheme, width, isInvented: true });
     const event = { at: new Date().toISOString(), kind: 'degraded', text: 'link h1->leaf1 is down' };
-    await page.route(`**/v1/tenants/${LONG}/statement*`, (route) => route.fulfill({ json: { tenant: LONG, month: '2026-11', since: event.at, until: event.at, notCovered: [], omitted: 0, minutes: { kept: 1, broken: 0, unknown: 2 }, contracts: [{ contract: `${LONG}:${'C'.repeat(100)}`, minutes: { kept: 1, broken: 0, unknown: 2 }, events: [event] }] } }));
+    await page.route(`**/v1/tenants/${LONG}/statement*`, (route) => route.fulfill({ json: { tenant: LONG, month: '2026-11', since: event.at, until: event.at, notCovered: [], omitted: 0, minutes: { kept: 1, broken: 0, unknown: 2 }, contracts: [{ contract: `${LONG}:${'C'.repeat(100)}`, from: event.at, to: event.at, minutes: { kept: 1, broken: 0, unknown: 2 }, events: [event] }] } }));
     await page.goto(`${server.address}/ui/#token=${server.token}`);
     for (const at of ['#/', '#/?level=not-enforced', '#/contracts', `#/contracts?tenant=${LONG}`, '#/traffic', `#/traffic?tenant=${LONG}`, '#/link/h1-%3Eleaf1', '#/node/h1', '#/tenants', `#/tenant/${LONG}`, `#/statement/${LONG}`, `#/contract/${long}`, '#/timeline', '#/what-if?fail=leaf1']) {
       await go(page, at);

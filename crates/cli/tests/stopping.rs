@@ -9,13 +9,13 @@ mod common;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
 use common::{Lab, command, require_labs, text, wayleave};
+use wayleave_repo_checks::wait_until;
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
@@ -25,9 +25,6 @@ fn main() -> std::process::ExitCode {
         an_agent_is_configured_in_one_step,
     ])
 }
-
-/// Far longer than anything here takes on a machine that runs.
-const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
@@ -41,14 +38,6 @@ fn begun(arguments: &str) -> Child {
 fn stopped(child: Child) -> Output {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     child.wait_with_output().unwrap()
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < TIMEOUT, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 impl Lab {
@@ -68,13 +57,13 @@ fn a_lab_stopped_during_creation_is_removed_and_a_killed_one_incomplete() {
     // As soon as its folder is there, and while its controller is being started.
     for file in ["state.json", "controller.log"] {
         let child = up();
-        until("the lab begins", || lab.folder().join(file).exists());
+        wait_until("the lab begins", || lab.folder().join(file).exists());
         let output = stopped(child);
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         assert!(!lab.folder().exists(), "{file}: {output:?}");
     }
     let mut child = up();
-    until("the controller begins", || lab.folder().join("controller.log").exists());
+    wait_until("the controller begins", || lab.folder().join("controller.log").exists());
     child.kill().unwrap();
     child.wait().unwrap();
     let status = wayleave(&format!("lab status --name {}", lab.0));
@@ -95,7 +84,7 @@ fn a_stopped_run_prints_its_results_and_restores_cut_links() {
 
     // Killed: the cable stays cut, which is known.
     let mut child = run("--lasts 8s --cut");
-    until("a cable is cut", || lab.status()["cut"].is_string());
+    wait_until("a cable is cut", || lab.status()["cut"].is_string());
     child.kill().unwrap();
     child.wait().unwrap();
     let link = lab.status()["cut"].as_str().unwrap_or_else(|| panic!("it is still cut")).to_owned();
@@ -104,7 +93,7 @@ fn a_stopped_run_prints_its_results_and_restores_cut_links() {
 
     // The next run joins it, and shows what it has seen when it is stopped.
     let child = run("--lasts 100000s");
-    until("the cable is joined", || lab.status()["cut"].is_null());
+    wait_until("the cable is joined", || lab.status()["cut"].is_null());
     let output = stopped(child);
     if output.status.code() == Some(130) && !output.stdout.is_empty() {
         assert_eq!(json(&output)["isPartial"], true);
@@ -112,7 +101,7 @@ fn a_stopped_run_prints_its_results_and_restores_cut_links() {
 
     // Stopped with a cable cut, a run joins it.
     let child = run("--lasts 10s --cut");
-    until("a cable is cut again", || lab.status()["cut"].is_string());
+    wait_until("a cable is cut again", || lab.status()["cut"].is_string());
     let output = stopped(child);
     let seen = json(&output);
     assert!(matches!(output.status.code(), Some(130 | 4)) && seen["isPartial"] == true, "{output:?}");
@@ -146,7 +135,7 @@ fn a_probe_names_the_place_of_its_loss_and_a_capture_shows_its_tags() {
     assert!(seen["received"] == seen["sent"] && carried, "{seen:#}");
 
     let mut capture = begun(&format!("lab capture s1 --name {} --count 3", lab.0));
-    until("three frames are seen", || {
+    wait_until("three frames are seen", || {
         check("--count 5");
         capture.try_wait().unwrap().is_some()
     });
@@ -155,7 +144,7 @@ fn a_probe_names_the_place_of_its_loss_and_a_capture_shows_its_tags() {
     assert!(shown.contains("[s2->h2 q") && shown.contains("port 7 UDP"), "{shown}");
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.pcap", lab.0));
     let mut capture = begun(&format!("lab capture s1 --name {} --count 2 --write {}", lab.0, file.display()));
-    until("two frames are written", || {
+    wait_until("two frames are written", || {
         check("--count 5");
         capture.try_wait().unwrap().is_some()
     });

@@ -1,5 +1,7 @@
-//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and functions with which all tests report
-//! that they leave something out ([`left_out`], [`leave_out`]), and run such a test as ignored ([`run_tests`]).
+//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and helpers of the tests of all crates. These report
+//! that a test leaves something out ([`left_out`], [`leave_out`]), run such a test as ignored ([`run_tests`]), draw random numbers
+//! ([`Random`]), create folders ([`TempFolder`]), end
+//! processes ([`KilledChild`]), and wait ([`wait_for`], [`wait_until`]).
 //!
 //! - `arrows.rs`: crates depend only downwards, by one table;
 //! - `machine.rs`: the agent's state machine has no clock and no socket;
@@ -11,9 +13,17 @@
 //!
 //! Each check is a plain function from text to a list of faults, tested on small inputs that it must refuse.
 
+mod folder;
+mod process;
+mod random;
 mod suite;
+mod waiting;
 
+pub use folder::TempFolder;
+pub use process::KilledChild;
+pub use random::Random;
 pub use suite::{Test, leave_out, left_out, run_tests};
+pub use waiting::{wait_for, wait_until};
 
 use std::time::{Duration, Instant};
 

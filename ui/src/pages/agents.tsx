@@ -15,13 +15,14 @@ export function Agents({ address }: { address: Address }) {
   const problems = address.query.get('problems') === 'true';
   const status = useRead<Status>(path(['status']));
   const { items, next, trouble, more } = usePages<Agent>(path(['agents'], { problems, limit: 100 }));
-  const isElsewhere = isReplica(useWorld());
+  const isCopy = isReplica(useWorld());
+  const isElsewhere = isCopy || status.value?.agents === null;
   const silent = status.value?.silent?.length ?? 0;
   return (
     <>
       <h1>Agents</h1>
       {isElsewhere && <p>Sessions and silence of agents are unknown here: agents report to the leader only.</p>}
-      {status.value && !isElsewhere && <p>{many(status.value.agents, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {status.value.agents > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
+      {status.value && !isElsewhere && <p>{many(status.value.agents ?? 0, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {(status.value.agents ?? 0) > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
       <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only agents with problems</label></p>
       {trouble && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}

@@ -175,7 +175,8 @@ export function Health({ address }: { address: Address }) {
 /** Faults of the network and of agents. */
 function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
   const { down } = topology;
-  const { silent = [], problems = [] } = status;
+  const problems = status.problems ?? [];
+  const silent = status.silent ?? [];
   if (down.length === 0 && silent.length === 0 && problems.length === 0) return null;
   return (
     <section class="notice bad">

@@ -183,7 +183,7 @@ function Drawing({ summary, measure, room }: { summary: TopologySummary; measure
 
 function Cell({ block, use, place }: { block: NodeGroup; use: number | null; place: { x: number; y: number; width: number } }) {
   const href = block.group ? to(['network', block.group]) : block.node ? to(['node', block.node]) : undefined;
-  const state = [block.down > 0 ? `${block.down} down` : '', block.silent > 0 ? `${block.silent} silent` : ''].filter(Boolean).join(', ');
+  const state = [block.down > 0 ? `${block.down} down` : '', (block.silent ?? 0) > 0 ? `${block.silent} silent` : ''].filter(Boolean).join(', ');
   // The tier names the kind of its nodes where space is scarce.
   const name = place.width < ROOMY ? block.name.replace(/^hosts of /, '') : block.name;
   const nodes = place.width < ROOMY ? count(block.nodes) : many(block.nodes, block.name.startsWith('hosts of ') ? 'host' : 'node');

@@ -26,7 +26,7 @@ export function NodePage({ name }: { name: string }) {
           <Facts facts={[
             ['Agent', node.agent ? <Badge of={agentBadge(node.agent, isElsewhere)} /> : isElsewhere ? <Badge of="unknown" /> : 'never connected'],
             ['Session', node.agent?.epoch],
-            ['Tag forwarding', node.kind === 'switch' && node.agent && !isElsewhere ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
+            ['Tag forwarding', node.kind === 'switch' && node.agent && agentBadge(node.agent, isElsewhere) !== 'unknown' ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
             ['VMs', host.value && (host.value.vms?.length ? host.value.vms.slice(0, 50).join(', ') : 'none')],
           ]} />
           <h2>Outgoing links</h2>

@@ -7,7 +7,7 @@ import { Combo } from '../combo';
 import { Csv } from '../history';
 import { Badge, ContractLink, Empty, Field, Name, OwnOnly, Shown, Table } from '../parts';
 import { to, usePages, useRead, useWorld, type Address } from '../state';
-import type { Statement, StatementMinutes as Sums, Tenant } from '../types';
+import type { ContractStatement, Statement, StatementMinutes as Sums, Tenant } from '../types';
 
 /** Number of months that the page offers. */
 const MONTHS = 12;
@@ -68,8 +68,8 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
           <Total minutes={statement.minutes} />
           <p class="dim">{counted(statement)} A minute is kept if all contracts were kept, and broken if one was broken.</p>
           {statement.contracts.length === 0 ? <Empty>{statement.since === null ? 'Contracts of this month are unknown.' : 'No contract has a recorded minute in this month.'}</Empty> : (
-            <Table caption={`Minutes of each contract of ${tenant}`} items={statement.contracts} rowKey={(one) => one.contract} columns={[
-              { head: 'Contract', cell: (one) => <ContractLink id={one.contract} /> },
+            <Table caption={`Minutes of each contract of ${tenant}`} items={statement.contracts} rowKey={(one) => `${one.contract} ${one.from}`} columns={[
+              { head: 'Contract', cell: (one) => <><ContractLink id={one.contract} />{isRepeated(statement, one) && <span class="dim"> from {utc(one.from)}</span>}</> },
               { head: 'Kept', cell: (one) => <Minutes of={one.minutes} part="kept" />, isNumber: true },
               { head: 'Broken', cell: (one) => <span class={one.minutes.broken > 0 ? 'bad' : ''}><Minutes of={one.minutes} part="broken" /></span>, isNumber: true },
               { head: 'Unknown', cell: (one) => many(one.minutes.unknown), isNumber: true },
@@ -88,6 +88,11 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
 function counted({ since, until }: Statement): string {
   if (since === null || until === null) return 'All minutes of the month: contracts of it are not known.';
   return `Minutes until ${utc(until)} UTC: those before ${utc(since)}, whose contracts are not known, and recorded ones in which the tenant had a contract.`;
+}
+
+/** Returns `true` for a contract that was deleted and created again in the month. */
+function isRepeated(statement: Statement, { contract }: ContractStatement): boolean {
+  return statement.contracts.filter((one) => one.contract === contract).length > 1;
 }
 
 /** The recorded part of the month, and the reasons for which the others are unknown. */
@@ -136,10 +141,10 @@ function share(minutes: Sums, part: keyof Sums): string {
 
 const ROUND: Record<keyof Sums, (value: number) => number> = { kept: Math.floor, broken: Math.ceil, unknown: Math.ceil };
 
-/** Formats a time in UTC, as months are. */
+/** Formats a time in UTC, as months are, with its seconds if it is no whole minute. */
 function utc(at: string): string {
   const then = new Date(at);
-  return Number.isNaN(then.getTime()) ? at : then.toISOString().slice(0, 16).replace('T', ' ');
+  return Number.isNaN(then.getTime()) ? at : then.toISOString().slice(0, then.getUTCSeconds() > 0 ? 19 : 16).replace('T', ' ');
 }
 
 function Total({ minutes }: { minutes: Sums }) {
@@ -169,7 +174,7 @@ function Shares({ minutes }: { minutes: Sums }) {
 
 function Events({ statement }: { statement: Statement }) {
   const eventful = statement.contracts.filter((one) => one.events.length > 0);
-  if (eventful.length === 0) return <><h2>Events</h2><p class="dim">{statement.since === null ? 'Unknown: nothing is recorded of this month.' : `None recorded${statement.notCovered.length > 0 ? '; parts of this month are not recorded (see above)' : ''}.`}</p></>;
+  if (eventful.length === 0) return <><h2>Events</h2><p class="dim">{statement.since === null ? 'Unknown: nothing is recorded of this month.' : 'None in the recorded part of this month.'}</p></>;
   return (
     <>
       <h2>Events (UTC)</h2>

@@ -41,6 +41,7 @@ pub mod reservations;
 pub mod routing;
 pub mod services;
 mod shortest;
+mod sparse;
 pub mod suggest;
 pub mod switches;
 pub mod transition;

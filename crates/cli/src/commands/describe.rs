@@ -10,6 +10,7 @@ use wayleave_protocol::agent::{SampledPackets, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};
 use wayleave_protocol::network::{Host, Link, Node, QueueClass};
 use wayleave_protocol::policy::Policy;
+use wayleave_protocol::problem::Code;
 use wayleave_protocol::tenant::{Tenant, Vm};
 use wayleave_protocol::traffic::ContractTraffic;
 use wayleave_units::readable;
@@ -96,7 +97,14 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
     // Best effort is not counted by contract. Other kinds are counted by agents that enforce them.
     let is_counted = contract.status.reason.as_deref() != Some("NOT_ENFORCED");
     if is_counted && contract.status.kind != Promise::BestEffort {
-        fields.extend(counted(&service.get::<ContractTraffic>(&path)?));
+        // A follower has no counters: the contract itself is shown.
+        fields.extend(match service.get::<ContractTraffic>(&path) {
+            Ok(counters) => counted(&counters),
+            Err(error) if error.problem().is_some_and(|problem| problem.code == Code::NotLeader) => {
+                vec![("sent", "unknown here: agents report to the leader".to_owned())]
+            }
+            Err(error) => return Err(error.into()),
+        });
     }
     write_fields(out, &fields)?;
     writeln!(out)?;
@@ -375,9 +383,10 @@ fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
         None => "has never connected".to_owned(),
         Some(agent) => {
             let state = match (agent.open, agent.silent) {
-                (_, true) => "silent: no heartbeat for too long",
-                (true, false) => "open",
-                (false, false) => "ended",
+                (_, Some(true)) => "silent: no heartbeat for too long",
+                (Some(true), Some(false)) => "open",
+                (Some(false), Some(false)) => "ended",
+                (None, _) | (_, None) => "state unknown here: agents report to the leader",
             };
             format!("session {}, {state}", agent.epoch)
         }

@@ -213,9 +213,12 @@ impl Screen {
             );
             fields.push(("clock", suspected));
         }
-        let mut agents = format!("{} connected", status.agents);
-        if !status.silent.is_empty() {
-            agents = format!("{agents}; silent: {}", status.silent.join(", "));
+        let mut agents = match status.agents {
+            Some(agents) => format!("{agents} connected"),
+            None => "unknown here: they report to the leader".to_owned(),
+        };
+        if let Some(silent) = status.silent.as_ref().filter(|silent| !silent.is_empty()) {
+            agents = format!("{agents}; silent: {}", silent.join(", "));
         }
         fields.push(("agents", agents));
         let tenants = usize::try_from(status.tenants).unwrap_or(usize::MAX);

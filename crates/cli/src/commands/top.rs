@@ -90,14 +90,15 @@ fn show(service: &Service, most: u64) -> Result<(), Failure> {
     }
     let mut out = out();
     let many = |number: u64, of: &str| count(usize::try_from(number).unwrap_or(usize::MAX), of);
-    let silent =
-        if status.silent.is_empty() { String::new() } else { format!("; silent: {}", status.silent.join(", ")) };
+    let silent = status.silent.as_ref().filter(|silent| !silent.is_empty());
+    let silent = silent.map_or_else(String::new, |silent| format!("; silent: {}", silent.join(", ")));
+    let agents = status.agents.map_or_else(|| "unknown agents".to_owned(), |agents| many(agents, "agent"));
     let sum = match top.rate_bps {
         None => "no counters reported".to_owned(),
         Some(sum) if top.measured == top.contracts => format!("{} in total", rate(sum)),
         Some(sum) => format!("{} in total from the {} that agents report", rate(sum), top.measured),
     };
-    writeln!(out, "{}{silent}; {}, {sum}", many(status.agents, "agent"), many(top.contracts, "contract"))?;
+    writeln!(out, "{agents}{silent}; {}, {sum}", many(top.contracts, "contract"))?;
     write_rows(&mut out, &HEADINGS, top.items.iter().map(cells).collect(), "no contracts")?;
     if top.omitted > 0 {
         writeln!(out, "{} not shown; --most {} shows all", many(top.omitted, "contract"), top.contracts.min(LIMIT))?;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract,
-    ObjectiveContract, Policy, PolicyLevel,
+    BandwidthContract, BestEffortContract, Contract, Endpoints, FlowObjective, LatencyContract, ObjectiveContract,
+    Policy, PolicyLevel,
 };
 use wayleave_explain::human::Human;
 use wayleave_scenarios::{
@@ -136,18 +136,16 @@ fn contracts(hosts: &[NodeId]) -> Vec<Contract> {
         let kinds = [("robot", 20, 3_000, 200, 5), ("camera", 100, 6_000, 500, 7)];
         kinds.map(|(name, mbit, burst, micros, ahead)| {
             Contract::Latency(LatencyContract {
-                name: format!("{name}{}", number + 1),
                 tenant: Some("plant".to_owned()),
-                from,
-                to: hosts[(number + ahead) % hosts.len()],
-                rate: Rate::from_mbit(mbit),
-                burst: Bytes::new(burst),
-                deadline: Time::from_micros(micros),
-                accounting: Accounting::Wire,
                 max_frame: Some(Bytes::new(1_500)),
-                route: None,
-                protection: 1,
-                excess: Excess::Wait,
+                ..LatencyContract::new(
+                    format!("{name}{}", number + 1),
+                    from,
+                    hosts[(number + ahead) % hosts.len()],
+                    Rate::from_mbit(mbit),
+                    Bytes::new(burst),
+                    Time::from_micros(micros),
+                )
             })
         })
     };

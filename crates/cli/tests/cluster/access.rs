@@ -11,11 +11,12 @@ use rcgen::{
 use serde_json::{Value, json};
 use wayleave_client::{Address, OwnCertificate};
 use wayleave_replica::{Etcd as _, EtcdAccess, Gateway, User};
+use wayleave_repo_checks::wait_for;
 
 use super::clients::{get, put};
 use super::moving::{end, serve_with, wayleave};
 use super::processes::{self, Etcd, folder};
-use super::{alone, text, until};
+use super::{alone, text};
 
 /// An authority, a certificate of etcd for this machine, and one of its clients.
 fn make_certificates(folder: &Path) {
@@ -62,7 +63,7 @@ impl Admin {
     /// A user `root`, and one `wayleave` that may use the keys of clusters and no others.
     fn want_users(&mut self, password: &str) {
         let key = |text: &str| STANDARD.encode(text);
-        until("etcd answers", || self.ask("user/add", &json!({ "name": "root", "password": "toor" })));
+        wait_for("etcd answers", || self.ask("user/add", &json!({ "name": "root", "password": "toor" })));
         let permission = json!({ "permType": "READWRITE", "key": key("/wayleave/"), "range_end": key("/wayleave0") });
         for (path, body) in [
             ("user/grant", json!({ "user": "root", "role": "root" })),
@@ -143,7 +144,7 @@ pub(crate) fn an_etcd_with_password_and_certificate_is_accessed_with_them() {
     assert!(joined.status.success(), "{}", text(&joined.stderr));
     let leader = serve_with(&folder, &folder.join("first.db"), &[&["-t", "fat-tree:k=4"][..], &options].concat());
     let about = |path: &str| get(&leader.1, path, &token);
-    until("a leader", || (about("/v1/status")?.0 == "leader").then_some(()));
+    wait_for("a leader", || (about("/v1/status")?.0 == "leader").then_some(()));
     assert_eq!(put(&leader.1, "first", &token), 201);
     let generation = about("/v1").unwrap().1["generation"].clone();
 
@@ -159,5 +160,4 @@ pub(crate) fn an_etcd_with_password_and_certificate_is_accessed_with_them() {
         assert!(!log.contains("sesame") && !log.contains("barley"), "a password is in a log: {log}");
     }
     drop(etcd);
-    std::fs::remove_dir_all(&folder).unwrap();
 }

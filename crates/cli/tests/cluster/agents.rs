@@ -6,12 +6,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use wayleave_dataplane::sandbox::Apart;
-use wayleave_repo_checks::leave_out;
+use wayleave_repo_checks::{leave_out, wait_for};
 
+use super::alone;
 use super::clients::get;
 use super::moving::{await_leader, serve_with};
 use super::processes::{self, Etcd, Process, folder};
-use super::{alone, until};
 use nix::sys::signal::Signal;
 
 /// The status of an answer, and the answer.
@@ -74,16 +74,18 @@ pub(crate) fn an_agent_moves_to_the_next_leader_and_older_sessions_are_refused()
     let epoch = |at: usize| {
         get(&controllers[at].1, "/v1/nodes/h1", &token).and_then(|(_, found)| found["agent"]["epoch"].as_u64())
     };
-    until("the contract is enforced", || (state(old)? == "enforced").then_some(()));
+    wait_for("the contract is enforced", || (state(old)? == "enforced").then_some(()));
     let (first, installed) = (epoch(old).unwrap(), rules_of("own"));
     assert!(!installed.is_empty(), "nothing is installed");
 
     controllers[old].0.signal(Signal::SIGSTOP);
     let new = leader(Some(old));
-    until("a session of the new leader", || (epoch(new)? > first && state(new)? == "enforced").then_some(()));
+    wait_for("a session of the new leader", || (epoch(new)? > first && state(new)? == "enforced").then_some(()));
     assert_eq!(rules_of("own"), installed, "what was installed was said, and stays");
     controllers[old].0.signal(Signal::SIGCONT);
-    until("the old leader follows", || (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(()));
+    wait_for("the old leader follows", || {
+        (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(())
+    });
 
     // Messages in the session of the old leader are refused by both.
     let late = json!({ "epoch": first, "done": [[1, 1]] });
@@ -93,7 +95,7 @@ pub(crate) fn an_agent_moves_to_the_next_leader_and_older_sessions_are_refused()
     assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
     // Contracts of the new leader are carried out.
     assert_eq!(ask("PUT", &url(new, "/v1/contracts/default:d"), &token, &contract).0, 201);
-    until("it is enforced", || {
+    wait_for("it is enforced", || {
         let (_, found) = get(&controllers[new].1, "/v1/contracts/default:d", &token)?;
         (found["status"]["state"] == "enforced").then_some(())
     });
@@ -101,5 +103,4 @@ pub(crate) fn an_agent_moves_to_the_next_leader_and_older_sessions_are_refused()
     drop(etcd);
     drop(apart);
     let _ = std::fs::remove_dir(folder.with_extension("bpf"));
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::Agent;
 use wayleave_faults::linearizable::{ClientOperation, RegisterOperation};
+use wayleave_repo_checks::Random;
 use wayleave_units::Rate;
 
 use super::TIMEOUT;
@@ -123,12 +124,11 @@ impl Shared {
 
     fn run(&self, number: u64) {
         let agent = agent();
-        let mut dice = number * 7 + 1;
+        let mut random = Random::new(number);
         while !self.ends.load(SeqCst) {
             let operation = self.operations.fetch_add(1, SeqCst);
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let key = operation / GENERATION * CONTRACTS + (dice >> 33) % CONTRACTS;
-            match (dice >> 50) % 8 {
+            let key = operation / GENERATION * CONTRACTS + random.below(CONTRACTS);
+            match random.below(8) {
                 0..5 => self.write(&agent, key, Some(operation + 1)),
                 5 => self.write(&agent, key, None),
                 _ => self.read(&agent, key),

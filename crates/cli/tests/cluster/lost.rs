@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use nix::sys::signal::Signal;
+use wayleave_repo_checks::wait_for;
 
+use super::alone;
 use super::clients::{get, put};
 use super::moving::{end, serve_with, start_with};
 use super::processes::{self, Etcd, folder, until_role};
-use super::{alone, until};
 
 /// Last message of a controller that exits by itself.
 fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
@@ -15,7 +16,7 @@ fn last_words(folder: &Path, ledger: &str, etcd: &Etcd) -> String {
     let before = std::fs::read_to_string(&log).unwrap_or_default().len();
     let options = ["-t", "fat-tree:k=4", &format!("--etcd={}", etcd.urls())];
     let (mut process, _) = start_with(folder, &folder.join(ledger), &options);
-    assert!(!until("it ends", || process.ended()), "it ends well by what is lost");
+    assert!(!wait_for("it ends", || process.ended()), "it ends well by what is lost");
     std::fs::read_to_string(&log).unwrap()[before..].to_owned()
 }
 
@@ -64,7 +65,6 @@ pub(crate) fn deleted_keys_and_older_states_of_etcd_are_named_at_a_start() {
     let output = last_words(&folder, "third.db", &etcd);
     assert!(output.contains("head in etcd is missing, but this controller has seen batch"), "{output}");
     drop(etcd);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -20,11 +20,10 @@ mod restarts;
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wayleave_faults::linearizable::{ClientOperation, violation};
-use wayleave_repo_checks::leave_out;
+use wayleave_repo_checks::{leave_out, wait_for, wait_until};
 
 use clients::{Clients, get};
 use processes::Controllers;
@@ -65,17 +64,6 @@ enum Mishap {
 }
 
 const MISHAPS: [Mishap; 6] = [Mishap::Killed, Mishap::Paused, Mishap::Cut, Mishap::Ended, Mishap::Full, Mishap::Hung];
-
-fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = holds() {
-            return found;
-        }
-        assert!(start.elapsed() < TIMEOUT, "{what}");
-        sleep(Duration::from_millis(20));
-    }
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -120,12 +108,12 @@ fn no_acknowledged_contract_is_lost_in_any_failure_of_leaders() {
     let cycles: usize =
         std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(MISHAPS.len());
     let mut controllers = Controllers::start();
-    let first = until("a first leader", || controllers.leader());
+    let first = wait_for("a first leader", || controllers.leader());
     let clients = Clients::start(&controllers, first);
     let watch = Watch::start(controllers.urls());
     let mut took = Vec::new();
     for cycle in 0..cycles {
-        let old = until("a leader", || controllers.leader());
+        let old = wait_for("a leader", || controllers.leader());
         let mishap = MISHAPS[cycle % MISHAPS.len()];
         let done = clients.acknowledged();
         clients.watch();
@@ -137,11 +125,11 @@ fn no_acknowledged_contract_is_lost_in_any_failure_of_leaders() {
             Mishap::Full => controllers.fill(old),
             Mishap::Hung => controllers.freeze(old),
         }
-        let new = until("another leader", || controllers.leader().filter(|&new| new != old));
+        let new = wait_for("another leader", || controllers.leader().filter(|&new| new != old));
         let before = clients.acknowledged();
-        until("changes", || (clients.acknowledged() > before + 2).then_some(()));
+        wait_until("changes", || clients.acknowledged() > before + 2);
         let time = clients.longest();
-        until("many changes", || (clients.acknowledged() > done + 60).then_some(()));
+        wait_until("many changes", || clients.acknowledged() > done + 60);
         println!("{mishap:?}: {old} was followed by {new}, no change for {} ms", time.as_millis());
         took.push((mishap, time));
         match mishap {
@@ -151,7 +139,7 @@ fn no_acknowledged_contract_is_lost_in_any_failure_of_leaders() {
             Mishap::Full => controllers.empty(old),
             Mishap::Hung => controllers.thaw(),
         }
-        until("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
+        wait_for("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
     }
     println!("{} answers that a controller is ready", watch.stop());
     let history = clients.stop();
@@ -168,7 +156,7 @@ fn no_acknowledged_contract_is_lost_in_any_failure_of_leaders() {
             found["items"].as_array().filter(|items| !items.is_empty()).cloned()
         };
         for other in 0..3 {
-            until(&format!("controller {other} has the {list} of the leader"), || {
+            wait_for(&format!("controller {other} has the {list} of the leader"), || {
                 let (leader, other) = (items(controllers.leader()?)?, items(other)?);
                 (leader == other).then_some(())
             });
@@ -179,11 +167,11 @@ fn no_acknowledged_contract_is_lost_in_any_failure_of_leaders() {
 fn a_member_of_etcd_that_hangs_does_not_stop_changes() {
     let _alone = alone();
     let controllers = Controllers::start();
-    let first = until("a first leader", || controllers.leader());
+    let first = wait_for("a first leader", || controllers.leader());
     let clients = Clients::start(&controllers, first);
     let go_on = |what: &str| {
         let before = clients.acknowledged();
-        until(what, || (clients.acknowledged() > before + 30).then_some(()));
+        wait_until(what, || clients.acknowledged() > before + 30);
     };
     // One of them leads among them.
     for at in 0..3 {

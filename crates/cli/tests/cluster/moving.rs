@@ -5,11 +5,12 @@ use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
 use wayleave_replica::{ClusterMember, Etcd as _, Gateway, Lease, LogError, MemberRole, Settings, State};
+use wayleave_repo_checks::{Random, wait_for, wait_until};
 use wayleave_store::{CommitStep, StoredRecord};
 
 use super::clients::{get, put};
 use super::processes::{self, Etcd, Process, folder, free};
-use super::{alone, text, until};
+use super::{alone, text};
 
 pub(crate) fn wayleave(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wayleave")).args(arguments).output().unwrap()
@@ -25,13 +26,13 @@ fn serve(folder: &Path, ledger: &Path, etcd: Option<&str>) -> (Process, String) 
 /// The same with its topology and other options.
 pub(crate) fn serve_with(folder: &Path, ledger: &Path, more: &[&str]) -> (Process, String) {
     let (process, url) = start_with(folder, ledger, more);
-    until("a controller answers", || ureq::get(format!("{url}/healthz")).call().ok());
+    wait_for("a controller answers", || ureq::get(format!("{url}/healthz")).call().ok());
     (process, url)
 }
 
 /// Waits until one of the controllers leads, other than `besides`, and returns its index.
 pub(crate) fn await_leader(controllers: &[(Process, String)], token: &str, besides: Option<usize>) -> usize {
-    until("a leader", || {
+    wait_for("a leader", || {
         let leads =
             |at: &usize| get(&controllers[*at].1, "/v1/status", token).is_some_and(|(role, _)| role == "leader");
         (0..controllers.len()).filter(|at| Some(*at) != besides).find(leads)
@@ -79,7 +80,7 @@ pub(crate) fn a_ledger_is_converted_to_a_cluster_and_back() {
 
     let leader = serve(&folder, &first, Some(&etcd.urls()));
     let follower = serve(&folder, &second, Some(&etcd.urls()));
-    until("a leader", || (get(&leader.1, "/v1/status", &token())?.0 == "leader").then_some(()));
+    wait_for("a leader", || (get(&leader.1, "/v1/status", &token())?.0 == "leader").then_some(()));
     assert_eq!(put(&leader.1, "within", &token()), 201);
     assert_eq!(put(&follower.1, "elsewhere", &token()), 421);
     let has = |url: &str, name: &str| {
@@ -87,7 +88,7 @@ pub(crate) fn a_ledger_is_converted_to_a_cluster_and_back() {
         (found["id"] == format!("default:{name}")).then_some(role)
     };
     for name in ["before", "within"] {
-        assert_eq!(until("the follower has it", || has(&follower.1, name)), "follower");
+        assert_eq!(wait_for("the follower has it", || has(&follower.1, name)), "follower");
     }
     standings_are_shown(&folder, &leader.1, &follower.1);
     // A client that knows both addresses finds the one that leads.
@@ -98,7 +99,7 @@ pub(crate) fn a_ledger_is_converted_to_a_cluster_and_back() {
         .output()
         .unwrap();
     assert!(response.status.success(), "{}", text(&response.stderr));
-    until("the follower has heard of it", || has(&follower.1, "within").is_none().then_some(()));
+    wait_until("the follower has heard of it", || has(&follower.1, "within").is_none());
     end(leader);
     end(follower);
 
@@ -111,7 +112,6 @@ pub(crate) fn a_ledger_is_converted_to_a_cluster_and_back() {
     assert_eq!(get(&alone.1, "/v1/contracts/default:before", &token()), None, "one by itself says nothing of its role");
     assert_eq!(put(&alone.1, "after", &token()), 201);
     end(alone);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Commands that open ledgers recognise a copy of a cluster's ledger and name `ledger leave`.
@@ -144,7 +144,7 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
         assert!(response.status.success(), "{}", text(&response.stderr));
         serde_json::from_slice::<serde_json::Value>(&response.stdout).unwrap()
     };
-    let screen = until("the follower has all", || {
+    let screen = wait_for("the follower has all", || {
         let found = screen();
         (found["controllers"][0]["behind"] == 0).then_some(found)
     });
@@ -185,12 +185,8 @@ fn standings_are_shown(folder: &Path, leader: &str, follower: &str) {
 
 /// 160 kB that can hardly be made smaller.
 fn noise(seed: u64) -> String {
-    let mut dice = seed;
-    let mut next = || {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        format!("{:08x}\u{1F600}\n", dice >> 32)
-    };
-    (0..12_000).map(|_| next()).collect()
+    let mut random = Random::new(seed);
+    (0..12_000).map(|_| format!("{:08x}\u{1F600}\n", random.number() >> 32)).collect()
 }
 
 pub(crate) fn batches_of_any_size_and_snapshots_are_read_back_unchanged() {
@@ -253,5 +249,4 @@ pub(crate) fn batches_of_any_size_and_snapshots_are_read_back_unchanged() {
     let why = ahead.follow(0, quiet, fits).unwrap_err().to_string();
     assert!(why.contains("this controller has seen batch 5"), "{why}");
     drop(etcd);
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use wayleave_repo_checks::wait_for;
+
 use super::clients::{get, put};
 use super::moving::{end, serve_with};
 use super::processes::{self, Etcd, folder, until_role};
-use super::{alone, text, until};
+use super::{alone, text};
 
 /// Output of a controller that does not begin.
 fn refused(folder: &Path, etcd: &str, more: &[&str]) -> String {
@@ -76,11 +78,10 @@ pub(crate) fn a_member_with_another_network_is_barred_until_the_cluster_changes_
     let first = start("first", &faster);
     until_role(&folder, &first.1, "follower");
     for name in ["kept", "meanwhile"] {
-        let found = until("it is there", || get(&first.1, &format!("/v1/contracts/default:{name}"), &token()));
+        let found = wait_for("it is there", || get(&first.1, &format!("/v1/contracts/default:{name}"), &token()));
         assert_eq!(found.1["id"], format!("default:{name}"));
     }
     end(second);
     end(first);
     drop(etcd);
-    std::fs::remove_dir_all(&folder).unwrap();
 }

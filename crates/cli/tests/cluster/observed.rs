@@ -3,12 +3,13 @@
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
+use wayleave_repo_checks::wait_for;
 
 use super::agents::ask;
+use super::alone;
 use super::clients::get;
 use super::moving::{await_leader, serve_with};
 use super::processes::{self, Etcd, folder};
-use super::{alone, until};
 
 pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     let _alone = alone();
@@ -18,7 +19,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     let controllers = ["first", "second"].map(|name| serve_with(&folder, &folder.join(format!("{name}.db")), &options));
     let token = processes::token(&folder);
     let leader = |besides: Option<usize>| await_leader(&controllers, &token, besides);
-    let read = |at: usize, path: &str| until("an answer", || get(&controllers[at].1, path, &token));
+    let read = |at: usize, path: &str| wait_for("an answer", || get(&controllers[at].1, path, &token));
     let url = |at: usize, path: &str| format!("{}{path}", controllers[at].1);
     let metrics = |at: usize| {
         let asked = ureq::get(url(at, "/metrics")).header("authorization", format!("Bearer {token}"));
@@ -48,7 +49,8 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     let rates = |at: usize| {
         let (_, contract) = read(at, "/v1/contracts/default:c");
         let (_, listed) = read(at, "/v1/contracts?sort=measured&order=desc");
-        let (_, traffic) = read(at, "/v1/traffic");
+        // Only the leader answers.
+        let traffic = get(&controllers[at].1, "/v1/traffic", &token).map(|(_, traffic)| traffic).unwrap_or_default();
         let (_, links) = read(at, "/v1/links");
         let measured = links["items"].as_array().unwrap().iter().filter(|link| !link["measured"].is_null()).count();
         let listed = listed["items"][0]["status"]["rateBps"].clone();
@@ -56,7 +58,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     };
     // A rate expires within seconds, which may pass between two requests on a busy machine.
     let mut second = 1;
-    until("the leader has rates", || {
+    wait_for("the leader has rates", || {
         second += 1;
         report(second);
         let (_, listed, sum, measured) = rates(old);
@@ -75,9 +77,11 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     assert_eq!(read(new, "/v1/status").1["problems"], json!([]));
 
     controllers[old].0.signal(Signal::SIGCONT);
-    until("the old leader follows", || (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(()));
+    wait_for("the old leader follows", || {
+        (get(&controllers[old].1, "/v1/status", &token)?.0 == "follower").then_some(())
+    });
     // Agents report to the leader: the figures of the old one expire, and each answer names its role.
-    until("the old leader has forgotten its reports", || {
+    wait_for("the old leader has forgotten its reports", || {
         let (role, status) = read(old, "/v1/status");
         let is_empty = rates(old).1.is_null() && !has_packets(old) && status["problems"] == json!([]);
         (role == "follower" && is_empty).then_some(())
@@ -87,5 +91,4 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
     drop(controllers);
     drop(etcd);
-    std::fs::remove_dir_all(&folder).unwrap();
 }

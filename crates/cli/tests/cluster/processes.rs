@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,12 +21,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use wayleave_replica::EtcdAccess;
+use wayleave_repo_checks::{KilledChild, TempFolder, wait_for, wait_until};
 
 use super::clients::get;
-use super::until;
 
-/// A process that is killed when this is dropped.
-pub(crate) struct Process(Child);
+/// A controller or a member of etcd.
+pub(crate) struct Process(KilledChild);
 
 impl Process {
     pub(crate) fn start(log: &Path, arguments: &[String]) -> Self {
@@ -38,7 +38,7 @@ impl Process {
             .stderr(log)
             .spawn()
             .unwrap();
-        Self(child)
+        Self(KilledChild(child))
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -70,13 +70,6 @@ impl Process {
 
     pub(crate) fn thaw(task: Pid) {
         ptrace::detach(task, None).unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        self.wait();
     }
 }
 
@@ -160,7 +153,7 @@ impl Etcd {
     pub(crate) fn start(folder: &Path, count: usize) -> Self {
         let etcd = Self::start_with(folder, count, "http", &[]);
         for port in &etcd.ports {
-            until("etcd answers", || ureq::get(format!("http://127.0.0.1:{port}/health")).call().is_ok().then_some(()));
+            wait_until("etcd answers", || ureq::get(format!("http://127.0.0.1:{port}/health")).call().is_ok());
         }
         etcd
     }
@@ -228,19 +221,16 @@ pub(crate) fn role(folder: &Path, url: &str) -> Option<String> {
 
 /// Waits until a controller of a folder has a role.
 pub(crate) fn until_role(folder: &Path, url: &str, expected: &str) {
-    until(&format!("{url} is {expected}"), || (role(folder, url)? == expected).then_some(()));
+    wait_for(&format!("{url} is {expected}"), || (role(folder, url)? == expected).then_some(()));
 }
 
 /// A folder for one test.
-pub(crate) fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+pub(crate) fn folder(name: &str) -> TempFolder {
+    TempFolder::within(env!("CARGO_TARGET_TMPDIR"), &format!("cluster-{name}"))
 }
 
 pub(crate) struct Controllers {
-    folder: PathBuf,
+    folder: TempFolder,
     etcd: Etcd,
     /// Of each controller, to each member.
     proxies: Vec<Vec<Proxy>>,
@@ -417,9 +407,6 @@ impl Drop for Controllers {
         self.running.clear();
         for at in 0..3 {
             let _ = umount(&self.disk(at));
-        }
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 }

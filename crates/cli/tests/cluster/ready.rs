@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
+use wayleave_repo_checks::{wait_for, wait_until};
+
+use super::alone;
 use super::processes::Controllers;
-use super::{alone, until};
 
 /// A controller has answered that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,21 +101,21 @@ pub(crate) fn an_idle_partitioned_leader_is_ready_no_longer_than_its_lease() {
     let controllers = Controllers::start();
     let watch = Watch::start(controllers.urls());
     let is_ready = |at: usize| ready(&controllers.url(at)).is_some();
-    let old = until("a leader", || (0..3).find(|&at| is_ready(at)));
+    let old = wait_for("a leader", || (0..3).find(|&at| is_ready(at)));
     controllers.cut(old, true);
-    let new = until("another leader", || (0..3).find(|&at| at != old && is_ready(at)));
+    let new = wait_for("another leader", || (0..3).find(|&at| at != old && is_ready(at)));
     // This is the only request to the old one.
     assert!(!is_ready(old), "{old} is ready beside {new}");
     controllers.cut(old, false);
-    until("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
+    wait_for("the old leader follows", || (controllers.role(old)? == "follower").then_some(()));
     // Without etcd no controller leads.
     (0..3).for_each(|at| controllers.hang_member(at, true));
-    until("nobody is ready", || (0..3).all(|at| !is_ready(at)).then_some(()));
+    wait_until("nobody is ready", || (0..3).all(|at| !is_ready(at)));
     let metrics = ureq::get(format!("{}/metrics", controllers.url(new)))
         .header("authorization", format!("Bearer {}", controllers.token()));
     let metrics = metrics.call().unwrap().body_mut().read_to_string().unwrap();
     assert!(metrics.lines().any(|line| line == "wayleave_ready 0"), "{metrics}");
     (0..3).for_each(|at| controllers.hang_member(at, false));
-    until("somebody leads again", || (0..3).find(|&at| is_ready(at)));
+    wait_for("somebody leads again", || (0..3).find(|&at| is_ready(at)));
     assert!(watch.stop() > 0);
 }

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use serde_json::json;
+use wayleave_repo_checks::{wait_for, wait_until};
 
 use super::clients::{Clients, get};
 use super::moving::start_with;
 use super::processes::{Controllers, Etcd, folder, until_role};
 use super::ready::Watch;
-use super::{alone, is_in_order, until};
+use super::{alone, is_in_order};
 
 /// Delays between controllers and etcd in milliseconds, in each direction; `true` if only the one that starts has it.
 const DELAYS: [(u64, bool); 6] = [(1, true), (20, true), (50, true), (5, false), (1, false), (50, false)];
@@ -21,25 +22,25 @@ pub(crate) fn a_restart_under_load_succeeds_with_etcd_at_any_speed() {
     let _alone = alone();
     let cycles: usize = std::env::var("WAYLEAVE_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     let mut controllers = Controllers::start();
-    let first = until("a first leader", || controllers.leader());
+    let first = wait_for("a first leader", || controllers.leader());
     let clients = Clients::start(&controllers, first);
     let watch = Watch::start(controllers.urls());
     for cycle in 0..cycles {
         let (delay, is_alone) = DELAYS[cycle % DELAYS.len()];
-        let leader = until("a leader", || controllers.leader());
+        let leader = wait_for("a leader", || controllers.leader());
         // Also one that leads, now and then.
         let at = if cycle % 3 == 2 { leader } else { (leader + 1) % 3 };
         (0..3).for_each(|to| controllers.delay(to, Duration::ZERO));
         let slow = (0..3).filter(|&to| to == at || !is_alone);
         slow.for_each(|to| controllers.delay(to, Duration::from_millis(delay)));
         let before = clients.acknowledged();
-        until("changes", || (clients.acknowledged() > before + 30).then_some(()));
+        wait_until("changes", || clients.acknowledged() > before + 30);
         controllers.end(at);
         let before = clients.acknowledged();
-        until("changes meanwhile", || (clients.acknowledged() > before + 100).then_some(()));
+        wait_until("changes meanwhile", || clients.acknowledged() > before + 100);
         let began = Instant::now();
         controllers.restart(at);
-        until("it answers reads", || {
+        wait_for("it answers reads", || {
             if let Some(output) = controllers.has_failed(at) {
                 panic!("a restart has failed, and nothing is damaged: {output}");
             }
@@ -61,10 +62,9 @@ pub(crate) fn a_start_can_be_stopped_while_etcd_does_not_answer() {
     let options = ["-t", "star:hosts=2", &format!("--etcd={}", etcd.urls())];
     let (mut process, _) = start_with(&folder, &folder.join("copy.db"), &options);
     // It listens before it asks etcd.
-    until("the copy is there", || folder.join("copy.db").exists().then_some(()));
+    wait_until("the copy is there", || folder.join("copy.db").exists());
     process.signal(Signal::SIGTERM);
-    assert!(until("it ends", || process.ended()), "it was ended, and that is no failure");
-    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(wait_for("it ends", || process.ended()), "it was ended, and that is no failure");
 }
 
 pub(crate) fn a_full_or_compacted_etcd_does_not_prevent_a_start() {
@@ -72,7 +72,7 @@ pub(crate) fn a_full_or_compacted_etcd_does_not_prevent_a_start() {
     let folder = folder("full");
     let etcd = Etcd::start_with(&folder, 1, "http", &[("quota-backend-bytes", (4 << 20).to_string())]);
     let options = ["-t", "star:hosts=4", &format!("--etcd={}", etcd.urls())];
-    until("etcd answers", || ureq::get(format!("{}/health", etcd.urls())).call().ok());
+    wait_for("etcd answers", || ureq::get(format!("{}/health", etcd.urls())).call().ok());
     let first = start_with(&folder, &folder.join("first.db"), &options);
     until_role(&folder, &first.1, "leader");
     let mut second = start_with(&folder, &folder.join("second.db"), &options);
@@ -104,5 +104,4 @@ pub(crate) fn a_full_or_compacted_etcd_does_not_prevent_a_start() {
     let third = start_with(&folder, &folder.join("third.db"), &options);
     until_role(&folder, &third.1, "follower");
     drop((second, third, etcd));
-    std::fs::remove_dir_all(&folder).unwrap();
 }

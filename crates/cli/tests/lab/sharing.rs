@@ -111,15 +111,8 @@ pub(crate) fn a_rack_broker_limits_a_tenant_while_it_sends_messages() {
     let mut broker = Command::new(env!("CARGO_BIN_EXE_wayleave"));
     broker.args(["broker", "rack", "--machine", "h1", "--listen", "127.0.0.1:0", "-f", &policy]);
     broker.arg("-t").arg(found.topology_file()).arg("--agent").arg(&socket);
-    let broker = broker.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
-    struct Ends(std::process::Child);
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-    let broker = Ends(broker);
+    broker.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    let broker = wayleave_repo_checks::KilledChild(broker.spawn().unwrap());
     // 2 Mbit/s of some 9.5.
     until("a limit of 2 Mbit/s for acme", |[acme, beta]| beta > 3 * acme && beta < 6 * acme);
     drop(broker);

@@ -2,7 +2,7 @@
 
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -16,7 +16,7 @@ use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::sandbox::Apart;
 use wayleave_ledger::Model;
 use wayleave_packet_format::mac_of;
-use wayleave_repo_checks::leave_out;
+use wayleave_repo_checks::{KilledChild, leave_out, wait_until};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_server::disk::File;
 use wayleave_server::{Server, ServerLimits};
@@ -26,7 +26,6 @@ use wayleave_topology::builders::{Cabling, build};
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
 const BURST: u64 = 3000;
 const RATE: u64 = 1_000_000;
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A controller in this process; its port stays the same.
 struct Controller {
@@ -101,25 +100,6 @@ impl Controller {
     }
 }
 
-/// Waits until something is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + TIMEOUT;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}: not within {TIMEOUT:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// A child that ends with the value.
-struct Ends(Child);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// `wayleave agent` with this configuration.
 fn command(config: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
@@ -127,8 +107,8 @@ fn command(config: &Path) -> Command {
     command
 }
 
-fn agent(config: &Path) -> Ends {
-    Ends(command(config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+fn agent(config: &Path) -> KilledChild {
+    KilledChild(command(config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 /// h1 with its own interface, whose other end is in a namespace with a name that goes with the value.
@@ -197,7 +177,7 @@ impl Site {
     /// More packets leave.
     fn assert_progress(&self, what: &str) {
         let before = self.sent();
-        until(what, || self.sent() >= before + 20);
+        wait_until(what, || self.sent() >= before + 20);
     }
 
     /// Sends four times as much as the contract allows, until a stop is requested.
@@ -224,13 +204,13 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     });
     controller.ask("PUT", "/v1/contracts/c", &contract);
     let mut first = agent(&config);
-    until("the contract is enforced", || controller.state() == "enforced");
+    wait_until("the contract is enforced", || controller.state() == "enforced");
 
     let (stop, start, before) = (Arc::new(AtomicBool::new(false)), Instant::now(), place.sent());
     let flood = place.flood(&stop);
     place.assert_progress("packets with an agent");
     // The agent counts the link: the packets that leave h1 have the rate of the contract, on the wire.
-    until("the measured rate of the link is within 10 % of the contract's", || {
+    wait_until("the measured rate of the link is within 10 % of the contract's", || {
         let link = controller.ask("GET", "/v1/links/h1-%3Es1", &Value::Null);
         let is_near = |rate: u64| rate.abs_diff(RATE) <= RATE / 10;
         link["measured"]["source"] == "sender" && link["measured"]["rateBps"].as_u64().is_some_and(is_near)
@@ -242,25 +222,25 @@ pub(crate) fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_
     assert!(!second.status.success() && output.contains("another agent already runs for h1"), "{output}");
 
     // SIGKILL: installed programs stay in force.
-    first.0.kill().unwrap();
+    first.kill().unwrap();
     first.0.wait().unwrap();
     place.assert_progress("packets without an agent");
     let _first = agent(&config);
-    until("a second session", || controller.epoch() == 2);
+    wait_until("a second session", || controller.epoch() == 2);
     assert_eq!(controller.state(), "enforced");
     place.assert_progress("packets with another agent");
 
     // Another program begins a session in its name: the messages of its own session are refused, and it begins a new one.
     let foreign = controller.ask("POST", "/v1/agents/h1/session", &json!({ "after": 2, "installed": [] }));
     assert_eq!(foreign["epoch"], 3);
-    until("a session after that of a stranger", || controller.epoch() == 4 && controller.state() == "enforced");
+    wait_until("a session after that of a stranger", || controller.epoch() == 4 && controller.state() == "enforced");
     place.assert_progress("packets after a stranger");
 
     // The controller stops, and starts again.
     let (folder, port) = controller.end();
     place.assert_progress("packets without a controller");
     let controller = Controller::start(&folder, port);
-    until("a session with the next controller", || controller.epoch() == 5 && controller.state() == "enforced");
+    wait_until("a session with the next controller", || controller.epoch() == 5 && controller.state() == "enforced");
     place.assert_progress("packets with another controller");
 
     stop.store(true, Ordering::Relaxed);

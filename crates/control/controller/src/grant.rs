@@ -98,10 +98,10 @@ pub enum DegradedReason {
     },
     /// Some host that has to carry it has not confirmed it in time.
     Unconfirmed,
-    /// Agents of its hosts are silent: the rules that they confirmed may no longer be in force.
+    /// Agents of its hosts, or of switches on its links, are silent: their rules and queues may no longer be in force.
     Silent {
-        /// The hosts; none if the record of an earlier version did not name them.
-        hosts: Vec<NodeId>,
+        /// The hosts and switches; none if the record of an earlier version did not name them.
+        nodes: Vec<NodeId>,
     },
     /// An agent reports that it cannot enforce the contract.
     NotCarriedOut {
@@ -314,6 +314,21 @@ impl AdmittedContract {
     /// Hosts that have not confirmed the rule of a contract of another kind than latency.
     pub fn unconfirmed(&self) -> impl Iterator<Item = NodeId> {
         self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
+    }
+
+    /// Returns an enforced contract of another kind than latency as it is until these members have reported their rules in
+    /// their present sessions; `None` if it does not depend on them.
+    #[must_use]
+    pub fn unconfirmed_by(&self, is_unreported: impl Fn(NodeId) -> bool) -> Option<Self> {
+        let is_enforced = self.state == State::Enforced && self.share_state().is_some();
+        let members = self.order.contract.hosts().into_iter().filter(|&host| is_enforced && is_unreported(host));
+        let members: BTreeSet<NodeId> = members.collect();
+        if members.is_empty() {
+            return None;
+        }
+        let mut contract = Self { state: State::Admitted, ..self.clone() };
+        contract.share_state_mut()?.unconfirmed.extend(members);
+        Some(contract)
     }
 
     /// Returns the version of the rule that agents fetch for a contract of another kind than latency.

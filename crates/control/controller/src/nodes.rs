@@ -35,6 +35,11 @@ impl NodeState {
     pub const fn is_there(&self) -> bool {
         self.is_open && !self.is_silent
     }
+
+    /// Returns `true` if its agent has reported in this session which rules are in force.
+    pub const fn has_reported_rules(&self) -> bool {
+        self.is_open && self.in_force.is_some()
+    }
 }
 
 /// All nodes that ever had a session, or have an operation to confirm.

@@ -140,8 +140,8 @@ pub(crate) enum DegradedRecord {
     },
     Unconfirmed,
     Silent {
-        #[serde(skip_serializing_if = "Vec::is_empty", default)]
-        hosts: Vec<String>,
+        #[serde(rename = "hosts", skip_serializing_if = "Vec::is_empty", default)]
+        nodes: Vec<String>,
     },
     #[serde(rename = "not-carried-out")]
     NotCarriedOut {
@@ -157,7 +157,7 @@ impl DegradedRecord {
             DegradedReason::Failed { element, keeps_place, why } => Self::Failed { element, keeps_place, why },
             DegradedReason::Unfit { why } => Self::Unfit { why },
             DegradedReason::Unconfirmed => Self::Unconfirmed,
-            DegradedReason::Silent { hosts } => Self::Silent { hosts: hosts.into_iter().map(name).collect() },
+            DegradedReason::Silent { nodes } => Self::Silent { nodes: nodes.into_iter().map(name).collect() },
             DegradedReason::NotCarriedOut { host, why } => Self::NotCarriedOut { host: name(host), why },
         }
     }
@@ -170,8 +170,8 @@ impl DegradedRecord {
             }
             Self::Unfit { why } => DegradedReason::Unfit { why: why.clone() },
             Self::Unconfirmed => DegradedReason::Unconfirmed,
-            Self::Silent { hosts } => {
-                DegradedReason::Silent { hosts: hosts.iter().filter_map(|name| network.find_node(name)).collect() }
+            Self::Silent { nodes } => {
+                DegradedReason::Silent { nodes: nodes.iter().filter_map(|name| network.find_node(name)).collect() }
             }
             Self::NotCarriedOut { host, why } => match network.find_node(host) {
                 Some(host) => DegradedReason::NotCarriedOut { host, why: why.clone() },

@@ -3,19 +3,13 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use wayleave_faults::{Errno, Shim, TraceStep, TracedCall, WriteFault, read};
+use wayleave_repo_checks::TempFolder;
 
 const KILLED: Option<i32> = Some(9);
-
-fn directory(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}-{name}", std::process::id()));
-    drop(fs::remove_dir_all(&path));
-    fs::create_dir_all(&path).unwrap();
-    path
-}
 
 /// A shell that writes two lines to `watched` and one to `other`.
 fn run(shim: &Shim, directory: &Path, fault: &WriteFault) -> Output {
@@ -26,7 +20,7 @@ fn run(shim: &Shim, directory: &Path, fault: &WriteFault) -> Output {
 
 #[test]
 fn calls_on_watched_files_are_counted_killed_and_refused() {
-    let directory = directory("shell");
+    let directory = TempFolder::new("shell");
     let shim = Shim::build(&directory).unwrap();
     let trace = directory.join("trace");
     assert!(run(&shim, &directory, &WriteFault::Trace(trace.clone())).status.success());
@@ -55,12 +49,11 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
             assert!(!output.status.success() && !output.stderr.is_empty(), "{fault:?}");
         }
     }
-    fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn calls_fail_only_while_the_gate_file_exists() {
-    let directory = directory("gate");
+    let directory = TempFolder::new("gate");
     let shim = Shim::build(&directory).unwrap();
     fs::write(directory.join("gate"), "").unwrap();
     fs::write(directory.join("watched"), "").unwrap();
@@ -70,12 +63,11 @@ fn calls_fail_only_while_the_gate_file_exists() {
     let output = shim.preload(&mut command, "watched", &WriteFault::Fail(1, Errno::NoSpace)).output().unwrap();
     assert!(!output.stderr.is_empty());
     assert!(fs::read_to_string(directory.join("watched")).unwrap().ends_with("two\n"));
-    fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn a_malformed_trace_is_refused() {
-    let directory = directory("trace");
+    let directory = TempFolder::new("trace");
     let file = directory.join("file");
     fs::write(&file, [b'x'; 100]).unwrap();
     // Lengths as large as these are the end of a trace that was cut off.
@@ -83,5 +75,4 @@ fn a_malformed_trace_is_refused() {
     fs::write(&file, [&b"x"[..], &[0; 24]].concat()).unwrap();
     assert!(read(&file).unwrap_err().contains("is not a trace"));
     assert!(read(&directory.join("nothing")).unwrap_err().contains("reading"));
-    fs::remove_dir_all(directory).unwrap();
 }

@@ -65,7 +65,8 @@ pub struct MeasuredLoad {
     pub at: String,
     /// End that has counted it.
     pub source: CountedAt,
-    /// Packets dropped at that end between the two reports; `null` if the counter began anew.
+    /// Packets dropped at that end between the two reports; `null` if the counter began anew, or shows more than an end of
+    /// a link can count.
     #[schema(required)]
     pub dropped: Option<u64>,
 }
@@ -161,12 +162,13 @@ pub struct Flows {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StatementMinutes {
     /// Minutes throughout which the contract was in force, the agents of all its ends reported without a gap of more
-    /// than 3 s, and no violation was observed.
+    /// than 3 s, and no violation was observed. Agents of bandwidth-class contracts reported in their present session which
+    /// rules are in force. No agent repaired a foreign change. Without measured or sampled delays, only rules were observed.
     pub kept: u64,
     /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet was lost or late.
     pub broken: u64,
-    /// All other minutes: without agents, with a silent agent, before the contract was in force, while the controller was
-    /// down, or not covered by the record.
+    /// All other minutes: without agents, with a silent agent or one that has not reported its rules in a new session, with
+    /// a repaired foreign change, before the contract was in force, while the controller was down, or not covered by the record.
     pub unknown: u64,
 }
 
@@ -182,13 +184,14 @@ pub struct Statement {
     pub from: String,
     /// End of the month (RFC 3339).
     pub to: String,
-    /// Begin of the part of the month that the record covers (RFC 3339); `null` if it covers none.
+    /// First moment of the month that the record covers (RFC 3339); `null` if it covers none.
     #[schema(required)]
     pub since: Option<String>,
     /// End of that part (RFC 3339); `null` if it covers none.
     #[schema(required)]
     pub until: Option<String>,
-    /// Parts of the month that the record does not cover, in order.
+    /// Parts of the month that the record does not cover, in order: before its begin, gaps (the latest 1,000), and after its
+    /// end. Minutes of which a part is not covered are unknown, unless a violation was observed.
     pub not_covered: Vec<UncoveredPart>,
     /// Minutes up to `until` in which the tenant had a contract: kept if all of them were kept, broken if one of them was
     /// broken. Minutes before `since` are unknown. If nothing is covered, all minutes of the month are unknown.
@@ -214,8 +217,12 @@ pub struct UncoveredPart {
 /// Statement of a contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContractStatement {
-    /// `tenant:name`.
+    /// `tenant:name`. A contract that was deleted and created again is listed twice.
     pub contract: String,
+    /// Begin of its first whole minute in the month (RFC 3339).
+    pub from: String,
+    /// End of its last minute in the month (RFC 3339): that of the covered part, if it still exists.
+    pub to: String,
     /// Minutes from its creation or its start to its end, within the month.
     pub minutes: StatementMinutes,
     /// Changes of its state, the oldest first; at most 100.

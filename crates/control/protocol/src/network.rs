@@ -63,13 +63,15 @@ pub struct Node {
 pub struct AgentState {
     /// The number of its last session.
     pub epoch: u64,
-    /// `true` if that session is open and heartbeats of the agent arrive.
-    pub open: bool,
+    /// `true` if that session is open and heartbeats of the agent arrive; `null` at a controller that receives no reports,
+    /// since it does not lead.
+    #[schema(required)]
+    pub open: Option<bool>,
     /// A switch: it forwards by tags.
     pub set_up: bool,
-    /// `true` if its heartbeat is overdue.
-    #[serde(default)]
-    pub silent: bool,
+    /// `true` if its heartbeat is overdue; `null` at a controller that receives no reports.
+    #[schema(required)]
+    pub silent: Option<bool>,
 }
 
 /// An agent, as the controller knows it.

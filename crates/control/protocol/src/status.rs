@@ -50,9 +50,10 @@ pub struct Status {
     pub enforcement: String,
     /// Contracts that have a rule to be in force.
     pub configured: u64,
-    /// Contracts whose rule all required hosts have confirmed, with agents that send heartbeats.
+    /// Contracts whose rule all required hosts have confirmed in their present sessions, with agents that send heartbeats.
+    /// At a controller that receives no reports: as the leader has recorded it.
     pub effective: u64,
-    /// Latency contracts of which receivers reported late packets; absent if there are no agents to report them.
+    /// Latency contracts of which receivers reported late packets; absent if no agent is known to report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub late: Option<u64>,
     /// Time by which the clock is ahead of the calendar that contracts start and end by, while the clock is not trusted.
@@ -67,12 +68,15 @@ pub struct Status {
     pub tenants: u64,
     /// Number of elements that are down.
     pub down: u64,
-    /// Agents with an open session that send heartbeats.
-    pub agents: u64,
-    /// Nodes with an overdue heartbeat.
-    #[serde(default)]
-    pub silent: Vec<String>,
-    /// Present problems as reported by agents, each beginning with its node.
+    /// Agents with an open session that send heartbeats; `null` at a controller that receives no reports, since it does
+    /// not lead: ask the leader.
+    #[schema(required)]
+    pub agents: Option<u64>,
+    /// Nodes with an overdue heartbeat; `null` at a controller that receives no reports.
+    #[schema(required)]
+    pub silent: Option<Vec<String>>,
+    /// Present problems as reported by agents, each beginning with its node. A controller that receives no reports knows
+    /// none of them.
     #[serde(default)]
     pub problems: Vec<String>,
     /// The ledger on disk.

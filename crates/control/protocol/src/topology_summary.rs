@@ -58,8 +58,9 @@ pub struct NodeGroup {
     pub nodes: u64,
     /// Number of nodes that are down.
     pub down: u64,
-    /// Number of nodes with a silent agent.
-    pub silent: u64,
+    /// Number of nodes with a silent agent; `null` at a controller that receives no reports, since it does not lead.
+    #[schema(required)]
+    pub silent: Option<u64>,
     /// The node, if it is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,

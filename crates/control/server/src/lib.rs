@@ -22,6 +22,7 @@
 
 pub mod access;
 mod account;
+mod agent_figures;
 mod agent_text;
 mod alert_counters;
 mod alert_watch;

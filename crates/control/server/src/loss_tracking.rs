@@ -20,6 +20,9 @@ const TIMEOUT: Time = Time::from_millis(10_000);
 /// Maximum time between the reports of sender and receiver about a packet, in either order, if the receiver is not
 /// silent.
 const LAG: Time = Time::from_millis(8_000);
+/// Longest delay that agrees with the arrival of the reports of both ends: longer ones are errors of a clock, which its
+/// host does not know.
+const MAX_DELAY_NS: u64 = TIMEOUT.as_nanos() + LAG.as_nanos();
 /// Maximum duration of a run of equal packets. Packets with equal numbers wait for reports together; a longer run is
 /// given up as endless.
 const LONGEST: Time = Time::from_millis(60_000);
@@ -326,7 +329,7 @@ impl Follower {
 
 /// Notes how long a packet took, if that is known.
 fn time(result: &mut SampledPackets, departure: &Departure, arrival: &Arrival) {
-    if let Some((delay, error)) = delay(departure, arrival) {
+    if let Some((delay, error)) = delay(departure, arrival).filter(|&(delay, _)| delay <= MAX_DELAY_NS) {
         result.timed += 1;
         result.late += u64::from(delay > departure.bound.saturating_add(error));
         result.worst_ns = result.worst_ns.max(delay);

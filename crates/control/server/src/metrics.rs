@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wayleave_controller::{CommandError, DegradedReason, ItemResult, State};
+use wayleave_controller::{CommandError, DegradedReason, ItemResult, NodeState, State};
 use wayleave_protocol::agent::{SampledPackets, Traffic};
 use wayleave_protocol::contract::Kind;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
@@ -26,7 +26,7 @@ use crate::cluster_metrics::ClusterMetrics;
 use crate::detail_metrics::{DetailMetrics, Details};
 use crate::links::LinkFigures;
 use crate::logger;
-use crate::measure::{seconds, signed};
+use crate::measure::{KnownGauge, seconds, signed};
 use crate::read_view::{Counts, Tables, View};
 use crate::traffic::ReportedTraffic;
 
@@ -178,8 +178,8 @@ pub(crate) struct Metrics {
     contracts: Family<StateLabels, Gauge>,
     degraded: Family<ReasonLabels, Gauge>,
     kinds: Family<KindLabels, Gauge>,
-    sessions: Gauge,
-    silent: Gauge,
+    sessions: KnownGauge,
+    silent: KnownGauge,
     unprotected: Gauge,
     packets: Family<PacketLabels, Gauge>,
     waits: Family<WaitLabels, Gauge>,
@@ -253,8 +253,8 @@ impl Metrics {
             contracts: Family::default(),
             degraded: Family::default(),
             kinds: Family::default(),
-            sessions: Gauge::default(),
-            silent: Gauge::default(),
+            sessions: KnownGauge::default(),
+            silent: KnownGauge::default(),
             unprotected: Gauge::default(),
             packets: Family::default(),
             waits: Family::default(),
@@ -401,11 +401,11 @@ impl Metrics {
         self.waiting.set(signed(count as u64));
     }
 
-    /// Returns the metrics as OpenMetrics. Figures of links are those last computed by the engine. `details` returns the
-    /// figures by tenant and by link.
+    /// Returns the metrics as OpenMetrics. Figures of links are those last computed by the engine. `counted` is `None` at a
+    /// controller that receives no reports of agents. `details` returns the figures by tenant and by link.
     pub(crate) fn open_metrics(
         &self,
-        (network, view, counted): (&Network, &View, &ReportedTraffic),
+        (network, view, counted): (&Network, &View, Option<&ReportedTraffic>),
         details: impl FnOnce() -> Details,
     ) -> String {
         let _scrape = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
@@ -415,10 +415,10 @@ impl Metrics {
         self.text(network, view, counted)
     }
 
-    pub(crate) fn text(&self, network: &Network, view: &View, counted: &ReportedTraffic) -> String {
+    pub(crate) fn text(&self, network: &Network, view: &View, counted: Option<&ReportedTraffic>) -> String {
         // Without reports of agents nothing is known of packets, so there are no figures.
-        match counted.sum() {
-            Some(sum) => self.update_traffic(&sum, &counted.followed()),
+        match counted.and_then(|counted| Some((counted.sum()?, counted.followed()))) {
+            Some((sum, followed)) => self.update_traffic(&sum, &followed),
             None => {
                 self.packets.clear();
                 self.waits.clear();
@@ -427,16 +427,20 @@ impl Metrics {
         // Only what was reported last: labels of earlier reports do not add up.
         self.host_packets.clear();
         self.host_counters_left_out.clear();
-        for (node, count) in counted.counters_left_out() {
+        for (node, count) in counted.map(ReportedTraffic::counters_left_out).unwrap_or_default() {
             self.host_counters_left_out.get_or_create(&NodeLabels { node }).set(signed(count));
         }
-        for (node, became, count) in counted.packets() {
+        for (node, became, count) in counted.map(ReportedTraffic::packets).unwrap_or_default() {
             self.host_packets.get_or_create(&HostLabels { node, became }).set(signed(count));
         }
         {
             let tables = view.read();
             self.look_at_links(network, &tables);
             self.look_at_contracts(&tables);
+            let nodes =
+                |counts: fn(&NodeState) -> bool| tables.nodes.values().filter(|node| counts(node)).count() as u64;
+            self.sessions.set(counted.map(|_| nodes(NodeState::is_there)));
+            self.silent.set(counted.map(|_| nodes(|node| node.is_silent)));
         }
         self.dropped.inner().store(logger::dropped(), Ordering::Relaxed);
         let mut text = String::new();
@@ -488,9 +492,7 @@ impl Metrics {
         for (kind, count) in Kind::ALL.iter().zip(counts.kinds) {
             self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));
         }
-        self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_there()).count() as u64));
         self.unprotected.set(signed(counts.unprotected));
-        self.silent.set(signed(tables.nodes.values().filter(|node| node.is_silent).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
     }
 

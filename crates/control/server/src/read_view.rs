@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{DegradedReason, ElementName, Id, NodeState, Principal, State};
+use wayleave_controller::{DEFAULT_TENANT, DegradedReason, ElementName, Id, NodeState, Principal, State};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::Kind;
@@ -152,6 +152,8 @@ pub(crate) struct Tables {
     pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
+    /// Nodes with an open session that has not reported its rules.
+    unreported: BTreeSet<NodeId>,
     pub(crate) down: BTreeMap<ElementName, String>,
     /// By number of the link; none until the engine has computed them.
     links: Vec<Option<LinkFigures>>,
@@ -178,7 +180,8 @@ pub(crate) enum Edit {
     Tenant(String, Option<Object>),
     Policy(String, Option<Object>),
     Token(String, Option<(Object, Arc<Holder>)>),
-    Node(NodeId, NodeState),
+    /// A node of this name.
+    Node(NodeId, String, NodeState),
     Down(BTreeMap<ElementName, String>),
     /// Number of records on disk.
     Records(u64),
@@ -217,6 +220,7 @@ impl Tables {
             tokens: BTreeMap::new(),
             holders: HashMap::new(),
             nodes: BTreeMap::new(),
+            unreported: BTreeSet::new(),
             down: BTreeMap::new(),
             links: Vec::new(),
             counts: BTreeMap::new(),
@@ -282,7 +286,25 @@ impl Tables {
         range(&self.vms, tenant, after)
     }
 
+    /// Contracts of a node are not confirmed while its agent has not reported its rules in a new session.
+    fn put_node(&mut self, node: NodeId, name: &str, state: NodeState) {
+        let is_unreported = state.is_open && !state.has_reported_rules();
+        self.nodes.insert(node, state);
+        let has_changed = if is_unreported { self.unreported.insert(node) } else { self.unreported.remove(&node) };
+        if !has_changed {
+            return;
+        }
+        let rules = self.shares_on.get(name).into_iter().flat_map(BTreeMap::values);
+        let ids: Vec<Id> = rules.filter_map(|rule| Id::parse(&rule.id, DEFAULT_TENANT).ok()).collect();
+        for id in ids {
+            if let Some(contract) = self.contract(&id).cloned() {
+                self.put_contract(contract.id().clone(), Some(contract));
+            }
+        }
+    }
+
     fn put_contract(&mut self, id: Arc<Id>, contract: Option<Arc<ContractObject>>) {
+        let contract = contract.map(|contract| contract.shown(|host| self.unreported.contains(&host)));
         let counts = self.counts.entry(id.tenant.clone()).or_default();
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);
@@ -362,7 +384,7 @@ impl Tables {
             Edit::Policy(name, Some(policy)) => drop(self.policies.insert(name, policy)),
             Edit::Policy(name, None) => drop(self.policies.remove(&name)),
             Edit::Token(id, token) => self.put_token(id, token),
-            Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
+            Edit::Node(node, name, state) => self.put_node(node, &name, state),
             Edit::Down(down) => self.down = down,
             Edit::Records(count) => self.records = count,
             Edit::Link(link, figures) => {

@@ -291,8 +291,9 @@ pub(crate) fn degraded_text(
                 grant.terms().map(|terms| terms.from).into_iter().chain(grant.unconfirmed()).collect();
             format!("{} not confirmed it in time", agents_of(network, &hosts))
         }
-        DegradedReason::Silent { hosts } => {
-            format!("{} been silent for too long: its rule may no longer be in force", agents_of(network, hosts))
+        DegradedReason::Silent { nodes } => {
+            let agents = agents_of(network, nodes);
+            format!("{agents} been silent for too long: its rules and queues may no longer be in force")
         }
         DegradedReason::NotCarriedOut { host, why } => {
             format!("the agent of {} cannot install it: {why}", network.node(*host).name)

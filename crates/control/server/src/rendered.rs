@@ -34,10 +34,14 @@ pub(crate) struct ContractObject {
     routes: Box<[Bounded]>,
     /// Links on which a contract of another kind than latency has something.
     links: Box<[LinkId]>,
+    /// Switches with agents whose queues it uses.
+    switches: Box<[NodeId]>,
     /// Rule for the agents of the members of such a contract, if it is admitted.
     rule: Option<Arc<ShareRule>>,
     /// Hosts have agents.
     has_agents: bool,
+    /// The contract as it is recorded, if members have not reported their rules in their present sessions.
+    recorded: Option<Arc<Self>>,
 }
 
 impl ContractObject {
@@ -49,9 +53,32 @@ impl ContractObject {
             grant: grant.clone(),
             routes: render::routes(controller, grant),
             links: links.unwrap_or_default().into(),
+            switches: controller.switches_of(grant).into_iter().collect(),
             rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
+            recorded: None,
         })
+    }
+
+    /// Returns a contract as it is while some members have not reported their rules in their present sessions. That is
+    /// known to readers only: it is neither recorded nor a revision.
+    pub(crate) fn shown(self: Arc<Self>, is_unreported: impl Fn(NodeId) -> bool) -> Arc<Self> {
+        let recorded = self.recorded.clone().unwrap_or(self);
+        let Some(grant) = recorded.grant.unconfirmed_by(is_unreported) else { return recorded };
+        Arc::new(Self {
+            grant: Arc::new(grant),
+            routes: recorded.routes.clone(),
+            links: recorded.links.clone(),
+            switches: recorded.switches.clone(),
+            rule: recorded.rule.clone(),
+            has_agents: recorded.has_agents,
+            recorded: Some(recorded),
+        })
+    }
+
+    /// Returns `true` if the contract differs from its revision.
+    pub(crate) fn is_provisional(&self) -> bool {
+        self.recorded.is_some()
     }
 
     pub(crate) fn id(&self) -> &Arc<Id> {
@@ -120,6 +147,11 @@ impl ContractObject {
     pub(crate) fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let of_routes = self.grant.terms().map_or(&[][..], |_| &self.routes[..]);
         of_routes.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link)).chain(self.links.iter().copied())
+    }
+
+    /// Returns the switches with agents whose queues it uses.
+    pub(crate) fn switches(&self) -> &[NodeId] {
+        &self.switches
     }
 
     pub(crate) fn is_configured(&self) -> bool {

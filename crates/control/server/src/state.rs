@@ -289,6 +289,21 @@ impl Shared {
         self.lease.as_ref().is_none_or(|lease| lease.is_good(boottime()))
     }
 
+    /// Returns `true` if agents report to this controller: it leads. Otherwise nothing is known of them.
+    pub(crate) fn receives_reports(&self) -> bool {
+        matches!(self.view.read().health, Health::Ready) && self.is_current()
+    }
+
+    /// Returns an error at a controller that receives no reports: what they show is unknown there.
+    pub(crate) fn check_reports(&self) -> Result<(), Box<Problem>> {
+        match &self.view.read().health {
+            Health::Ready if self.is_current() => Ok(()),
+            Health::Ready => Err(not_leader(None)),
+            Health::Following(leader) => Err(not_leader(leader.as_deref())),
+            other => Err(problem(Code::Unavailable, unready_to_all(other))),
+        }
+    }
+
     /// Reason for which this controller is not ready; `None` if it is, and then no other controller is. A leader is ready until the deadline of its lease, with or without
     /// changes to write.
     pub(crate) fn unready(&self, health: &Health) -> Option<String> {

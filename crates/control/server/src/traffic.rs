@@ -1,7 +1,7 @@
 //! Counters of contracts and problems that hosts report. They are reported every second and lost when the process
 //! ends: they are not on disk.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,12 @@ use wayleave_units::{Rate, Time};
 use crate::agent_text::HostCounters;
 use crate::load::{FRESH, MIN_INTERVAL, Missed, ReadTime, Window, is_believable};
 use crate::loss_tracking::{Follower, LostRun, SampledDelay};
+
+/// Number of sessions of a node within [`SESSION_TIME`] that is a problem: an agent that is restarted begins one.
+const MAX_SESSIONS: usize = 5;
+const SESSION_TIME: Duration = Duration::from_secs(60);
+/// Longest believable mean waiting time, in ns. Agents drop packets that wait for longer than about 100 ms.
+const MAX_WAIT_NS: u64 = 10_000_000_000;
 
 /// Last reports of nodes.
 #[derive(Debug, Default)]
@@ -29,6 +35,10 @@ struct Reports {
     follower: Follower,
     /// Problems of nodes.
     troubles: BTreeMap<String, Vec<String>>,
+    /// Figures of nodes' last reports that were ignored, as problems.
+    ignored: BTreeMap<String, String>,
+    /// Begins of the last sessions of nodes, at most [`MAX_SESSIONS`].
+    sessions: BTreeMap<String, VecDeque<Instant>>,
     /// Addresses at which the agents of hosts listen for each other.
     hears_at: BTreeMap<String, String>,
 }
@@ -214,6 +224,39 @@ impl ReportedTraffic {
         };
     }
 
+    /// Stores the problem of figures that were ignored in the last report of a node, if there are any.
+    pub(crate) fn set_ignored(&self, node: &str, problem: Option<String>) {
+        let ignored = &mut self.lock().ignored;
+        match problem {
+            Some(problem) => drop(ignored.insert(node.to_owned(), problem)),
+            None => drop(ignored.remove(node)),
+        }
+    }
+
+    /// Takes the begin of a session of a node.
+    pub(crate) fn on_session(&self, now: Instant, node: &str) {
+        let mut reports = self.lock();
+        let sessions = reports.sessions.entry(node.to_owned()).or_default();
+        sessions.push_back(now);
+        if sessions.len() > MAX_SESSIONS {
+            sessions.pop_front();
+        }
+    }
+
+    /// Returns a problem for each node with many sessions within a minute.
+    pub(crate) fn session_problems(&self, now: Instant) -> Vec<String> {
+        let is_recent = |begun: &Instant| now.saturating_duration_since(*begun) < SESSION_TIME;
+        let reports = self.lock();
+        let many =
+            reports.sessions.iter().filter(|(_, begun)| begun.len() >= MAX_SESSIONS && begun.iter().all(is_recent));
+        let problem = |(node, _): (&String, _)| {
+            format!(
+                "{node}: {MAX_SESSIONS} sessions within a minute: its agent restarts again and again, or several agents use its name; run one agent for each node, with a token of its own"
+            )
+        };
+        many.map(problem).collect()
+    }
+
     /// Stores the address at which a node listens for other agents.
     pub(crate) fn set_peer_address(&self, node: &str, address: String) {
         self.lock().hears_at.insert(node.to_owned(), address);
@@ -231,13 +274,16 @@ impl ReportedTraffic {
 
     /// Returns the reported problems of a node.
     pub(crate) fn problems_of(&self, node: &str) -> Vec<String> {
-        self.lock().troubles.get(node).cloned().unwrap_or_default()
+        let reports = self.lock();
+        let troubles = reports.troubles.get(node).cloned().unwrap_or_default();
+        troubles.into_iter().chain(reports.ignored.get(node).cloned()).collect()
     }
 
     /// Returns all problems: each sentence begins with its node.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let all = &self.lock().troubles;
-        all.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| format!("{node}: {what}"))).collect()
+        let reports = self.lock();
+        let all = reports.troubles.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| (node, what)));
+        all.chain(&reports.ignored).map(|(node, what)| format!("{node}: {what}")).collect()
     }
 
     /// Contracts of which every followed packet is lost now: sender, number, how many in a row, and where the last was seen last.
@@ -274,7 +320,8 @@ impl ReportedTraffic {
             traffic.followed = reports.follower.of(host, serial);
         }
         shown.rate_bps = sum.map(|since| since.bits_per_second);
-        shown.waited_ns = sum.and_then(|since| since.waited_ns.checked_div(since.delayed));
+        let waited_ns = sum.and_then(|since| since.waited_ns.checked_div(since.delayed));
+        shown.waited_ns = waited_ns.filter(|&waited| waited <= MAX_WAIT_NS);
         shown
     }
 

@@ -149,7 +149,7 @@ impl Stage {
             RecordKind::Node => {
                 let Ok(node) = controller.node(key) else { return };
                 if let Some(state) = controller.node_state(node) {
-                    edits.push(Edit::Node(node, state.clone()));
+                    edits.push(Edit::Node(node, key.clone(), state.clone()));
                     edits.push(Edit::Wake(node));
                 }
             }

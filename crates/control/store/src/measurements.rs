@@ -26,6 +26,9 @@ const INTERVAL_RETENTION: u64 = 400 * 24 * 60;
 const MAX_INTERVALS: u64 = 10_000_000;
 /// Maximum number of state changes, each of about 200 B.
 const MAX_CHANGES: u64 = 1_000_000;
+/// Maximum number of gaps, and of those that are read of a period: the latest.
+const MAX_GAPS: i64 = 10_000;
+const MAX_READ_GAPS: i64 = 1_000;
 /// Maximum number of state changes that are read of a contract, and of all contracts of a tenant.
 const CHANGES_OF_CONTRACT: usize = 100;
 const MAX_READ_CHANGES: i64 = 100_000;
@@ -51,9 +54,11 @@ CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), until INTEGER NOT NUL
 INSERT INTO clock VALUES (1, 0);
 ";
 /// Begin of the record: `created` in seconds since 1970, 0 for a file of a version without this table, and `began`, the
-/// first minute whose observation is in the file.
+/// first minute whose observation is in the file. Gaps of the record are in seconds since 1970; the one before its begin
+/// begins with 0.
 const RECORD: &str = "
 CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY CHECK (id = 1), created INTEGER NOT NULL, began INTEGER);
+CREATE TABLE IF NOT EXISTS gap (begun INTEGER PRIMARY KEY, ended INTEGER NOT NULL);
 ";
 
 /// Points of a history from a minute on, as bytes.
@@ -349,6 +354,23 @@ impl Measurements {
         began.map(|began| began.map(number)).map_err(|error| format!("measurements cannot be read: {error}"))
     }
 
+    /// Returns the gaps of the record in a period, in seconds since 1970, in order; at most the latest 1,000.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn gaps(&self, from: u64, to: u64) -> Result<Vec<(u64, u64)>, String> {
+        let read = || {
+            let text = "SELECT begun, ended FROM gap WHERE begun < ?2 AND ended > ?1 ORDER BY begun DESC LIMIT ?3";
+            let mut statement = self.connection.prepare_cached(text)?;
+            let row = |row: &Row<'_>| Ok((number(row.get(0)?), number(row.get(1)?)));
+            let rows = statement.query_map([integer(from), integer(to), MAX_READ_GAPS], row)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let mut gaps = read().map_err(|error| format!("measurements cannot be read: {error}"))?;
+        gaps.reverse();
+        Ok(gaps)
+    }
+
     /// Ends all open intervals with the last recorded minute: what came after is unknown.
     ///
     /// # Errors
@@ -358,12 +380,18 @@ impl Measurements {
         closed.map_err(|error| format!("minutes of contracts cannot be written: {error}"))
     }
 
-    /// Writes the changes of a minute. `until` is the first minute that is not recorded.
+    /// Writes the changes of a minute. `until` is the first minute that is not recorded. With `covered_from`, nothing was
+    /// observed between the last recorded minute and that time, in seconds since 1970.
     ///
     /// # Errors
     /// If they cannot be written, or this minute was recorded before: then none is written, and the caller has to begin
     /// all intervals anew.
-    pub fn put_minute(&mut self, until: u64, changes: &[MinuteChange]) -> Result<(), String> {
+    pub fn put_minute(
+        &mut self,
+        until: u64,
+        covered_from: Option<u64>,
+        changes: &[MinuteChange],
+    ) -> Result<(), String> {
         let recorded = self.until()?;
         if until <= recorded {
             return Err(format!("the minute before {until} is recorded up to {recorded}"));
@@ -374,7 +402,12 @@ impl Measurements {
             }
             transaction.execute("UPDATE clock SET until = ?1", [integer(until)])?;
             let began = integer(until.saturating_sub(1));
-            transaction.execute("UPDATE record SET began = ?1 WHERE began IS NULL", [began])?;
+            // The file of an earlier version has a begin without a gap.
+            let is_first = transaction.execute("UPDATE record SET began = ?1 WHERE began IS NULL", [began])? > 0;
+            let begun = if is_first { 0 } else { recorded.saturating_mul(60) };
+            if let Some(ended) = covered_from.filter(|&ended| ended > begun) {
+                transaction.execute("INSERT OR REPLACE INTO gap VALUES (?1, ?2)", [integer(begun), integer(ended)])?;
+            }
             Ok(())
         };
         self.transact("minutes of contracts", work)
@@ -409,6 +442,9 @@ impl Measurements {
             let oldest = "DELETE FROM change WHERE id IN (SELECT id FROM change ORDER BY id LIMIT ?1)";
             transaction.execute(oldest, [integer(more)])?;
             transaction.execute("DELETE FROM contract WHERE ended < ?1", [first])?;
+            let more = "DELETE FROM gap WHERE ended < ?1
+                OR begun <= (SELECT begun FROM gap ORDER BY begun DESC LIMIT 1 OFFSET ?2)";
+            transaction.execute(more, [first.saturating_mul(60), MAX_GAPS])?;
             Ok(())
         })
     }

@@ -6,10 +6,10 @@
 //! are in `operations`.
 
 use num_traits::{Signed, Zero};
-use wayleave_units::{Amount, Bytes, Rate, Time};
+use wayleave_units::{Amount, Bytes, Rate};
 
 use crate::envelope::{Line, crossing, lower_envelope};
-use crate::rational::{from_amount, from_rate, from_time, positive_part};
+use crate::rational::{from_amount, from_rate, positive_part};
 use crate::{CurveError, CurvePoint, Rational};
 
 /// A concave, piecewise linear arrival curve alpha: 0 at time 0, the minimum of token buckets after it.
@@ -52,13 +52,13 @@ impl ArrivalCurve {
     /// `burst + rate * t`. A burst below zero counts as none, which errs to the safe side.
     ///
     /// ```
-    /// # use wayleave_calculus::ArrivalCurve;
+    /// # use wayleave_calculus::{ArrivalCurve, rational};
     /// # use wayleave_units::{Amount, Bytes, Rate, Time};
     /// // A burst that has grown on its way is exact in nanobits.
     /// let rate = Rate::from_mbit(3);
     /// let grown = Amount::from(Bytes::new(1000)) + rate * Time::from_nanos(1);
     /// let curve = ArrivalCurve::token_bucket(rate, grown);
-    /// assert_eq!(curve, ArrivalCurve::token_bucket(rate, Bytes::new(1000)).delayed_by(Time::from_nanos(1)));
+    /// assert_eq!(curve, ArrivalCurve::token_bucket(rate, Bytes::new(1000)).delayed_by(&rational::whole(1)));
     /// ```
     pub fn token_bucket(rate: Rate, burst: impl Into<Amount>) -> Self {
         Self { pieces: vec![BucketCurve { rate: from_rate(rate), burst: positive_part(from_amount(burst.into())) }] }
@@ -179,26 +179,20 @@ impl ArrivalCurve {
         knees
     }
 
-    /// Returns the curve of the traffic that leaves a place that delays every packet by at most `delay`: alpha(t +
-    /// delay).
+    /// Returns the curve of the traffic that leaves a place that delays every packet by at most `delay` (in ns, not
+    /// negative): alpha(t + delay).
     ///
     /// With a queue's delay budget for `delay`, a flow's curve at the next queue does not depend on other flows
     /// admitted at this one.
     ///
     /// ```
-    /// # use wayleave_calculus::ArrivalCurve;
-    /// # use wayleave_units::{Bytes, Rate, Time};
+    /// # use wayleave_calculus::{ArrivalCurve, rational};
+    /// # use wayleave_units::{Bytes, Rate};
     /// let flow = ArrivalCurve::token_bucket(Rate::from_mbit(8), Bytes::new(500));
-    /// assert_eq!(flow.delayed_by(Time::from_millis(1)).to_string(), "1.5 kB + 8 Mbit/s * t");
+    /// assert_eq!(flow.delayed_by(&rational::whole(1_000_000)).to_string(), "1.5 kB + 8 Mbit/s * t");
     /// ```
     #[must_use]
-    pub fn delayed_by(&self, delay: Time) -> Self {
-        self.later_by(&from_time(delay))
-    }
-
-    /// The same for a delay in ns that need not be whole; it must not be negative.
-    #[must_use]
-    pub(crate) fn later_by(&self, delay: &Rational) -> Self {
+    pub fn delayed_by(&self, delay: &Rational) -> Self {
         let later =
             |piece: &BucketCurve| Line { offset: &piece.burst + &piece.rate * delay, slope: piece.rate.clone() };
         Self::from_lines(self.pieces.iter().map(later).collect())

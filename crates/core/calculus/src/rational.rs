@@ -11,7 +11,6 @@
 //! let frame = rational::from_amount(Amount::from(Bytes::new(1562)));
 //! let delay = frame / rational::from_rate(Rate::from_gbit(10)); // 1249.6 ns
 //! assert_eq!(rational::time_rounded_up(&delay), Some(Time::from_nanos(1250)));
-//! assert_eq!(rational::time_rounded_down(&delay), Some(Time::from_nanos(1249)));
 //! ```
 
 use num_bigint::BigInt;
@@ -51,11 +50,6 @@ pub fn from_amount(amount: Amount) -> Rational {
 /// The first whole ns not below it: for delays. `None` below zero or past the range of a [`Time`].
 pub fn time_rounded_up(nanos: &Rational) -> Option<Time> {
     nanos.ceil().to_integer().to_u64().map(Time::from_nanos)
-}
-
-/// The last whole ns not above it: for budgets. `None` below zero or past the range of a [`Time`].
-pub fn time_rounded_down(nanos: &Rational) -> Option<Time> {
-    nanos.floor().to_integer().to_u64().map(Time::from_nanos)
 }
 
 /// Returns the first whole bit/s not below it: for demands. `None` below zero or past the range of a [`Rate`].

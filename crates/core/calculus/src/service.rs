@@ -137,12 +137,6 @@ impl ServiceCurve {
         self.pieces.is_empty()
     }
 
-    /// Returns `true` if one rate and one latency describe it. The zero service has no rate, so the result is
-    /// `false`.
-    pub fn is_rate_latency(&self) -> bool {
-        self.pieces.len() == 1
-    }
-
     /// The rate-latency functions whose maximum it is, in the order in which they bind: rates, debts and latencies
     /// strictly increase. Empty for no service.
     pub fn pieces(&self) -> &[RateLatency] {

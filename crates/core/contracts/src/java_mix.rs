@@ -6,8 +6,8 @@
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::LatencyContract;
 use crate::mix::{TABLE_1, TABLE_2};
-use crate::{Accounting, Excess, LatencyContract};
 
 /// An endless list of random requests between random hosts, as [`RequestMix`](crate::RequestMix), but as the Java program draws them.
 pub struct JavaMix {
@@ -58,20 +58,7 @@ impl Iterator for JavaMix {
         let rate = Rate::from_bits_per_second((between(row.rate_kbit) * 125.0).round() as u64 * 8);
         let burst = Bytes::new(between(row.burst_bytes).round() as u64);
         let deadline = Time::from_nanos((between(row.deadline_ms) * 1e6).round() as u64);
-        Some(LatencyContract {
-            name: format!("{}-{}", row.name, self.count),
-            tenant: None,
-            from,
-            to,
-            rate,
-            burst,
-            deadline,
-            accounting: Accounting::Wire,
-            max_frame: None,
-            route: None,
-            protection: 1,
-            excess: Excess::Wait,
-        })
+        Some(LatencyContract::new(format!("{}-{}", row.name, self.count), from, to, rate, burst, deadline))
     }
 }
 

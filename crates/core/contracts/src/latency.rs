@@ -83,6 +83,25 @@ pub enum Accounting {
 }
 
 impl LatencyContract {
+    /// Returns the contract of no tenant over one route of any kind, with rate and burst on the wire and frames up to the MTU. Packets
+    /// beyond the token bucket wait.
+    pub fn new(name: impl Into<String>, from: NodeId, to: NodeId, rate: Rate, burst: Bytes, deadline: Time) -> Self {
+        Self {
+            name: name.into(),
+            tenant: None,
+            from,
+            to,
+            rate,
+            burst,
+            deadline,
+            accounting: Accounting::Wire,
+            max_frame: None,
+            route: None,
+            protection: 1,
+            excess: Excess::default(),
+        }
+    }
+
     /// Checks everything that does not depend on other contracts.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Accounting, Excess, LatencyContract};
+use crate::LatencyContract;
 
 /// One row of Table 1: ranges of rate (kbit/s), burst (bytes) and deadline (ms), ends included.
 pub(crate) struct FlowType {
@@ -150,19 +150,13 @@ impl Iterator for RequestMix {
         let flow = self.flow_type();
         let (from, to) = self.ends();
         let mut between = |(low, high): (u64, u64), unit: u64| self.random.random_range(low * unit..=high * unit);
-        Some(LatencyContract {
-            name: format!("{}-{}", flow.name, self.count),
-            tenant: None,
+        Some(LatencyContract::new(
+            format!("{}-{}", flow.name, self.count),
             from,
             to,
-            rate: Rate::from_bits_per_second(between(flow.rate_kbit, 1_000)),
-            burst: Bytes::new(between(flow.burst_bytes, 1)),
-            deadline: Time::from_nanos(between(flow.deadline_ms, 1_000_000)),
-            accounting: Accounting::Wire,
-            max_frame: None,
-            route: None,
-            protection: 1,
-            excess: Excess::Wait,
-        })
+            Rate::from_bits_per_second(between(flow.rate_kbit, 1_000)),
+            Bytes::new(between(flow.burst_bytes, 1)),
+            Time::from_nanos(between(flow.deadline_ms, 1_000_000)),
+        ))
     }
 }

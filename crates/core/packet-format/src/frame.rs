@@ -94,38 +94,6 @@ impl ParsedFrame {
         };
         Ok(Self { destination: Mac::new([d0, d1, d2, d3, d4, d5]), source: Mac::new([s0, s1, s2, s3, s4, s5]), ip })
     }
-
-    /// A number that packets of one flow share: which of several routes a flow without a contract takes. FNV-1a (Fowler, Noll, Vo)
-    /// over words of 32 bits, in the order of a little-endian machine.
-    pub fn flow_hash(&self) -> u32 {
-        let (mut source, mut destination, mut ports, mut protocol) = ([0; 16], [0; 16], [0; 4], 0);
-        if let Some(ip) = &self.ip {
-            (source, destination, protocol) = (address_bytes(ip.source), address_bytes(ip.destination), ip.protocol);
-            if let Some(Ports { source, destination }) = ip.ports {
-                let ([a, b], [c, d]) = (source.to_be_bytes(), destination.to_be_bytes());
-                ports = [a, b, c, d];
-            }
-        }
-        let mut hash = 2_166_136_261_u32;
-        let mut mix = |word: u32| hash = (hash ^ word).wrapping_mul(16_777_619);
-        for bytes in source.as_chunks().0.iter().chain(destination.as_chunks().0).chain([&ports]) {
-            mix(u32::from_le_bytes(*bytes));
-        }
-        mix(u32::from(protocol));
-        hash ^ hash >> 16
-    }
-}
-
-/// An address as classes have it: of IPv4 the last four bytes, after zeros.
-pub(crate) fn address_bytes(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V6(address) => address.octets(),
-        IpAddr::V4(address) => {
-            let mut bytes = [0; 16];
-            bytes[12..].copy_from_slice(&address.octets());
-            bytes
-        }
-    }
 }
 
 fn ipv4(payload: &[u8]) -> Option<Family> {

@@ -3,7 +3,8 @@
 //! Spreadsheets evaluate a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return (OWASP, CSV injection).
 //! Names come from tenants, so such a cell is written behind an apostrophe, which spreadsheets take as the mark of a text.
 //! Numbers stay as they are. Spreadsheets with a decimal comma separate cells by semicolons, and a few by tabs:
-//! cells that would begin behind a separator within a field are treated likewise.
+//! cells that would begin behind a separator within a field are treated likewise. Apostrophes before a formula get one
+//! more, so that no two texts are written alike.
 
 use std::borrow::Cow;
 
@@ -15,6 +16,11 @@ const SEPARATORS: [char; 5] = [',', ';', '\t', '\r', '\n'];
 /// Returns `true` for the first character of a cell that spreadsheets evaluate. Some accept wide forms, too.
 fn is_formula(first: char) -> bool {
     matches!(first, '=' | '+' | '-' | '@' | '\t' | '\r' | '＝' | '＋' | '－' | '＠')
+}
+
+/// Returns `true` for a formula behind any number of marks.
+fn is_marked_formula(cell: &str) -> bool {
+    cell.trim_start_matches(MARK).starts_with(is_formula)
 }
 
 /// Returns a field as it is written: a formula behind an apostrophe, and a text with separators in quotation marks.
@@ -32,9 +38,10 @@ pub fn csv_field(text: &str) -> Cow<'_, str> {
 }
 
 fn marked(text: &str) -> Cow<'_, str> {
-    let begins = |(at, sign): (usize, char)| {
+    let begins = |(at, _): (usize, char)| {
         let before = text[..at].chars().next_back();
-        is_formula(sign) && before.is_none_or(|before| SEPARATORS.contains(&before) || before == '"')
+        let is_begin = before.is_none_or(|before| SEPARATORS.contains(&before) || before == '"');
+        is_begin && is_marked_formula(&text[at..])
     };
     let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
     if is_number || !text.char_indices().any(begins) {
@@ -52,7 +59,7 @@ fn marked(text: &str) -> Cow<'_, str> {
 
 /// Returns a cell without the mark that [`csv_field`] writes before a formula.
 pub(crate) fn without_mark(cell: Cow<'_, str>) -> Cow<'_, str> {
-    let is_marked = cell.strip_prefix(MARK).is_some_and(|rest| rest.starts_with(is_formula));
+    let is_marked = cell.strip_prefix(MARK).is_some_and(is_marked_formula);
     match cell {
         Cow::Borrowed(text) if is_marked => Cow::Borrowed(&text[MARK.len_utf8()..]),
         Cow::Owned(text) if is_marked => Cow::Owned(text[MARK.len_utf8()..].to_owned()),
@@ -82,6 +89,11 @@ mod tests {
             ("+1.5e3", "+1.5e3"),
             ("-1+2", "'-1+2"),
             ("-inf", "'-inf"),
+            ("'=1", "''=1"),
+            ("''=1", "'''=1"),
+            ("a;'=1", "\"a;''=1\""),
+            ("'-7", "''-7"),
+            ("'a", "'a"),
             ("", ""),
             (" a", "\" a\""),
         ] {
@@ -91,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_marked_cell_is_read_as_it_was() {
-        for text in ["-x", "=1", "'quoted'", "x", ""] {
+        for text in ["-x", "=1", "'quoted'", "x", "", "'=1", "''=1", "'-7"] {
             assert_eq!(without_mark(marked(text)), text);
         }
     }

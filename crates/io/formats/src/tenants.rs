@@ -7,7 +7,7 @@ use wayleave_packet_format::Mac;
 
 use crate::document::{self, DocumentKind};
 use crate::fields::{Fields, Shape};
-use crate::location::{SourceLocation, Span};
+use crate::location::Span;
 use crate::messages::{did_you_mean_one_of, quoted};
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
@@ -46,22 +46,6 @@ impl TenantList {
     /// Returns the VMs. The controller checks that their hosts and tenants exist.
     pub fn vms(&self) -> impl ExactSizeIterator<Item = &Vm> {
         self.vms.iter().map(|(vm, _)| vm)
-    }
-
-    /// Returns the position of the name of the tenant with this index.
-    ///
-    /// # Panics
-    /// If there is no tenant with this index.
-    pub fn locate_tenant(&self, index: usize) -> SourceLocation {
-        SourceLocation::new(self.source.text(), self.tenants[index].1)
-    }
-
-    /// Returns the position of the name of the VM with this index.
-    ///
-    /// # Panics
-    /// If there is no VM with this index.
-    pub fn locate_vm(&self, index: usize) -> SourceLocation {
-        SourceLocation::new(self.source.text(), self.vms[index].1)
     }
 
     /// Something that a controller found out about a tenant, as a problem at its place in the file.

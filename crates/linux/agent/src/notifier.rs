@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::machine::{AgentReply, AgentRequest};
 use wayleave_client::Error;
-use wayleave_protocol::agent::{Neighbours, Reports};
+use wayleave_protocol::agent::{Measured, Neighbours, Reports};
+use wayleave_protocol::load::MAX_REPORT_GAP;
 use wayleave_topology::Network;
 
 use crate::controller_client::{ControllerClient, ControllerReply};
@@ -21,6 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Before something that failed is tried again; doubled every time after.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Maximum number of measurements, and of repairs, that the next report repeats.
+const MAX_UNSENT: usize = 64;
 
 /// Asks what there is to do, and waits for it; each request is a number and a session.
 pub(crate) fn poll(client: &ControllerClient, requests: &Receiver<(u64, u64)>, events: &Sender<WorkerEvent>) {
@@ -50,6 +53,7 @@ pub(crate) struct Notifier {
     /// That of the contracts of other kinds than latency.
     shares_tag: Option<String>,
     last_error: Option<Error>,
+    unsent: Unsent,
 }
 
 /// Answers of the controller, also stored on disk: an agent that starts without a controller uses them.
@@ -95,6 +99,36 @@ impl KnownRules {
     }
 }
 
+/// Late packets and repairs of reports that the controller may not have received. No later report repeats them.
+#[derive(Debug, Default)]
+struct Unsent {
+    /// Begin of the first request that failed.
+    since: Option<Instant>,
+    measured: Vec<Measured>,
+    repairs: Vec<String>,
+}
+
+impl Unsent {
+    /// Keeps what a request has not delivered that began at this time.
+    fn keep(&mut self, began: Instant, reports: Reports) {
+        self.measured.extend(reports.measured.into_iter().filter(|one| one.late > 0));
+        self.repairs.extend(reports.repairs);
+        self.measured.truncate(MAX_UNSENT);
+        self.repairs.truncate(MAX_UNSENT);
+        self.since.get_or_insert(began);
+    }
+
+    /// Adds it to the next report. After a longer silence it is discarded: the controller knows nothing of that time, and
+    /// would count it for a later one.
+    fn add_to(&mut self, now: Instant, reports: &mut Reports) {
+        let Self { since, measured, repairs } = std::mem::take(self);
+        if since.is_some_and(|since| now.saturating_duration_since(since) <= MAX_REPORT_GAP) {
+            reports.measured.splice(0..0, measured);
+            reports.repairs.splice(0..0, repairs);
+        }
+    }
+}
+
 /// Returns `true` if a notice is only a heartbeat: the next one supersedes it.
 fn is_heartbeat(notice: &ControllerNotice) -> bool {
     matches!(notice, ControllerNotice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty() && !reports_packets(reports))
@@ -113,7 +147,7 @@ impl Notifier {
         inbox: Receiver<ControllerNotice>,
         known: KnownRules,
     ) -> Self {
-        Self { client, events, inbox, known, tag: None, shares_tag: None, last_error: None }
+        Self { client, events, inbox, known, tag: None, shares_tag: None, last_error: None, unsent: Unsent::default() }
     }
 
     /// Until the worker has ended.
@@ -208,9 +242,19 @@ impl Notifier {
 
     fn notify_one(&mut self, one: ControllerNotice) -> Result<(), Error> {
         let request = match one {
-            ControllerNotice::Report(reports) => {
-                if let ControllerReply::Done(tasks) = self.client.report(&reports)? {
-                    let _ = self.events.send(WorkerEvent::Checks(tasks.unwrap_or_default().checks));
+            ControllerNotice::Report(mut reports) => {
+                let began = Instant::now();
+                self.unsent.add_to(began, &mut reports);
+                let reply = self.client.report(&reports);
+                match reply {
+                    Ok(ControllerReply::Done(tasks)) => {
+                        let _ = self.events.send(WorkerEvent::Checks(tasks.unwrap_or_default().checks));
+                    }
+                    Ok(ControllerReply::Stale(_)) => self.unsent.keep(began, *reports),
+                    Err(error) => {
+                        self.unsent.keep(began, *reports);
+                        return Err(error);
+                    }
                 }
                 return Ok(());
             }
@@ -240,5 +284,38 @@ impl Notifier {
         };
         let _ = self.events.send(WorkerEvent::Answered(request.number, answer));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: late packets that are lost with a report, in a minute that then counts as kept.
+    #[test]
+    fn late_packets_and_repairs_of_a_failed_report_are_in_the_next_one_unless_it_is_too_late() {
+        let measured = |serial, late| Measured { serial, late, ..Measured::default() };
+        let of = |serial| Reports {
+            measured: vec![measured(serial, 1), measured(serial, 0)],
+            repairs: vec![format!("repair {serial}")],
+            ..Reports::default()
+        };
+        for (after, is_sent) in [(2, true), (4, false)] {
+            let (mut unsent, start) = (Unsent::default(), Instant::now());
+            unsent.keep(start, of(1));
+            unsent.keep(start + Duration::from_secs(1), of(2));
+            let mut next = of(3);
+            unsent.add_to(start + Duration::from_secs(after), &mut next);
+            let serials: Vec<(u64, u64)> = next.measured.iter().map(|one| (one.serial, one.late)).collect();
+            let (earlier, own) = ([(1, 1), (2, 1)], [(3, 1), (3, 0)]);
+            let expected = if is_sent { [earlier, own].concat() } else { own.to_vec() };
+            assert_eq!((serials, next.repairs.len()), (expected, if is_sent { 3 } else { 1 }));
+            let mut later = of(4);
+            unsent.add_to(start + Duration::from_secs(after), &mut later);
+            assert_eq!(later, of(4));
+        }
+        let mut unsent = Unsent::default();
+        (0..100).for_each(|serial| unsent.keep(Instant::now(), of(serial)));
+        assert_eq!((unsent.measured.len(), unsent.repairs.len()), (MAX_UNSENT, MAX_UNSENT));
     }
 }

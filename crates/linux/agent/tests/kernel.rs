@@ -9,7 +9,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{Folder, links, network};
+use common::{links, network};
 use wayleave_agent::NodeDriver;
 use wayleave_agent::endpoints::{Attachment, Declared};
 use wayleave_agent::environment::Environment;
@@ -28,6 +28,7 @@ use wayleave_dataplane::test_run::{REDIRECTED, TestPacket, TestVerdict, run};
 use wayleave_packet_format::mac_of;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
+use wayleave_repo_checks::TempFolder;
 use wayleave_repo_checks::leave_out;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
@@ -76,21 +77,21 @@ fn of_port(serial: u64, rule: &Rule) -> Rule {
 /// h1 on this kernel, its clock stopped at a time.
 struct Kernel {
     pins: PathBuf,
-    folder: Folder,
+    folder: TempFolder,
     now: Time,
     host: Option<HostDriver<LinuxHost>>,
 }
 
 impl Kernel {
-    fn open(pins: PathBuf, folder: Folder, now: Time) -> Self {
+    fn open(pins: PathBuf, folder: TempFolder, now: Time) -> Self {
         let environment = Arc::new(Environment::new(network()));
         let settings = Settings { unmatched: Unmatched::Dropped, now: Some(now), contracts: 64, ..Settings::default() };
         let host = Host::open(&pins, &settings).unwrap();
         let node = environment.network().find_node("h1").unwrap();
-        let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
-        let store = RuleStore::open(&folder.0.join("rules")).unwrap();
+        let plane = LinuxHost::new(host, environment.shared_network(), node, folder.join("uplinks"));
+        let store = RuleStore::open(&folder.join("rules")).unwrap();
         let fixed = BTreeMap::from([("host:h1".to_owned(), Attachment::untagged("own"))]);
-        let declared = Declared::new(fixed, folder.0.join("endpoints"));
+        let declared = Declared::new(fixed, folder.join("endpoints"));
         let links = links(environment.network());
         let host = HostDriver::open(plane, node, environment, store, links, declared).unwrap();
         Self { pins, folder, now, host: Some(host) }
@@ -152,7 +153,7 @@ impl DriverUnderTest for Kernel {
 
     fn reboot(mut self) -> Self {
         self.host.take().unwrap().into_plane().into_host().tear_down().unwrap();
-        Self::open(self.pins, Folder::new(), self.now)
+        Self::open(self.pins, TempFolder::new("agent"), self.now)
     }
 }
 
@@ -161,7 +162,7 @@ fn the_host_passes_the_suite_of_drivers() {
     let mut number = 0;
     let broken = check_host(|| {
         number += 1;
-        Kernel::open(apart.pins().join(format!("h{number}")), Folder::new(), Time::from_nanos(1))
+        Kernel::open(apart.pins().join(format!("h{number}")), TempFolder::new("agent"), Time::from_nanos(1))
     });
     assert_eq!(broken, []);
 }
@@ -169,7 +170,7 @@ fn the_host_passes_the_suite_of_drivers() {
 fn another_agent_rule_or_interface_does_not_refill_a_bucket() {
     let apart = apart("bucket");
     let start = Time::from_millis(1);
-    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
+    let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), start);
     let rule = wayleave_agent::machine::suite::rule(1);
     node.install(NOW, 1, 1, &rule).unwrap();
     // 1000 B of burst, at 1 Mbit/s: one frame of 600 B passes, the second does not, and 100 us later (12 B) it does not either.
@@ -204,7 +205,7 @@ fn tool(command: &str) {
 
 fn foreign_changes_on_a_host_are_repaired_and_reported() {
     let apart = apart("repair");
-    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
@@ -271,7 +272,7 @@ fn foreign_changes_on_a_host_are_repaired_and_reported() {
 
 fn foreign_programs_are_reported_and_kept() {
     let apart = apart("beside");
-    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(1));
     node.host().repair();
     assert_eq!(node.host().problems(NOW), Vec::<String>::new());
     let mut program = node.host().plane().host().program(HostProgram::Uplink).unwrap();
@@ -326,7 +327,7 @@ mod by_hand {
 
 fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
     let apart = apart("maps");
-    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
@@ -391,7 +392,7 @@ fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
 
 fn removed_pins_are_created_again_with_one_owner() {
     let apart = apart("pins");
-    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(1));
     node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
     std::fs::remove_dir_all(&node.pins).unwrap();
     let repaired = node.host().repair();
@@ -407,7 +408,7 @@ fn removed_pins_are_created_again_with_one_owner() {
 
 fn foreign_changes_on_a_switch_are_repaired_and_reported() {
     let apart = apart("mend");
-    let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
+    let mut node = Box1::open(apart.pins().join("s1"), TempFolder::new("agent"));
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
     node.set_up(NOW, 1).unwrap();
     assert_eq!(node.switch.repair(), Vec::<String>::new());
@@ -479,7 +480,7 @@ fn foreign_changes_on_a_switch_are_repaired_and_reported() {
 
 fn packet_samples_are_reported_with_their_destination_host() {
     let apart = apart("samples");
-    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(9));
+    let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(9));
     let rule = wayleave_agent::machine::suite::rule(1);
     node.install(NOW, 1, 1, &rule).unwrap();
     assert_eq!(node.host().samples(), None, "packets are noted from now on");
@@ -500,7 +501,7 @@ fn packet_samples_are_reported_with_their_destination_host() {
 
 fn an_agent_cannot_open_the_maps_of_another() {
     let apart = apart("second");
-    let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(1));
     let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("another running process"), "{refused}");
 }
@@ -508,19 +509,19 @@ fn an_agent_cannot_open_the_maps_of_another() {
 /// s1 on this kernel.
 struct Box1 {
     pins: PathBuf,
-    folder: Folder,
+    folder: TempFolder,
     switch: SwitchNode<LinuxSwitch>,
 }
 
 impl Box1 {
-    fn open(pins: PathBuf, folder: Folder) -> Self {
+    fn open(pins: PathBuf, folder: TempFolder) -> Self {
         let environment = Environment::new(network());
         let driver = LinuxSwitch::open(Namespace::current(), &pins).unwrap();
         // Of the links that leave s1, and of the one that enters it.
         let interfaces =
             [(3, "up0"), (6, "up1"), (0, "up2")].map(|(link, name)| (LinkId(link), name.to_owned())).into();
         let node = environment.network().find_node("s1").unwrap();
-        let file = folder.0.join("switch");
+        let file = folder.join("switch");
         let switch = SwitchNode::open(driver, &environment, node, interfaces, Box::new(index), file);
         Self { pins, folder, switch }
     }
@@ -555,7 +556,7 @@ impl DriverUnderTest for Box1 {
 
     fn reboot(self) -> Self {
         std::fs::remove_dir_all(&self.pins).unwrap();
-        Self::open(self.pins, Folder::new())
+        Self::open(self.pins, TempFolder::new("agent"))
     }
 
     fn set_ups(&self) -> Option<usize> {
@@ -568,7 +569,7 @@ fn the_switch_passes_the_suite_of_drivers() {
     let mut number = 0;
     let broken = check_switch(|| {
         number += 1;
-        Box1::open(apart.pins().join(format!("s{number}")), Folder::new())
+        Box1::open(apart.pins().join(format!("s{number}")), TempFolder::new("agent"))
     });
     assert_eq!(broken, []);
 }
@@ -576,7 +577,7 @@ fn the_switch_passes_the_suite_of_drivers() {
 fn a_switch_waits_for_its_interfaces() {
     let apart = apart("ports");
     apart.ip(&["link", "del", "up1"]).unwrap();
-    let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
+    let mut node = Box1::open(apart.pins().join("s1"), TempFolder::new("agent"));
     match node.set_up(NOW, 1) {
         Err(DriverError::Later(why)) => assert!(why.contains("up1"), "{why}"),
         other => panic!("{other:?}"),

@@ -295,6 +295,7 @@ impl EventQueue {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use wayleave_repo_checks::Random;
 
     #[test]
     fn events_come_in_order_of_time_and_then_of_actor() {
@@ -348,20 +349,15 @@ mod tests {
 
     /// Against a set. The widths that buckets had.
     fn compare(mut queue: EventQueue) -> BTreeSet<u32> {
-        // A multiplicative generator is enough here, and needs no seed to be printed.
-        let mut state = 1_u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) % below
-        };
+        let mut random = Random::new(1);
         let mut model = BTreeSet::new();
         let (mut now, mut taken, mut widths) = (0, 0, BTreeSet::new());
         // Traffic that becomes dense and sparse again, so that buckets become narrow and wide, with events of a distant future in it.
         for spread in [HORIZON / 4, 1_000_000, 2_000, 40, 5_000_000_000, 300_000, HORIZON / 4] {
             for step in 0..40_000 {
-                if random(2) > 0 && model.len() < 3_000 || model.is_empty() {
-                    let within = if random(50) == 0 { HORIZON } else { spread };
-                    let event = (now + random(within), (step % 977) as Actor);
+                if random.below(2) > 0 && model.len() < 3_000 || model.is_empty() {
+                    let within = if random.one_in(50) { HORIZON } else { spread };
+                    let event = (now + random.below(within), (step % 977) as Actor);
                     if model.insert(event) {
                         queue.put(event.0, event.1);
                     }

@@ -6,6 +6,7 @@
 //! Acknowledgements and packets of sources are queued at the interface as they come.
 
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
 use wayleave_scenarios::Scenario;
 use wayleave_stack::{FairQueues, WeightedTurns};
@@ -32,7 +33,7 @@ const NO_INTERFACE: u32 = u32::MAX;
 
 /// A host's interface: who wants to send through it.
 #[derive(Debug)]
-struct Interface {
+pub(crate) struct Interface {
     link: u32,
     /// Per queue of its port, those that can send.
     ready: Vec<Ready>,
@@ -95,135 +96,31 @@ impl Interfaces {
         self.of_link[link as usize]
     }
 
-    /// Returns `true` if this is the number of an interface.
+    /// Returns the interface with a number; `None` if none has it.
     #[inline]
-    pub(crate) fn is_interface(&self, number: u32) -> bool {
-        number != NO_INTERFACE
+    pub(crate) fn get(&self, number: u32) -> Option<&Interface> {
+        self.all.get(number as usize)
     }
 
-    /// Returns the number of queues of an interface.
-    pub(crate) fn classes(&self, number: u32) -> usize {
-        self.all[number as usize].classes()
+    /// Returns the interface that sends on a link; `None` if that leaves a switch.
+    pub(crate) fn on(&mut self, link: u32) -> Option<&mut Interface> {
+        self.all.get_mut(self.of_link[link as usize] as usize)
     }
+}
 
-    /// Returns `true` if there is an interface, and an item waits there.
+impl Index<u32> for Interfaces {
+    type Output = Interface;
+
     #[inline]
-    pub(crate) fn is_wanted(&self, number: u32) -> bool {
-        self.all.get(number as usize).is_some_and(|interface| !interface.is_idle())
+    fn index(&self, number: u32) -> &Interface {
+        &self.all[number as usize]
     }
+}
 
-    /// Returns `true` if packets wait for their turn like flows: classes have weights.
+impl IndexMut<u32> for Interfaces {
     #[inline]
-    pub(crate) fn is_fair(&self, number: u32) -> bool {
-        self.all.get(number as usize).is_some_and(Interface::is_fair)
-    }
-
-    /// Returns `true` if a new item may be sent at once: none waits, and no segment of a flow is in the port.
-    #[inline]
-    pub(crate) fn has_turn(&self, number: u32, fabric: &NetworkState, now: Instant) -> bool {
-        let interface = &self.all[number as usize];
-        interface.is_idle()
-            && match fabric.port(interface.link) {
-                Port::Fifo => interface.turn_at <= now,
-                Port::Queued(port) => fabric.is_idle(interface.link, port, now),
-            }
-    }
-
-    /// A segment was sent: the next one may come to the port when this one has left it.
-    #[inline]
-    pub(crate) fn has_sent(&mut self, number: u32, fabric: &NetworkState) {
-        let interface = &mut self.all[number as usize];
-        interface.turn_at = fabric.free_at(interface.link);
-    }
-
-    /// First come, first served: handles the event of a turn. Returns `true` if the turn begins.
-    #[inline]
-    pub(crate) fn begins_turn(&mut self, number: u32, now: Instant) -> bool {
-        let interface = &mut self.all[number as usize];
-        interface.is_scheduled = false;
-        interface.turn_at <= now
-    }
-
-    /// Adds suspended time to the interface that sends on a link, if one does.
-    pub(crate) fn delay(&mut self, link: u32, by: Instant) {
-        if let Some(interface) = self.all.get_mut(self.of_link[link as usize] as usize) {
-            interface.turn_at += by;
-        }
-    }
-
-    /// Adds the state of the interface that sends on a link, if one does, relative to a time. Returns `false` where more than flows
-    /// in turn want to send.
-    pub(crate) fn add_state(&self, link: u32, now: Instant, words: &mut Vec<u64>) -> bool {
-        let Some(interface) = self.all.get(self.of_link[link as usize] as usize) else { return true };
-        words.extend([interface.turn_at.saturating_sub(now), u64::from(interface.is_scheduled)]);
-        interface.ready.iter().all(|ready| match ready {
-            Ready::Turns(turns) if turns.tunnels.is_empty() => {
-                words.push(turns.flows.len() as u64);
-                words.extend(turns.flows.iter().map(|&slot| u64::from(slot)));
-                true
-            }
-            Ready::Turns(_) | Ready::Fair(_) => false,
-        })
-    }
-
-    /// Puts the event of the next turn.
-    pub(crate) fn schedule_turn(&mut self, number: u32, fabric: &mut NetworkState, now: Instant) {
-        let interface = &mut self.all[number as usize];
-        let link = interface.link;
-        match fabric.port(link) {
-            Port::Fifo if !interface.is_scheduled => {
-                interface.is_scheduled = true;
-                // A port may have to send for longer than the event queue looks ahead.
-                fabric.schedule_turn(link, interface.turn_at.clamp(now, now + HORIZON / 2));
-            }
-            Port::Fifo => {}
-            Port::Queued(_) => fabric.schedule_service(link, now),
-        }
-    }
-
-    /// A flow waits for its turn. `class`: the one that its weight belongs to.
-    #[inline]
-    pub(crate) fn push(&mut self, number: u32, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
-        self.all[number as usize].push(queue, slot, class);
-    }
-
-    /// Queues a pair for its turn with a packet of its tunnel, of `bytes` bytes. `class`: its own; `weight`: of the
-    /// pair.
-    pub(crate) fn push_tunnel(
-        &mut self,
-        number: u32,
-        queue: usize,
-        (slot, bytes): (PairSlot, u32),
-        class: u32,
-        weight: u32,
-    ) {
-        self.all[number as usize].push_tunnel(queue, (slot, bytes), class, weight);
-    }
-
-    /// Queues a packet for the turn of its class, unless the class would then hold more than `most` bytes. Returns
-    /// `true` if it was queued.
-    pub(crate) fn push_packet(&mut self, number: u32, class: u32, item: Item, most: u64) -> bool {
-        self.all[number as usize].push_packet(class, item, most)
-    }
-
-    /// Takes the next item of a queue: of flows without weights the one with the least remaining, if `by_remaining`.
-    pub(crate) fn pop(&mut self, number: u32, queue: usize, by_remaining: bool, flows: &Flows) -> Option<Item> {
-        let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot].sender.remaining());
-        self.all[number as usize].pop(queue, rank, |slot| flows[slot].next_bytes())
-    }
-
-    /// Sets the weight of a class at the interface of a link: from now on all classes take turns by their weights.
-    /// `class_of` returns the class of an item that waits already.
-    pub(crate) fn weigh(
-        &mut self,
-        link: u32,
-        (class, weight): (u32, u32),
-        largest: u32,
-        class_of: impl Fn(Item) -> u32,
-    ) {
-        if let Some(interface) = self.all.get_mut(self.of_link[link as usize] as usize) {
-            interface.weigh(class, weight, largest, class_of);
-        }
+    fn index_mut(&mut self, number: u32) -> &mut Interface {
+        &mut self.all[number as usize]
     }
 }
 
@@ -234,25 +131,80 @@ impl Interface {
         Self { link, ready, count: 0, turn_at: 0, is_scheduled: false }
     }
 
-    /// Returns `true` if no item waits.
-    #[inline]
-    fn is_idle(&self) -> bool {
-        self.count == 0
+    /// Returns its number of queues.
+    pub(crate) fn classes(&self) -> usize {
+        self.ready.len()
     }
 
-    /// Returns its number of queues.
-    fn classes(&self) -> usize {
-        self.ready.len()
+    /// Returns `true` if an item waits.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.count > 0
     }
 
     /// Returns `true` if packets wait for their turn like flows: classes have weights.
     #[inline]
-    fn is_fair(&self) -> bool {
+    pub(crate) fn is_fair(&self) -> bool {
         matches!(self.ready[0], Ready::Fair(_))
     }
 
+    /// Returns `true` if a new item may be sent at once: none waits, and no segment of a flow is in the port.
+    #[inline]
+    pub(crate) fn has_turn(&self, fabric: &NetworkState, now: Instant) -> bool {
+        !self.is_wanted()
+            && match fabric.port(self.link) {
+                Port::Fifo => self.turn_at <= now,
+                Port::Queued(port) => fabric.is_idle(self.link, port, now),
+            }
+    }
+
+    /// A segment was sent: the next one may come to the port when this one has left it.
+    #[inline]
+    pub(crate) fn has_sent(&mut self, fabric: &NetworkState) {
+        self.turn_at = fabric.free_at(self.link);
+    }
+
+    /// First come, first served: handles the event of a turn. Returns `true` if the turn begins.
+    #[inline]
+    pub(crate) fn begins_turn(&mut self, now: Instant) -> bool {
+        self.is_scheduled = false;
+        self.turn_at <= now
+    }
+
+    /// Adds suspended time.
+    pub(crate) fn delay(&mut self, by: Instant) {
+        self.turn_at += by;
+    }
+
+    /// Adds its state, relative to a time. Returns `false` where more than flows in turn want to send.
+    pub(crate) fn add_state(&self, now: Instant, words: &mut Vec<u64>) -> bool {
+        words.extend([self.turn_at.saturating_sub(now), u64::from(self.is_scheduled)]);
+        self.ready.iter().all(|ready| match ready {
+            Ready::Turns(turns) if turns.tunnels.is_empty() => {
+                words.push(turns.flows.len() as u64);
+                words.extend(turns.flows.iter().map(|&slot| u64::from(slot)));
+                true
+            }
+            Ready::Turns(_) | Ready::Fair(_) => false,
+        })
+    }
+
+    /// Puts the event of the next turn.
+    pub(crate) fn schedule_turn(&mut self, fabric: &mut NetworkState, now: Instant) {
+        match fabric.port(self.link) {
+            Port::Fifo if !self.is_scheduled => {
+                self.is_scheduled = true;
+                // A port may have to send for longer than the event queue looks ahead.
+                fabric.schedule_turn(self.link, self.turn_at.clamp(now, now + HORIZON / 2));
+            }
+            Port::Fifo => {}
+            Port::Queued(_) => fabric.schedule_service(self.link, now),
+        }
+    }
+
     /// A flow waits for its turn. `class`: the one that its weight belongs to.
-    fn push(&mut self, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
+    #[inline]
+    pub(crate) fn push(&mut self, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
         match &mut self.ready[queue] {
             Ready::Turns(turns) => turns.flows.push_back(slot),
             Ready::Fair(fair) => fair.push(class(), Item::Flow(slot)),
@@ -260,8 +212,8 @@ impl Interface {
         self.count += 1;
     }
 
-    /// A pair waits for its turn with a packet of its tunnel.
-    fn push_tunnel(&mut self, queue: usize, (slot, bytes): (PairSlot, u32), class: u32, weight: u32) {
+    /// Queues a pair for its turn with a packet of its tunnel, of `bytes` bytes. `class`: its own; `weight`: of the pair.
+    pub(crate) fn push_tunnel(&mut self, queue: usize, (slot, bytes): (PairSlot, u32), class: u32, weight: u32) {
         let queue = queue.min(self.ready.len() - 1);
         match &mut self.ready[queue] {
             Ready::Turns(turns) => turns.tunnels.push((slot, bytes), bytes, weight),
@@ -272,7 +224,7 @@ impl Interface {
 
     /// Queues a packet for the turn of its class, unless the class would then hold more than `most` bytes. Returns
     /// `true` if it was queued.
-    fn push_packet(&mut self, class: u32, item: Item, most: u64) -> bool {
+    pub(crate) fn push_packet(&mut self, class: u32, item: Item, most: u64) -> bool {
         let Item::Packet(_, first, bytes) = item else { return false };
         let queue = usize::from(first.queue()).min(self.ready.len() - 1);
         let Ready::Fair(fair) = &mut self.ready[queue] else { return false };
@@ -288,18 +240,13 @@ impl Interface {
         true
     }
 
-    /// Takes the next item of a queue; of flows without weights, with a rank, the one whose rank is least. `bytes`
-    /// returns the bytes that a flow would send.
-    fn pop(
-        &mut self,
-        queue: usize,
-        rank: Option<impl Fn(FlowSlot) -> u64>,
-        bytes: impl Fn(FlowSlot) -> u32,
-    ) -> Option<Item> {
+    /// Takes the next item of a queue: of flows without weights the one with the least remaining, if `by_remaining`.
+    pub(crate) fn pop(&mut self, queue: usize, by_remaining: bool, flows: &Flows) -> Option<Item> {
+        let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot].sender.remaining());
         let item = match &mut self.ready[queue] {
             Ready::Turns(turns) => turns.pop(rank)?,
             Ready::Fair(fair) => fair.pop(|item| match *item {
-                Item::Flow(flow) => bytes(flow),
+                Item::Flow(flow) => flows[flow].next_bytes(),
                 Item::Tunnel(_, bytes) | Item::Packet(_, _, bytes) => bytes,
             })?,
         };
@@ -309,7 +256,7 @@ impl Interface {
 
     /// Sets the weight of a class: from now on all classes take turns by their weights. `class_of` returns the class
     /// of an item that waits already.
-    fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(Item) -> u32) {
+    pub(crate) fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(Item) -> u32) {
         for ready in &mut self.ready {
             if let Ready::Turns(turns) = ready {
                 let mut fair = FairQueues::new(largest);

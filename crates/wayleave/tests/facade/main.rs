@@ -12,7 +12,6 @@ mod random_packets;
 mod scales;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{
@@ -21,6 +20,7 @@ use wayleave::{
     Source, SweepOptions, Threads, VerifyOptions, Watch, decide, explain, plan, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
+use wayleave_repo_checks::TempFolder;
 
 const SWEEP: &str = "
 apiVersion: wayleave/v1
@@ -247,29 +247,12 @@ fn errors_of_a_text_have_a_place() {
     assert!(matches!(&error, Error::Usage(message) if message.contains("nobody")), "{error}");
 }
 
-/// A folder that is removed in the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("wayleave-facade-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_sweep_is_stopped_resumed_and_equal_for_any_number_of_threads() {
     let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &RunSelection::default()).unwrap();
-    let folder = Folder::new("sweep");
+    let folder = TempFolder::new("sweep");
     let on = |threads: usize| SweepOptions::default().with_threads(Threads::Given(NonZeroUsize::new(threads).unwrap()));
-    let options = |threads: usize| on(threads).with_folder(folder.0.clone()).with_resume(true);
+    let options = |threads: usize| on(threads).with_folder(folder.to_path_buf()).with_resume(true);
     let run = |threads: usize, cancel: &Cancel| {
         let mut there = None;
         let mut watch = |step: ProgressStep<'_>| {
@@ -290,5 +273,5 @@ fn a_sweep_is_stopped_resumed_and_equal_for_any_number_of_threads() {
     assert_eq!((again.results(), there, again.hops()), (whole.results(), Some(4), 0));
     let alone = sweep(batch(), &on(1), &mut Watch::none()).unwrap();
     assert_eq!(alone.results(), whole.results());
-    assert!(folder.0.join("report.html").is_file());
+    assert!(folder.join("report.html").is_file());
 }

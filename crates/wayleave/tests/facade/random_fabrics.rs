@@ -12,9 +12,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave::{Network, PlanOptions, SchemeOptions, Session, recheck, recheck_shares};
-use wayleave_contracts::{
-    Accounting, BandwidthContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract, ObjectiveContract,
-};
+use wayleave_contracts::{BandwidthContract, Contract, Endpoints, FlowObjective, LatencyContract, ObjectiveContract};
 use wayleave_recheck::BrokenShare;
 use wayleave_schemes::admitted::AdmittedSet as _;
 use wayleave_topology::{
@@ -92,20 +90,14 @@ pub(crate) fn contract(random: &mut ChaCha8Rng, hosts: &[NodeId], number: usize)
     let name = format!("c{number}");
     let min = Rate::from_mbit(*[1, 100, 400, 1_500].choose(random).unwrap());
     match random.random_range(0..10) {
-        0..3 => Contract::Latency(LatencyContract {
+        0..3 => Contract::Latency(LatencyContract::new(
             name,
-            tenant: None,
-            from: members[0],
-            to: members[1],
-            rate: Rate::from_mbit(random.random_range(1..300)),
-            burst: Bytes::new(random.random_range(200..6_000)),
-            deadline: Time::from_millis(60),
-            accounting: Accounting::Wire,
-            max_frame: None,
-            route: None,
-            protection: 1,
-            excess: Excess::default(),
-        }),
+            members[0],
+            members[1],
+            Rate::from_mbit(random.random_range(1..300)),
+            Bytes::new(random.random_range(200..6_000)),
+            Time::from_millis(60),
+        )),
         3..8 => Contract::Bandwidth(BandwidthContract {
             name,
             tenant: None,

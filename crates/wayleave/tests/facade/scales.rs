@@ -8,8 +8,7 @@ use std::sync::Arc;
 use wayleave::{ClassFaultOutcome, verify_kinds};
 use wayleave_adversary::{ClassFault, Effort};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Excess, FlowObjective, LatencyContract,
-    ObjectiveContract,
+    BandwidthContract, BestEffortContract, Contract, FlowObjective, LatencyContract, ObjectiveContract,
 };
 use wayleave_scenarios::{FabricSettings, Tenants};
 use wayleave_topology::builders::{Cabling, build};
@@ -61,18 +60,15 @@ fn tenants(rate: u64, delay: Time) -> Tenants {
     let mut all: Vec<Contract> = (0..2)
         .map(|number| {
             Contract::Latency(LatencyContract {
-                name: format!("l{number}"),
-                tenant: None,
-                from: hosts[number],
-                to,
-                rate: part(20),
-                burst: Bytes::new(6_000),
-                deadline: Time::from_millis(2_000),
-                accounting: Accounting::Wire,
                 max_frame: Some(Bytes::new(1_500)),
-                route: None,
-                protection: 1,
-                excess: Excess::Wait,
+                ..LatencyContract::new(
+                    format!("l{number}"),
+                    hosts[number],
+                    to,
+                    part(20),
+                    Bytes::new(6_000),
+                    Time::from_millis(2_000),
+                )
             })
         })
         .collect();

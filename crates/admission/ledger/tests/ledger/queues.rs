@@ -8,6 +8,7 @@ use wayleave_ledger::{
     Comparison, Denial, JitterModel, Ledger, Model, PortInput, QueueBounds, QueueLimitKind, QueueReport, Residual,
     Shaping, TrialFlow,
 };
+use wayleave_repo_checks::Random;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
@@ -232,29 +233,25 @@ fn random_life(steps: u32, seed: u64) {
     });
     let mut ledger = Ledger::new(network.clone(), Model::default(), all.collect()).unwrap();
     let empty = ledger.clone();
-    let mut state = seed;
-    let mut random = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = Random::new(seed);
     let hosts: Vec<_> = network.hosts().collect();
-    let walk = |random: &mut dyn FnMut(u64) -> u64| {
-        let mut at = hosts[random(hosts.len() as u64) as usize];
+    let walk = |random: &mut Random| {
+        let mut at = hosts[random.index(hosts.len())];
         let mut hops = Vec::new();
-        for _ in 0..=random(5) {
+        for _ in 0..=random.below(5) {
             let links = network.links_from(at);
-            let link = links[random(links.len() as u64) as usize];
-            hops.push(Hop { link, queue: random(empty.budgets(link).len() as u64) as u8 });
+            let link = links[random.index(links.len())];
+            hops.push(Hop { link, queue: random.below(empty.budgets(link).len() as u64) as u8 });
             at = network.link(link).to;
         }
         Route { hops }
     };
     let mut alive: Vec<FlowId> = Vec::new();
     for _ in 0..steps {
-        let pick = random(alive.len().max(1) as u64) as usize;
-        match random(5) {
+        let pick = random.index(alive.len().max(1));
+        match random.below(5) {
             0 | 1 if alive.len() < 300 => {
-                let demand = demand(1 + random(200_000), 1 + random(60_000));
+                let demand = demand(1 + random.below(200_000), 1 + random.below(60_000));
                 alive.push(ledger.reserve(demand, walk(&mut random)));
             }
             2 if !alive.is_empty() => {

@@ -6,6 +6,7 @@ use wayleave_contracts::BucketDemand;
 use wayleave_ledger::{
     Denial, HoseCharge, Ledger, Model, PathSpread, PortInput, QueueLimitKind, ReservedShare, ShareDenial,
 };
+use wayleave_repo_checks::Random;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Class, Classes, Hop, HopDistances, LinkId, Network, NodeId, Route, ShareId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -423,11 +424,7 @@ proptest! {
         let network = network();
         let mut ledger = ledger(&network);
         let mut matrix = Vec::new();
-        let mut random = seed;
-        let mut next = move || {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) as usize
-        };
+        let mut random = Random::new(seed);
         for (members, mbit) in &hoses {
             let members = hosts(&network, &members.iter().copied().collect::<Vec<_>>());
             ledger.reserve_share(hose(members.clone(), *mbit, PathSpread::AllPaths)).unwrap();
@@ -435,7 +432,7 @@ proptest! {
             // hose allows.
             let mut left = vec![(*mbit as f64, *mbit as f64); members.len()];
             for _ in 0..40 {
-                let (a, b) = (next() % members.len(), next() % members.len());
+                let (a, b) = (random.index(members.len()), random.index(members.len()));
                 let rate = left[a].0.min(left[b].1);
                 if a != b && rate > 0.0 {
                     left[a].0 -= rate;

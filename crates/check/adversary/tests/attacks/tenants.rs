@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use wayleave_adversary::{ClassAttack, ClassBreach, ClassFault, ClassReport, Effort, TenantsClaim, verify_tenants};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, Endpoints, Excess, FlowObjective, LatencyContract,
-    ObjectiveContract,
+    BandwidthContract, BestEffortContract, Contract, Endpoints, FlowObjective, LatencyContract, ObjectiveContract,
 };
 use wayleave_scenarios::{FabricSettings, FlowEndpoints, Schedule, Tenants, TenantsError};
 use wayleave_topology::builders::{Cabling, build};
@@ -25,18 +24,15 @@ fn star(hosts: u64) -> Arc<Network> {
 
 fn latency(number: usize, from: NodeId, to: NodeId) -> Contract {
     Contract::Latency(LatencyContract {
-        name: format!("l{number}"),
-        tenant: None,
-        from,
-        to,
-        rate: Rate::from_gbit(1),
-        burst: Bytes::new(24_250),
-        deadline: Time::from_millis(3),
-        accounting: Accounting::Wire,
         max_frame: Some(Bytes::new(1_500)),
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
+        ..LatencyContract::new(
+            format!("l{number}"),
+            from,
+            to,
+            Rate::from_gbit(1),
+            Bytes::new(24_250),
+            Time::from_millis(3),
+        )
     })
 }
 

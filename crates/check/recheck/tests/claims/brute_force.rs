@@ -5,6 +5,7 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use wayleave_recheck::{JitterTerm, check};
+use wayleave_repo_checks::Random;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::build::{Sender, Star, UPLINK_BUDGET, claim, downlink};
@@ -14,24 +15,6 @@ const PACKETS_PER_FLOW: usize = 60;
 const PICOBITS_PER_BYTE: i128 = 8_000_000_000_000;
 /// All of them send a byte in a whole number of ps.
 const RATES_MBIT: [u64; 6] = [100, 400, 500, 1000, 2500, 10_000];
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// From `low` to `high`, both included.
-    fn within(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
-    }
-}
 
 /// A scene whose flows together need at most the downlink.
 struct Case {
@@ -180,7 +163,7 @@ fn simulate(case: &Case, jitter: JitterTerm, random: &mut Random) -> [i128; 3] {
 fn closest(claimed: JitterTerm, is: JitterTerm) -> f64 {
     let mut closest = 0.0f64;
     for seed in 0..CASES {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let case = Case::random(&mut random);
         let network = case.star.build();
         let mut claim = claim(&network, &case.senders);

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
+use wayleave_contracts::{ContractRequest, LatencyContract};
 use wayleave_controller::{
     Command, Controller, ControllerConfig, Effect, Mode, Precondition, RecordKind, Reply, Timestamps,
 };
@@ -135,20 +135,14 @@ fn stored(change: wayleave_controller::RecordChange) -> wayleave_store::CommitSt
 fn order(network: &Network, hosts: &[NodeId], number: usize) -> ContractRequest {
     let (from, to) = contract(number);
     let (from, to) = (hosts[from], hosts[to]);
-    let terms = LatencyContract {
-        name: format!("sensor-{number}"),
-        tenant: None,
+    let terms = LatencyContract::new(
+        format!("sensor-{number}"),
         from,
         to,
-        rate: Rate::from_bits_per_second(100_000),
-        burst: Bytes::new(200),
-        deadline: Time::from_millis(50),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
-    };
+        Rate::from_bits_per_second(100_000),
+        Bytes::new(200),
+        Time::from_millis(50),
+    );
     let name = |node| network.node(node).name.as_str();
     let (from, to) = (name(from), name(to));
     ContractRequest::plain(terms, &[from, to])

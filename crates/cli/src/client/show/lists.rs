@@ -154,9 +154,12 @@ impl Row for Host {
     fn cells(&self) -> Vec<Cell> {
         let agent = match &self.node.agent {
             None => "none yet",
-            Some(agent) if agent.open => "there",
-            Some(agent) if agent.silent => "silent",
-            Some(_) => "ended",
+            Some(agent) => match (agent.open, agent.silent) {
+                (Some(true), _) => "there",
+                (_, Some(true)) => "silent",
+                (Some(false), Some(false)) => "ended",
+                (None, _) | (_, None) => "unknown",
+            },
         };
         let vms: Vec<&str> = self.vms.iter().map(|vm| short(vm)).collect();
         vec![cell(&self.node.name), up_down(self.node.state), cell(agent), cell(vms.join(" "))]

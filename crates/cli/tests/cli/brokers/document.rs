@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::processes::Killed;
+use wayleave_repo_checks::KilledChild;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -43,9 +43,9 @@ fn brokers_in_the_document_answer_its_lines() {
     let udp =
         [(); 3].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap()).map(|socket| socket.local_addr().unwrap().port());
     let ports = [(":7411", tcp), (":7401", udp[0]), (":7402", udp[1]), (":7403", udp[2])];
-    let _fabric = Killed(command(fabric, &ports).stdin(Stdio::null()).spawn().unwrap());
+    let _fabric = KilledChild(command(fabric, &ports).stdin(Stdio::null()).spawn().unwrap());
     let mut rack = command(rack, &ports);
-    let mut rack = Killed(rack.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+    let mut rack = KilledChild(rack.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
     let mut stdin = rack.0.stdin.take().unwrap();
     writeln!(stdin, "{lines}").unwrap();
     let mut messages = String::new();

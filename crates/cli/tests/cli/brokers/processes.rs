@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use wayleave_broker::BrokerConfig;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters, ServiceLimit};
 use wayleave_broker::script::{ScriptAction, ScriptLimits, ScriptPhase};
+use wayleave_repo_checks::KilledChild;
 use wayleave_scheme_api::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
@@ -32,7 +33,7 @@ pub(crate) struct Processes {
     key: PathBuf,
     ports: Vec<u16>,
     fabric_port: u16,
-    fabric: Option<Killed>,
+    fabric: Option<KilledChild>,
     machines: Vec<Machine>,
     lines: (Sender<Line>, Receiver<Line>),
     lives: u64,
@@ -57,17 +58,7 @@ struct Broker {
     stdin: ChildStdin,
     /// `true` if a line was written that has no answer yet.
     is_asked: bool,
-    _child: Killed,
-}
-
-/// A child that ends when it is dropped, also by a panic.
-pub(crate) struct Killed(pub(crate) Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
+    _child: KilledChild,
 }
 
 impl Processes {
@@ -145,13 +136,13 @@ impl Processes {
             // The end of its lines is the end of a rack broker.
             let Some(Broker { stdin, mut _child, .. }) = machine.broker.take() else { continue };
             drop(stdin);
-            let status = _child.0.wait().unwrap();
+            let status = _child.wait().unwrap();
             assert_eq!(status.code(), Some(0), "{}", machine.name);
         }
         let mut fabric = self.fabric.take().unwrap();
-        let id = i32::try_from(fabric.0.id()).unwrap().to_string();
+        let id = i32::try_from(fabric.id()).unwrap().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        assert_eq!(fabric.0.wait().unwrap().code(), Some(0), "the fabric broker");
+        assert_eq!(fabric.wait().unwrap().code(), Some(0), "the fabric broker");
         std::fs::remove_dir_all(&self.folder).ok();
     }
 
@@ -211,7 +202,7 @@ impl Processes {
     fn start_fabric(&mut self) {
         let mut command = self.command("fabric");
         command.args(["--listen", &format!("127.0.0.1:{}", self.fabric_port)]);
-        self.fabric = Some(Killed(command.stdin(Stdio::null()).spawn().unwrap()));
+        self.fabric = Some(KilledChild(command.stdin(Stdio::null()).spawn().unwrap()));
     }
 
     fn start(&mut self, at: usize) {
@@ -234,7 +225,7 @@ impl Processes {
                 }
             }
         });
-        self.machines[at].broker = Some(Broker { life, stdin, is_asked: false, _child: Killed(child) });
+        self.machines[at].broker = Some(Broker { life, stdin, is_asked: false, _child: KilledChild(child) });
     }
 }
 

@@ -1,9 +1,9 @@
 //! `wayleave agent init`: the input that it refuses, and the files that it writes.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use wayleave_repo_checks::TempFolder;
 
 use super::file;
 
@@ -22,13 +22,12 @@ spec:
     - { from: s1, to: h1, rate: 1Gbit }
 ";
 
-/// A folder of a test, which is removed with it.
-struct Folder(PathBuf);
+/// A folder with a token.
+struct Folder(TempFolder);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
+        let path = TempFolder::new(name);
         std::fs::write(path.join("token"), "a-secret-token-of-an-agent-0123456789\n").unwrap();
         Self(path)
     }
@@ -48,12 +47,6 @@ impl Folder {
         let output = command.output().unwrap();
         let text = std::fs::read_to_string(self.0.join("etc/agent.yaml")).unwrap_or_default();
         (output.status.code(), String::from_utf8(output.stderr).unwrap(), text)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

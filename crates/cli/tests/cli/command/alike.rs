@@ -3,25 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
+use wayleave_repo_checks::TempFolder;
 
 use super::kinds::{run, serve};
 
 const SEEDS: std::ops::Range<u64> = 0..6;
-
-/// A directory that is removed in the end.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn topology(random: &mut ChaCha8Rng) -> (String, u64) {
     let builders: [(&str, u64); 4] = [
@@ -112,29 +104,27 @@ fn served(applied: &Value, contracts: &Value) -> BTreeMap<String, Value> {
 
 fn alike(seed: u64) {
     let random = &mut ChaCha8Rng::seed_from_u64(seed);
-    let directory = std::env::temp_dir().join(format!("wayleave-alike-{seed}-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let directory = Scratch(directory);
+    let directory = TempFolder::new("alike");
     let (topology, hosts) = topology(random);
     let contracts = contracts(random, hosts);
     let tenants = "apiVersion: wayleave/v1\nkind: Tenants\nspec: { tenants: [ { name: shop }, { name: plant } ] }\n";
     for (name, text) in [("t.yaml", topology.as_str()), ("c.yaml", &contracts), ("tenants.yaml", tenants)] {
-        std::fs::write(directory.0.join(name), text).unwrap();
+        std::fs::write(directory.join(name), text).unwrap();
     }
     let context = format!("ALIKE_SEED={seed}\n{topology}\n{contracts}");
 
-    let plan = planned(&json_of(&directory.0, "plan -t t.yaml -f c.yaml -o json", &[0, 3]));
-    let server = serve(&directory.0);
+    let plan = planned(&json_of(&directory, "plan -t t.yaml -f c.yaml -o json", &[0, 3]));
+    let server = serve(&directory);
     let at = |line: &str| format!("{line} --server {} --token-file l.db-operator", server.url);
-    assert_eq!(run(&directory.0, &at("apply -f tenants.yaml")).code, Some(0));
-    let applied = json_of(&directory.0, &at("apply -f c.yaml -o json"), &[0, 3]);
-    let listed = json_of(&directory.0, &at("get contracts -o json"), &[0]);
+    assert_eq!(run(&directory, &at("apply -f tenants.yaml")).code, Some(0));
+    let applied = json_of(&directory, &at("apply -f c.yaml -o json"), &[0, 3]);
+    let listed = json_of(&directory, &at("get contracts -o json"), &[0]);
     assert_eq!(plan, served(&applied, &listed), "{context}");
 
     // The output of the server is a file of those contracts to `plan`. They come in another order, so that others may
     // be refused.
-    std::fs::write(directory.0.join("listed.json"), listed.to_string()).unwrap();
-    let again = planned(&json_of(&directory.0, "plan -t t.yaml -f listed.json -o json", &[0, 3]));
+    std::fs::write(directory.join("listed.json"), listed.to_string()).unwrap();
+    let again = planned(&json_of(&directory, "plan -t t.yaml -f listed.json -o json", &[0, 3]));
     let ids =
         |items: &Value| items.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
     let kept: BTreeSet<String> = ids(&listed["items"]);
@@ -144,8 +134,8 @@ fn alike(seed: u64) {
     for element in ["h1", "--fail-first-switch"] {
         let name = if element == "h1" { "h1".to_owned() } else { switch(&topology) };
         let question = format!("what-if --fail {name} -o json");
-        let by_files = json_of(&directory.0, &format!("{question} -t t.yaml -f c.yaml"), &[0, 3]);
-        let by_server = json_of(&directory.0, &at(&question), &[0, 3]);
+        let by_files = json_of(&directory, &format!("{question} -t t.yaml -f c.yaml"), &[0, 3]);
+        let by_server = json_of(&directory, &at(&question), &[0, 3]);
         assert_eq!(by_files, by_server, "{question}\n{context}");
     }
 }

@@ -2,12 +2,13 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use wayleave_repo_checks::{KilledChild, TempFolder};
 
 use crate::command::Run;
 
@@ -34,13 +35,12 @@ spec:
     - { name: ptp, from: h2, to: h10, rate: 1Mbit, burst: 300B, deadline: 2ms, priority: 80 }
 ";
 
-/// A directory of a test, removed in the end.
-pub(super) struct Directory(pub(super) PathBuf);
+/// A folder with tenants and contracts.
+pub(super) struct Directory(pub(super) TempFolder);
 
 impl Directory {
     pub(super) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("wayleave-client-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
+        let path = TempFolder::new(name);
         std::fs::write(path.join("tenants.yaml"), TENANTS).unwrap();
         std::fs::write(path.join("contracts.yaml"), CONTRACTS).unwrap();
         Self(path)
@@ -52,21 +52,15 @@ impl Directory {
         for name in ["WAYLEAVE_SERVER", "WAYLEAVE_CONTEXT", "WAYLEAVE_TOKEN_FILE", "WAYLEAVE_CA", "COLUMNS"] {
             command.env_remove(name);
         }
-        let output = command.args(arguments).env("XDG_CONFIG_HOME", &self.0).current_dir(&self.0).output().unwrap();
+        let output = command.args(arguments).env("XDG_CONFIG_HOME", &*self.0).current_dir(&self.0).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 }
 
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A server on a port that is free.
 pub(super) struct Server {
-    child: Child,
+    child: KilledChild,
     pub(super) url: String,
 }
 
@@ -88,14 +82,7 @@ impl Server {
         let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
         // Later output does not matter here, and must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { child: KilledChild(child), url }
     }
 }
 
@@ -280,7 +267,7 @@ fn objects_can_be_described_followed_and_deleted() {
     directory.run(&["get", "vms", "--token-file", "r.token"]).ends_with(2);
     let mut follow = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(["events", "--follow", "-o", "json"])
-        .env("XDG_CONFIG_HOME", &directory.0)
+        .env("XDG_CONFIG_HOME", &*directory.0)
         .current_dir(&directory.0)
         .stdout(Stdio::piped())
         .spawn()
@@ -310,7 +297,7 @@ fn the_demo_leaves_a_controller_with_its_contracts() {
     let directory = Directory::new("demo");
     let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
         .args(["demo", "--serve", "--ledger", "demo.db", "--count", "20"])
-        .env("XDG_CONFIG_HOME", &directory.0)
+        .env("XDG_CONFIG_HOME", &*directory.0)
         .current_dir(&directory.0)
         .stderr(Stdio::piped())
         .spawn()

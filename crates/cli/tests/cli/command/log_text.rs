@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use wayleave_repo_checks::{KilledChild, TempFolder};
 use wayleave_units::is_plain;
 
 /// A title, a bell, a line that looks like one of the log, a C1 control, reversed and invisible text.
@@ -13,29 +14,12 @@ const HOSTILE: &str = "owned\u{1b}]0;owned\u{7}\n2026-11-28T00:00:00Z ERROR forg
 /// The same as it is shown.
 const SHOWN: &str = "owned\\u001b]0;owned\\u0007\\u000a2026-11-28T00:00:00Z ERROR forged\\u009b2J\\u202e\\u200b";
 
-fn directory(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("log-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// A process that ends with the value.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Runs the command until a line of its log is found; all lines until then.
 fn lines_until(directory: &Path, arguments: &[&str], is_last: impl Fn(&str) -> bool) -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
     command.args(arguments).current_dir(directory).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut running = Running(command.spawn().unwrap());
-    let mut stderr = BufReader::new(running.0.stderr.take().unwrap());
+    let mut running = KilledChild(command.spawn().unwrap());
+    let mut stderr = BufReader::new(running.stderr.take().unwrap());
     let mut lines = Vec::new();
     loop {
         let mut line = Vec::new();
@@ -93,7 +77,7 @@ fn refuses(detail: &str) -> u16 {
 
 #[test]
 fn answers_of_a_controller_cannot_control_the_terminal_of_an_agent() {
-    let directory = directory("agent");
+    let directory = TempFolder::new("log-agent");
     let port = refuses(HOSTILE);
     std::fs::write(directory.join("token"), format!("wl_{}\n", "0".repeat(64))).unwrap();
     #[cfg(unix)]
@@ -114,7 +98,7 @@ fn answers_of_a_controller_cannot_control_the_terminal_of_an_agent() {
 #[test]
 fn input_of_a_server_cannot_control_its_terminal() {
     for format in ["text", "json"] {
-        let directory = directory(format!("serve-{format}").as_str());
+        let directory = TempFolder::new(&format!("log-{format}"));
         let arguments = ["serve", "-t", "star:hosts=3", "--listen", "127.0.0.1:0", "--log-format", format];
         // A name that the file system takes, and that the log shows.
         let file = HOSTILE.replace('/', "");

@@ -2,16 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// A directory of this test alone, empty.
-fn directory(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
+use wayleave_repo_checks::TempFolder;
 
 fn wayleave(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
@@ -65,7 +59,7 @@ fn end(mut child: Child, mut stderr: BufReader<ChildStderr>) -> Option<i32> {
 
 #[test]
 fn a_server_is_started_queried_stopped_and_restarted() {
-    let directory = directory("life");
+    let directory = TempFolder::new("serve-life");
     let (child, stderr, address) = start(&directory);
     let body = r#"{"from": "h1", "to": "h2", "rate": "10Mbit", "burst": "3000B", "deadline": "5ms"}"#;
     let answer = ask(&address, &directory, "PUT /v1/contracts/ptp", body);
@@ -75,12 +69,11 @@ fn a_server_is_started_queried_stopped_and_restarted() {
     let answer = ask(&address, &directory, "GET /v1/contracts/ptp", "");
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\"rate\":\"10Mbit\""), "{answer}");
     assert_eq!(end(child, stderr), Some(0));
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn an_unusable_configuration_is_refused_with_advice() {
-    let directory = directory("refused");
+    let directory = TempFolder::new("serve-refused");
     for (arguments, words) in [
         (
             &["serve", "-t", "star:hosts=2", "--listen", "0.0.0.0:0"][..],
@@ -95,12 +88,11 @@ fn an_unusable_configuration_is_refused_with_advice() {
         let stderr = String::from_utf8(run.stderr).unwrap();
         assert!(!run.status.success() && stderr.contains(words), "{arguments:?}: {stderr}");
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn a_flag_overrides_the_environment_which_overrides_the_file() {
-    let directory = directory("layers");
+    let directory = TempFolder::new("serve-layers");
     let file = "topology = \"star:hosts=2\"\nconnections = 7\nwatchers = 8\nbody-limit = \"2MiB\"\ninsecure-http = true\nbudgets = [\"100us\", \"1ms\"]\n";
     std::fs::write(directory.join("wayleave.toml"), file).unwrap();
     let arguments = ["config", "show", "--origin", "--", "--connections", "9"];
@@ -129,12 +121,11 @@ fn a_flag_overrides_the_environment_which_overrides_the_file() {
     let run = wayleave(&directory, &["config", "show"]).output().unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
     assert!(stderr.contains("wayleave.toml:3: unknown setting conections; did you mean connections?"), "{stderr}");
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn a_server_continues_if_its_log_is_not_read() {
-    let directory = directory("log");
+    let directory = TempFolder::new("serve-log");
     let (child, stderr, address) = start(&directory);
     // Each request is a line of some 200 B: a full pipe (64 KiB) and the lines that may wait behind it (1 MiB) are
     // not enough for all.
@@ -158,12 +149,11 @@ fn a_server_continues_if_its_log_is_not_read() {
     let dropped = metrics.lines().find_map(|line| line.strip_prefix("wayleave_log_lines_dropped_total "));
     assert!(dropped.is_some_and(|count| count != "0"), "{metrics}");
     assert_eq!(end(child, stderr), Some(0));
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn a_misspelt_variable_is_named() {
-    let directory = directory("variables");
+    let directory = TempFolder::new("serve-variables");
     let run = |variable: &str, arguments: &[&str]| {
         let run = wayleave(&directory, arguments).env(variable, "x").output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())
@@ -181,7 +171,6 @@ fn a_misspelt_variable_is_named() {
     for variable in ["WAYLEAVE_SERVICE_HOST", "WAYLEAVE_PORT", "WAYLEAVE_PORT_7480_TCP", "WAYLEAVE_ANYTHING_ELSE"] {
         assert_eq!(run(variable, &["schemes"]).0, Some(0), "{variable}");
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 /// Runs a command with an output that is not read.
@@ -193,7 +182,7 @@ fn unread(directory: &Path, arguments: &[&str]) -> std::process::Output {
 
 #[test]
 fn no_command_panics_if_its_output_is_not_read() {
-    let directory = directory("unread");
+    let directory = TempFolder::new("serve-unread");
     let (child, stderr, _) = start(&directory);
     assert_eq!(end(child, stderr), Some(0));
     for arguments in
@@ -208,7 +197,6 @@ fn no_command_panics_if_its_output_is_not_read() {
     drop(reader);
     let run = wayleave(&directory, &["ledger", "check", "none.db"]).stderr(writer).output().unwrap();
     assert_eq!(run.status.code(), Some(1));
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 /// Without etcd there is one controller, with any other options of a cluster.
@@ -225,7 +213,7 @@ fn cluster_options_require_etcd() {
 /// A switch is taken out: drained, then left out of the file, as docs/operate/ledger.md describes.
 #[test]
 fn a_switch_used_by_contracts_can_be_removed() {
-    let directory = directory("removed");
+    let directory = TempFolder::new("serve-removed");
     for (name, spines) in [("two.yaml", 2), ("one.yaml", 1)] {
         let builder = format!(
             "{{ kind: leaf-spine, leaves: 2, spines: {spines}, hosts: 4, rate: 10Gbit, delay: 1us, queues: 8 }}"
@@ -271,5 +259,4 @@ fn a_switch_used_by_contracts_can_be_removed() {
     assert_eq!(end(child, stderr), Some(0));
     let (code, output) = run(&["ledger", "check", "wayleave.db", "-t", "one.yaml"]);
     assert!(code == Some(0) && output.contains("sound, all guarantees hold"), "{output}");
-    std::fs::remove_dir_all(directory).unwrap();
 }

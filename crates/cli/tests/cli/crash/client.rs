@@ -4,24 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde_json::{Value, json};
+use wayleave_repo_checks::Random;
 
 use crate::crash::process::{Answer, Request, ServerAccess};
 
 /// Names of each client.
 const NAMES: u64 = 5;
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
 
 /// The contracts of a client: megabits in a second.
 pub(crate) type State = BTreeMap<String, u64>;
@@ -65,7 +53,7 @@ impl Client {
     pub(crate) fn new(number: u64, seed: u64) -> Self {
         Self {
             prefix: format!("c{number}-"),
-            random: Random(seed ^ (number << 32)),
+            random: Random::new(seed ^ (number << 32)),
             keys: 0,
             sure: State::new(),
             open: None,

@@ -10,8 +10,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use wayleave_faults::{Shim, TraceStep, TracedCall, WriteFault};
+use wayleave_repo_checks::Random;
 
-use crate::crash::client::{Client, Random, revision};
+use crate::crash::client::{Client, revision};
 use crate::crash::process::{
     LedgerDir, Server, ServerAccess, Start, TOPOLOGY, shim, start_gated, start_with, wayleave,
 };
@@ -98,7 +99,7 @@ fn a_ledger_survives_two_hundred_kills() {
         place: LedgerDir::new(),
         shim: shim(),
         clients: (0..2).map(|number| Client::new(number, seed)).collect(),
-        random: Random(seed),
+        random: Random::new(seed),
         revision: 0,
         counts: Counts::default(),
     };

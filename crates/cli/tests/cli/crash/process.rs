@@ -5,28 +5,23 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
 use wayleave_faults::{Shim, WriteFault};
+use wayleave_repo_checks::{KilledChild, TempFolder};
 
 /// The network of all these tests: small, so that a start takes milliseconds.
 pub(crate) const TOPOLOGY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/crash/star-classes.yaml");
 
-/// A directory with a ledger, which is removed at the end.
-pub(crate) struct LedgerDir(pub(crate) PathBuf);
+/// A folder with a ledger.
+pub(crate) struct LedgerDir(pub(crate) TempFolder);
 
 impl LedgerDir {
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("crash-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempFolder::within(env!("CARGO_TARGET_TMPDIR"), "crash"))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -48,12 +43,6 @@ impl LedgerDir {
             }
         }
         copy
-    }
-}
-
-impl Drop for LedgerDir {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
     }
 }
 
@@ -137,17 +126,10 @@ impl Start {
 
 /// A server that serves. It is killed when it is dropped.
 pub(crate) struct Server {
-    child: Child,
+    child: KilledChild,
     pub(crate) address: SocketAddr,
     pub(crate) secret: String,
     output: Option<JoinHandle<String>>,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// Starts a server on the ledger of a place; with more arguments, and a command that is armed.
@@ -170,7 +152,7 @@ pub(crate) fn start(place: &LedgerDir, more: &str, arm: impl FnOnce(&mut Command
             watch.end(&output);
             let secret = fs::read_to_string(place.path("ledger.db-operator")).unwrap().trim().to_owned();
             let output = Some(std::thread::spawn(move || rest(lines, output)));
-            return Start::Serves(Server { child, address, secret, output });
+            return Start::Serves(Server { child: KilledChild(child), address, secret, output });
         }
         output += &line;
     }

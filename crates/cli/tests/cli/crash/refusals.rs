@@ -4,10 +4,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wayleave_faults::{Errno, Shim, WriteFault, read};
+use wayleave_repo_checks::wait_until;
 
 use crate::crash::client::look;
 use crate::crash::process::{
@@ -126,15 +126,6 @@ fn a_disk_error_at_any_call_makes_no_answer_wrong() {
     assert!(outcomes.len() >= 6, "{outcomes:?}");
 }
 
-/// Asks until it is so; what it is waited for takes about a second.
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn freed_disk_space_is_used_without_intervention() {
     let shim = shim();
@@ -153,7 +144,7 @@ fn freed_disk_space_is_used_without_intervention() {
         assert_eq!(access.get("/healthz").unwrap().status, 200, "{errno:?}");
         assert_eq!(access.get("/v1/contracts").unwrap().status, 503, "what is on disk is not known now");
         fs::remove_file(&gate).unwrap();
-        wait_for("the server is ready again", || access.get("/readyz").unwrap().status == 200);
+        wait_until("the server is ready again", || access.get("/readyz").unwrap().status == 200);
         let answer = access.ask(&request).unwrap();
         assert_eq!(answer.status, 201, "{errno:?}");
         assert_eq!(look(&access, "").unwrap().len(), 2, "{errno:?}");
@@ -313,7 +304,9 @@ fn files_accessible_to_others_are_refused() {
     let file = place.path("ledger.db-operator");
     let printed = start(&place, &format!("--operator-token-file {}", file.display()), |_| {}).refuses(1);
     assert!(printed.contains("readable by other users; run chmod 600"), "{printed}");
-    let printed = start(&LedgerDir(place.path("not-there")), "", |_| {}).refuses(1);
+    let missing = LedgerDir::new();
+    fs::remove_dir(&missing.0).unwrap();
+    let printed = start(&missing, "", |_| {}).refuses(1);
     assert!(printed.contains("does not exist. Create it"), "{printed}");
 }
 

@@ -18,7 +18,7 @@ mod records;
 mod vms;
 mod what_if;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, Model, ReservedShare};
@@ -313,6 +313,11 @@ impl Controller {
     /// Returns `true` if hosts have agents that carry out operations.
     pub fn has_agents(&self) -> bool {
         self.enforcement().confirms()
+    }
+
+    /// Returns the switches whose queues a contract uses, if switches have agents.
+    pub fn switches_of(&self, grant: &AdmittedContract) -> BTreeSet<NodeId> {
+        self.enforcement().switches_of(grant)
     }
 
     /// Returns the promise of such a contract, as a decision that is made now; `None` for best effort, and if it has

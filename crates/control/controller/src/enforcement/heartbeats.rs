@@ -1,10 +1,11 @@
 //! Heartbeats of agents. Rules that a silent agent has confirmed may no longer be in force.
 
-use wayleave_topology::NodeId;
+use wayleave_topology::{NodeId, NodeKind};
 
 use super::Enforcement;
 use crate::command::{CommandError, Outcome, Reply};
 use crate::event::EventKind;
+use crate::grant::AdmittedContract;
 use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
 
@@ -90,8 +91,12 @@ impl Enforcement {
     }
 
     /// Contracts that this node has to carry may be kept again, or no longer.
-    fn refresh_degraded_at(&mut self, node: NodeId) {
-        for serial in self.contracts.serials(|grant| grant.is_confirmed_by(node)) {
+    pub(super) fn refresh_degraded_at(&mut self, node: NodeId) {
+        let is_switch = self.network.node(node).kind == NodeKind::Switch;
+        let depends = |grant: &AdmittedContract| {
+            if is_switch { self.switches_of(grant).contains(&node) } else { grant.is_confirmed_by(node) }
+        };
+        for serial in self.contracts.serials(depends) {
             self.refresh_degraded(serial);
             self.announce(serial);
         }

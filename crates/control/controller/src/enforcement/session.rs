@@ -31,19 +31,29 @@ impl Enforcement {
         if state.is_silent {
             self.forget_confirmations(node);
         }
-        self.mark_reachable(node);
         let state = self.nodes.entry(node);
         state.unknown_rules.clear();
         (state.in_force, state.problems) = (None, None);
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
         let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
-        self.timers.at(self.now().steady + self.timing.confirm_within, TimerEvent::Reported(node, epoch));
+        self.expect_report(node, epoch);
         self.journal.event(EventKind::AgentUp, name, None, epoch, format!("session {epoch}"));
         if self.network.node(node).kind == NodeKind::Switch {
             self.set_up(node, installed.contains_key(&SET_UP));
-            return Ok(Reply::Begun { epoch });
+        } else {
+            self.compare_installed(node, &installed);
         }
+        // Contracts are degraded until the installed rules are known.
+        self.mark_reachable(node);
+        if epoch == 1 && self.network.node(node).kind == NodeKind::Switch {
+            self.refresh_degraded_at(node);
+        }
+        Ok(Reply::Begun { epoch })
+    }
+
+    /// Takes the installed rules of latency contracts with which a host's agent begins a session.
+    fn compare_installed(&mut self, node: NodeId, installed: &BTreeMap<u64, u64>) {
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
             if let Some(state) = self.nodes.get_mut(node) {
@@ -62,7 +72,6 @@ impl Enforcement {
                 None => self.is_silent(serial),
             }
         }
-        Ok(Reply::Begun { epoch })
     }
 
     /// A rule is installed although its contract was thought to send nothing, which was wrong. The rule in force is taken

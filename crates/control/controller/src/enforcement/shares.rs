@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
-use wayleave_topology::NodeId;
+use wayleave_topology::{NodeId, NodeKind};
 
 use super::Enforcement;
 use crate::command::{CommandError, Outcome, Reply};
 use crate::grant::{AdmittedContract, DegradedReason, Sender};
 use crate::journal::DirtyRecord;
+use crate::setup::EnforcedBy;
 use crate::timers::TimerEvent;
 
 /// Returns the keys of a contract that agents enforce since version 0.2.0 only ([`KEYS_SINCE_0_2`]).
@@ -73,6 +74,14 @@ impl Enforcement {
             }
         }
         let state = self.nodes.entry(node);
+        // Readers of the node learn from its record that its rules are known, or no longer.
+        if state.in_force.is_some() != in_force.is_some() {
+            self.journal.mark(DirtyRecord::Node(node));
+            if in_force.is_none() {
+                self.expect_report(node, epoch);
+            }
+        }
+        let state = self.nodes.entry(node);
         if state.in_force != in_force || state.problems != problems {
             let before = std::mem::replace(&mut state.in_force, in_force);
             let had_problems = std::mem::replace(&mut state.problems, problems);
@@ -125,11 +134,18 @@ impl Enforcement {
                 state.unconfirmed.insert(node);
                 self.journal.mark(DirtyRecord::Contract(serial));
             }
+            self.wait_for_hosts(serial);
         }
     }
 
-    /// Handles a late report: the agent of a node has begun a session and has not reported its rules yet. None of
-    /// them counts as in force.
+    /// Waits for the rules of a node: an agent that does not report them confirms nothing for longer than a silent one.
+    pub(super) fn expect_report(&mut self, node: NodeId, epoch: u64) {
+        let due = self.now().steady + self.timing.silent_after.min(self.timing.confirm_within);
+        self.timers.at(due, TimerEvent::Reported(node, epoch));
+    }
+
+    /// Handles a late report: the agent of a node has an open session and has not reported its rules. None of them
+    /// counts as in force.
     pub(crate) fn not_reported(&mut self, node: NodeId, epoch: u64) {
         let is_due =
             |state: &&crate::nodes::NodeState| state.epoch == epoch && state.is_open && state.in_force.is_none();
@@ -139,8 +155,9 @@ impl Enforcement {
         for serial in self.contracts.serials_of_shares(|grant| grant.is_confirmed_by(node)) {
             let Some(grant) = self.contracts.get_mut(serial) else { continue };
             let is_announced = grant.is_announced_to_hosts();
-            if let Some(state) = grant.share_state_mut() {
-                state.unconfirmed.insert(node);
+            // A confirmation that is outstanding has a timer of its own.
+            if !grant.share_state_mut().is_some_and(|state| state.unconfirmed.insert(node)) {
+                continue;
             }
             if is_announced && grant.degraded_reason.is_none() {
                 grant.degraded_reason = Some(DegradedReason::Unconfirmed);
@@ -168,9 +185,11 @@ impl Enforcement {
     fn agent_problem(&self, grant: &AdmittedContract) -> Option<DegradedReason> {
         let hosts = grant.hosts_to_confirm();
         let states = || hosts.iter().filter_map(|&host| Some((host, self.nodes.get(host)?)));
-        let silent: Vec<NodeId> = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host).collect();
+        let silent = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host);
+        let switches = self.switches_of(grant).into_iter().filter(|&switch| self.is_silent_switch(grant, switch));
+        let silent: Vec<NodeId> = silent.chain(switches).collect();
         if !silent.is_empty() {
-            return Some(DegradedReason::Silent { hosts: silent });
+            return Some(DegradedReason::Silent { nodes: silent });
         }
         let problem = states().find_map(|(host, state)| Some((host, state.problems.as_ref()?.get(&grant.serial)?)));
         if let Some((host, why)) = problem {
@@ -184,6 +203,28 @@ impl Enforcement {
             }),
         };
         is_late.then_some(DegradedReason::Unconfirmed)
+    }
+
+    /// Returns the switches whose queues a contract uses, if switches have agents.
+    pub(crate) fn switches_of(&self, grant: &AdmittedContract) -> BTreeSet<NodeId> {
+        if self.enforced_by != EnforcedBy::HostsAndSwitches {
+            return BTreeSet::new();
+        }
+        let ledger = self.book.ledger();
+        let share = grant.share().and_then(|share| ledger.share(share));
+        let of_share = share.map(|share| ledger.links_of_share(share)).unwrap_or_default();
+        let of_routes = self.routes_of(grant).flat_map(|(_, route)| route.hops.iter().map(|hop| hop.link));
+        let senders = of_share.into_iter().chain(of_routes).map(|link| self.network.link(link).from);
+        senders.filter(|&node| self.network.node(node).kind == NodeKind::Switch).collect()
+    }
+
+    /// Returns `true` if the agent of a switch is silent, or never connected. A latency contract waits for a switch that
+    /// never connected.
+    fn is_silent_switch(&self, grant: &AdmittedContract, switch: NodeId) -> bool {
+        match self.nodes.get(switch).filter(|state| state.epoch > 0) {
+            Some(state) => state.is_silent,
+            None => grant.is_announced_to_hosts(),
+        }
     }
 
     /// Returns `true` if a host has still to confirm this version.

@@ -14,6 +14,7 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 
 use crate::account::OpenOne;
+use crate::agent_figures;
 use crate::agent_text::made_plain;
 use crate::answer::{HttpReply, Outcome, fault, invalid, not_found, problem};
 use crate::handlers::network::{json, node_shape};
@@ -48,9 +49,9 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let tables = shared.view.read();
     let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
     let agents = nodes.filter_map(|&node| {
-        let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node);
+        let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node, true);
         let agent = Agent { problems: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
-        let is_fine = agent.session.open && !agent.session.silent && agent.problems.is_empty();
+        let is_fine = agent.session.open == Some(true) && agent.problems.is_empty();
         (!(has_problems && is_fine)).then_some(agent)
     });
     Ok(page.of(agents.map(|agent| (agent.node.clone(), json(&agent)))))
@@ -68,10 +69,15 @@ pub(crate) async fn begin(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
             format!("version {version} of rule {serial}: expected at most {MAX_VERSION}"),
         ));
     }
+    let (counted, load) = (shared.counted.clone(), shared.load.clone());
     let work = move |executor: &mut Executor<'_>| {
         let generation = executor.controller.generation();
+        let name = node.clone();
         match executor.handle(Command::Begin { node, after, installed }).map_err(fault)? {
-            Reply::Begun { epoch } => Ok(HttpReply::json(200, &Session { epoch, generation })),
+            Reply::Begun { epoch } => {
+                counted.on_session(load.now().0, &name);
+                Ok(HttpReply::json(200, &Session { epoch, generation }))
+            }
             _ => Ok(HttpReply::nothing()),
         }
     };
@@ -227,6 +233,8 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
 
 pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
+    let mut reports = made_plain(call.json()?, &call.body);
+    let ignored = agent_figures::bound(&mut reports);
     let Reports {
         epoch,
         measured,
@@ -244,29 +252,34 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         rules_in_force,
         enforces,
         contract_problems,
-    } = made_plain(call.json()?, &call.body);
+    } = reports;
     let (counted, checks, load) = (shared.counted.clone(), shared.checks.clone(), shared.load.clone());
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
             executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
         }
         let repaired = repairs.len();
-        if beat || !repairs.is_empty() {
-            executor.handle(Command::Heartbeat { node: node.clone(), epoch, repairs }).map_err(fault)?;
-            executor.metrics.repaired(&node, repaired);
-        }
+        // Before the heartbeat, after which contracts of an agent that was silent may be enforced.
         if beat {
             let (in_force, problems) = (rules_in_force, contract_problems);
             executor
                 .handle(Command::ReportRules { node: node.clone(), epoch, in_force, enforces, problems })
                 .map_err(fault)?;
         }
+        if beat || !repairs.is_empty() {
+            executor.handle(Command::Heartbeat { node: node.clone(), epoch, repairs }).map_err(fault)?;
+            executor.metrics.repaired(&node, repaired);
+        }
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
         let (now, network) = (load.now(), executor.controller.network());
         if let Some(id) = network.find_node(&node) {
+            if repaired > 0 {
+                load.on_repairs(now, id);
+            }
             if beat {
                 load.on_heartbeat(now, id);
+                counted.set_ignored(&node, ignored);
             }
             let read = match &links {
                 Some(links) => load.check_reading(now, id, links.read_ns),

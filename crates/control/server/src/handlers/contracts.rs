@@ -172,7 +172,9 @@ pub(crate) async fn get(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome
     let id = call.id("contract")?;
     let contract = shared.view.read().contract(&id).cloned();
     let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
-    Ok(shown(&call, contract.revision(), || contract.json(shared.network(), call.only_tenant())))
+    let json = || contract.json(shared.network(), call.only_tenant());
+    // The tag of its revision would mean two documents.
+    Ok(if contract.is_provisional() { HttpReply::ready(json()) } else { shown(&call, contract.revision(), json) })
 }
 
 pub(crate) async fn delete(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {

@@ -144,9 +144,10 @@ fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> 
 pub(crate) fn hosts(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let (page, network) = (Page::read(&call.query)?, shared.network());
     let first = NodeId(skip(&page, |name| network.find_node(name), |node| node.0)?);
+    let is_known = shared.receives_reports();
     let tables = shared.view.read();
     let hosts = network.hosts().filter(|&host| host >= first);
-    let shape = |host| json(&host_shape(network, &tables, host, call.only_tenant()));
+    let shape = |host| json(&host_shape(network, &tables, host, call.only_tenant(), is_known));
     Ok(page.of(hosts.map(|host| (&network.node(host).name, shape(host)))))
 }
 

@@ -31,14 +31,15 @@ fn node_down<'a>(tables: &'a Tables, name: &str) -> Option<&'a String> {
     tables.down.get(&ElementName::Node(name.to_owned()))
 }
 
-pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId) -> Node {
+/// Returns a node. `is_known` is `false` at a controller that receives no reports of agents.
+pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId, is_known: bool) -> Node {
     let node = network.node(id);
     let reason = node_down(tables, &node.name);
     let agent = tables.nodes.get(&id).map(|state| AgentState {
         epoch: state.epoch,
-        open: state.is_there(),
+        open: is_known.then(|| state.is_there()),
         set_up: state.is_set_up,
-        silent: state.is_silent,
+        silent: is_known.then_some(state.is_silent),
     });
     Node {
         name: node.name.clone(),
@@ -50,10 +51,11 @@ pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId) -> Node
     }
 }
 
-pub(crate) fn host_shape(network: &Network, tables: &Tables, id: NodeId, tenant: Option<&str>) -> Host {
+/// Returns a host with the VMs that a tenant may see, or with all. `is_known` as for [`node_shape`].
+pub(crate) fn host_shape(network: &Network, tables: &Tables, id: NodeId, tenant: Option<&str>, is_known: bool) -> Host {
     let is_shown = |vm: &&Id| tenant.is_none_or(|tenant| vm.tenant == tenant);
     let vms = tables.vms_on.get(&id).into_iter().flatten().filter(is_shown).map(ToString::to_string).collect();
-    Host { node: node_shape(network, tables, id), vms }
+    Host { node: node_shape(network, tables, id, is_known), vms }
 }
 
 /// Returns a link without its measured load.
@@ -125,13 +127,15 @@ pub(crate) fn host(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let found = shared.network().find_node(call.name());
     let host = found.filter(|&node| shared.network().node(node).kind == NodeKind::Host);
     let Some(host) = host else { return Err(not_found("host", call.name())) };
-    let shape = host_shape(shared.network(), &shared.view.read(), host, call.only_tenant());
+    let is_known = shared.receives_reports();
+    let shape = host_shape(shared.network(), &shared.view.read(), host, call.only_tenant(), is_known);
     Ok(HttpReply::json(200, &shape))
 }
 
 pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = shared.node(call.name())?;
-    let shape = node_shape(shared.network(), &shared.view.read(), node);
+    let is_known = shared.receives_reports();
+    let shape = node_shape(shared.network(), &shared.view.read(), node, is_known);
     Ok(HttpReply::json(200, &shape))
 }
 
@@ -190,7 +194,7 @@ mod tests {
             }
             let queue = &shown["queues"][0];
             assert_eq!((&queue["class"], queue.get("delayNs")), (&serde_json::json!(class), None), "{queue}");
-            let text = Metrics::new(None, 0).text(network, &view, &ReportedTraffic::default());
+            let text = Metrics::new(None, 0).text(network, &view, Some(&ReportedTraffic::default()));
             let is_of_links = |line: &&str| line.starts_with("wayleave_links_") && line.contains("host-up");
             assert_eq!(text.lines().find(is_of_links), None);
         }

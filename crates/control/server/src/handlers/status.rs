@@ -40,6 +40,7 @@ pub(crate) async fn about(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
 
 pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let cluster_state = shared.cluster_state();
+    let is_known = shared.receives_reports();
     let tables = shared.view.read();
     let only = call.only_tenant();
     let cluster = cluster_state.filter(|_| only.is_none()).map(|cluster_state| Cluster {
@@ -63,9 +64,10 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         records: if only.is_none() { tables.records } else { 0 },
         revision: if only.is_none() { tables.revision } else { 0 },
     };
-    let agents = tables.nodes.values().filter(|node| node.is_there()).count() as u64;
+    let agents = is_known.then(|| tables.nodes.values().filter(|node| node.is_there()).count() as u64);
     // Without agents, no late packet is no observation.
-    let is_observed = shared.setup.enforced_by != EnforcedBy::Nobody && (agents > 0 || counts.late > 0);
+    let has_agents = agents.is_some_and(|agents| agents > 0);
+    let is_observed = shared.setup.enforced_by != EnforcedBy::Nobody && (has_agents || counts.late > 0);
     let status = Status {
         version: VERSION.to_owned(),
         generation: tables.generation,
@@ -83,7 +85,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,
         agents,
-        silent: silent(shared, &tables, only.is_none()),
+        silent: is_known.then(|| silent(shared, &tables, only.is_none())),
         problems: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
         ledger,
         cluster,
@@ -96,6 +98,7 @@ fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut problems = shared.counted.problems();
     problems.extend(shared.load.problems(shared.network()));
     problems.extend(unbelievable(shared, tables));
+    problems.extend(shared.counted.session_problems(shared.load.now().0));
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
     problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
     for (node, serial, run) in shared.counted.cut_off() {
@@ -165,7 +168,8 @@ pub(crate) fn metrics(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
         cluster.update(&cluster_state);
     }
     shared.metrics.is_ready(shared.unready(&shared.view.read().health).is_none());
-    let sources = (shared.network(), &*shared.view, &*shared.counted);
+    let counted = Some(&*shared.counted).filter(|_| shared.receives_reports());
+    let sources = (shared.network(), &*shared.view, counted);
     let format = Exposition::of(call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()));
     let text = format.of_open_metrics(shared.metrics.open_metrics(sources, || details::details(shared)));
     Ok(HttpReply::of(200, format.media(), text))

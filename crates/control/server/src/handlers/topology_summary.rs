@@ -76,6 +76,7 @@ impl Shared {
         let links = layers.links(network, part);
         let blocks = count(network, layers, part, &links);
         let (down_nodes, down_links, silent) = self.troubled();
+        let is_known = self.receives_reports();
         let mut link_groups: BTreeMap<(NodeBlock, NodeBlock), Sum> = BTreeMap::new();
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
         let mut uses: HashMap<LinkId, Use> = HashMap::new();
@@ -116,7 +117,7 @@ impl Shared {
                     name: layers.block_name(network, block),
                     nodes: nodes.len() as u64,
                     down: of_node(nodes, &down_nodes),
-                    silent: of_node(nodes, &silent),
+                    silent: is_known.then(|| of_node(nodes, &silent)),
                     node: if let NodeBlock::Node(node) = block { Some(network.node(node).name.clone()) } else { None },
                     group: layers.group(network, block),
                     outside: layers.is_outside(part, block),

@@ -290,6 +290,9 @@ async fn admit(
         shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
         if !is_watched {
             shared.check_health(row.verb == Verb::Get && row.access != RouteAccess::Agent, &who.role)?;
+            if row.needs_reports {
+                shared.check_reports()?;
+            }
         }
     }
     let path = path?;

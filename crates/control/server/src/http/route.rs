@@ -66,6 +66,8 @@ pub(crate) struct Row {
     pub(crate) is_conditional: bool,
     /// An earlier name of another route, answered for one release.
     pub(crate) is_deprecated: bool,
+    /// `true` if the answer is made of agents' reports, which only the leader receives.
+    pub(crate) needs_reports: bool,
     pub(crate) handler: Handler,
 }
 
@@ -78,7 +80,7 @@ impl Row {
         summary: &'static str,
         handler: Handler,
     ) -> Self {
-        let (is_conditional, is_deprecated) = (false, false);
+        let (is_conditional, is_deprecated, needs_reports) = (false, false, false);
         Self {
             verb,
             path,
@@ -90,6 +92,7 @@ impl Row {
             gives: &[],
             is_conditional,
             is_deprecated,
+            needs_reports,
             handler,
         }
     }
@@ -122,6 +125,10 @@ impl Row {
 
     pub(crate) const fn conditional(self) -> Self {
         Self { is_conditional: true, ..self }
+    }
+
+    pub(crate) const fn of_reports(self) -> Self {
+        Self { needs_reports: true, ..self }
     }
 
     pub(crate) const fn deprecated(self) -> Self {

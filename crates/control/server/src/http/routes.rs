@@ -71,6 +71,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Measured and reserved rate of a tenant's contracts over time",
         InTurn(load_history::of_tenant),
     )
+    .of_reports()
     .query(HISTORY)
     .gives(&[on(200, one::<api::load::LoadHistory>())]),
     Row::new(
@@ -81,6 +82,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Monthly statement of a tenant: minutes in which its contracts were kept, broken, or not observed",
         InTurn(statement::get),
     )
+    .of_reports()
     .query(&[MONTH, FORMAT])
     .gives(&[on(200, one::<api::load::Statement>())]),
     // Tokens
@@ -188,6 +190,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Counters of a contract, as agents have reported them",
         by!(traffic::of_contract),
     )
+    .of_reports()
     .gives(&[on(200, one::<api::traffic::ContractTraffic>())]),
     Row::new(
         Get,
@@ -197,6 +200,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Measured and reserved rate of a contract over time",
         InTurn(load_history::of_contract),
     )
+    .of_reports()
     .query(HISTORY)
     .gives(&[on(200, one::<api::load::LoadHistory>())]),
     Row::new(
@@ -207,9 +211,11 @@ pub(crate) static ROWS: &[Row] = &[
         "Measured and reserved rates from tenants over links to hosts",
         InTurn(flows::get),
     )
+    .of_reports()
     .query(&[PATHS, TENANT])
     .gives(&[on(200, one::<api::load::Flows>())]),
     Row::new(Get, "/v1/traffic", "listTraffic", Read, "Contracts with the highest sending rates, with their counters", InTurn(traffic::top))
+        .of_reports()
         .query(&[LIMIT, TENANT])
         .gives(&[on(200, one::<api::traffic::TopTraffic>())]),
     Row::new(Get, "/v1/health", "listHealth", Read, "Contracts by health, the worst first", InTurn(health::list))
@@ -286,6 +292,7 @@ pub(crate) static ROWS: &[Row] = &[
         "Measured and reserved rate of a link over time",
         InTurn(load_history::of_link),
     )
+    .of_reports()
     .query(HISTORY)
     .gives(&[on(200, one::<api::load::LoadHistory>())]),
     Row::new(
@@ -433,6 +440,7 @@ pub(crate) static ROWS: &[Row] = &[
     .gives(&[on(200, one::<api::check::Check>())]),
     // Agents
     Row::new(Get, "/v1/agents", "listAgents", ReadAll, "Agents that have ever connected", InTurn(agents::list))
+        .of_reports()
         .query(&[LIMIT, AFTER, PROBLEMS])
         .gives(&[on(200, many::<api::network::Agent>())]),
     Row::new(

@@ -56,6 +56,9 @@ pub(crate) struct RecordedPeriod {
     pub(crate) began: Option<u64>,
     /// The first minute after the last recorded one.
     pub(crate) until: u64,
+    /// Intervals within the period that are not recorded, in seconds since 1970. The first one begins with 0 if the
+    /// record began in the period.
+    pub(crate) gaps: Vec<(u64, u64)>,
 }
 
 /// Chunks that are to be written.
@@ -219,7 +222,14 @@ impl LoadDisk {
     }
 
     /// Writes the changes of a minute; with `begins_anew`, after all open intervals are closed.
-    pub(crate) fn put_minute(&mut self, begins_anew: bool, until: u64, changes: &[MinuteChange]) -> Result<(), String> {
+    /// Nothing was observed before `covered_from` since the last recorded minute, if it is given.
+    pub(crate) fn put_minute(
+        &mut self,
+        begins_anew: bool,
+        until: u64,
+        covered_from: Option<WallTime>,
+        changes: &[MinuteChange],
+    ) -> Result<(), String> {
         let recorded = self.access(|measurements| measurements.until())?;
         if until <= recorded {
             // The file stays open: what it has can be read.
@@ -236,7 +246,8 @@ impl LoadDisk {
             if begins_anew {
                 measurements.close_all()?;
             }
-            measurements.put_minute(until, changes)?;
+            let covered_from = covered_from.map(|time| time.as_nanos().div_ceil(1_000_000_000));
+            measurements.put_minute(until, covered_from, changes)?;
             if is_due { measurements.prune(until) } else { Ok(()) }
         })?;
         self.problem = None;
@@ -250,7 +261,8 @@ impl LoadDisk {
     pub(crate) fn contracts(&mut self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
         self.access(|measurements| {
             let contracts = measurements.contracts(tenant, from, to)?;
-            Ok(RecordedPeriod { contracts, began: measurements.began()?, until: measurements.until()? })
+            let (began, until) = (measurements.began()?, measurements.until()?);
+            Ok(RecordedPeriod { contracts, began, until, gaps: measurements.gaps(from * MINUTE_S, to * MINUTE_S)? })
         })
     }
 }

@@ -8,7 +8,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::WallTime;
 
 use super::clock::Moment;
-use super::limit::{FRESH, is_believable};
+use super::limit::{FRESH, is_believable, is_believable_count};
 use super::reading::ReadTime;
 
 /// Shorter intervals are not recorded: the next reading ends a longer one.
@@ -83,7 +83,8 @@ impl CountedLinks {
                 let bytes = counters.bytes.checked_sub(end.counters.bytes)?;
                 counters.packets.checked_sub(end.counters.packets)?;
                 let interval = CountedInterval { link, bits: bytes.saturating_mul(8), took };
-                Some((interval, counters.dropped.checked_sub(end.counters.dropped)))
+                let dropped = counters.dropped.checked_sub(end.counters.dropped);
+                Some((interval, dropped.filter(|&dropped| is_believable_count(dropped, took))))
             });
             let line = network.link(link).rate;
             let is_plausible =

@@ -74,13 +74,7 @@ pub(crate) fn sums(contracts: &[RecordedContract], from: u64, to: u64) -> Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn random(state: &mut u64) -> u64 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
-    }
+    use wayleave_repo_checks::Random;
 
     /// The reference inspects every minute of every contract.
     fn reference(contracts: &[RecordedContract], from: u64, to: u64) -> Sums {
@@ -112,21 +106,21 @@ mod tests {
     #[test]
     fn sums_equal_those_of_single_minutes_for_random_intervals() {
         for seed in 1..300 {
-            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
-            let contracts: Vec<RecordedContract> = (0..random(&mut state) % 5)
+            let mut random = Random::new(seed);
+            let contracts: Vec<RecordedContract> = (0..random.below(5))
                 .map(|_| {
-                    let begun = random(&mut state) % 150;
-                    let ended = Some(begun + random(&mut state) % 150).filter(|end| end % 3 > 0);
+                    let begun = random.below(150);
+                    let ended = Some(begun + random.below(150)).filter(|end| end % 3 > 0);
                     let (mut at, mut intervals) = (begun, Vec::new());
                     while at < 220 {
-                        let end = at + 1 + random(&mut state) % 30;
-                        intervals.push((at, end, !random(&mut state).is_multiple_of(3)));
-                        at = end + random(&mut state) % 3;
+                        let end = at + 1 + random.below(30);
+                        intervals.push((at, end, !random.one_in(3)));
+                        at = end + random.below(3);
                     }
                     RecordedContract { begun, ended, intervals, ..RecordedContract::default() }
                 })
                 .collect();
-            let (from, to) = (random(&mut state) % 120, 100 + random(&mut state) % 120);
+            let (from, to) = (random.below(120), 100 + random.below(120));
             assert_eq!(sums(&contracts, from, to), reference(&contracts, from, to), "seed {seed}: {contracts:?}");
         }
         assert_eq!(sums(&[], 5, 5), Sums::default());

@@ -16,6 +16,7 @@ mod disk;
 mod limit;
 mod links;
 mod minutes;
+mod node_track;
 mod point;
 mod presence;
 mod reading;
@@ -145,6 +146,11 @@ impl Load {
         lock(&self.presence).on_report(now, node);
     }
 
+    /// Takes a node's report of foreign changes that its agent has reverted.
+    pub(crate) fn on_repairs(&self, now: Moment, node: NodeId) {
+        lock(&self.tracker).on_repairs(now.1, node);
+    }
+
     /// Checks the time of a reading in a report that arrives now.
     pub(crate) fn check_reading(&self, now: Moment, node: NodeId, read_ns: u64) -> ReadTime {
         lock(&self.inner).clocks.check(now.0, self.clock.steady(now.0), node, read_ns)
@@ -210,7 +216,7 @@ impl Load {
     /// Returns the loads of an interval of seconds since 1970, in points of `step` seconds.
     pub(crate) fn points(&self, network: &Network, key: &SeriesKey, from: u64, to: u64, step: u64) -> Vec<Point> {
         let is_fine = step < MINUTE_S;
-        let stored = match is_fine {
+        let stored = match is_fine || self.is_forgotten(key) {
             true => BTreeMap::new(),
             false => lock(&self.disk).minutes(network, key, from / MINUTE_S, to / MINUTE_S),
         };
@@ -230,6 +236,11 @@ impl Load {
         (from..to).step_by(usize::try_from(step).unwrap_or(usize::MAX)).map(of).collect()
     }
 
+    /// Returns `true` if the file may have the history of an earlier tenant of this name.
+    fn is_forgotten(&self, key: &SeriesKey) -> bool {
+        matches!(key, SeriesKey::Tenant(tenant) if lock(&self.tracker).forgets(tenant))
+    }
+
     /// Returns the begin of the points of ten seconds of a history, in seconds since 1970.
     pub(crate) fn fine_since(&self, key: &SeriesKey) -> Option<u64> {
         lock(&self.inner).histories.first(key).map(|slot| slot * SLOT_S)
@@ -238,7 +249,7 @@ impl Load {
     /// Returns the begin of the first known point of a history, in seconds since 1970, but not before the begin of the
     /// record.
     pub(crate) fn since(&self, network: &Network, key: &SeriesKey) -> Option<u64> {
-        let stored = lock(&self.disk).since(network, key);
+        let stored = if self.is_forgotten(key) { None } else { lock(&self.disk).since(network, key) };
         let fine = lock(&self.inner).histories.first_known(key).map(|slot| slot * SLOT_S);
         let fine = fine.map(|fine| fine.max(self.clock.started()));
         [fine, stored].into_iter().flatten().min()
@@ -249,7 +260,11 @@ impl Load {
     /// # Errors
     /// If they cannot be read.
     pub(crate) fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
-        lock(&self.disk).contracts(tenant, from, to)
+        // The record forgets a tenant before the tracker does.
+        let is_forgotten = lock(&self.tracker).forgets(tenant);
+        let recorded = lock(&self.disk).contracts(tenant, from, to)?;
+        let contracts = if is_forgotten { Vec::new() } else { recorded.contracts };
+        Ok(RecordedPeriod { contracts, ..recorded })
     }
 }
 

@@ -67,6 +67,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use wayleave_repo_checks::Random;
     use wayleave_topology::builders::{Cabling, build};
 
     /// The reference inspects all pairs of neighbouring reports. Times are in tenths of a second; the calendar may be set.
@@ -76,18 +77,12 @@ mod tests {
         let tenth = |tenths: u64| WallTime::from_nanos(tenths * 100_000_000);
         let mut covered = 0;
         for seed in 1..2_000_u64 {
-            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
+            let mut random = Random::new(seed);
             let (start, mut presence) = (Instant::now(), Presence::default());
             let (mut steady, mut calendar, mut reports) = (0, 5_000, Vec::new());
             while calendar < 6_500 {
-                let passed = if random(200) == 0 { 25 + random(12) } else { 1 + random(20) };
-                let set = if random(400) == 0 { random(60) } else { 30 };
+                let passed = if random.one_in(200) { 25 + random.below(12) } else { 1 + random.below(20) };
+                let set = if random.one_in(400) { random.below(60) } else { 30 };
                 (steady, calendar) = (steady + passed, calendar + passed + set - 30);
                 presence.on_report((start + Duration::from_millis(steady * 100), tenth(calendar)), node);
                 reports.push((steady, calendar));

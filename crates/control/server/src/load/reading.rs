@@ -119,6 +119,7 @@ impl ReportClocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wayleave_repo_checks::Random;
     use wayleave_topology::builders::{Cabling, build};
 
     /// Result of a report: `None` if it was late, or else the interval that its reading ends, in milliseconds.
@@ -166,21 +167,15 @@ mod tests {
     #[test]
     fn stated_intervals_add_up_to_the_time_that_has_passed() {
         for seed in 1..300_u64 {
-            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
+            let mut random = Random::new(seed);
             let (mut at, mut read) = (1_000_000, 1_000_000);
             let reports: Vec<(u64, u64)> = (0..200)
                 .map(|_| {
-                    at += 800 + random(400);
-                    read += match random(30) {
+                    at += 800 + random.below(400);
+                    read += match random.below(30) {
                         0 => 40_000,
-                        1..8 => random(3_000),
-                        _ => 700 + random(600),
+                        1..8 => random.below(3_000),
+                        _ => 700 + random.below(600),
                     };
                     (at, read)
                 })

@@ -25,9 +25,9 @@ struct TenantSum {
 }
 
 impl TenantSum {
-    /// Without contracts nothing is sent: 0 is known then.
+    /// Without contracts nothing is measured.
     fn point(&self) -> Point {
-        let mean = (self.reported > 0 || self.unreported == 0).then_some(self.mean);
+        let mean = (self.reported > 0).then_some(self.mean);
         Point::new(mean, mean, Some(self.reserved), self.unreported)
     }
 }
@@ -92,7 +92,7 @@ impl Shared {
             };
             (tracker.close(now, reporting), begins_anew)
         };
-        let Some(ClosedMinute { until, mut changes, states, forgotten }) = closed else { return };
+        let Some(ClosedMinute { until, covered_from, mut changes, states, forgotten }) = closed else { return };
         changes.extend(states.into_iter().map(|(serial, at, contract)| {
             let kind = contract.state().name().to_owned();
             let text = contract.document(self.network(), true).status.message.unwrap_or_default();
@@ -102,8 +102,11 @@ impl Shared {
         self.load.open();
         let mut disk = lock(&self.load.disk);
         forgotten.iter().for_each(|tenant| disk.delete_tenant(self.network(), tenant));
-        if disk.put_minute(begins_anew, until, &changes).is_err() {
-            lock(&self.load.tracker).begin_anew(forgotten);
+        let written = disk.put_minute(begins_anew, until, covered_from, &changes);
+        let mut tracker = lock(&self.load.tracker);
+        match written {
+            Ok(()) => tracker.end_write(&forgotten),
+            Err(_) => tracker.begin_anew(until),
         }
     }
 

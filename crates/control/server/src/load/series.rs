@@ -177,38 +177,31 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wayleave_repo_checks::Random;
 
     fn known(rate: u64) -> Point {
         Point::new(Some(rate), Some(rate), Some(1), 0)
-    }
-
-    /// A small generator (xorshift64), so that a failure can be repeated.
-    fn random(state: &mut u64) -> u64 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
     }
 
     /// The reference keeps every point of every slot in a map, and forgets nothing.
     #[test]
     fn histories_equal_a_map_of_all_points_for_random_gaps_owners_and_clock_steps() {
         for seed in 1..60 {
-            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
+            let mut random = Random::new(seed);
             let (mut histories, mut reference) = (Histories::default(), BTreeMap::new());
             let owners = [SeriesKey::Link(LinkId(1)), SeriesKey::Tenant("a".to_owned()), SeriesKey::Contract(7)];
             let mut slot = 1_000;
             for step in 0..500 {
-                match random(&mut state) % 40 {
-                    0 => slot += random(&mut state) % 400,
-                    1 => slot -= random(&mut state) % 10,
+                match random.below(40) {
+                    0 => slot += random.below(400),
+                    1 => slot -= random.below(10),
                     _ => slot += 1,
                 }
                 let is_new = histories.last().is_none_or(|last| slot > last);
                 let mut points = Vec::new();
                 for owner in &owners {
-                    if !random(&mut state).is_multiple_of(4) {
-                        points.push((owner.clone(), known(1 + random(&mut state) % 1_000)));
+                    if !random.one_in(4) {
+                        points.push((owner.clone(), known(1 + random.below(1_000))));
                     }
                 }
                 if is_new {

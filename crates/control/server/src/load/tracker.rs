@@ -1,10 +1,12 @@
 //! Observation of contracts, minute by minute.
 //!
 //! A contract was kept in a minute if all of this held throughout the minute: its state was `enforced` with its present
-//! terms confirmed; the agents of all its ends [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; the
-//! controller led and ran. In addition, no violation was observed. It was broken if for a part of the minute it was
+//! terms confirmed; the agents of all its ends, and of the switches of its links if switches have agents,
+//! [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; those of its ends, but for latency contracts, had
+//! reported in their present session which rules are in force; no agent repaired a foreign change; the controller led and
+//! ran. In addition, no violation was observed. It was broken if for a part of the minute it was
 //! `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
-//! was lost or late. Any other minute is unknown. Agents observe no minima: a kept minute of a bandwidth contract states
+//! was lost or late. Any other minute is unknown. A minute in which a contract began or ended counts only if it was broken. Agents observe no minima: a kept minute of a bandwidth contract states
 //! only that its rules were in force.
 //!
 //! A minute is decided [`DECIDE_AFTER`] its end, when the reports that cover its end and the outcome of its sampled packets
@@ -22,6 +24,7 @@ use wayleave_store::MinuteChange;
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
+use super::node_track::{MAX_REPAIR_AGE_NS, NodeTrack, Phase, Worst};
 use crate::read_view::Edit;
 use crate::rendered::ContractObject;
 
@@ -41,60 +44,6 @@ enum Observation {
     Broken,
 }
 
-/// Time of a change, relative to the minute that is being observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// In the minute.
-    Observed,
-    /// Shortly after the minute: it may report something of the minute.
-    Early,
-    /// Later.
-    Next,
-}
-
-/// The worst value of a minute. Changes that arrive after the minute, and before it is closed, count for the next one.
-#[derive(Clone, Copy, Debug)]
-struct Worst<T> {
-    now: T,
-    worst: T,
-    next: Option<T>,
-}
-
-impl Default for Worst<bool> {
-    fn default() -> Self {
-        Self::new(false)
-    }
-}
-
-impl<T: Ord + Copy> Worst<T> {
-    fn new(now: T) -> Self {
-        Self { now, worst: now, next: None }
-    }
-
-    fn set(&mut self, value: T, is_next: bool) {
-        if is_next {
-            self.next = Some(self.next.unwrap_or(self.now).max(value));
-        } else {
-            self.worst = self.worst.max(value);
-        }
-        self.now = value;
-    }
-
-    /// Adds a value that does not last.
-    fn add(&mut self, value: T, is_next: bool) {
-        let now = self.now;
-        self.set(value, is_next);
-        self.now = now;
-    }
-
-    /// Returns the worst value of the minute, and begins the next one.
-    fn close(&mut self) -> T {
-        let worst = self.worst;
-        self.worst = self.next.take().unwrap_or(self.now);
-        worst
-    }
-}
-
 impl Worst<Observation> {
     /// Takes a value at a time. A change for the worse shortly after the minute may belong to it.
     fn take(&mut self, phase: Phase, put: impl FnOnce(&mut Self, bool), value: Observation) {
@@ -109,17 +58,21 @@ impl Worst<Observation> {
 #[derive(Debug)]
 struct Track {
     id: Arc<Id>,
+    /// `true` for a contract whose rules agents confirm by their reports: of another kind than latency.
+    is_reported: bool,
     state: State,
     /// `true` from a state in which it is not kept until it is enforced again.
     is_unmet: bool,
-    /// Its first whole minute.
+    /// The minute in which it began.
+    first: u64,
+    /// Its first whole minute; the minute in which it began if it was broken in that one.
     begun: u64,
-    /// The first minute without it.
+    /// The minute in which it ended; the one after that if it was broken in the minute in which it ended.
     ended: Option<u64>,
-    /// Hosts of its ends in the minute.
-    hosts: Box<[NodeId]>,
-    /// Hosts of its ends now, if they have changed.
-    hosts_now: Option<Box<[NodeId]>>,
+    /// Nodes that enforce it in the minute; `true` for those of its ends.
+    nodes: Box<[(NodeId, bool)]>,
+    /// Nodes that enforce it now, if they have changed.
+    nodes_now: Option<Box<[(NodeId, bool)]>>,
     observed: Worst<Observation>,
     /// The last minute of which lost or late packets were noted.
     missed: u64,
@@ -141,13 +94,16 @@ pub(crate) struct Tracker {
     tracks: BTreeMap<u64, Track>,
     /// Serial numbers of contracts that exist.
     serials: HashMap<Arc<Id>, u64>,
-    /// `true` for nodes without a session, or with a silent agent. Absent nodes never had an agent.
-    silent: HashMap<NodeId, Worst<bool>>,
+    /// Absent nodes never had an agent.
+    nodes: HashMap<NodeId, NodeTrack>,
+    /// Begin of the observation, until it is written.
+    covered_from: Option<WallTime>,
     /// State changes that are not written yet.
     changed: Vec<(u64, WallTime, Arc<ContractObject>)>,
     /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,
-    /// Tenants that were deleted.
+    tenants: HashSet<String>,
+    /// Tenants that were deleted, or were created with a name of which the record may have contracts.
     forgotten: Vec<String>,
 }
 
@@ -170,6 +126,8 @@ impl Missed {
 pub(crate) struct ClosedMinute {
     /// The minute after it.
     pub(crate) until: u64,
+    /// Time before which nothing was observed since the last recorded minute; `None` if the two adjoin.
+    pub(crate) covered_from: Option<WallTime>,
     pub(crate) changes: Vec<MinuteChange>,
     /// State changes, by serial number.
     pub(crate) states: Vec<(u64, WallTime, Arc<ContractObject>)>,
@@ -197,18 +155,26 @@ fn observe(contract: &ContractObject) -> Observation {
     }
 }
 
+/// Returns the nodes that enforce a contract; `true` for those of its ends.
+fn nodes_of(contract: &ContractObject) -> Box<[(NodeId, bool)]> {
+    let hosts = contract.grant().order.contract.hosts().into_iter().map(|host| (host, true));
+    hosts.chain(contract.switches().iter().map(|&switch| (switch, false))).collect()
+}
+
 impl Track {
     fn new(id: Arc<Id>, contract: &ContractObject) -> Self {
         let grant = contract.grant();
         let begun = grant.order.starts.map_or(grant.created, |starts| starts.max(grant.created));
         Self {
             id,
+            is_reported: contract.kind() != Kind::Latency,
             state: contract.state(),
             is_unmet: is_unmet(contract.state()),
+            first: minute(begun),
             begun: begun.as_nanos().div_ceil(MINUTE_NS),
             ended: None,
-            hosts: grant.order.contract.hosts().into(),
-            hosts_now: None,
+            nodes: nodes_of(contract),
+            nodes_now: None,
             observed: Worst::new(observe(contract)),
             missed: 0,
             open: None,
@@ -216,37 +182,52 @@ impl Track {
         }
     }
 
-    /// Takes the hosts of its ends. In a minute in which they change, all of them have to report.
-    fn set_hosts(&mut self, hosts: Vec<NodeId>, is_next: bool) {
-        let before = self.hosts_now.as_ref().unwrap_or(&self.hosts);
-        if **before == *hosts {
+    /// Takes the nodes that enforce it. In a minute in which they change, all of them have to report.
+    fn set_nodes(&mut self, nodes: Box<[(NodeId, bool)]>, is_next: bool) {
+        let before = self.nodes_now.as_ref().unwrap_or(&self.nodes);
+        if *before == nodes {
             return;
         }
         if !is_next {
-            self.hosts = self.hosts.iter().chain(&hosts).copied().collect();
+            self.nodes = self.nodes.iter().chain(&nodes).copied().collect();
         }
-        self.hosts_now = Some(hosts.into());
+        self.nodes_now = Some(nodes);
     }
 
-    /// Decides a minute: `true` for kept, `false` for broken. Begins the next one.
-    fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId) -> bool) -> Option<bool> {
+    /// Decides a minute: `true` for kept, `false` for broken. Begins the next one. `is_observed` takes a node, and `true` if
+    /// its rules had to be reported.
+    fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId, bool) -> bool) -> Option<bool> {
         let worst = self.observed.close();
-        let is_observed = self.hosts.iter().all(is_observed);
-        if let Some(hosts) = self.hosts_now.take() {
-            self.hosts = hosts;
+        let is_observed = self.nodes.iter().all(|(node, is_end)| is_observed(node, *is_end && self.is_reported));
+        if let Some(nodes) = self.nodes_now.take() {
+            self.nodes = nodes;
         }
         match worst {
-            _ if self.begun > minute || self.ended.is_some_and(|ended| ended <= minute) => None,
+            _ if self.first > minute || self.ended.is_some_and(|ended| ended < minute) => None,
             // Also in a minute of which only a part was observed.
-            Observation::Broken => Some(false),
+            Observation::Broken => {
+                self.begun = self.begun.min(minute);
+                self.ended = self.ended.map(|ended| ended.max(minute + 1));
+                Some(false)
+            }
+            _ if self.begun > minute || self.ended == Some(minute) => None,
             Observation::Kept if is_observed => Some(true),
             Observation::Kept | Observation::Unknown => None,
         }
     }
 
+    /// Returns `true` after a decision if no later minute of it can be broken.
+    fn is_over(&self, decided: u64) -> bool {
+        self.ended.is_some_and(|ended| ended <= decided + 1 && self.observed.worst < Observation::Broken)
+    }
+
     /// Returns the changes on disk after a minute was decided. If the next minute is not observed, no interval stays open.
     fn changes(&mut self, serial: u64, minute: u64, kept: Option<bool>, is_continued: bool) -> Vec<MinuteChange> {
-        let mut changes = Vec::new();
+        let (mut changes, is_over) = (Vec::new(), self.is_over(minute));
+        // A contract without a minute is in no statement.
+        if is_over && !self.is_recorded && self.ended.is_some_and(|ended| self.begun >= ended) {
+            return changes;
+        }
         if !self.is_recorded {
             self.is_recorded = true;
             let (tenant, name) = (self.id.tenant.clone(), self.id.name.clone());
@@ -260,10 +241,10 @@ impl Track {
             changes.extend(kept.map(|kept| MinuteChange::Begin { serial, minute, kept }));
             self.open = kept;
         }
-        if !(is_continued && self.ended.is_none()) && self.open.take().is_some() {
+        if !(is_continued && !is_over) && self.open.take().is_some() {
             changes.push(MinuteChange::Close { serial, minute: minute + 1 });
         }
-        changes.extend(self.ended.map(|ended| MinuteChange::End { serial, ended }));
+        changes.extend(self.ended.filter(|_| is_over).map(|ended| MinuteChange::End { serial, ended }));
         changes
     }
 }
@@ -272,14 +253,21 @@ impl Tracker {
     /// Begins with all contracts and nodes of a ledger that this controller leads from now on.
     pub(crate) fn begin(&mut self, now: WallTime, edits: &[Edit]) {
         self.end();
-        (self.minute, self.begins_anew) = (Some(minute(now)), true);
+        (self.minute, self.begins_anew, self.covered_from) = (Some(minute(now)), true, Some(now));
         self.is_partial.add(true, false);
+        let tenant = |edit: &Edit| if let Edit::Tenant(tenant, Some(_)) = edit { Some(tenant.clone()) } else { None };
+        self.tenants = edits.iter().filter_map(tenant).collect();
         self.on_edits(now, edits);
+    }
+
+    /// Returns `true` if the record may have contracts of another tenant of this name.
+    pub(crate) fn forgets(&self, tenant: &str) -> bool {
+        self.forgotten.iter().any(|forgotten| forgotten == tenant)
     }
 
     /// Ends: another controller may lead, or this one cannot write.
     pub(crate) fn end(&mut self) {
-        *self = Self::default();
+        *self = Self { forgotten: std::mem::take(&mut self.forgotten), ..Self::default() };
     }
 
     /// Returns `true` if the intervals on disk have to be closed before the next minute is written.
@@ -287,10 +275,17 @@ impl Tracker {
         self.begins_anew
     }
 
-    /// Begins all intervals anew: the last minute was not written. These tenants are still to be forgotten.
-    pub(crate) fn begin_anew(&mut self, forgotten: Vec<String>) {
+    /// Takes the end of a write in which these tenants were forgotten.
+    pub(crate) fn end_write(&mut self, forgotten: &[String]) {
+        if self.forgotten.starts_with(forgotten) {
+            self.forgotten.drain(..forgotten.len());
+        }
+    }
+
+    /// Begins all intervals anew: the minute before `until` was not written.
+    pub(crate) fn begin_anew(&mut self, until: u64) {
         self.begins_anew = true;
-        self.forgotten.extend(forgotten);
+        self.covered_from.get_or_insert(WallTime::from_nanos(until.saturating_mul(MINUTE_NS)));
     }
 
     /// Marks the present minute as not observed throughout.
@@ -318,25 +313,40 @@ impl Tracker {
         for edit in edits {
             match edit {
                 Edit::Contract(id, Some(contract)) => self.on_contract(now, phase, id, contract),
-                Edit::Contract(id, None) => self.on_end(now, id),
-                Edit::Tenant(tenant, None) => self.forgotten.push(tenant.clone()),
-                Edit::Node(node, state) => {
-                    let is_silent = !state.is_there();
-                    let known = self.silent.entry(*node).or_insert_with(|| Worst::new(true));
-                    known.set(is_silent, phase != Phase::Observed);
+                Edit::Contract(id, None) => self.on_end(now, phase, id),
+                Edit::Tenant(tenant, None) => {
+                    self.tenants.remove(tenant);
+                    self.forgotten.push(tenant.clone());
+                }
+                // It may have had this name while another controller led.
+                Edit::Tenant(tenant, Some(_)) if !self.tenants.contains(tenant) => {
+                    self.tenants.insert(tenant.clone());
+                    self.forgotten.push(tenant.clone());
+                }
+                Edit::Node(node, _, state) => {
+                    self.nodes.entry(*node).or_insert_with(|| NodeTrack::new(state.epoch)).set(phase, state);
                 }
                 _ => {}
             }
         }
     }
 
+    /// Takes a node's report of foreign changes that its agent has reverted.
+    pub(crate) fn on_repairs(&mut self, now: WallTime, node: NodeId) {
+        let Some(observed) = self.minute else { return };
+        let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(MAX_REPAIR_AGE_NS));
+        if let Some(track) = self.nodes.get_mut(&node) {
+            track.on_repairs(minute(begin) <= observed, minute(now) > observed);
+        }
+    }
+
     fn on_contract(&mut self, now: WallTime, phase: Phase, id: &Arc<Id>, contract: &Arc<ContractObject>) {
         let grant = contract.grant();
         if self.serials.get(id).is_some_and(|serial| *serial != grant.serial) {
-            self.on_end(now, id);
+            self.on_end(now, phase, id);
         }
         if contract.state() == State::Released {
-            return self.on_end(now, id);
+            return self.on_end(now, phase, id);
         }
         // Best effort promises nothing.
         if contract.kind() == Kind::BestEffort {
@@ -349,7 +359,7 @@ impl Tracker {
         };
         let observed = observe(contract);
         track.observed.take(phase, |known, is_next| known.set(observed, is_next), observed);
-        track.set_hosts(grant.order.contract.hosts(), phase != Phase::Observed);
+        track.set_nodes(nodes_of(contract), phase != Phase::Observed);
         let before = std::mem::replace(&mut track.state, contract.state());
         track.is_unmet |= is_unmet(track.state);
         if before != track.state && track.is_unmet && self.changed.len() < MAX_WAITING {
@@ -358,16 +368,18 @@ impl Tracker {
         }
     }
 
-    fn on_end(&mut self, now: WallTime, id: &Id) {
+    fn on_end(&mut self, now: WallTime, phase: Phase, id: &Id) {
         let Some(serial) = self.serials.remove(id) else { return };
         let Some(track) = self.tracks.get_mut(&serial) else { return };
-        let ended = minute(now);
-        // A contract without a whole minute is in no statement.
-        if !track.is_recorded && track.begun >= ended {
+        let is_broken = track.observed.worst.max(track.observed.next()) == Observation::Broken;
+        // A contract without a whole minute is in a statement only if it was broken.
+        if !track.is_recorded && track.begun >= minute(now) && !is_broken {
             self.tracks.remove(&serial);
-        } else {
-            track.ended = Some(ended);
+            return;
         }
+        track.ended = Some(minute(now));
+        // From now on it has no state.
+        track.observed.set(Observation::Kept, phase != Phase::Observed);
     }
 
     /// Takes lost and late sampled packets by serial number, with the time of the sender's report. Their contracts are
@@ -412,12 +424,16 @@ impl Tracker {
         let is_consecutive = present == observed + 1;
         let is_whole = !self.is_partial.close() && is_consecutive;
         self.is_partial.add(!is_consecutive, false);
-        let silent: HashMap<NodeId, bool> =
-            self.silent.iter_mut().map(|(node, silent)| (*node, silent.close())).collect();
+        let covered_from = self.covered_from.take();
+        self.covered_from = Some(now).filter(|_| !is_consecutive);
+        let nodes: HashMap<NodeId, (bool, bool)> =
+            self.nodes.iter_mut().map(|(node, track)| (*node, track.close())).collect();
         let reporting = reporting(WallTime::from_nanos(observed.saturating_mul(MINUTE_NS)), end);
-        let is_observed =
-            |host: &NodeId| is_whole && !silent.get(host).copied().unwrap_or(true) && reporting.contains(host);
-        let forgotten = std::mem::take(&mut self.forgotten);
+        let is_observed = |host: &NodeId, is_reported: bool| {
+            let (is_there, has_rules) = nodes.get(host).copied().unwrap_or_default();
+            is_whole && is_there && (has_rules || !is_reported) && reporting.contains(host)
+        };
+        let forgotten = self.forgotten.clone();
         let forget = |tenant: &String| MinuteChange::ForgetTenant { tenant: tenant.clone() };
         let mut changes = std::mem::take(&mut self.missed_changes);
         changes.extend(forgotten.iter().map(forget));
@@ -427,37 +443,33 @@ impl Tracker {
                 changes.extend(track.changes(*serial, observed, kept, is_consecutive));
             }
         }
-        self.tracks.retain(|_, track| track.ended.is_none());
+        let is_over = |track: &Track| track.is_over(observed) || forgotten.contains(&track.id.tenant);
+        self.tracks.retain(|_, track| track.ended.is_none() || !is_over(track));
         let states = std::mem::take(&mut self.changed);
-        Some(ClosedMinute { until: observed + 1, changes, states, forgotten })
+        Some(ClosedMinute { until: observed + 1, covered_from, changes, states, forgotten })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wayleave_repo_checks::Random;
 
     /// The reference keeps every change with its time. Minutes have 60 ticks; a minute is closed at any tick of the next
     /// one.
     #[test]
     fn the_worst_value_of_a_minute_is_that_of_all_its_changes_whenever_it_is_closed() {
         for seed in 1..400_u64 {
-            let mut state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state % below
-            };
+            let mut random = Random::new(seed);
             let values = [Observation::Kept, Observation::Unknown, Observation::Broken];
-            let value = |random: &mut dyn FnMut(u64) -> u64| values[usize::try_from(random(3)).unwrap()];
+            let value = |random: &mut Random| *random.pick(&values);
             let first = value(&mut random);
             let (mut worst, mut changes) = (Worst::new(first), vec![(0, first)]);
             let (mut tick, mut observed) = (0, 0);
             while observed < 20 {
-                tick += 1 + random(20);
+                tick += 1 + random.below(20);
                 // Every minute is closed, at the latest before the next one ends.
-                while tick / 60 > observed + 1 || (tick / 60 > observed && random(2) == 0) {
+                while tick / 60 > observed + 1 || (tick / 60 > observed && random.one_in(2)) {
                     let before = changes.iter().rev().find(|(at, _)| *at < observed * 60).map(|(_, value)| *value);
                     let within = changes.iter().filter(|(at, _)| at / 60 == observed).map(|(_, value)| *value);
                     let expected = within.chain(before).max();
@@ -481,20 +493,26 @@ mod tests {
         for (after, expected) in [(1, [Some(true), None, Some(false)]), (30, [Some(true), Some(true), Some(false)])] {
             let mut tracker = Tracker { minute: Some(9), ..Tracker::default() };
             let track = Track {
+                is_reported: false,
                 id: Arc::new(Id::new("shop", "web")),
                 state: State::Enforced,
                 is_unmet: false,
+                first: 2,
                 begun: 3,
                 ended: None,
-                hosts: hosts.clone().into(),
-                hosts_now: None,
+                nodes: hosts.iter().map(|&host| (host, true)).collect(),
+                nodes_now: None,
                 observed: Worst::new(Observation::Kept),
                 missed: 0,
                 open: None,
                 is_recorded: true,
             };
             tracker.tracks.insert(7, track);
-            tracker.silent.extend(hosts.iter().map(|host| (*host, Worst::new(false))));
+            for host in &hosts {
+                let mut node = NodeTrack::new(1);
+                node.silent = Worst::new(false);
+                tracker.nodes.insert(*host, node);
+            }
             let mut kept = Vec::new();
             let missed = |second| (7, at(second), Missed { lost: 1, late: 0 });
             for (now, missed) in [(15, vec![]), (75, vec![missed(60 + after)]), (135, vec![missed(0)])] {
@@ -506,6 +524,71 @@ mod tests {
                 assert_eq!(events.count(), usize::from(now == 75), "{now}");
             }
             assert_eq!(kept, expected, "{after}");
+        }
+    }
+
+    /// A contract begins at 10:02 and ends at 10:34 of minute 10, or of the next one; it is broken at 10:05, or never, and
+    /// minutes are closed 15 s after their end.
+    #[test]
+    fn a_minute_in_which_a_contract_begins_or_ends_counts_only_if_it_was_broken() {
+        let at = |second: u64| WallTime::from_nanos(600_000_000_000 + second * 1_000_000_000);
+        let end = |ended| MinuteChange::End { serial: 7, ended };
+        let record = |begun| {
+            let (tenant, name) = ("shop".to_owned(), "web".to_owned());
+            MinuteChange::Contract { serial: 7, tenant, name, begun }
+        };
+        let [begin, close] = [
+            |minute| MinuteChange::Begin { serial: 7, minute, kept: false },
+            |minute| MinuteChange::Close { serial: 7, minute },
+        ];
+        let broken_in = |from: u64, to: u64| vec![record(from), begin(from), close(to), end(to)];
+        let cases: [(Option<u64>, u64, Vec<MinuteChange>); 6] = [
+            (None, 34, vec![]),
+            (Some(5), 34, broken_in(10, 11)),
+            // It stays broken until its end, 4 s and 34 s after the begin of the next minute.
+            (Some(5), 64, broken_in(10, 12)),
+            (Some(5), 94, broken_in(10, 12)),
+            (Some(70), 94, vec![record(11), begin(11), close(12), end(12)]),
+            (None, 94, vec![record(11), end(11)]),
+        ];
+        for (broken, ended, expected) in cases {
+            let mut tracker = Tracker { minute: Some(10), ..Tracker::default() };
+            let id = Arc::new(Id::new("shop", "web"));
+            tracker.serials.insert(id.clone(), 7);
+            let mut found = Vec::new();
+            for second in 0..300 {
+                let phase = tracker.phase(at(second)).unwrap();
+                if second == 2 {
+                    let track = Track {
+                        is_reported: false,
+                        id: id.clone(),
+                        state: State::Enforced,
+                        is_unmet: false,
+                        first: 10,
+                        begun: 11,
+                        ended: None,
+                        nodes: Box::default(),
+                        nodes_now: None,
+                        observed: Worst::new(Observation::Unknown),
+                        missed: 0,
+                        open: None,
+                        is_recorded: false,
+                    };
+                    tracker.tracks.insert(7, track);
+                }
+                if broken == Some(second) {
+                    let track = tracker.tracks.get_mut(&7).unwrap();
+                    track.observed.set(Observation::Broken, phase != Phase::Observed);
+                }
+                if ended == second {
+                    tracker.on_end(at(second), phase, &id);
+                }
+                found.extend(
+                    tracker.close(at(second), |_, _| HashSet::new()).into_iter().flat_map(|closed| closed.changes),
+                );
+            }
+            assert_eq!(found, expected, "broken {broken:?}, ended {ended}");
+            assert!(tracker.tracks.is_empty());
         }
     }
 }

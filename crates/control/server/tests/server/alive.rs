@@ -9,7 +9,8 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Answer, Client, Scratch, World, options, read};
+use crate::common::{Answer, Client, World, options, read};
+use wayleave_repo_checks::TempFolder;
 
 /// Status and text of `/healthz`; the test fails if there is no answer.
 fn healthz(client: &Client) -> Answer {
@@ -25,8 +26,8 @@ fn until(client: &Client, status: u16) -> String {
 }
 
 fn world(disk: Memory, silent_within: Duration) -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(disk), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(disk), &scratch, EnforcedBy::Nobody);
     options.limits = ServerLimits { silent_within, ..ServerLimits::default() };
     World::of(options, scratch)
 }

@@ -21,7 +21,8 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::TlsFiles;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Scratch, World, options};
+use crate::common::{World, options};
+use wayleave_repo_checks::TempFolder;
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -69,9 +70,9 @@ struct Tls {
 
 impl Tls {
     fn new(with_crl: bool) -> Self {
-        let scratch = Arc::new(Scratch::new());
+        let scratch = Arc::new(TempFolder::new("server"));
         let authority = authority("clients");
-        let path = |name: &str| scratch.0.join(name);
+        let path = |name: &str| scratch.join(name);
         let key = KeyPair::generate().unwrap();
         let own = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
         std::fs::write(path("server.pem"), own.pem()).unwrap();
@@ -86,7 +87,7 @@ impl Tls {
             client_ca: Some(path("clients.pem")),
             client_crl: with_crl.then(|| path("revoked.pem")),
         };
-        let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+        let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
         options.tls = Some(files.clone());
         Self { world: World::of(options, scratch.clone()), authority, server: own.pem(), files }
     }
@@ -395,8 +396,8 @@ fn an_agent_authenticates_with_its_certificate_and_the_renewed_one() {
 
 #[test]
 fn unusable_files_are_named() {
-    let scratch = Scratch::new();
-    let path = |name: &str| -> PathBuf { scratch.0.join(name) };
+    let scratch = TempFolder::new("server");
+    let path = |name: &str| -> PathBuf { scratch.join(name) };
     let key = KeyPair::generate().unwrap();
     let own = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
     std::fs::write(path("server.pem"), own.pem()).unwrap();
@@ -407,7 +408,7 @@ fn unusable_files_are_named() {
         (Some("empty.pem"), None, "empty.pem: expected a certificate"),
         (Some("server.pem"), Some("empty.pem"), "empty.pem: expected a certificate revocation list"),
     ] {
-        let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+        let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
         let (certificates, key) = (path("server.pem"), path("server.key"));
         let (client_ca, client_crl) = (client_ca.map(path), client_crl.map(path));
         options.tls = Some(TlsFiles { certificates, key, client_ca, client_crl });

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Client, Scratch, World, classed, contract, options};
+use crate::common::{Client, World, classed, contract, options};
+use wayleave_repo_checks::TempFolder;
 
 /// The agent of a node in a session.
 struct Agent {
@@ -132,8 +133,8 @@ fn impossible_checks_are_refused_with_the_reason() {
 /// A pair determines sender and receiver; of a contract with members, two are named.
 #[test]
 fn contracts_of_every_kind_determine_the_endpoints_of_probes() {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
     options.setup = classed(EnforcedBy::Hosts);
     let world = World::of(options, scratch);
     let client = &world.client;

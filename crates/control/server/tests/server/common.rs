@@ -2,15 +2,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use wayleave_controller::{ControllerConfig, EnforcedBy, SchemeFactory, Timeouts, UnfitPolicy};
 use wayleave_ledger::Model;
+use wayleave_repo_checks::TempFolder;
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params};
 use wayleave_schemes::admission::fabric::{Fabric, Settings};
 use wayleave_server::disk::{Disk, Memory};
@@ -20,30 +20,11 @@ use wayleave_topology::Classes;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Rate, WallTime};
 
-/// A directory that is removed at the end.
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("wayleave-server-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 pub(crate) struct World {
     pub(crate) runtime: tokio::runtime::Runtime,
     pub(crate) server: Option<Server>,
     pub(crate) client: Client,
-    pub(crate) scratch: Arc<Scratch>,
+    pub(crate) scratch: Arc<TempFolder>,
 }
 
 impl Drop for World {
@@ -103,12 +84,12 @@ impl World {
     }
 
     pub(crate) fn with(disk: Box<dyn Disk>, enforced_by: EnforcedBy) -> Self {
-        let scratch = Arc::new(Scratch::new());
-        let options = options(disk, &scratch.0, enforced_by);
+        let scratch = Arc::new(TempFolder::new("server"));
+        let options = options(disk, &scratch, enforced_by);
         Self::of(options, scratch)
     }
 
-    pub(crate) fn of(options: Options, scratch: Arc<Scratch>) -> Self {
+    pub(crate) fn of(options: Options, scratch: Arc<TempFolder>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let file = options.operator_file.clone();
         let server = runtime.block_on(async {
@@ -127,7 +108,7 @@ impl World {
     }
 
     /// Ends the server, so that another one can continue.
-    pub(crate) fn end(mut self) -> Arc<Scratch> {
+    pub(crate) fn end(mut self) -> Arc<TempFolder> {
         let server = self.server.take().unwrap();
         self.runtime.block_on(server.end()).unwrap();
         self.scratch.clone()

@@ -5,12 +5,13 @@ use wayleave_controller::{EnforcedBy, Timeouts};
 use wayleave_server::disk::Memory;
 use wayleave_units::Time;
 
-use crate::common::{Client, Scratch, World, classed, contract, options};
+use crate::common::{Client, World, classed, contract, options};
+use wayleave_repo_checks::TempFolder;
 
 /// A server on a network with classes.
 fn fabric() -> World {
-    let scratch = std::sync::Arc::new(Scratch::new());
-    let options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = std::sync::Arc::new(TempFolder::new("server"));
+    let options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     World::of(wayleave_server::Options { setup: classed(EnforcedBy::Nobody), ..options }, scratch)
 }
 
@@ -89,8 +90,8 @@ fn broken_promises_are_first_by_priority_with_their_reasons() {
 /// Nothing is known of a contract that no agent has confirmed, or whose agent is silent.
 #[test]
 fn unconfirmed_and_silent_contracts_are_not_among_violated_ones() {
-    let scratch = std::sync::Arc::new(Scratch::new());
-    let options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let scratch = std::sync::Arc::new(TempFolder::new("server"));
+    let options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
     let mut setup = options.setup.clone();
     setup.timing =
         Timeouts { confirm_within: Time::from_millis(1), silent_after: Time::from_millis(1), ..setup.timing };

@@ -68,7 +68,7 @@ fn no_error_for_a_tenant_has_a_path_of_the_controller() {
     let world = World::with(Box::new(disk), EnforcedBy::Hosts);
     let operator = &world.client;
     operator.put("/v1/tenants/acme", &json!({})).is(201);
-    let scratch = world.scratch.0.display().to_string();
+    let scratch = world.scratch.display().to_string();
     let roles = [json!({ "role": "tenant", "tenant": "acme" }), json!({ "role": "reader", "tenant": "acme" })];
     let clients: Vec<Client> = roles.into_iter().map(|role| operator.token(role)).collect();
     let clients: Vec<Client> = clients.into_iter().chain([operator.without()]).collect();

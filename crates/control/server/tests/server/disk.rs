@@ -9,11 +9,12 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::{File, Memory};
 use wayleave_store::Failure;
 
-use crate::common::{Scratch, World, contract, options};
+use crate::common::{World, contract, options};
+use wayleave_repo_checks::TempFolder;
 
-fn on_file(scratch: &Arc<Scratch>) -> World {
-    let disk = Box::new(File(scratch.0.join("ledger.db")));
-    World::of(options(disk, &scratch.0, EnforcedBy::Nobody), scratch.clone())
+fn on_file(scratch: &Arc<TempFolder>) -> World {
+    let disk = Box::new(File(scratch.join("ledger.db")));
+    World::of(options(disk, &scratch, EnforcedBy::Nobody), scratch.clone())
 }
 
 /// A ledger of format 1, as the version of commit 3508e3be left it: two contracts, one of which has lost its host, and an answer that was kept.
@@ -25,14 +26,14 @@ const FORMAT_1: [(&str, &[u8]); 3] = [
 
 #[test]
 fn a_ledger_of_format_1_opens_with_all_its_contents() {
-    let scratch = Arc::new(Scratch::new());
+    let scratch = Arc::new(TempFolder::new("server"));
     for (name, bytes) in FORMAT_1 {
-        let path = scratch.0.join(name);
+        let path = scratch.join(name);
         std::fs::write(&path, bytes).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     }
     // The version of the content is in the header (SQLite's user_version).
-    let format = || std::fs::read(scratch.0.join("ledger.db")).map(|bytes| bytes[60..64].to_vec()).unwrap();
+    let format = || std::fs::read(scratch.join("ledger.db")).map(|bytes| bytes[60..64].to_vec()).unwrap();
     assert_eq!(format(), [0, 0, 0, 1]);
     let world = on_file(&scratch);
     let client = world.client.clone();
@@ -61,7 +62,7 @@ fn a_ledger_of_format_1_opens_with_all_its_contents() {
 
 #[test]
 fn another_server_continues_from_the_state_of_this_one() {
-    let scratch = Arc::new(Scratch::new());
+    let scratch = Arc::new(TempFolder::new("server"));
     let world = on_file(&scratch);
     let client = world.client.clone();
     client.put("/v1/tenants/acme", &json!({ "quota": { "contracts": 3 } })).is(201);
@@ -114,7 +115,7 @@ fn a_failed_commit_is_not_acknowledged() {
 
 #[test]
 fn no_acknowledged_change_is_lost_in_a_crash() {
-    let scratch = Arc::new(Scratch::new());
+    let scratch = Arc::new(TempFolder::new("server"));
     let world = on_file(&scratch);
     let is_over = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..4)
@@ -159,16 +160,16 @@ fn no_acknowledged_change_is_lost_in_a_crash() {
 fn the_secret_of_the_first_operator_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
-    let file = world.scratch.0.join("operator");
+    let file = world.scratch.join("operator");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(world.client.get("/v1/tokens").json()["items"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn a_backup_is_made_while_clients_are_active_and_can_be_restored() {
-    let scratch = Arc::new(Scratch::new());
-    let ledger = scratch.0.join("ledger.db");
-    let world = World::of(options(Box::new(File(ledger.clone())), &scratch.0, EnforcedBy::Nobody), scratch);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let ledger = scratch.join("ledger.db");
+    let world = World::of(options(Box::new(File(ledger.clone())), &scratch, EnforcedBy::Nobody), scratch);
     let client = world.client.clone();
     client.put("/v1/contracts/before", &contract("h1", "h16", "1Mbit")).is(201);
     let (go_on, done) = (client.clone(), std::sync::atomic::AtomicBool::new(false));
@@ -197,12 +198,12 @@ fn a_backup_is_made_while_clients_are_active_and_can_be_restored() {
     // As in docs/operate/ledger.md: the copy and its seal replace the ledger, and the old log is removed.
     for end in ["", "-wal", "-seal"] {
         let (old, new) = (format!("ledger.db{end}"), format!("copy.db{end}"));
-        drop(std::fs::remove_file(scratch.0.join(&old)));
-        if scratch.0.join(&new).exists() {
-            std::fs::rename(scratch.0.join(&new), scratch.0.join(&old)).unwrap();
+        drop(std::fs::remove_file(scratch.join(&old)));
+        if scratch.join(&new).exists() {
+            std::fs::rename(scratch.join(&new), scratch.join(&old)).unwrap();
         }
     }
-    let world = World::of(options(Box::new(File(ledger)), &scratch.0, EnforcedBy::Nobody), scratch);
+    let world = World::of(options(Box::new(File(ledger)), &scratch, EnforcedBy::Nobody), scratch);
     let client = client.at(&world);
     client.get("/v1/contracts/before").is(200);
     client.get("/v1/contracts/after").is_problem(404, "NOT_FOUND");

@@ -13,8 +13,8 @@ fn items(client: &Client, path: &str) -> Vec<Value> {
     client.get(path).is(200).json()["items"].as_array().unwrap().clone()
 }
 
-fn begin(disk: &Memory, limits: ServerLimits, scratch: std::sync::Arc<crate::common::Scratch>) -> World {
-    let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
+fn begin(disk: &Memory, limits: ServerLimits, scratch: std::sync::Arc<wayleave_repo_checks::TempFolder>) -> World {
+    let mut options = options(Box::new(disk.clone()), &scratch, EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }
@@ -22,7 +22,8 @@ fn begin(disk: &Memory, limits: ServerLimits, scratch: std::sync::Arc<crate::com
 #[test]
 fn changes_are_recorded_with_their_author_and_survive_a_restart() {
     let disk = Memory::default();
-    let world = begin(&disk, ServerLimits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let world =
+        begin(&disk, ServerLimits::default(), std::sync::Arc::new(wayleave_repo_checks::TempFolder::new("server")));
     let operator = world.client.clone();
     operator.put("/v1/tenants/acme", &json!({})).is(201);
     let acme = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
@@ -67,7 +68,8 @@ fn changes_are_recorded_with_their_author_and_survive_a_restart() {
 #[test]
 fn refusals_are_recorded_counted_and_need_no_token() {
     let disk = Memory::default();
-    let world = begin(&disk, ServerLimits::default(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let world =
+        begin(&disk, ServerLimits::default(), std::sync::Arc::new(wayleave_repo_checks::TempFolder::new("server")));
     let operator = world.client.clone();
     for _ in 0..50 {
         operator.with("wl_wrong").get("/v1/contracts").is_problem(401, "UNAUTHORIZED");
@@ -93,7 +95,7 @@ fn refusals_are_recorded_counted_and_need_no_token() {
 fn actions_of_a_tenant_evict_only_its_own_history() {
     let disk = Memory::default();
     let limits = ServerLimits { history_bytes: 16 << 10, ..ServerLimits::default() };
-    let world = begin(&disk, limits.clone(), std::sync::Arc::new(crate::common::Scratch::new()));
+    let world = begin(&disk, limits.clone(), std::sync::Arc::new(wayleave_repo_checks::TempFolder::new("server")));
     let operator = world.client.clone();
     let tenant = |name: &str| {
         operator.put(&format!("/v1/tenants/{name}"), &json!({})).is(201);

@@ -7,7 +7,8 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Scratch, World, contract, options};
+use crate::common::{World, contract, options};
+use wayleave_repo_checks::TempFolder;
 
 /// End of a body in chunks (RFC 9112, section 7.1).
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
@@ -126,8 +127,8 @@ fn malformed_chunks_are_a_problem_and_change_nothing() {
 
 #[test]
 fn a_token_has_a_limited_request_rate() {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.limits = ServerLimits { requests_per_second: 3.0, ..ServerLimits::default() };
     let world = World::of(options, scratch);
     let answers: Vec<u16> = (0..20).map(|_| world.client.get("/v1").status).collect();

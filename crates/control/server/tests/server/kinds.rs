@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Client, Scratch, World, classed, contract, options};
+use crate::common::{Client, World, classed, contract, options};
+use crate::load::MAX_COUNT;
+use wayleave_repo_checks::TempFolder;
 
 fn world() -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
     options.setup = classed(EnforcedBy::Hosts);
     World::of(options, scratch)
 }
@@ -32,8 +34,8 @@ fn tenant(world: &World, name: &str) -> Client {
 
 #[test]
 fn without_agents_no_kind_is_enforced() {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     let world = World::of(options, scratch);
     let client = &world.client;
@@ -122,12 +124,12 @@ fn forged_counters_of_two_hosts_of_a_hose_are_no_rate() {
     let report = |count: u64| {
         for ((node, agent), epoch) in agents.iter().zip(&epochs) {
             let one = json!({ "serial": serial, "packets": count, "bytes": count, "delayed": count, "waiting": count,
-                "queueFull": count, "oversized": count, "waitedNs": count, "waits": [count, count] });
+                "queueFull": count, "oversized": count, "waitedNs": count, "waits": [count, 0] });
             let body = json!({ "epoch": epoch, "beat": true, "traffic": [one] });
             agent.post(&format!("/v1/agents/{node}/reports"), &body).is(204);
         }
     };
-    for counts in [[0, 1 << 63], [0, u64::MAX], [1 << 63, u64::MAX]] {
+    for counts in [[0, MAX_COUNT >> 1], [0, MAX_COUNT], [MAX_COUNT >> 1, MAX_COUNT]] {
         counts.into_iter().for_each(&report);
         let of_contract = client.get("/v1/contracts/db/traffic").is(200).json();
         assert_eq!((&of_contract["reporting"], &of_contract["rateBps"]), (&json!(2), &Value::Null), "{of_contract}");

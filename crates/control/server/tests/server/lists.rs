@@ -8,7 +8,8 @@ use wayleave_explain::sentences::{REFUSALS, no_other_place};
 use wayleave_protocol::problem::Code;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Answer, Client, Scratch, World, classed, contract, options};
+use crate::common::{Answer, Client, World, classed, contract, options};
+use wayleave_repo_checks::{Random, TempFolder};
 
 fn ids(page: &Value) -> Vec<String> {
     page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
@@ -34,8 +35,8 @@ fn text(answer: Answer) -> String {
 
 /// A server with contracts of all kinds, of two tenants.
 fn world() -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     options.document = wayleave_formats::write_topology(&options.setup.network, "test");
     let world = World::of(options, scratch);
@@ -178,42 +179,32 @@ fn an_after_that_is_not_the_next_of_this_list_is_refused() {
     }
 }
 
-/// Numbers of a linear congruential generator (Knuth's MMIX).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-}
-
 /// Keys of the columns below do not change while a contract exists.
 #[test]
 fn unchanged_contracts_are_on_exactly_one_page_while_others_change() {
     let world = World::new();
     let client = &world.client;
-    let mut draws = Draws(7);
-    let put = |draws: &mut Draws, name: &str| {
-        let rate = format!("{}Mbit", 1 + draws.below(4));
-        let body = contract("h1", ["h5", "h16"][draws.below(2)], &rate);
+    let mut random = Random::new(7);
+    let put = |random: &mut Random, name: &str| {
+        let rate = format!("{}Mbit", 1 + random.index(4));
+        let body = contract("h1", ["h5", "h16"][random.index(2)], &rate);
         client.put(&format!("/v1/contracts/{name}"), &body);
     };
     let stay: Vec<String> = (0..12).map(|number| format!("stay-{number}")).collect();
-    stay.iter().for_each(|name| put(&mut draws, name));
+    stay.iter().for_each(|name| put(&mut random, name));
     for column in ["id", "tenant", "kind", "bound", "rate", "headroom"] {
         for order in ["asc", "desc"] {
             let (mut found, mut after) = (Vec::new(), String::new());
             loop {
-                let limit = 1 + draws.below(4);
+                let limit = 1 + random.index(4);
                 let query = format!("sort={column}&order={order}&limit={limit}{after}");
                 let page = client.get(&format!("/v1/contracts?{query}")).is(200).json();
                 found.extend(ids(&page).into_iter().filter(|id| id.contains("stay")));
                 // Others come and go, also the one at which the next page begins.
                 for _ in 0..3 {
-                    let number = draws.below(30);
-                    put(&mut draws, &format!("other-{number}"));
-                    client.delete(&format!("/v1/contracts/other-{}", draws.below(30)));
+                    let number = random.index(30);
+                    put(&mut random, &format!("other-{number}"));
+                    client.delete(&format!("/v1/contracts/other-{}", random.index(30)));
                 }
                 let Some(next) = page["next"].as_str() else { break };
                 after = format!("&after={next}");

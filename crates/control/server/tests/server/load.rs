@@ -11,51 +11,57 @@ use wayleave_server::{LoadClock, Options};
 use wayleave_store::MemoryStore;
 use wayleave_units::{Time, WallTime};
 
-use crate::common::{Client, Scratch, World, contract, options};
+use crate::common::{Client, World, contract, options};
+use wayleave_repo_checks::TempFolder;
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 
-fn now_s() -> u64 {
+pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-fn at(seconds: u64) -> WallTime {
+pub(crate) fn at(seconds: u64) -> WallTime {
     WallTime::from_nanos(seconds * SECOND)
 }
 
 /// A server whose load is measured by the test's clock, from `start` on. Agents count as silent only after an hour: a slow
 /// machine changes no result.
-fn world(start: u64, disk: &Arc<Mutex<MemoryStore>>, scratch: Arc<Scratch>, file: Option<&Path>) -> World {
-    let options = options(Box::new(Memory(disk.clone())), &scratch.0, EnforcedBy::Hosts);
+pub(crate) fn world(
+    start: u64,
+    disk: &Arc<Mutex<MemoryStore>>,
+    scratch: Arc<TempFolder>,
+    file: Option<&Path>,
+) -> World {
+    let options = options(Box::new(Memory(disk.clone())), &scratch, EnforcedBy::Hosts);
     let mut setup = options.setup.clone();
     setup.timing = Timeouts { silent_after: Time::from_millis(3_600_000), ..setup.timing };
     let load_clock = LoadClock::Caller(Some(at(start)));
     World::of(Options { setup, load_file: file.map(Path::to_owned), load_clock, ..options }, scratch)
 }
 
-fn new_world(start: u64) -> World {
-    world(start, &Arc::default(), Arc::new(Scratch::new()), None)
+pub(crate) fn new_world(start: u64) -> World {
+    world(start, &Arc::default(), Arc::new(TempFolder::new("server")), None)
 }
 
-fn record(world: &World, seconds: u64) {
+pub(crate) fn record(world: &World, seconds: u64) {
     world.server.as_ref().unwrap().record_load(at(seconds));
 }
 
-fn set_time(world: &World, seconds: u64) {
+pub(crate) fn set_time(world: &World, seconds: u64) {
     world.server.as_ref().unwrap().set_load_time(at(seconds));
 }
 
 /// An agent with a session, on a machine that was started at `boot`.
-struct Agent<'a> {
+pub(crate) struct Agent<'a> {
     world: &'a World,
     boot: u64,
-    client: Client,
+    pub(crate) client: Client,
     node: &'static str,
-    epoch: u64,
+    pub(crate) epoch: u64,
 }
 
 impl<'a> Agent<'a> {
-    fn new(world: &'a World, boot: u64, node: &'static str) -> Self {
+    pub(crate) fn new(world: &'a World, boot: u64, node: &'static str) -> Self {
         let client = world.client.token(json!({ "role": "agent", "node": node }));
         let open = |spec: &Value| client.post(&format!("/v1/agents/{node}/session"), spec);
         let mut session = open(&json!({}));
@@ -67,11 +73,11 @@ impl<'a> Agent<'a> {
         Self { world, boot, client, node, epoch: session["epoch"].as_u64().unwrap() }
     }
 
-    fn path(&self, what: &str) -> String {
+    pub(crate) fn path(&self, what: &str) -> String {
         format!("/v1/agents/{}/{what}", self.node)
     }
 
-    fn report(&self, more: Value) {
+    pub(crate) fn report(&self, more: Value) {
         let mut report = json!({ "epoch": self.epoch, "beat": true });
         report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.client.post(&self.path("reports"), &report).is(204);
@@ -90,7 +96,7 @@ impl<'a> Agent<'a> {
     }
 
     /// Confirms everything that the controller asks for.
-    fn confirm(&self) {
+    pub(crate) fn confirm(&self) {
         let messages = self.client.get(&self.path("messages")).is(200).json();
         let done = messages["operations"].as_array().unwrap().iter();
         let done: Vec<Value> = done.map(|one| json!([one["serial"], one["version"]])).collect();
@@ -159,7 +165,7 @@ fn a_link_has_the_rate_of_its_sender_and_wrong_counters_are_unknown_and_named() 
     (150..=165).for_each(|second| agent.links(second, &[counter(OUT, 4, 125_000 * second, 0)]));
     assert_eq!(measured(client, OUT)["rateBps"], 1_000_000);
     // Forged counters: too large, of no link, of a link elsewhere.
-    agent.links(166, &[counter(OUT, 4, u64::MAX, 0)]);
+    agent.links(166, &[counter(OUT, 4, 1 << 62, 0)]);
     assert_eq!(measured(client, OUT), Value::Null);
     let named = "h1: the counters of link h1->pod1-edge1 show more than its line rate, 1Gbit";
     assert!(problems(client).contains(named), "{}", problems(client));
@@ -184,8 +190,8 @@ fn means(history: &Value) -> Vec<Value> {
 
 #[test]
 fn histories_survive_a_restart_with_a_gap_and_have_null_where_nothing_was_observed() {
-    let (disk, scratch) = (Arc::default(), Arc::new(Scratch::new()));
-    let file = scratch.0.join("ledger.db-load");
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let file = scratch.join("ledger.db-load");
     let base = now_s() / 600 * 600 - 1_200;
     let world = |start, file| world(start, &disk, scratch.clone(), Some(file));
     // Neither the first point nor the first chunk on disk begins with the server.
@@ -268,7 +274,7 @@ fn histories_survive_a_restart_with_a_gap_and_have_null_where_nothing_was_observ
     assert_eq!(means(&third.client.get(&path(base, base + 120, 60)).is(200).json()), [Value::Null, Value::Null]);
     third.end();
     // A place that cannot be written.
-    let fourth = world(base + 350, &scratch.0);
+    let fourth = world(base + 350, &scratch);
     fourth.client.put("/v1/contracts/b", &contract("h1", "h16", "10Mbit")).is(201);
     fourth.client.get("/v1/tenants/default/statement").is_problem(503, "UNAVAILABLE");
     let problems = fourth.client.get("/v1/status").is(200).json()["problems"].to_string();
@@ -313,7 +319,7 @@ fn contracts_and_tenants_have_a_history_of_what_their_hosts_report() {
     assert_eq!(history("contracts/shop:web"), web);
     let shop = json!([point(0, json!(1_000_000), 2 * reserved, 1), point(10, Value::Null, 2 * reserved, 2)]);
     assert_eq!(history("tenants/shop"), shop);
-    assert_eq!(history("tenants/default")[0], point(0, json!(0), 0, 0), "without contracts nothing is sent");
+    assert_eq!(history("tenants/default")[0], point(0, Value::Null, 0, 0), "without contracts nothing is measured");
     assert_eq!(history("contracts/shop:dark")[0]["meanBps"], Value::Null);
 
     assert_eq!((&flows["contracts"], &flows["measured"], &flows["omitted"]), (&json!(2), &json!(1), &json!(0)));
@@ -346,10 +352,10 @@ fn contracts_and_tenants_have_a_history_of_what_their_hosts_report() {
     assert_eq!(other.get("/v1/flows").is(200).json()["contracts"], 0);
     other.get("/v1/flows?tenant=shop").is_problem(404, "NOT_FOUND");
     // Nothing is left of a tenant that was deleted, when another one gets its name.
-    assert_eq!(history("tenants/brief")[0]["meanBps"], 0);
+    assert_eq!(history("tenants/brief")[0]["reservedBps"], 0);
     client.delete("/v1/tenants/brief").is(204);
     client.put("/v1/tenants/brief", &json!({})).is(201);
-    assert_eq!(history("tenants/brief")[0]["meanBps"], Value::Null);
+    assert_eq!(history("tenants/brief")[0]["reservedBps"], Value::Null);
 }
 
 fn minutes(statement: &Value) -> [u64; 3] {
@@ -357,7 +363,7 @@ fn minutes(statement: &Value) -> [u64; 3] {
 }
 
 /// Runs the clock from one second after `base` to another. Agents report every three seconds.
-fn run(world: &World, base: u64, seconds: std::ops::RangeInclusive<u64>, agents: &[&Agent]) {
+pub(crate) fn run(world: &World, base: u64, seconds: std::ops::RangeInclusive<u64>, agents: &[&Agent]) {
     for second in seconds {
         set_time(world, base + second);
         if second % 3 == 0 {
@@ -371,8 +377,8 @@ fn run(world: &World, base: u64, seconds: std::ops::RangeInclusive<u64>, agents:
 
 #[test]
 fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
-    let (disk, scratch) = (Arc::default(), Arc::new(Scratch::new()));
-    let file = scratch.0.join("load");
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let file = scratch.join("load");
     // Contracts are created by the clock of this machine, at most two minutes before.
     let base = now_s() / 60 * 60 + 120;
     let world = self::world(base, &disk, scratch.clone(), Some(&file));
@@ -471,12 +477,25 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     assert!(gap == 0 || before["reason"] == format!("before the record began on {}", at(base)), "{whole}");
     assert_eq!((minutes(&whole), &whole["since"]), ([4, 2, 8 + gap], &json!(at(base).to_string())), "{whole}");
     let csv = String::from_utf8(client.get(&format!("{path}&format=csv")).is(200).body).unwrap();
-    let rows = [1 + early[0], 8 + early[1], 8 + gap];
-    let rows = format!(
-        "contract,kept,broken,unknown\r\nshop:brief,2,1,{}\r\nshop:web,4,2,{}\r\nshop,4,2,{}\r\n",
-        rows[0], rows[1], rows[2]
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "line,name,from,to,kept,broken,unknown,event,text");
+    let covered = format!("covered,shop,{},{},,,,,", at(base), at(base + 840));
+    assert_eq!(lines.iter().find(|line| line.starts_with("covered,")), Some(&&*covered), "{csv}");
+    for (end, of) in [
+        (format!(",2,1,{},,", 1 + early[0]), "contract,shop:brief,"),
+        (format!(",4,2,{},,", 8 + early[1]), "contract,shop:web,"),
+        (format!(",4,2,{},,", 8 + gap), "tenant,shop,"),
+    ] {
+        assert!(lines.iter().any(|line| line.starts_with(of) && line.ends_with(&end)), "{of} {end}: {csv}");
+    }
+    assert!(lines.iter().any(|line| line.starts_with("event,shop:web,") && line.contains("h1->pod1-edge1")), "{csv}");
+    let skipped = &whole["notCovered"].as_array().unwrap()[usize::from(gap > 0)];
+    // Nothing was recorded from 563 to 700: a gap from the last recorded minute on.
+    assert_eq!(
+        (&skipped["from"], &skipped["to"]),
+        (&json!(at(base + 600).to_string()), &json!(at(base + 700).to_string()))
     );
-    assert_eq!(csv, rows);
+    assert!(skipped["reason"].as_str().unwrap().starts_with("not observed: the controller"), "{whole}");
     for (month, days, reason) in [("2020-01", 31, "before the record began on "), ("2500-02", 28, "not yet over")] {
         let other = client.get(&format!("/v1/tenants/shop/statement?month={month}")).is(200).json();
         assert_eq!((minutes(&other), &other["contracts"]), ([0, 0, days * 1_440], &json!([])), "{other}");
@@ -515,6 +534,9 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     assert_eq!(statement(&again.client).0, Some([5, 2, 9]));
 }
 
+/// The highest counters that are taken.
+pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
+
 /// Catches: sums of forged counters that overflow, and rates that no host sends. Two agents report the highest counters, and
 /// installed rules of the highest version.
 #[test]
@@ -525,13 +547,13 @@ fn forged_counters_of_contracts_stop_nothing_and_have_no_rate() {
     world.client.put("/v1/contracts/b", &contract("h2", "h16", "10Mbit")).is(201);
     let agents = [Agent::new(&world, start, "h1"), Agent::new(&world, start, "h2")];
     let counters = |serial: usize, count: u64| {
-        let mut traffic = json!({ "serial": serial, "waitedNs": count, "waits": [count, count] });
+        let mut traffic = json!({ "serial": serial, "waitedNs": count, "waits": [count, 0] });
         for name in ["packets", "bytes", "delayed", "waiting", "queueFull", "oversized"] {
             traffic[name] = json!(count);
         }
         json!({ "beat": true, "traffic": [traffic] })
     };
-    for (second, count) in [(1, 0), (2, u64::MAX)] {
+    for (second, count) in [(1, 0), (2, MAX_COUNT)] {
         set_time(&world, start + second);
         agents.iter().enumerate().for_each(|(at, agent)| agent.report(counters(at + 1, count)));
         for path in ["/metrics", "/v1/traffic", "/v1/flows", "/v1/contracts?sort=measured", "/v1/contracts/a/traffic"] {
@@ -539,7 +561,7 @@ fn forged_counters_of_contracts_stop_nothing_and_have_no_rate() {
         }
     }
     let counted = world.client.get("/v1/contracts/a/traffic").is(200).json();
-    assert_eq!((&counted["rateBps"], &counted["traffic"]["bytes"]), (&Value::Null, &json!(u64::MAX)));
+    assert_eq!((&counted["rateBps"], &counted["traffic"]["bytes"]), (&Value::Null, &json!(MAX_COUNT)));
     let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
     let named = "h1: the counters of contracts default:a show more than the line rate of this host, 1Gbit";
     assert!(problems.contains(named), "{problems}");

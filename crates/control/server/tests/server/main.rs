@@ -28,6 +28,8 @@ mod pages;
 mod past;
 mod policies;
 mod quotas;
+mod reports;
 mod rest_names;
+mod statements;
 mod traffic;
 mod watching;

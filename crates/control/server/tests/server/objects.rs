@@ -182,7 +182,7 @@ fn an_older_token_that_no_certificate_can_use_is_named() {
     assert_eq!(changes.len(), 2);
     store.commit(&changes).unwrap();
     drop(store);
-    let world = World::of(options(Box::new(memory), &scratch.0, EnforcedBy::Nobody), scratch);
+    let world = World::of(options(Box::new(memory), &scratch, EnforcedBy::Nobody), scratch);
     let shown = world.client.get("/v1/tokens").is(200).json();
     let warning = |id: &str| {
         let of = shown["items"].as_array().unwrap().iter().find(|token| token["id"] == id).unwrap();

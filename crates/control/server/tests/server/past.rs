@@ -10,17 +10,18 @@ use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 use wayleave_units::WallTime;
 
-use crate::common::{Client, Scratch, World, classed, contract, options};
+use crate::common::{Client, World, classed, contract, options};
+use wayleave_repo_checks::TempFolder;
 
-fn begin(disk: &Memory, scratch: Arc<Scratch>, limits: ServerLimits) -> World {
-    let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
+fn begin(disk: &Memory, scratch: Arc<TempFolder>, limits: ServerLimits) -> World {
+    let mut options = options(Box::new(disk.clone()), &scratch, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }
 
 fn world() -> World {
-    begin(&Memory::default(), Arc::new(Scratch::new()), ServerLimits::default())
+    begin(&Memory::default(), Arc::new(TempFolder::new("server")), ServerLimits::default())
 }
 
 fn now() -> String {
@@ -95,7 +96,7 @@ fn steps() -> Vec<(&'static str, &'static str, Value)> {
 #[test]
 fn past_states_of_contracts_are_known_to_tenants_and_after_a_restart() {
     let disk = Memory::default();
-    let world = begin(&disk, Arc::new(Scratch::new()), ServerLimits::default());
+    let world = begin(&disk, Arc::new(TempFolder::new("server")), ServerLimits::default());
     let operator = &world.client.clone();
     operator.put("/v1/tenants/acme", &json!({})).is(201);
     let acme = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
@@ -151,7 +152,7 @@ fn past_states_of_contracts_are_known_to_tenants_and_after_a_restart() {
 #[test]
 fn a_dropped_past_is_unknown_and_only_for_its_tenant() {
     let limits = ServerLimits { history_bytes: 8 << 10, ..ServerLimits::default() };
-    let world = begin(&Memory::default(), Arc::new(Scratch::new()), limits);
+    let world = begin(&Memory::default(), Arc::new(TempFolder::new("server")), limits);
     let operator = &world.client;
     operator.put("/v1/tenants/acme", &json!({})).is(201);
     operator.put("/v1/contracts/acme:one", &contract("h1", "h9", "10Mbit")).is(201);

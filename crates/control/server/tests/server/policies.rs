@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Scratch, World, classed, contract, options};
+use crate::common::{World, classed, contract, options};
+use wayleave_repo_checks::TempFolder;
 
-fn begin(disk: &Memory, scratch: Arc<Scratch>) -> World {
-    let mut options = options(Box::new(disk.clone()), &scratch.0, EnforcedBy::Nobody);
+fn begin(disk: &Memory, scratch: Arc<TempFolder>) -> World {
+    let mut options = options(Box::new(disk.clone()), &scratch, EnforcedBy::Nobody);
     options.setup = classed(EnforcedBy::Nobody);
     World::of(options, scratch)
 }
@@ -29,7 +30,7 @@ fn pair(from: &str, min: &str) -> Value {
 #[test]
 fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
     let disk = Memory::default();
-    let world = begin(&disk, Arc::new(Scratch::new()));
+    let world = begin(&disk, Arc::new(TempFolder::new("server")));
     let client = &world.client;
     let created = client.put("/v1/policies/machines", &machines("2Gbit", "1Gbit")).is(201).json();
     assert_eq!(
@@ -91,7 +92,7 @@ fn policies_and_contracts_share_one_ledger_and_survive_a_restart() {
 
 #[test]
 fn errors_of_a_policy_are_reported() {
-    let world = begin(&Memory::default(), Arc::new(Scratch::new()));
+    let world = begin(&Memory::default(), Arc::new(TempFolder::new("server")));
     let client = &world.client;
     let other = client.put("/v1/policies/racks", &machines("2Gbit", "1Gbit")).is_problem(400, "INVALID");
     assert!(other["errors"][0]["detail"].as_str().unwrap().contains("the path has racks"), "{other}");

@@ -9,7 +9,8 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Client, Scratch, World, options, read_head};
+use crate::common::{Client, World, options, read_head};
+use wayleave_repo_checks::TempFolder;
 
 /// Opens a stream of events; the status of its answer and the connection.
 fn watch(client: &Client) -> (u16, TcpStream) {
@@ -32,8 +33,8 @@ fn open(client: &Client) -> Vec<TcpStream> {
 
 #[test]
 fn the_stream_limits_of_a_tenant_and_of_operators_are_separate() {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.limits = ServerLimits { watchers: 10, ..options.limits };
     let world = World::of(options, scratch);
     let client = &world.client;

@@ -8,8 +8,9 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Scratch, World, contract, options};
+use crate::common::{World, contract, options};
 use crate::exposition;
+use wayleave_repo_checks::TempFolder;
 
 const FILES: [(&str, &str); 3] = [
     ("wayleave.json", include_str!("../../../../../packaging/grafana/wayleave.json")),
@@ -26,8 +27,8 @@ fn metrics_in(text: &str) -> BTreeSet<String> {
 
 /// A server with agents that exports metrics of this number of tenants and of links.
 fn detailed(series: usize) -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Hosts);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
     options.limits = ServerLimits { metric_series: series, ..options.limits };
     World::of(options, scratch)
 }

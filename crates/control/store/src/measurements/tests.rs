@@ -57,8 +57,8 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
     let begin = |minute, kept| MinuteChange::Begin { serial: 7, minute, kept };
     let mut measurements = open(&path);
     let contract = MinuteChange::Contract { serial: 7, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 100 };
-    measurements.put_minute(101, &[contract.clone(), begin(100, true)]).unwrap();
-    measurements.put_minute(105, &[MinuteChange::Close { serial: 7, minute: 104 }, begin(104, false)]).unwrap();
+    measurements.put_minute(101, None, &[contract.clone(), begin(100, true)]).unwrap();
+    measurements.put_minute(105, None, &[MinuteChange::Close { serial: 7, minute: 104 }, begin(104, false)]).unwrap();
     drop(measurements);
     let mut measurements = open(&path);
     let read = |measurements: &Measurements| measurements.contracts("shop", 0, 1_000).unwrap();
@@ -72,7 +72,7 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
     assert_eq!(read(&measurements), [RecordedContract { ended: Some(105), ..expected.clone() }]);
     let state = MinuteChange::State { serial: 7, at: 7, kind: "violated".to_owned(), text: "late".to_owned() };
     let end = MinuteChange::End { serial: 7, ended: 111 };
-    measurements.put_minute(111, &[contract, begin(110, true), state, end]).unwrap();
+    measurements.put_minute(111, None, &[contract, begin(110, true), state, end]).unwrap();
     let changes = vec![(7, "violated".to_owned(), "late".to_owned())];
     let intervals = vec![(100, 104, true), (104, 105, false), (110, 111, true)];
     assert_eq!(read(&measurements), [RecordedContract { ended: Some(111), intervals, changes, ..expected }]);
@@ -81,9 +81,9 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
     measurements.prune(111 + INTERVAL_RETENTION + 1).unwrap();
     assert_eq!(read(&measurements), []);
     let again = MinuteChange::Contract { serial: 8, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 5 };
-    measurements.put_minute(112, &[again]).unwrap();
+    measurements.put_minute(112, None, &[again]).unwrap();
     assert_eq!(read(&measurements).len(), 1);
-    measurements.put_minute(113, &[MinuteChange::ForgetTenant { tenant: "shop".to_owned() }]).unwrap();
+    measurements.put_minute(113, None, &[MinuteChange::ForgetTenant { tenant: "shop".to_owned() }]).unwrap();
     assert_eq!(read(&measurements), []);
     let _ = std::fs::remove_file(path);
 }
@@ -127,19 +127,19 @@ fn the_record_begins_with_its_first_minute_and_later_after_deletions() {
     let mut measurements = open(&path);
     assert_eq!(measurements.began().unwrap(), None);
     let begin = MinuteChange::Begin { serial: 7, minute: 100, kept: true };
-    measurements.put_minute(101, &[begin]).unwrap();
-    measurements.put_minute(102, &[]).unwrap();
+    measurements.put_minute(101, None, &[begin]).unwrap();
+    measurements.put_minute(102, None, &[]).unwrap();
     assert_eq!(measurements.began().unwrap(), Some(100));
     measurements.prune(200 + INTERVAL_RETENTION).unwrap();
     assert_eq!(measurements.began().unwrap(), Some(200));
     // A file of a version that did not record its begin.
     measurements.connection.execute_batch("DROP TABLE record").unwrap();
     let begin = MinuteChange::Begin { serial: 7, minute: 150, kept: true };
-    measurements.put_minute(151, &[begin]).unwrap_err();
+    measurements.put_minute(151, None, &[begin]).unwrap_err();
     drop(measurements);
     let mut measurements = open(&path);
     assert_eq!((measurements.began().unwrap(), measurements.created().unwrap()), (Some(100), 0));
-    measurements.put_minute(152, &[]).unwrap();
+    measurements.put_minute(152, None, &[]).unwrap();
     assert_eq!(measurements.began().unwrap(), Some(100));
     remove(&path);
 }
@@ -155,8 +155,8 @@ fn minutes_of_100_000_contracts_take_a_few_megabytes() {
     };
     let begin = |serial| MinuteChange::Begin { serial, minute: 100, kept: true };
     let first: Vec<MinuteChange> = (0..100_000).map(contract).chain((0..100_000).map(begin)).collect();
-    measurements.put_minute(101, &first).unwrap();
-    (102..112).for_each(|until| measurements.put_minute(until, &[]).unwrap());
+    measurements.put_minute(101, None, &first).unwrap();
+    (102..112).for_each(|until| measurements.put_minute(until, None, &[]).unwrap());
     let pages =
         |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
     let bytes = pages("page_count") * pages("page_size");
@@ -196,5 +196,57 @@ fn other_users_cannot_read_the_file() {
     let path = file("mode");
     drop(open(&path));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn gaps_of_the_record_begin_with_the_last_recorded_minute() {
+    let path = file("gaps");
+    let mut measurements = open(&path);
+    measurements.put_minute(101, Some(100 * 60 + 7), &[]).unwrap();
+    measurements.put_minute(102, None, &[]).unwrap();
+    // A restart that adjoins leaves no gap.
+    measurements.put_minute(103, Some(102 * 60), &[]).unwrap();
+    measurements.put_minute(111, Some(110 * 60 + 30), &[]).unwrap();
+    // Nothing of a minute that cannot be written.
+    measurements.put_minute(111, Some(110 * 60 + 50), &[]).unwrap_err();
+    drop(measurements);
+    let mut measurements = open(&path);
+    let (first, second) = ((0, 6_007), (6_180, 6_630));
+    assert_eq!(measurements.gaps(0, 9_999).unwrap(), [first, second]);
+    assert_eq!(
+        (measurements.gaps(6_007, 6_180).unwrap(), measurements.gaps(6_629, 6_630).unwrap()),
+        (vec![], vec![second])
+    );
+    measurements.prune(110 + INTERVAL_RETENTION).unwrap();
+    assert_eq!(measurements.gaps(0, 9_999).unwrap(), [second]);
+    // The latest are kept.
+    let transaction = measurements.connection.transaction().unwrap();
+    for at in 0..MAX_GAPS {
+        transaction.execute("INSERT INTO gap VALUES (?1, ?2)", [10_000 + 60 * at, 10_030 + 60 * at]).unwrap();
+    }
+    transaction.commit().unwrap();
+    measurements.prune(111 + INTERVAL_RETENTION - 10).unwrap();
+    assert_eq!(measurements.gaps(0, 9_999).unwrap(), []);
+    let last = 10_030 + 60 * u64::try_from(MAX_GAPS - 1).unwrap();
+    let read = measurements.gaps(0, u64::MAX).unwrap();
+    assert_eq!((read.len(), read.last().unwrap().1), (1_000, last));
+    let _ = std::fs::remove_file(path);
+}
+
+/// The file of an earlier version has a begin and no gap: a later gap does not begin with 0.
+#[test]
+fn a_record_of_an_earlier_version_keeps_its_begin() {
+    let path = file("earlier-gaps");
+    let mut measurements = open(&path);
+    measurements.put_minute(101, Some(6_007), &[]).unwrap();
+    measurements.connection.execute_batch("DROP TABLE gap").unwrap();
+    drop(measurements);
+    let mut measurements = open(&path);
+    measurements.put_minute(111, Some(6_630), &[]).unwrap();
+    assert_eq!(
+        (measurements.began().unwrap(), measurements.gaps(0, 9_999).unwrap()),
+        (Some(100), vec![(6_060, 6_630)])
+    );
     let _ = std::fs::remove_file(path);
 }

@@ -4,21 +4,16 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use wayleave_repo_checks::TempFolder;
 use wayleave_store::{CommitStep, Options, SqliteStore, Store, StoredRecord};
 
-/// A directory that is removed with the test.
-pub(crate) struct Scratch(PathBuf);
+/// A folder with a ledger.
+pub(crate) struct Scratch(TempFolder);
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("store-{}-{number}", std::process::id()));
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempFolder::within(env!("CARGO_TARGET_TMPDIR"), "store"))
     }
 
     /// Creates a closed ledger of this number of commits of one record each.
@@ -63,31 +58,10 @@ fn summary(path: &Path) -> (String, usize, u64) {
     (path.file_name().unwrap().to_string_lossy().into_owned(), bytes.len(), hasher.finish())
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            drop(fs::remove_dir_all(&self.0));
-        }
-    }
-}
-
 pub(crate) fn open(path: &Path) -> (SqliteStore, Vec<StoredRecord>) {
     SqliteStore::open(path, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn put(key: &str, body: &str) -> CommitStep {
     CommitStep::Put(StoredRecord::new("thing", key, body))
-}
-
-/// SplitMix64: random numbers that a seed repeats for ever.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// A number below this one, which is not 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
 }

@@ -95,7 +95,7 @@ impl<'n> Propagation<'n> {
             delay += self.delays[before].as_ref().map_err(Clone::clone)?;
             at = before;
         }
-        Ok(self.network.flows()[flow].arrival.later_by(&delay))
+        Ok(self.network.flows()[flow].arrival.delayed_by(&delay))
     }
 
     /// Returns the arrival curve of all flows of a server together.

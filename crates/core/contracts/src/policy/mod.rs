@@ -123,8 +123,7 @@ pub struct ServiceSpec {
     pub name: String,
     /// The service of which it is a part.
     pub parent: Option<String>,
-    /// Tenant to which it is delegated: the tenant may change the services below, but not the terms of the service
-    /// itself.
+    /// Tenant whose traffic counts as this service's where brokers divide a rack.
     pub tenant: Option<String>,
     /// Packets of the service; all of its parent's if absent. Sent and received packets are compared unchanged: the
     /// service that receives has the destination.

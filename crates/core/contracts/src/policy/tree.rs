@@ -77,12 +77,6 @@ impl Policy {
         names.join(":")
     }
 
-    /// Returns `true` if a tenant may add, change and remove a service: one of those above is delegated to the
-    /// tenant.
-    pub fn is_delegated_to(&self, service: usize, tenant: &str) -> bool {
-        self.line(service).skip(1).any(|above| self.services[above].tenant.as_deref() == Some(tenant))
-    }
-
     /// The times at which something changes, in order.
     pub fn change_times(&self) -> Vec<WallTime> {
         let mut times: Vec<WallTime> =

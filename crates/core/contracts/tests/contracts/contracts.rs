@@ -1,8 +1,6 @@
 //! Valid contracts, and their reservations.
 
-use wayleave_contracts::{
-    Accounting, BucketDemand, ContractError, Excess, LatencyContract, MAX_PROTECTION, WireOverhead,
-};
+use wayleave_contracts::{Accounting, BucketDemand, ContractError, LatencyContract, MAX_PROTECTION, WireOverhead};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -12,20 +10,14 @@ fn network() -> Network {
 }
 
 fn contract(network: &Network) -> LatencyContract {
-    LatencyContract {
-        name: "ptp".into(),
-        tenant: None,
-        from: network.find_node("h1").unwrap(),
-        to: network.find_node("h2").unwrap(),
-        rate: Rate::from_mbit(1),
-        burst: Bytes::new(1000),
-        deadline: Time::from_millis(2),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
-    }
+    LatencyContract::new(
+        "ptp",
+        network.find_node("h1").unwrap(),
+        network.find_node("h2").unwrap(),
+        Rate::from_mbit(1),
+        Bytes::new(1000),
+        Time::from_millis(2),
+    )
 }
 
 const SIX_TAGS: WireOverhead = WireOverhead::Counted { tags: 6 };

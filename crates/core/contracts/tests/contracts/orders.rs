@@ -3,8 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{
-    Accounting, ContractRequest, Excess, LatencyContract, Match, MatchError, NameError, Named, OrderError, Priority,
-    Protocol,
+    ContractRequest, LatencyContract, Match, MatchError, NameError, Named, OrderError, Priority, Protocol,
 };
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -13,18 +12,15 @@ fn order() -> ContractRequest {
     let network = build::fat_tree(&FatTree::default()).unwrap();
     let mut hosts = network.hosts();
     let contract = LatencyContract {
-        name: "ptp-1".into(),
         tenant: Some("acme".into()),
-        from: hosts.next().unwrap(),
-        to: hosts.next().unwrap(),
-        rate: Rate::from_mbit(1),
-        burst: Bytes::new(1500),
-        deadline: Time::from_millis(2),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
+        ..LatencyContract::new(
+            "ptp-1",
+            hosts.next().unwrap(),
+            hosts.next().unwrap(),
+            Rate::from_mbit(1),
+            Bytes::new(1500),
+            Time::from_millis(2),
+        )
     };
     ContractRequest::plain(contract, &["web", "db"])
 }

@@ -61,13 +61,7 @@ pub struct ClassService {
 }
 
 impl ClassService {
-    /// The long-term rate, `x R'`, rounded down.
-    pub fn sure_rate(&self) -> Rate {
-        let part = bits(self.rate) * i128::from(self.quantum) / i128::from(self.quanta);
-        Rate::from_bits_per_second(part as u64)
-    }
-
-    /// The time after which it gets that rate, rounded up; `None` if it never does.
+    /// The time after which it gets its long-term rate `x R'`, rounded up; `None` if it never does.
     pub fn latency(&self) -> Option<Time> {
         rounded_up(self.debt.nanobits(), bits(self.rate))
     }
@@ -273,7 +267,6 @@ mod tests {
         let others = [3, 1].map(|weight| Bytes::new(weight * 1_514));
         let ahead = deficit_ahead(Bytes::new(6 * 1_514), &others, Bytes::new(1_513));
         let service = ClassService { rate: residual.rate, debt: residual.debt + ahead, quantum: 6, quanta: 10 };
-        assert_eq!(service.sure_rate(), Rate::from_bits_per_second(5_400_000_000));
         assert_eq!(service.latency(), Some(Time::from_nanos(22_428)), "22,427.26 ns, rounded up");
         assert_eq!(residual.latency(), Some(Time::from_nanos(13_458)), "15,140 B at 9 Gbit/s");
         // A microsecond later it is 5,400 bits, less what rounding the latency up has given away.

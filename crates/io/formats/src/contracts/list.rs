@@ -65,11 +65,6 @@ impl ContractList {
         &self.items
     }
 
-    /// The contracts, without their places.
-    pub fn into_contracts(self) -> Vec<LatencyContract> {
-        self.items
-    }
-
     /// Returns a later finding about a contract (for example an impossible deadline) as a problem at its position in
     /// the file.
     ///
@@ -91,11 +86,6 @@ impl MixedList {
     /// The contracts, in order of the file.
     pub fn contracts(&self) -> &[Contract] {
         &self.items
-    }
-
-    /// The contracts, without their places.
-    pub fn into_contracts(self) -> Vec<Contract> {
-        self.items
     }
 
     /// Returns the keys that a data plane does not carry out, each with the name of its contract.

@@ -1,7 +1,7 @@
 //! Contracts in YAML, JSON and CSV: what they mean, where their fields are, and writing.
 
 use crate::common::{contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Accounting, Contract, Endpoints, Excess, LatencyContract};
+use wayleave_contracts::{Accounting, Contract, Endpoints, LatencyContract};
 use wayleave_formats::{ContractField, ProblemKind, Source, parse_builder, read_contracts, write_contracts};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -12,18 +12,15 @@ const LEGACY: &str = "{ name: legacy, from: h1, to: h2, rate: 1Mbit, burst: 1500
 
 fn ptp() -> LatencyContract {
     LatencyContract {
-        name: "ptp-1".into(),
         tenant: Some("acme".into()),
-        from: star().find_node("h1").unwrap(),
-        to: star().find_node("h9").unwrap(),
-        rate: Rate::from_bits_per_second(220_000),
-        burst: Bytes::new(300),
-        deadline: Time::from_millis(2),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
+        ..LatencyContract::new(
+            "ptp-1",
+            star().find_node("h1").unwrap(),
+            star().find_node("h9").unwrap(),
+            Rate::from_bits_per_second(220_000),
+            Bytes::new(300),
+            Time::from_millis(2),
+        )
     }
 }
 
@@ -169,7 +166,7 @@ fn contracts_are_read_back_as_they_were_written() {
     let list =
         [ptp(), legacy(), LatencyContract { name: "a: b, \"c\" #d 😀".into(), tenant: Some("null".into()), ..ptp() }];
     let text = write_contracts(&list, &star(), "x");
-    assert_eq!(contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_contracts(), list);
+    assert_eq!(contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).contracts(), list);
     let none = write_contracts(&[], &star(), "x");
     assert!(contracts(&none).unwrap().contracts().is_empty());
 }

@@ -34,7 +34,7 @@ fn the_example_is_read_with_all_its_parts() {
     let dfs = |direction| (policy.terms(direction, None)[0].min, policy.terms(direction, None)[0].max);
     assert_eq!(dfs(Direction::Transmit), (Rate::from_gbit(6), None));
     assert_eq!(dfs(Direction::Receive), (Rate::from_gbit(8), Some(Rate::from_gbit(40))));
-    assert!(policy.is_delegated_to(1, "storage"));
+    assert_eq!(policy.services()[0].tenant.as_deref(), Some("storage"));
     let max = |now: &str| policy.terms(Direction::Transmit, Some(now.parse().unwrap()))[3].max;
     let hours = ["2027-01-01T19:59:59Z", "2027-01-01T20:00:00Z", "2027-01-02T06:00:00Z"];
     assert_eq!(hours.map(max), [1, 4, 1].map(|gbit| Some(Rate::from_gbit(gbit))));

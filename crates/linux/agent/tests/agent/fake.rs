@@ -13,7 +13,8 @@ use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::{Neighbour, Neighbours, Traffic};
 use wayleave_topology::LinkId;
 
-use crate::common::{Folder, links};
+use crate::common::links;
+use wayleave_repo_checks::TempFolder;
 
 /// State of a fake data plane; it outlives the agent, as a kernel does.
 #[derive(Debug, Default)]
@@ -139,14 +140,14 @@ pub(crate) fn neighbours(vms: &[(&str, &str, &str)]) -> Neighbours {
 /// The driver of h1 over a plane; `endpoints` are interfaces by name.
 pub(crate) fn driver(
     fake: &Fake,
-    folder: &Folder,
+    folder: &TempFolder,
     environment: Arc<Environment>,
     endpoints: &[(&str, &str)],
 ) -> HostDriver<Fake> {
     let (network, host) = (environment.shared_network(), environment.network().find_node("h1").unwrap());
     let fixed = endpoints.iter();
     let fixed = fixed.map(|(name, interface)| ((*name).to_owned(), Attachment::untagged(*interface))).collect();
-    let declared = Declared::new(fixed, folder.0.join("endpoints"));
-    let store = RuleStore::open(&folder.0.join("rules")).unwrap();
+    let declared = Declared::new(fixed, folder.join("endpoints"));
+    let store = RuleStore::open(&folder.join("rules")).unwrap();
     HostDriver::open(fake.clone(), host, environment, store, links(&network), declared).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Folder, network};
+use crate::common::network;
 use crate::fake::{Fake, driver, neighbours};
 use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
@@ -15,6 +15,7 @@ use wayleave_packet_format::{Mac, Tag, mac_of};
 use wayleave_protocol::Id;
 use wayleave_protocol::agent::{Neighbours, Rule};
 use wayleave_protocol::contract::Hop;
+use wayleave_repo_checks::TempFolder;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
@@ -51,10 +52,16 @@ fn rule(tenant: &str, from: &str, to: &str) -> Rule {
     }
 }
 
+/// A host with the interface of a VM.
+fn with_web() -> (Fake, TempFolder, HostDriver<Fake>) {
+    let (fake, folder) = (up(), TempFolder::new("agent"));
+    let host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    (fake, folder, host)
+}
+
 #[test]
 fn names_become_interfaces_addresses_and_tags() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     host.install(NOW, 7, 2, &rule("acme", "web", "db")).unwrap();
     let kernel = fake.kernel();
     let (version, installed) = &kernel.rules[&7];
@@ -72,7 +79,7 @@ fn names_become_interfaces_addresses_and_tags() {
 fn a_host_rule_covers_the_vms_of_the_tenant_and_the_host_itself() {
     let vms = [("acme:web", "h1", WEB), ("acme:db", "h2", DB), ("other:x", "h2", "02:00:00:00:00:03")];
     let environment = Arc::new(Environment::of(network(), &neighbours(&vms)));
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let mut host = driver(&fake, &folder, environment, &[("acme:web", "tap0"), ("host:h1", "veth0")]);
     host.install(NOW, 1, 1, &rule("acme", "h1", "h2")).unwrap();
     let senders = fake.kernel().rules[&1].1.senders.clone();
@@ -87,7 +94,7 @@ fn a_host_rule_covers_the_vms_of_the_tenant_and_the_host_itself() {
 
 #[test]
 fn missing_endpoints_are_waited_for_and_found() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     fake.kernel().interfaces.remove("tap0");
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     for (from, to, missing) in [("web", "db", "the interface of web"), ("nobody", "db", "nobody"), ("db", "web", "db")]
@@ -106,8 +113,7 @@ fn missing_endpoints_are_waited_for_and_found() {
 
 #[test]
 fn an_interface_that_reappears_has_its_rules_again() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, folder, mut host) = with_web();
     host.install(NOW, 1, 3, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("tap0");
     host.refresh();
@@ -126,8 +132,7 @@ fn an_interface_that_reappears_has_its_rules_again() {
 
 #[test]
 fn an_uplink_that_reappears_with_another_index_is_used_again() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("up0");
     host.refresh();
@@ -140,8 +145,7 @@ fn an_uplink_that_reappears_with_another_index_is_used_again() {
 
 #[test]
 fn a_restart_changes_nothing_and_reinstalls_nothing() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, folder, mut host) = with_web();
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
     let before = fake.kernel().rules.clone();
     drop(host);
@@ -157,11 +161,10 @@ fn a_restart_changes_nothing_and_reinstalls_nothing() {
 
 #[test]
 fn an_unknown_rule_is_removed_and_requested_again() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, folder, mut host) = with_web();
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
     drop(host);
-    std::fs::remove_dir_all(folder.0.join("rules")).unwrap();
+    std::fs::remove_dir_all(folder.join("rules")).unwrap();
     let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     assert_eq!(host.installed(NOW).unwrap(), []);
     assert!(fake.kernel().rules.is_empty());
@@ -169,8 +172,7 @@ fn an_unknown_rule_is_removed_and_requested_again() {
 
 #[test]
 fn best_effort_follows_vms_and_avoids_failed_elements() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     let db: Mac = DB.parse().unwrap();
     // Over each switch, in the host's own class below its two queues.
     let host_paths = fake.kernel().host_paths[&db].clone();
@@ -191,8 +193,7 @@ fn best_effort_follows_vms_and_avoids_failed_elements() {
 
 #[test]
 fn a_moved_vm_is_followed() {
-    let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
+    let (fake, _folder, mut host) = with_web();
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     let moved = neighbours(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
     host.set_environment(Arc::new(Environment::of(network(), &moved)));
@@ -208,7 +209,7 @@ fn a_moved_vm_is_followed() {
 
 #[test]
 fn delays_are_reported_once() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let one = |packets, late| Measured { serial: 5, packets, late, worst: Time::from_micros(900) };
     fake.kernel().measured = vec![one(10, 1)];
     let mut host = driver(&fake, &folder, environment(), &[]);
@@ -224,12 +225,12 @@ fn delays_are_reported_once() {
 /// A host of the suite: its rules go from h1 to h2 over direct links.
 struct Suite {
     fake: Fake,
-    folder: Folder,
+    folder: TempFolder,
     host: HostDriver<Fake>,
 }
 
 impl Suite {
-    fn open(fake: Fake, folder: Folder) -> Self {
+    fn open(fake: Fake, folder: TempFolder) -> Self {
         let environment = Arc::new(Environment::new(network()));
         let host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
         Self { fake, folder, host }
@@ -273,7 +274,7 @@ impl DriverUnderTest for Suite {
     fn reboot(self) -> Self {
         // The agent's state is on a disk in memory, so a reboot deletes it, too.
         drop(self);
-        Self::open(up(), Folder::new())
+        Self::open(up(), TempFolder::new("agent"))
     }
 
     fn fail_next(&mut self) -> bool {
@@ -284,13 +285,13 @@ impl DriverUnderTest for Suite {
 
 #[test]
 fn the_host_passes_the_suite_of_drivers() {
-    assert_eq!(check_host(|| Suite::open(up(), Folder::new())), []);
+    assert_eq!(check_host(|| Suite::open(up(), TempFolder::new("agent"))), []);
 }
 
 /// Receivers of broadcasts by sending interface, as the last bytes of their addresses.
 #[test]
 fn broadcasts_reach_endpoints_of_the_tenant_and_those_of_hosts_reach_all() {
-    let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), Folder::new());
+    let (fake, folder) = (Fake::with(&[("tap0", 7), ("own", 8), ("up0", 20)]), TempFolder::new("agent"));
     let vm = |id, host, last| (id, host, last);
     let neighbours = neighbours(&[
         vm("acme:web", "h1", "02:00:00:00:00:01"),
@@ -320,7 +321,7 @@ fn broadcasts_reach_endpoints_of_the_tenant_and_those_of_hosts_reach_all() {
 #[test]
 fn problems_of_a_node_are_reported_together_with_spoofing_endpoints() {
     use wayleave_dataplane::host::{SpoofKind, SpoofReport};
-    let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), Folder::new());
+    let (fake, folder) = (Fake::with(&[("tap0", 7), ("up0", 20)]), TempFolder::new("agent"));
     let environment = Arc::new(Environment::of(network(), &neighbours(&[("acme:web", "h1", "02:00:00:00:00:01")])));
     let mut driver = driver(&fake, &folder, environment, &[("acme:web", "tap0")]);
     assert_eq!(driver.problems(Time::from_millis(1_000)), [""; 0]);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::common::Folder;
 use crate::fake::{Fake, driver};
 use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
@@ -12,6 +11,7 @@ use wayleave_broker::process::{LimitsLine, ServiceLimit};
 use wayleave_packet_format::Tag;
 use wayleave_protocol::agent::{Member, Rule, ShareRule, Shares};
 use wayleave_protocol::contract::{Hop, Kind};
+use wayleave_repo_checks::TempFolder;
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Classes, Network};
 use wayleave_units::Time;
@@ -55,7 +55,7 @@ fn shares(contracts: Vec<ShareRule>) -> Shares {
 
 #[test]
 fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     let pair = ShareRule {
@@ -101,7 +101,7 @@ fn each_pair_of_a_contract_has_a_rule_in_the_queues_of_its_class() {
 
 #[test]
 fn contracts_of_an_endpoint_without_interface_are_not_in_force_with_a_reason() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[]);
     assert_eq!(host.rules_in_force(), None, "the controller has named no contracts yet");
@@ -118,7 +118,7 @@ fn contracts_of_an_endpoint_without_interface_are_not_in_force_with_a_reason() {
 
 #[test]
 fn rules_of_pairs_are_not_reported_as_contracts_and_outlive_the_agent() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment.clone(), &[("host:h1", "veth0")]);
     host.set_shares(
@@ -156,7 +156,7 @@ fn rules_of_pairs_are_not_reported_as_contracts_and_outlive_the_agent() {
 
 #[test]
 fn a_rule_refused_by_the_kernel_is_reported_and_retried() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     fake.kernel().fails.insert("install");
@@ -176,7 +176,7 @@ fn a_rule_refused_by_the_kernel_is_reported_and_retried() {
 
 #[test]
 fn a_rack_broker_limits_a_tenant_until_it_falls_silent() {
-    let (fake, folder) = (up(), Folder::new());
+    let (fake, folder) = (up(), TempFolder::new("agent"));
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     assert!(host.moved(NOW).is_none(), "nothing is divided yet");

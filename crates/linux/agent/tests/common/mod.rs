@@ -1,9 +1,7 @@
-//! A small network, and a folder of a test.
+//! A small network.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -19,25 +17,6 @@ pub(crate) fn network() -> Arc<Network> {
         builder.add_link(LinkSpec { from, to, rate, propagation: Time::ZERO, mtu, port }).unwrap();
     }
     Arc::new(builder.build())
-}
-
-/// Somewhere on disk, for one test; it goes with the value.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("agent-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The interfaces of h1's links, by link.

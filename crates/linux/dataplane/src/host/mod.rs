@@ -31,7 +31,7 @@ mod waiting;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::SchedClassifier;
@@ -262,12 +262,4 @@ impl Host {
         }
         Ok(())
     }
-}
-
-/// Returns the pins of other versions in a folder: their programs stay attached, with their old rules.
-fn older(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let names = entries.map(|entry| entry.path());
-    let is_older = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("v-"));
-    names.filter(is_older).filter(|path| !path.ends_with(programs::version())).collect()
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use aya::maps::{Array, Map, MapError, PerCpuArray, RingBuf};
 
-use super::{Host, Settings, Unmatched, older};
+use super::{Host, Settings, Unmatched};
 use crate::error::Error;
 use crate::layout::{self, Class};
-use crate::programs::{self, BENCH, HOST, Pins};
+use crate::programs::{BENCH, HOST, Pins};
 use crate::samples;
 use crate::table::Table;
 
@@ -33,7 +33,8 @@ impl Host {
     /// Opens a host's data plane in a folder of a bpf file system (created if it does not exist), or creates one.
     /// Everything installed stays installed; the settings are replaced.
     ///
-    /// Pins that another version has made are left alone: see [`Host::older`].
+    /// Pins of other versions are left alone: their programs stay attached, with their rules, until others replace them. Only
+    /// [`Host::tear_down`] removes them.
     ///
     /// # Errors
     /// If another process owns it, or the kernel refuses.
@@ -80,20 +81,6 @@ impl Host {
     pub(super) fn settings_now(&self) -> layout::Settings {
         let splitter = self.holder.as_ref().map_or(0, |holder| holder.splitter);
         layout::Settings { splitter, ..self.set }
-    }
-
-    /// Pins of other versions that lie beside these. Their programs enforce what they know wherever they are attached. So install all
-    /// rules here, attach these programs in place of those, and then call [`Host::remove_older`].
-    pub fn older(&self) -> Vec<PathBuf> {
-        older(&self.folder)
-    }
-
-    /// Removes the pins of other versions.
-    ///
-    /// # Errors
-    /// If they cannot be removed.
-    pub fn remove_older(&self) -> Result<(), Error> {
-        self.older().iter().try_for_each(|path| programs::remove(path))
     }
 
     fn over(folder: PathBuf, pins: Pins, owner: File) -> Result<Self, Error> {

@@ -171,13 +171,6 @@ impl LinuxSwitch {
     }
 
     /// Returns the deviations of programs, queues and table from the plan, one sentence each.
-    ///
-    /// # Errors
-    /// If they cannot be determined.
-    pub fn plan_problems(&self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
-        self.problems_of(plan, &self.inspect(plan)?)
-    }
-
     fn problems_of(&self, plan: &SwitchPlan, there: &Attached) -> Result<Vec<String>, LinuxSwitchError> {
         let id = programs::id(&self.program.program(self.hook)?)?;
         let mut active_problems = Vec::new();

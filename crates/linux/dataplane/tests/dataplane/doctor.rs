@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use wayleave_dataplane::doctor::{CheckFinding, ProcessScheduling, try_disciplines};
-use wayleave_repo_checks::leave_out;
+use wayleave_repo_checks::{KilledChild, leave_out};
 
 pub(crate) fn a_qdisc_unknown_to_the_kernel_is_missing_and_a_working_one_leaves_nothing() {
     let Some(findings) = try_disciplines(&["nonesuch", "bfifo limit 97000", "bfifo limit 97000"]) else {
@@ -14,27 +14,17 @@ pub(crate) fn a_qdisc_unknown_to_the_kernel_is_missing_and_a_working_one_leaves_
     assert_eq!(is_present, [false, true, true], "{findings:?}");
 }
 
-/// A process that ends with the test, however that ends.
-struct Child(std::process::Child);
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 pub(crate) fn real_time_and_ordinary_programs_are_distinguished() {
     let own = ProcessScheduling::of(std::process::id() as i32);
     let Ok(child) = Command::new("chrt").args(["-f", "10", "cat"]).stdin(Stdio::piped()).spawn() else {
         leave_out("root", "real-time priority needs chrt");
     };
-    let mut child = Child(child);
-    let pid = child.0.id() as i32;
+    let mut child = KilledChild(child);
+    let pid = child.id() as i32;
     let name = || fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     // Without the right to do so `chrt` ends before it becomes `cat`.
     while name().trim() != "cat" {
-        if child.0.try_wait().unwrap().is_some() {
+        if child.try_wait().unwrap().is_some() {
             leave_out("root", "real-time priority needs CAP_SYS_NICE");
         }
         std::thread::yield_now();

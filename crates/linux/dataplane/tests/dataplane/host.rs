@@ -112,14 +112,14 @@ pub(crate) fn tear_down_leaves_nothing_and_incomplete_pins_are_no_obstacle() {
     assert!(!world.pins.exists());
 }
 
-pub(crate) fn pins_of_another_version_are_not_used_until_they_are_removed() {
+pub(crate) fn pins_of_another_version_stay_until_the_host_is_torn_down() {
     let world = World::new();
     let old = world.pins.join("v-000000000000");
     std::fs::create_dir_all(&old).unwrap();
     let host = opened(&world);
-    assert_eq!(host.older(), std::slice::from_ref(&old));
-    host.remove_older().unwrap();
-    assert!(!old.exists() && host.older().is_empty());
+    assert!(old.exists());
+    host.tear_down().unwrap();
+    assert!(!old.exists());
 }
 
 pub(crate) fn impossible_changes_are_refused_without_effect() {

@@ -48,7 +48,7 @@ fn main() -> std::process::ExitCode {
         host::the_verifier_accepts_the_programs_within_few_steps,
         host::a_second_owner_is_refused_until_the_first_has_left,
         host::tear_down_leaves_nothing_and_incomplete_pins_are_no_obstacle,
-        host::pins_of_another_version_are_not_used_until_they_are_removed,
+        host::pins_of_another_version_stay_until_the_host_is_torn_down,
         host::impossible_changes_are_refused_without_effect,
         host::of_contracts_for_equal_packets_the_oldest_applies_and_the_next_succeeds_it,
         host::a_removed_endpoint_releases_its_address,

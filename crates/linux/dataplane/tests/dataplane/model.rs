@@ -1,12 +1,13 @@
 //! Expected results of a host's programs, by the models of crate wire and of `schemes::duplicates`.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{ContractPackets, HostPath, HostRule, PacketOutcome, Unmatched};
 use wayleave_dataplane::test_run::{DROPPED, REDIRECTED, TO_STACK};
 use wayleave_packet_format::{
-    Classifier, Mac, ParseError, ParsedFrame, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
+    Classifier, Mac, ParseError, ParsedFrame, Ports, SEQUENCE_TYPE, Stack, TokenBucket, is_tag_type, wire_bytes,
 };
 use wayleave_schemes::duplicates::{DuplicateCheck, Filter};
 use wayleave_units::{Bytes, Time};
@@ -172,7 +173,7 @@ impl Model {
             return self.drop(PacketOutcome::NoRoute);
         }
         paths.sort_by_key(|path| path.tags.len());
-        let path = paths[packet.flow_hash() as usize % paths.len()].clone();
+        let path = paths[flow_hash(packet) as usize % paths.len()].clone();
         if frame.len() as u64 > path.mtu.get() + 14 {
             return self.drop(PacketOutcome::Oversized);
         }
@@ -211,5 +212,32 @@ impl Model {
             return self.drop(PacketOutcome::Duplicate);
         }
         self.leave(PacketOutcome::Delivered, [&frame[..12], &frame[16..]].concat(), out, 0)
+    }
+}
+
+/// Returns the number by which a flow without a contract selects one of several routes: FNV-1a (Fowler, Noll, Vo) over little-endian words of
+/// 32 bits, as `flow_hash` in `bpf/parse.h`.
+fn flow_hash(packet: &ParsedFrame) -> u32 {
+    let mut fields = [0; 36];
+    let mut protocol = 0;
+    if let Some(ip) = &packet.ip {
+        fields[..16].copy_from_slice(&address_bytes(ip.source));
+        fields[16..32].copy_from_slice(&address_bytes(ip.destination));
+        if let Some(Ports { source, destination }) = ip.ports {
+            fields[32..34].copy_from_slice(&source.to_be_bytes());
+            fields[34..].copy_from_slice(&destination.to_be_bytes());
+        }
+        protocol = u32::from(ip.protocol);
+    }
+    let words = fields.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).chain([protocol]);
+    let hash = words.fold(2_166_136_261_u32, |hash, word| (hash ^ word).wrapping_mul(16_777_619));
+    hash ^ hash >> 16
+}
+
+/// Returns an address in 16 bytes: those of IPv4 are the last four, after zeros.
+fn address_bytes(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V6(address) => address.octets(),
+        IpAddr::V4(address) => u128::from(address.to_bits()).to_be_bytes(),
     }
 }

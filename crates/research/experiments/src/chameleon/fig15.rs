@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
+use wayleave_contracts::{ContractRequest, LatencyContract};
 use wayleave_lab::Stalls;
 use wayleave_lab::run::{OfferedContract, RunOptions, RunReport, SenderLoad};
 use wayleave_lab::traffic::Arrival;
@@ -130,18 +130,15 @@ impl Orders {
         let node = |name: &str| network.find_node(name).ok_or_else(|| Failed::broken(format!("no server {name}")));
         let (master, slave, third) = (node("h1")?, node("h5")?, node("h7")?);
         let contract = |name: &str, from, to, rate, packets: u64, frame: u64, deadline_ms: u64| LatencyContract {
-            name: name.to_owned(),
-            tenant: None,
-            from,
-            to,
-            rate,
-            burst: Bytes::new(packets * frame),
-            deadline: Time::from_millis(deadline_ms * SCALE),
-            accounting: Accounting::Wire,
             max_frame: Some(Bytes::new(frame)),
-            route: None,
-            protection: 1,
-            excess: Excess::Wait,
+            ..LatencyContract::new(
+                name,
+                from,
+                to,
+                rate,
+                Bytes::new(packets * frame),
+                Time::from_millis(deadline_ms * SCALE),
+            )
         };
         let message = Rate::from_bits_per_second(100_000);
         let train = Rate::from_bits_per_second(480_000_000 / 2 / SCALE);

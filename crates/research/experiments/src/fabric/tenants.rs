@@ -7,8 +7,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{
-    Accounting, Bandwidth, Division, Excess, FlowObjective, LatencyContract, Match, PerDirection, Policy, PolicyLevel,
-    Protocol, ServiceSpec,
+    Bandwidth, Division, FlowObjective, LatencyContract, Match, PerDirection, Policy, PolicyLevel, Protocol,
+    ServiceSpec,
 };
 use wayleave_ledger::Model;
 use wayleave_scheme_api::Admission;
@@ -86,18 +86,15 @@ impl Stage {
                 let others: Vec<NodeId> = hosts.iter().copied().filter(|&host| host != from).collect();
                 let to = others[random.random_range(0..others.len())];
                 asked.push(LatencyContract {
-                    name: format!("{name}{number}"),
-                    tenant: None,
-                    from,
-                    to,
-                    rate: Rate::from_mbit(mbit),
-                    burst: Bytes::new(burst),
-                    deadline: Time::from_micros(micros),
-                    accounting: Accounting::Wire,
                     max_frame: Some(Bytes::new(1_500)),
-                    route: None,
-                    protection: 1,
-                    excess: Excess::Wait,
+                    ..LatencyContract::new(
+                        format!("{name}{number}"),
+                        from,
+                        to,
+                        Rate::from_mbit(mbit),
+                        Bytes::new(burst),
+                        Time::from_micros(micros),
+                    )
                 });
             }
         }

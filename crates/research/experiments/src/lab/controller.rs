@@ -51,7 +51,7 @@ impl LabController {
     pub fn wait_for_agents(&self) -> Result<(), ControlError> {
         let (wanted, start) = (self.lab.plan().nodes.len() as u64, Instant::now());
         loop {
-            let there = self.service.get::<Status>("/v1/status")?.agents;
+            let there = self.service.get::<Status>("/v1/status")?.agents.unwrap_or(0);
             if there >= wanted {
                 return Ok(());
             }

@@ -7,7 +7,7 @@ use crate::clock::Instant;
 use crate::fabric::{DropCause, Dropped, LinkArrival, Step};
 use crate::flows::{self, FlowSlot, FlowState};
 use crate::hosts::NO_PAIR;
-use crate::interfaces::Item;
+use crate::interfaces::{Interface, Item};
 use crate::link::Port;
 use crate::packet::{FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::trace::PacketEvent;
@@ -38,15 +38,15 @@ impl Engine {
                 if self.flows[slot].has_several_links {
                     number = self.interface_of_next(slot, now);
                 }
-                if !self.interfaces.has_turn(number, &self.fabric, now) {
+                if !self.interfaces[number].has_turn(&self.fabric, now) {
                     self.flows[slot].state = FlowState::Ready;
                     let class = if self.flows[slot].has_several_links { self.flows[slot].class } else { class };
                     self.join_interface(number, usize::from(class), slot);
-                    self.interfaces.schedule_turn(number, &mut self.fabric, now);
+                    self.interfaces[number].schedule_turn(&mut self.fabric, now);
                     break;
                 }
                 self.send(slot, now);
-                self.interfaces.has_sent(number, &self.fabric);
+                self.interfaces[number].has_sent(&self.fabric);
             }
         }
         self.flows.set_alarm(slot, &mut self.fabric, now);
@@ -60,7 +60,7 @@ impl Engine {
         let path = flow.plan_path(count, now);
         let (first, _) = self.fabric.ends(&flow.forward, path);
         let number = self.interfaces.of(first.link());
-        let last = self.interfaces.classes(number).saturating_sub(1);
+        let last = self.interfaces[number].classes().saturating_sub(1);
         (flow.interface, flow.class) = (number, first.queue().min(u8::try_from(last).unwrap_or(u8::MAX)));
         number
     }
@@ -70,7 +70,7 @@ impl Engine {
     fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
         let (hosts, pair) = (&self.hosts, self.flows[slot].pair);
         let class = || hosts.class_of_pair(pair);
-        self.interfaces.push(number, queue, slot, class);
+        self.interfaces[number].push(queue, slot, class);
     }
 
     /// Makes the next segment of a flow, which counts as sent; `None` if the flow cannot send.
@@ -108,21 +108,22 @@ impl Engine {
     /// A packet whose turn it is at the interface of its host comes to its port.
     pub(super) fn send_in_turn(&mut self, first: Step, id: PacketId, now: Instant) {
         self.enter(first, id, now);
-        self.interfaces.has_sent(self.interfaces.of(first.link()), &self.fabric);
+        let number = self.interfaces.of(first.link());
+        self.interfaces[number].has_sent(&self.fabric);
     }
 
     /// Hands a packet to the interface of its host: to its port, or to the queue of its class if classes have weights
     /// and others wait. Returns `true` if there was room.
     pub(super) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
         let number = self.interfaces.of(first.link());
-        let is_fair = self.interfaces.is_fair(number);
-        if is_fair && !self.interfaces.has_turn(number, &self.fabric, now) {
+        let is_fair = self.interfaces.get(number).is_some_and(Interface::is_fair);
+        if is_fair && !self.interfaces[number].has_turn(&self.fabric, now) {
             let packet = self.fabric.packet(id);
             let (class, most) = self.hosts.class_of_packet(packet, &self.flows);
             let item = Item::Packet(id, first, packet.size);
-            let has_place = self.interfaces.push_packet(number, class, item, most);
+            let has_place = self.interfaces[number].push_packet(class, item, most);
             if has_place {
-                self.interfaces.schedule_turn(number, &mut self.fabric, now);
+                self.interfaces[number].schedule_turn(&mut self.fabric, now);
             }
             return has_place;
         }
@@ -138,15 +139,15 @@ impl Engine {
     pub(super) fn serve(&mut self, link: u32, now: Instant) {
         let number = self.interfaces.of(link);
         match self.fabric.port(link) {
-            Port::Fifo if !self.interfaces.is_interface(number) => return self.fabric.answer_waiting(link, now),
+            Port::Fifo if self.interfaces.get(number).is_none() => return self.fabric.answer_waiting(link, now),
             Port::Fifo => {
-                if self.interfaces.begins_turn(number, now) {
+                if self.interfaces[number].begins_turn(now) {
                     self.pull(number, 0, false, now);
                 }
             }
             Port::Queued(port) => {
-                let is_wanted = self.interfaces.is_wanted(number);
-                for class in 0..if is_wanted { self.interfaces.classes(number) } else { 0 } {
+                let wanted = self.interfaces.get(number).filter(|interface| interface.is_wanted());
+                for class in 0..wanted.map_or(0, Interface::classes) {
                     let (is_empty, by_remaining) = self.fabric.queue_state(port, class as u8);
                     if is_empty {
                         self.pull(number, class, by_remaining, now);
@@ -155,14 +156,14 @@ impl Engine {
                 self.fabric.serve(link, now);
             }
         }
-        if self.interfaces.is_wanted(number) {
-            self.interfaces.schedule_turn(number, &mut self.fabric, now);
+        if self.interfaces.get(number).is_some_and(Interface::is_wanted) {
+            self.interfaces[number].schedule_turn(&mut self.fabric, now);
         }
     }
 
     /// The next flow of a class that can send does so, and goes to the end of the line.
     fn pull(&mut self, number: u32, class: usize, by_remaining: bool, now: Instant) {
-        while let Some(item) = self.interfaces.pop(number, class, by_remaining, &self.flows) {
+        while let Some(item) = self.interfaces[number].pop(class, by_remaining, &self.flows) {
             let slot = match item {
                 Item::Flow(slot) => slot,
                 Item::Tunnel(pair, _) => {
@@ -178,7 +179,7 @@ impl Engine {
             };
             let is_able = self.send(slot, now);
             if is_able {
-                self.interfaces.has_sent(number, &self.fabric);
+                self.interfaces[number].has_sent(&self.fabric);
             }
             let pair = self.flows[slot].pair;
             if is_able && self.flows[slot].can_send(&self.fabric, now) && (pair == NO_PAIR || self.admit(slot, now)) {

@@ -124,7 +124,7 @@ impl Engine {
             supply: transport.supply,
             forward,
             reverse,
-            interface: (interface, self.interfaces.classes(interface)),
+            interface: (interface, self.interfaces[interface].classes()),
             has_several_links: !is_fixed && self.fabric.has_several_links(from.host, to.host),
             stat,
             is_ecn_capable: transport.hears_marks,

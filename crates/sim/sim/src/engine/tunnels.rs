@@ -17,15 +17,15 @@ impl Engine {
         let next = self.hosts.next_of_tunnel(slot, &SendQuery::new(&mut self.flows, &self.fabric, now));
         let Some((first, bytes, weight)) = next else { return false };
         let number = self.interfaces.of(first.link());
-        if !self.interfaces.is_interface(number) || self.interfaces.has_turn(number, &self.fabric, now) {
+        if self.interfaces.get(number).is_none_or(|interface| interface.has_turn(&self.fabric, now)) {
             return false;
         }
         if let Some((stack, pair)) = self.hosts.stack(slot) {
             stack.queue_at_interface(pair);
         }
         let class = self.hosts.class_of_pair(slot);
-        self.interfaces.push_tunnel(number, first.queue().into(), (slot, bytes), class, weight);
-        self.interfaces.schedule_turn(number, &mut self.fabric, now);
+        self.interfaces[number].push_tunnel(first.queue().into(), (slot, bytes), class, weight);
+        self.interfaces[number].schedule_turn(&mut self.fabric, now);
         true
     }
 

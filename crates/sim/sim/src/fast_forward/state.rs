@@ -34,7 +34,7 @@ impl State {
             state.add_flow(&parts.flows[member.slot], now)?;
         }
         for &link in links {
-            let is_plain = parts.interfaces.add_state(link, now, &mut state.words);
+            let is_plain = parts.interfaces.on(link).is_none_or(|interface| interface.add_state(now, &mut state.words));
             if !is_plain {
                 return Err("hosts share among classes");
             }

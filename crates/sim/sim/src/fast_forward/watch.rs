@@ -301,7 +301,9 @@ impl Parked {
         }
         for &link in &self.watch.links {
             parts.fabric.delay(link, by);
-            parts.interfaces.delay(link, by);
+            if let Some(interface) = parts.interfaces.on(link) {
+                interface.delay(by);
+            }
         }
         for &(at, actor) in &self.events {
             parts.fabric.schedule(at + by, actor);

@@ -48,7 +48,9 @@ impl Hosts {
             Item::Packet(id, ..) => self.class_of_packet(fabric.packet(id), flows).0,
         };
         for up in fabric.network().links_from(node) {
-            interfaces.weigh(up.0, (class.0, weight), fabric.largest(), class_of);
+            if let Some(interface) = interfaces.on(up.0) {
+                interface.weigh(class.0, weight, fabric.largest(), class_of);
+            }
         }
     }
 

@@ -54,6 +54,7 @@ impl Remaining {
 mod tests {
     use super::*;
     use crate::packet::{Arena, Kind, KindFields};
+    use wayleave_repo_checks::Random;
 
     /// The choices as pFabric states them, by a scan over every queued packet.
     #[derive(Default)]
@@ -75,17 +76,13 @@ mod tests {
 
     #[test]
     fn the_next_packet_and_the_evicted_one_follow_the_rules() {
-        let mut state = 7_u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut random = Random::new(7);
         let mut arena = Arena::new();
         let (mut queue, mut stated) = (Remaining::default(), Stated::default());
         for _ in 0..20_000 {
-            match random(5) {
+            match random.below(5) {
                 0 | 1 => {
-                    let (flow, left) = (random(6) as u32, random(8));
+                    let (flow, left) = (random.below(6) as u32, random.below(8));
                     let packet = Packet {
                         flow,
                         kind: Kind::Data,
@@ -99,7 +96,7 @@ mod tests {
                     stated.0.push((urgency, flow, id));
                 }
                 2 => assert_eq!(queue.pop(), stated.pop()),
-                _ if random(3) == 0 => {
+                _ if random.below(3) == 0 => {
                     let worst = queue.least_urgent();
                     queue.pop_least_urgent();
                     assert_eq!(worst.map(|(_, id)| id), stated.pop_least_urgent());

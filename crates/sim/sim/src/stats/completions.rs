@@ -77,11 +77,6 @@ impl SizeClass {
         self.times.count()
     }
 
-    /// The mean slowdown; `None` where no flow finished.
-    pub fn mean_slowdown(&self) -> Option<f64> {
-        self.slowdowns.mean().map(|mean| mean / SLOWDOWN_PARTS as f64)
-    }
-
     /// The slowdown that at least `percent` per cent of the flows do not exceed, as
     /// [`Histogram::percentile`] has it; `None` where no flow finished.
     pub fn slowdown_percentile(&self, percent: f64) -> Option<f64> {
@@ -253,7 +248,7 @@ mod tests {
         flows.record(1_000, 4, 3, None);
         let all = flows.all();
         assert_eq!(all.slowdowns.max(), Some(1_334));
-        assert_eq!((all.mean_slowdown(), all.slowdown_percentile(50.0)), (Some(1.334), Some(1.334)));
+        assert_eq!(all.slowdown_percentile(50.0), Some(1.334));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{self, Cursor, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use wayleave_repo_checks::TempFolder;
 
 use super::file::WholeFile;
 use super::*;
@@ -140,81 +141,65 @@ fn an_event_of_a_later_program_is_named() {
     assert!(matches!(read(&file), Err(ReadError::UnknownEvent { record: 1, code: 99 })));
 }
 
-/// A directory of its own, removed at the end.
-pub(super) struct Directory(pub(super) PathBuf);
-
-impl Directory {
-    pub(super) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("wayleave-trace-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(super) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Returns the names of the files in a folder, in order.
+pub(super) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 #[test]
 fn a_trace_replaces_a_file_when_it_is_complete() {
-    let directory = Directory::new("replaces");
-    let path = directory.0.join("run.trace");
+    let directory = TempFolder::new("replaces");
+    let path = directory.join("run.trace");
     fs::write(&path, "old").unwrap();
     write(&path, &Header::default(), &ring(5, &[TraceRecord::default()])).unwrap();
     assert_eq!(Reader::open(&path).unwrap().kept(), 1);
-    assert_eq!(directory.names(), ["run.trace"]);
+    assert_eq!(names(&directory), ["run.trace"]);
 }
 
 #[test]
 fn an_unfinished_file_leaves_everything_unchanged() {
-    let directory = Directory::new("unfinished");
-    let path = directory.0.join("run.trace");
+    let directory = TempFolder::new("unfinished");
+    let path = directory.join("run.trace");
     fs::write(&path, "old").unwrap();
     let mut file = WholeFile::create(&path).unwrap();
     file.write_all(b"half").unwrap();
-    assert_eq!(directory.names().len(), 2);
+    assert_eq!(names(&directory).len(), 2);
     let error = file.error(io::Error::from(io::ErrorKind::StorageFull));
     assert!(error.to_string().contains("run.trace: "), "{error}");
     drop(file);
-    assert_eq!(directory.names(), ["run.trace"]);
+    assert_eq!(names(&directory), ["run.trace"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
 }
 
 #[test]
 fn an_old_temporary_file_is_not_touched() {
-    let directory = Directory::new("leftover");
+    let directory = TempFolder::new("leftover");
     let leftover = format!("run.trace.{}-0.partial", std::process::id());
-    fs::write(directory.0.join(&leftover), "other").unwrap();
-    write(&directory.0.join("run.trace"), &Header::default(), &Ring::new(1)).unwrap();
-    assert_eq!(directory.names(), ["run.trace".to_owned(), leftover.clone()]);
-    assert_eq!(fs::read_to_string(directory.0.join(leftover)).unwrap(), "other");
+    fs::write(directory.join(&leftover), "other").unwrap();
+    write(&directory.join("run.trace"), &Header::default(), &Ring::new(1)).unwrap();
+    assert_eq!(names(&directory), ["run.trace".to_owned(), leftover.clone()]);
+    assert_eq!(fs::read_to_string(directory.join(leftover)).unwrap(), "other");
 }
 
 #[test]
 fn an_unwritable_path_is_named() {
-    let directory = Directory::new("unwritable");
-    for path in [directory.0.join("missing/run.trace"), directory.0.clone()] {
+    let directory = TempFolder::new("unwritable");
+    for path in [directory.join("missing/run.trace"), directory.to_path_buf()] {
         let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
         assert_eq!(error.path, path);
         assert!(error.to_string().starts_with(&format!("cannot write {}: ", path.display())), "{error}");
     }
-    assert_eq!(directory.names(), [""; 0]);
+    assert_eq!(names(&directory), [""; 0]);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_symbolic_link_is_kept_and_its_target_replaced() {
-    let directory = Directory::new("link");
-    let (target, link) = (directory.0.join("target"), directory.0.join("link"));
+    let directory = TempFolder::new("link");
+    let (target, link) = (directory.join("target"), directory.join("link"));
     fs::write(&target, "old").unwrap();
     std::os::unix::fs::symlink(&target, &link).unwrap();
     write(&link, &Header::default(), &Ring::new(1)).unwrap();
@@ -225,13 +210,13 @@ fn a_symbolic_link_is_kept_and_its_target_replaced() {
 #[cfg(unix)]
 #[test]
 fn a_file_that_is_not_regular_is_not_replaced() {
-    let directory = Directory::new("socket");
-    let path = directory.0.join("s");
+    let directory = TempFolder::new("socket");
+    let path = directory.join("s");
     // A socket of its own represents devices. Never a real device: if this test failed as root, the machine would lose
     // it.
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
     assert!(error.to_string().contains("not a regular file"), "{error}");
     assert!(!fs::symlink_metadata(&path).unwrap().is_file());
-    assert_eq!(directory.names(), ["s"]);
+    assert_eq!(names(&directory), ["s"]);
 }

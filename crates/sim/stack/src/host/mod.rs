@@ -289,9 +289,4 @@ impl<F: Copy, K: Copy> HostStack<F, K> {
     pub fn is_steered(&self, pair: u32) -> bool {
         self.pair(pair).is_some_and(|pair| pair.paths.is_chosen())
     }
-
-    /// Returns `true` if a pair's packets have to be answered, because a window counts them.
-    pub fn is_windowed(&self, pair: u32) -> bool {
-        self.pair(pair).is_some_and(|pair| !pair.windows.is_empty())
-    }
 }

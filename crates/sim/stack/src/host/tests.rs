@@ -197,7 +197,7 @@ fn a_pair_without_a_path_blocks_until_it_has_one() {
     assert_eq!(host.advance(0, 3 * STEP, flows), PairStep::Go(packet(1), FRAME, Some(PathIndex(0))));
     assert_eq!(host.advance(0, 3 * STEP, flows), PairStep::Idle);
     assert!(!host.replace_paths(0, 2, 0), "nothing waits");
-    assert!(!host.is_windowed(0) && !host.is_steered(0));
+    assert!(host.window(0, PathIndex(0)).is_none() && !host.is_steered(0));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use wayleave_adversary::{AdmittedClaim, Discrepancy, Statement};
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, BucketDemand, Contract, Endpoints, Excess, FlowObjective,
-    LatencyContract, ObjectiveContract,
+    BandwidthContract, BestEffortContract, BucketDemand, Contract, Endpoints, FlowObjective, LatencyContract,
+    ObjectiveContract,
 };
 use wayleave_ledger::{Ledger, Model, PathSpread, ReservedShare};
 use wayleave_recheck::{HeldShare, HoseCharge, PromisedShare, StatedCertainty};
@@ -95,19 +95,15 @@ impl PlannedClasses {
         for promise in (0..).zip(&claim.promises).filter_map(|(number, one)| (!copies.contains(&number)).then_some(one))
         {
             let (Some(first), Some(last)) = (promise.route.hops.first(), promise.route.hops.last()) else { continue };
-            let stated = || LatencyContract {
-                name: promise.name.clone(),
-                tenant: None,
-                from: network.link(first.link).from,
-                to: network.link(last.link).to,
-                rate: promise.rate,
-                burst: promise.burst,
-                deadline: promise.bound,
-                accounting: Accounting::Wire,
-                max_frame: None,
-                route: None,
-                protection: 1,
-                excess: Excess::default(),
+            let stated = || {
+                LatencyContract::new(
+                    promise.name.clone(),
+                    network.link(first.link).from,
+                    network.link(last.link).to,
+                    promise.rate,
+                    promise.burst,
+                    promise.bound,
+                )
             };
             tenants.add_latency(LatencyTenant {
                 contract: self.contracts.get(&promise.name).cloned().unwrap_or_else(stated),

@@ -54,6 +54,7 @@ pub use params::Params;
 use rate::RateAllocation;
 pub use settings::Settings;
 
+use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup, NETWORK_HEADERS, UDP};
 
@@ -370,14 +371,6 @@ impl SendingPair {
     }
 }
 
-/// Room for an index.
-fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
-    if pairs.len() <= index {
-        pairs.resize_with(index + 1, || None);
-    }
-    pairs[index] = Some(pair);
-}
-
 impl Host for ElasticSwitch {
     type Message = Message;
     type Timer = Timer;
@@ -422,14 +415,14 @@ impl Host for ElasticSwitch {
                     limit: None,
                 };
                 self.close(pair);
-                place(&mut self.sending, pair.index(), sending);
+                sparse::set(&mut self.sending, pair.index(), sending);
                 self.begin(now, pair, act);
             }
             HostInput::IncomingOpened { pair, spec } => {
                 self.close_incoming(pair);
                 let activity = Activity::Idle;
                 let receiving = Receiving { class: spec.class, activity, bound: Rate::ZERO, congested: 0 };
-                place(&mut self.receiving, pair.index(), receiving);
+                sparse::set(&mut self.receiving, pair.index(), receiving);
             }
             HostInput::Closed { pair } => self.close(pair),
             HostInput::IncomingClosed { pair } => self.close_incoming(pair),

@@ -148,9 +148,10 @@ pub struct ClassUsage {
     pub received: Bytes,
 }
 
-/// The limits of a class, as they are now.
+/// The limits of a class.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClassState {
+pub(crate) struct ClassState {
     /// The rate of its root limiter.
     pub transmit_limit: Option<Rate>,
     /// C of its meter.
@@ -174,7 +175,6 @@ pub type Action = HostAction<Feedback, Timer>;
 /// let terms = HostInput::ClassSet { class, transmit: limited, receive: Share::BEST_EFFORT };
 /// shaper.on(Time::ZERO, terms, &mut |action| limits += matches!(action, HostAction::SetBucket { .. }) as u32);
 /// assert_eq!(limits, 1);
-/// assert_eq!(shaper.class_state(class).unwrap().receive_capacity, Rate::from_gbit(9));
 /// # Ok::<(), wayleave_sharing::TreeError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -230,7 +230,8 @@ impl Eyeq {
     }
 
     /// Returns the limits and rates of a class; `None` if the class has never been here.
-    pub fn class_state(&self, class: ClassId) -> Option<ClassState> {
+    #[cfg(test)]
+    pub(crate) fn class_state(&self, class: ClassId) -> Option<ClassState> {
         let class = &self.classes[*self.places.get(&class)?];
         Some(ClassState {
             transmit_limit: class.transmit.bucket.map(|bucket| bucket.rate),

@@ -3,6 +3,7 @@
 use wayleave_scheme_api::{Arrivals, Bucket, ExcessAction, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
 use wayleave_units::{Rate, Time};
 
+use crate::sparse;
 use super::class::{Backlog, Receiving, SendingPair};
 use super::{Action, Eyeq, Feedback, Timer};
 
@@ -75,30 +76,18 @@ impl Eyeq {
     pub(super) fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec) {
         let class = self.place(spec.class);
         self.epochs = self.epochs.wrapping_add(1);
-        if self.sending.len() <= pair.index() {
-            self.sending.resize(pair.index() + 1, None);
-        }
         // It is about to send, and no receiver limits it.
-        self.sending[pair.index()] = Some(SendingPair {
-            class,
-            demand: Backlog::Something,
-            limit: None,
-            last_feedback: now,
-            epoch: self.epochs,
-        });
+        let sending =
+            SendingPair { class, demand: Backlog::Something, limit: None, last_feedback: now, epoch: self.epochs };
+        sparse::set(&mut self.sending, pair.index(), sending);
         self.classes[class].transmit.waiting.add(None);
     }
 
     pub(super) fn open_incoming(&mut self, pair: Incoming, spec: &PairSpec) {
         let class = self.place(spec.class);
-        if self.receiving.len() <= pair.index() {
-            self.receiving.resize(pair.index() + 1, None);
-        }
-        self.receiving[pair.index()] = Some(Receiving {
-            class,
-            weight: self.params.weight_of(spec.peer_class),
-            last_sent: self.receive.capacity().bits_per_second(),
-        });
+        let weight = self.params.weight_of(spec.peer_class);
+        let receiving = Receiving { class, weight, last_sent: self.receive.capacity().bits_per_second() };
+        sparse::set(&mut self.receiving, pair.index(), receiving);
     }
 
     /// Lifts a limiter that has received no feedback for too long.

@@ -9,6 +9,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::message::Message;
 use super::params::Params;
+use crate::sparse;
 use crate::host::eyeq::{self, Eyeq, LineParams};
 use crate::usage_report::{Limited, ServiceUsageReport, UsageReport};
 
@@ -113,11 +114,11 @@ impl Shaper {
         match *input {
             HostInput::Opened { pair, spec } => {
                 let known = self.pair(spec.class, spec.peer);
-                put(&mut self.outgoing, pair.index(), known);
+                sparse::set(&mut self.outgoing, pair.index(), known);
             }
             HostInput::IncomingOpened { pair, spec } => {
                 let known = self.pair(spec.class, spec.peer);
-                put(&mut self.incoming, pair.index(), known);
+                sparse::set(&mut self.incoming, pair.index(), known);
             }
             HostInput::Sent { pair: Outgoing(pair), bytes, .. } => {
                 let pair = self.outgoing.get(pair as usize).copied().flatten();
@@ -217,13 +218,6 @@ impl Host for Shaper {
             }
         }
     }
-}
-
-fn put(pairs: &mut Vec<Option<Pair>>, place: usize, pair: Pair) {
-    if pairs.len() <= place {
-        pairs.resize(place + 1, None);
-    }
-    pairs[place] = Some(pair);
 }
 
 /// Returns an input as the inner shaper receives it; `None` if it is not for that shaper.

@@ -39,6 +39,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 pub use settings::Settings;
 
+use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::host::eyeq::{self, Eyeq, Feedback, LineParams, Timer};
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
@@ -134,11 +135,6 @@ impl Picnic {
         Ok(Self { meter: Eyeq::new(line, meter)?, unit, burst, classes: BTreeMap::new(), pairs: Vec::new() })
     }
 
-    /// Returns the state of a class's meter; `None` if the class has never been here.
-    pub fn class_state(&self, class: ClassId) -> Option<eyeq::ClassState> {
-        self.meter.class_state(class)
-    }
-
     /// A minimum in units, at least 1, to the next whole number.
     fn weight(&self, min: Rate) -> u32 {
         let (min, unit) = (min.bits_per_second(), self.unit.bits_per_second());
@@ -169,10 +165,7 @@ impl Picnic {
     }
 
     fn open(&mut self, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action)) {
-        if self.pairs.len() <= pair.index() {
-            self.pairs.resize(pair.index() + 1, None);
-        }
-        self.pairs[pair.index()] = Some(class);
+        sparse::set(&mut self.pairs, pair.index(), class);
         let weight = self.classes.get(&class).map_or(1, |class| class.weight);
         act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
     }

@@ -8,6 +8,7 @@ use wayleave_scheme_api::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::sparse;
 use super::control::{Period, TunnelControl, TunnelTerms, TunnelUse, own_period};
 use super::division::Division;
 use super::message::Message;
@@ -173,7 +174,7 @@ impl Scc {
             unheard_since: None,
             received_at: now,
         };
-        place(&mut self.sending, pair.index(), sending);
+        sparse::set(&mut self.sending, pair.index(), sending);
         self.send_weight(pair, act);
         self.set_rate(now, pair, act);
     }
@@ -433,14 +434,6 @@ fn in_kbit(weight: u64) -> u32 {
     u32::try_from(weight / KILO).unwrap_or(u32::MAX).max(1)
 }
 
-/// Room for an index.
-fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
-    if pairs.len() <= index {
-        pairs.resize_with(index + 1, || None);
-    }
-    pairs[index] = Some(pair);
-}
-
 impl Host for Scc {
     type Message = Message;
     type Timer = Timer;
@@ -472,7 +465,7 @@ impl Host for Scc {
                 self.epochs = self.epochs.wrapping_add(1);
                 let epoch = self.epochs;
                 let receiving = Receiving { epoch, bytes: 0, marked: 0, lost: 0, clock: Clock::Stopped };
-                place(&mut self.receiving, pair.index(), receiving);
+                sparse::set(&mut self.receiving, pair.index(), receiving);
             }
             HostInput::IncomingClosed { pair } => {
                 if let Some(receiving) = self.receiving.get_mut(pair.index()) {

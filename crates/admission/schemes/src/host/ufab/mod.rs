@@ -98,6 +98,7 @@ pub use settings::{
 };
 pub use timer::{Action, Timer};
 
+use crate::sparse;
 use crate::brokers::NoBroker;
 use crate::hosts::{HostBuildError, HostScheme, HostSetup};
 use crate::random::SplitMix;
@@ -398,13 +399,6 @@ fn bucket(rate: Rate) -> Bucket {
     Bucket { rate, burst: BURST, excess: ExcessAction::Waits }
 }
 
-fn place<T>(list: &mut Vec<Option<T>>, at: usize, value: T) {
-    if list.len() <= at {
-        list.resize_with(at + 1, || None);
-    }
-    list[at] = Some(value);
-}
-
 impl Host for Ufab {
     type Message = Infallible;
     type Timer = Timer;
@@ -427,7 +421,7 @@ impl Host for Ufab {
             }
             HostInput::Opened { pair, spec } => {
                 self.classes.entry(spec.class).or_default().outgoing.push(pair);
-                place(&mut self.sending, pair.index(), SendingPair::new(spec));
+                sparse::set(&mut self.sending, pair.index(), SendingPair::new(spec));
                 self.begins(now, pair, true, act);
             }
             HostInput::Closed { pair } => self.close(pair),
@@ -456,7 +450,7 @@ impl Host for Ufab {
                 let lease = maxima::lease(spec.round_trip, &self.settings);
                 let (class, ledger) = (spec.class, Ledger::default());
                 let receiving = Receiving { class, given: None, asked: None, waits, ledger, lease };
-                place(&mut self.receiving, pair.index(), receiving);
+                sparse::set(&mut self.receiving, pair.index(), receiving);
             }
             HostInput::IncomingClosed { pair } => {
                 let closed = self.receiving.get_mut(pair.index()).and_then(Option::take);

@@ -6,31 +6,11 @@ use wayleave_recheck::{
     BrokenShare, Claim, HeldShare, HoseCharge, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare, ShareTimes,
     StatedCertainty, check_all_shares, check_shares,
 };
+use wayleave_repo_checks::Random;
 use wayleave_topology::{
     Classes, Hop, LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec, Route,
 };
 use wayleave_units::{Bytes, Rate, Time};
-
-/// Splitmix64.
-pub(crate) struct Chance(pub(crate) u64);
-
-impl Chance {
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit.max(1)
-    }
-
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-
-    fn some<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// A direction of a cable: rate in bit/s, propagation in ns.
 pub(crate) type Direction = Option<(u64, u64)>;
@@ -125,7 +105,7 @@ pub(crate) fn flow(name: &str, network: &Network, route: Route, rate: Rate) -> P
 }
 
 /// A walk that never turns back to where it was, by chance; `None` if it ends nowhere.
-fn walk(network: &Network, from: NodeId, to: NodeId, chance: &mut Chance) -> Option<Route> {
+fn walk(network: &Network, from: NodeId, to: NodeId, chance: &mut Random) -> Option<Route> {
     for _ in 0..40 {
         let (mut at, mut hops, mut seen) = (from, Vec::new(), BTreeSet::from([from]));
         while at != to {
@@ -141,7 +121,7 @@ fn walk(network: &Network, from: NodeId, to: NodeId, chance: &mut Chance) -> Opt
             if open.is_empty() {
                 break;
             }
-            let link = chance.some(&open);
+            let link = *chance.pick(&open);
             at = network.link(link).to;
             seen.insert(at);
             hops.push(Hop { link, queue: 0 });
@@ -154,13 +134,13 @@ fn walk(network: &Network, from: NodeId, to: NodeId, chance: &mut Chance) -> Opt
 }
 
 /// A line, ring, mesh, tree or leaf-spine fabric with few hosts, some of them with two links, some parallel, some of one direction.
-fn drawn_network(chance: &mut Chance) -> Network {
+fn drawn_network(chance: &mut Random) -> Network {
     let switches = 1 + chance.below(5);
     let hosts = 3 + chance.below(3);
     let name = |kind: &str, number: u64| format!("{kind}{number}");
     let mut nodes: Vec<(String, u64)> = Vec::new();
-    (0..switches).for_each(|number| nodes.push((name("s", number), chance.some(&[0, 300]))));
-    (0..hosts).for_each(|number| nodes.push((name("h", number), chance.some(&[0, 0, 500]))));
+    (0..switches).for_each(|number| nodes.push((name("s", number), *chance.pick(&[0, 300]))));
+    (0..hosts).for_each(|number| nodes.push((name("h", number), *chance.pick(&[0, 0, 500]))));
     let mut ends: Vec<(String, String)> = Vec::new();
     let shape = chance.below(5);
     for number in 1..switches {
@@ -206,11 +186,11 @@ fn drawn_network(chance: &mut Chance) -> Network {
     });
     let cables: Vec<_> = cables.collect();
     let limits = [None, None, Some(Time::from_micros(15_000))];
-    let classes = Classes { round_trip: chance.some(&limits), promise: chance.some(&[85, 95]), ..Classes::default() };
+    let classes = Classes { round_trip: *chance.pick(&limits), promise: *chance.pick(&[85, 95]), ..Classes::default() };
     network(&nodes, &cables).with_classes(classes).unwrap()
 }
 
-fn drawn_share(network: &Network, number: u64, most: u64, chance: &mut Chance) -> Option<PromisedShare> {
+fn drawn_share(network: &Network, number: u64, most: u64, chance: &mut Random) -> Option<PromisedShare> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut members = hosts.clone();
     while members.len() > 2 && chance.one_in(2) {
@@ -218,7 +198,7 @@ fn drawn_share(network: &Network, number: u64, most: u64, chance: &mut Chance) -
     }
     let held = match chance.below(11) {
         0..=2 => {
-            let (from, to) = (chance.some(&hosts), chance.some(&hosts));
+            let (from, to) = (*chance.pick(&hosts), *chance.pick(&hosts));
             let route = (from != to).then(|| walk(network, from, to, chance)).flatten()?;
             HeldShare::Pair(from, to, route)
         }
@@ -239,14 +219,14 @@ fn drawn_share(network: &Network, number: u64, most: u64, chance: &mut Chance) -
         name: format!("share{number}"),
         min: Rate::from_bits_per_second(1 + chance.below(most)),
         held,
-        there_within: (is_minimum && chance.one_in(3)).then(|| chance.some(&within)),
-        certainty: chance.some(&[None, Some(StatedCertainty::Measured), Some(StatedCertainty::Proven)]),
+        there_within: (is_minimum && chance.one_in(3)).then(|| *chance.pick(&within)),
+        certainty: *chance.pick(&[None, Some(StatedCertainty::Measured), Some(StatedCertainty::Proven)]),
     })
 }
 
 /// Draws everything.
 pub(crate) fn drawn(seed: u64) -> Scene {
-    let mut chance = Chance(seed);
+    let mut chance = Random::new(seed);
     let network = drawn_network(&mut chance);
     let links = network.links().len();
     let mut closed = BTreeSet::new();
@@ -258,19 +238,19 @@ pub(crate) fn drawn(seed: u64) -> Scene {
         });
     }
     let count = 1 + chance.below(6);
-    let most = chance.some(&[600_000, 2_000_000, 3_000_000]);
+    let most = *chance.pick(&[600_000, 2_000_000, 3_000_000]);
     let shares = (0..count).filter_map(|number| drawn_share(&network, number, most, &mut chance)).collect();
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut flows = Vec::new();
     for number in 0..chance.below(3) {
-        let (from, to) = (chance.some(&hosts), chance.some(&hosts));
+        let (from, to) = (*chance.pick(&hosts), *chance.pick(&hosts));
         if let Some(route) = (from != to).then(|| walk(&network, from, to, &mut chance)).flatten() {
             let rate = Rate::from_bits_per_second(1 + chance.below(4_000_000));
             flows.push(flow(&format!("flow{number}"), &network, route, rate));
         }
     }
-    let max_frame = (0..links).map(|_| Bytes::new(chance.some(&[1_500, 1_500, 1_500, 600]))).collect();
-    let budgets = (0..links).map(|_| Time::from_micros(1_000 * chance.some(&[60, 60, 60, 20]))).collect();
+    let max_frame = (0..links).map(|_| Bytes::new(*chance.pick(&[1_500, 1_500, 1_500, 600]))).collect();
+    let budgets = (0..links).map(|_| Time::from_micros(1_000 * *chance.pick(&[60, 60, 60, 20]))).collect();
     let times = ShareTimes { budgets, token_period: Time::from_micros(32) };
     Scene { network, closed, max_frame, flows, shares, times }
 }

@@ -5,13 +5,14 @@ mod table;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::Run;
 use super::client::Server;
 use table::Of::{Has, Nothing};
 use table::{ABOUT_CONTRACTS, At, NO_PROMISE, OTHERS, Question, at_server};
+use wayleave_repo_checks::TempFolder;
 
 const TOPOLOGY: &str = "
 apiVersion: wayleave/v1
@@ -46,7 +47,7 @@ const NAMES: [&str; 5] = ["lat", "pair", "hose", "obj", "best"];
 
 /// A directory with the files, and a server for that directory.
 struct World {
-    directory: PathBuf,
+    directory: TempFolder,
     server: Server,
 }
 
@@ -60,8 +61,7 @@ pub(super) fn serve(directory: &Path) -> Server {
 
 impl World {
     fn new(name: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("wayleave-kinds-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = TempFolder::new(name);
         let changes = [
             ("21Mbit", "22Mbit"),
             ("1100Mbit", "1150Mbit"),
@@ -103,12 +103,6 @@ impl World {
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 

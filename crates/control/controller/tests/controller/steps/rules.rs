@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_controller::{Command, Controller, DegradedReason, EventKind, Precondition, Reply, State};
+use wayleave_controller::{
+    Command, Controller, ControllerConfig, DegradedReason, EnforcedBy, EventKind, Precondition, RecordKind, Reply,
+    State,
+};
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
 use wayleave_schemes::admission::fabric::Paths;
+use wayleave_topology::NodeKind;
 use wayleave_units::{Time, WallTime};
 
 use super::kinds::{best_effort, contract_named, fail, hose, id, objective, pair, setup, start};
@@ -74,8 +78,11 @@ fn rules(controller: &Controller) -> BTreeMap<String, (u64, u64)> {
 
 /// One contract of every kind.
 fn all_kinds() -> Controller {
-    let setup = setup(Paths::All);
-    let mut controller = start(&setup);
+    all_kinds_of(&setup(Paths::All))
+}
+
+fn all_kinds_of(setup: &ControllerConfig) -> Controller {
+    let mut controller = start(setup);
     let network = &setup.network;
     apply(&mut controller, at(1), order(network, "delay", "h1", "h9"));
     for one in [
@@ -87,6 +94,14 @@ fn all_kinds() -> Controller {
         assert!(apply(&mut controller, at(1), one).result.is_ok());
     }
     controller
+}
+
+/// One contract of every kind, with agents that have begun sessions at 2 ms and confirmed all rules at 3 ms.
+fn confirmed() -> (Controller, Agents) {
+    let (mut controller, mut agents) = (all_kinds(), Agents::default());
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    (controller, agents)
 }
 
 fn states(controller: &Controller) -> Vec<State> {
@@ -174,10 +189,7 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
 
 /// Returns a controller and its agents after ten seconds; that of h5 has been silent since the fourth.
 fn with_h5_silent() -> (Controller, Agents) {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (mut controller, agents) = confirmed();
     for second in 1..=10 {
         for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
             agents.heartbeat(&mut controller, 1_000 * second, host);
@@ -193,12 +205,63 @@ fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
     let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
     assert_eq!(states(&controller), expected);
     let h5 = controller.network().find_node("h5").unwrap();
-    assert_eq!(contract_named(&controller, "rest").degraded_reason, Some(DegradedReason::Silent { hosts: vec![h5] }));
+    assert_eq!(contract_named(&controller, "rest").degraded_reason, Some(DegradedReason::Silent { nodes: vec![h5] }));
     // A restart of the controller knows it still.
     let setup = setup(Paths::All);
     assert_eq!(states(&reload(&controller, &setup)), expected);
     agents.heartbeat(&mut controller, 11_000, "h5");
     assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+/// Catches: contracts that stay enforced while the queues of a switch on their links may be gone.
+#[test]
+fn a_silent_switch_degrades_the_contracts_on_its_links_and_a_missing_one_too() {
+    let setup = ControllerConfig { enforced_by: EnforcedBy::HostsAndSwitches, ..setup(Paths::All) };
+    let mut controller = all_kinds_of(&setup);
+    let switches: Vec<String> = setup
+        .network
+        .nodes()
+        .map(|(_, node)| node)
+        .filter(|node| node.kind == NodeKind::Switch)
+        .map(|node| node.name.clone())
+        .collect();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    // Best effort promises nothing, and needs no queue.
+    assert_eq!(states(&controller), [State::Degraded, State::Degraded, State::Degraded, State::Enforced]);
+    for name in &switches {
+        let begin = Command::Begin { node: name.clone(), after: 0, installed: vec![(0, 1)] };
+        assert!(matches!(controller.handle(at(4), begin), Ok(Reply::Begun { epoch: 1 })));
+    }
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(5), Command::Confirm { node: "h1".to_owned(), epoch: 1, done }).unwrap();
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+    assert_eq!(contract_named(&controller, "delay").state, State::Enforced);
+    let heartbeats = |controller: &mut Controller, ms: u64, silent: &str| {
+        HOSTS.iter().for_each(|host| agents.heartbeat(controller, ms, host));
+        for name in switches.iter().filter(|name| *name != silent) {
+            let beat = Command::Heartbeat { node: name.clone(), epoch: 1, repairs: Vec::new() };
+            controller.handle(at(ms), beat).unwrap();
+        }
+        controller.tick(at(ms));
+    };
+    // The switch of h5, and then that of h1.
+    for (from, silent, expected) in [
+        (1, "pod2-edge1", [State::Enforced, State::Degraded, State::Degraded, State::Enforced, State::Enforced]),
+        (11, "pod1-edge1", [State::Degraded, State::Degraded, State::Degraded, State::Enforced, State::Degraded]),
+    ] {
+        (from..from + 3).for_each(|second| heartbeats(&mut controller, 1_000 * second, ""));
+        (from + 3..from + 9).for_each(|second| heartbeats(&mut controller, 1_000 * second, silent));
+        let delay = contract_named(&controller, "delay").state;
+        assert_eq!([states(&controller), vec![delay]].concat(), expected, "{silent}");
+        let switch = controller.network().find_node(silent).unwrap();
+        let reason = contract_named(&controller, "hose").degraded_reason.clone();
+        assert_eq!(reason, Some(DegradedReason::Silent { nodes: vec![switch] }));
+        assert_eq!(states(&reload(&controller, &setup)), expected[..4]);
+        heartbeats(&mut controller, 1_000 * (from + 9), "");
+        assert_eq!(states(&controller), [State::Enforced; 4]);
+    }
 }
 
 /// Catches: contracts that are enforced again as soon as the agent of a silent host begins a session, before it has reported a rule.
@@ -214,10 +277,7 @@ fn a_silent_agent_that_begins_a_session_has_to_report_its_rules_again() {
 
 #[test]
 fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (mut controller, mut agents) = confirmed();
     let why = "the interface of h1 is not there";
     agents.report(&mut controller, 4, "h1", &[("delay", why), ("hose", why)]);
     let h1 = controller.network().find_node("h1").unwrap();
@@ -238,10 +298,7 @@ fn a_rule_that_an_agent_cannot_install_is_degraded_with_its_reason() {
 
 #[test]
 fn a_session_without_reports_does_not_confirm_rules_for_long() {
-    let mut controller = all_kinds();
-    let mut agents = Agents::default();
-    agents.begin(&mut controller, 2);
-    agents.report_all(&mut controller, 3);
+    let (controller, mut agents) = confirmed();
     // Agents of an earlier version begin sessions and never report rules.
     let mut controller = reload(&controller, &setup(Paths::All));
     assert_eq!(states(&controller), [State::Enforced; 4], "confirmed before the restart");
@@ -250,21 +307,106 @@ fn a_session_without_reports_does_not_confirm_rules_for_long() {
     let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
     let report = Command::ReportRules { node, epoch, in_force: None, enforces: known(), problems: Some(Vec::new()) };
     controller.handle(at(101), report).unwrap();
-    for second in 1..=10 {
+    for second in 1..=5 {
         HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 1_000 * second, host));
         controller.tick(at(1_000 * second));
     }
     assert_eq!(states(&controller), [State::Enforced; 4]);
-    controller.tick(at(10_100));
+    controller.tick(at(5_100));
     assert_eq!(states(&controller), [State::Degraded; 4]);
 }
 
+/// Catches: confirmations that last for ever, since the agent sends heartbeats.
 #[test]
-fn a_disconnected_share_is_confirmed_anew_when_it_recovers() {
+fn an_agent_that_stops_reporting_its_rules_confirms_them_no_longer() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
     agents.report_all(&mut controller, 3);
+    let h5 = controller.network().find_node("h5").unwrap();
+    let has_reported = |controller: &Controller| controller.node_state(h5).unwrap().has_reported_rules();
+    assert!(has_reported(&controller));
+    // Longer than the time in which a session has to report its rules.
+    for second in 1..=6 {
+        agents.report_all(&mut controller, 1_000 * second);
+        HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 1_000 * second, host));
+        controller.tick(at(1_000 * second));
+    }
+    for second in 7..=12 {
+        let (node, epoch) = ("h5".to_owned(), agents.epochs["h5"]);
+        let report =
+            Command::ReportRules { node, epoch, in_force: None, enforces: known(), problems: Some(Vec::new()) };
+        controller.handle(at(1_000 * second), report).unwrap();
+        HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 1_000 * second, host));
+        controller.tick(at(1_000 * second));
+        assert!(!has_reported(&controller));
+        assert_eq!(code(&controller, "hose").is_some(), second == 12, "{second}");
+    }
+    let expected = [State::Enforced, State::Degraded, State::Degraded, State::Degraded];
+    assert_eq!((states(&controller), code(&controller, "hose")), (expected.to_vec(), Some("UNCONFIRMED")));
+    agents.report_all(&mut controller, 12_001);
+    assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+/// Catches: a record of each of its contracts, whenever an agent is restarted.
+#[test]
+fn a_restart_of_an_agent_writes_no_record_of_a_contract() {
+    let mut controller = all_kinds();
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 4, host));
+    // The routes that were left are empty.
+    controller.tick(at(900));
+    controller.take_output();
+    let delay = contract_named(&controller, "delay");
+    let installed = vec![(delay.serial, delay.versions().1.unwrap())];
+    let begin = Command::Begin { node: "h1".to_owned(), after: agents.epochs["h1"], installed };
+    let Ok(Reply::Begun { epoch }) = controller.handle(at(1_000), begin) else { panic!("a session begins") };
+    agents.epochs.insert("h1", epoch);
+    let h1 = controller.network().find_node("h1").unwrap();
+    assert!(!controller.node_state(h1).unwrap().has_reported_rules());
+    let kinds = |controller: &mut Controller| {
+        let changes = controller.take_output().changes.into_iter().map(|change| change.kind);
+        changes.filter(|kind| *kind != RecordKind::Controller).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&mut controller), [RecordKind::Node]);
+    agents.report(&mut controller, 2_000, "h1", &[]);
+    agents.report(&mut controller, 3_000, "h1", &[]);
+    assert!(controller.node_state(h1).unwrap().has_reported_rules());
+    assert_eq!(kinds(&mut controller), [RecordKind::Node], "its rules are known again");
+    HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 3_000, host));
+    controller.tick(at(7_900));
+    assert_eq!((states(&controller), kinds(&mut controller)), (vec![State::Enforced; 4], vec![]));
+}
+
+/// Catches: `enforced` before `admitted`, when the agent of a silent host begins a session without rules.
+#[test]
+fn a_session_without_installed_rules_enforces_nothing_before_a_confirmation() {
+    let (mut controller, mut agents) = with_h5_silent();
+    let begin = |controller: &mut Controller, ms, host: &str, after| {
+        let begin = Command::Begin { node: host.to_owned(), after, installed: Vec::new() };
+        controller.handle(at(ms), begin).unwrap();
+    };
+    for host in ["h1", "h9"] {
+        controller.tick(at(20_000));
+        begin(&mut controller, 20_001, host, agents.epochs[host]);
+    }
+    let events: Vec<(EventKind, String)> =
+        controller.take_output().events.into_iter().map(|event| (event.kind, event.object)).collect();
+    let of_delay = events.iter().filter(|(_, object)| object == "default:delay").map(|(kind, _)| *kind);
+    let last: Vec<EventKind> = of_delay.collect::<Vec<_>>().split_off(1);
+    assert_eq!(last, [EventKind::Enforced, EventKind::Degraded, EventKind::Admitted], "{events:?}");
+    *agents.epochs.get_mut("h1").unwrap() += 1;
+    let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(20_002), Command::Confirm { node, epoch, done }).unwrap();
+    assert_eq!(contract_named(&controller, "delay").state, State::Enforced);
+}
+
+#[test]
+fn a_disconnected_share_is_confirmed_anew_when_it_recovers() {
+    let (mut controller, agents) = confirmed();
     let network = controller.network().clone();
     let uplink = network.links_from(network.find_node("h5").unwrap())[0];
     let switch = network.node(network.link(uplink).to).name.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
+use wayleave_contracts::{ContractRequest, LatencyContract};
 use wayleave_controller::{
     BudgetPolicy, Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, ItemResult,
     Mode, Outcome, Precondition, RecordKind, Reply, SchemeFactory, State, Timeouts, Timestamps, UnfitPolicy,
@@ -58,20 +58,14 @@ pub(super) fn at(ms: u64) -> Timestamps {
 }
 
 pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> ContractRequest {
-    let contract = LatencyContract {
-        name: name.to_owned(),
-        tenant: None,
-        from: network.find_node(from).unwrap(),
-        to: network.find_node(to).unwrap(),
-        rate: Rate::from_mbit(10),
-        burst: Bytes::new(3000),
-        deadline: Time::from_millis(5),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
-    };
+    let contract = LatencyContract::new(
+        name,
+        network.find_node(from).unwrap(),
+        network.find_node(to).unwrap(),
+        Rate::from_mbit(10),
+        Bytes::new(3000),
+        Time::from_millis(5),
+    );
     ContractRequest::plain(contract, &[from, to])
 }
 

@@ -1,49 +1,28 @@
 //! Tests of hypothetical questions to a controller that is discarded afterwards.
 
-use std::sync::Arc;
-
-use wayleave_contracts::{Accounting, ContractRequest, Excess, LatencyContract};
+use wayleave_contracts::{ContractRequest, LatencyContract};
 use wayleave_controller::{
     Command, CommandError, Controller, ControllerConfig, Effect, ElementName, EnforcedBy, Id, Mode, Precondition,
-    RecordKind, Reply, SchemeFactory, State, Timeouts, Timestamps, UnfitPolicy, VmRequest, WhatIf,
+    RecordKind, Reply, State, Timestamps, VmRequest, WhatIf,
 };
-use wayleave_ledger::Model;
-use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_topology::Network;
-use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
+
+use super::smoke::setup;
 
 const NOW: Timestamps = Timestamps { steady: Time::ZERO, wall: WallTime::from_nanos(1_700_000_000_000_000_000) };
 
-fn setup() -> ControllerConfig {
-    let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
-    let of = network.clone();
-    ControllerConfig {
-        scheme: SchemeFactory::fixed(move || {
-            Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()
-        }),
-        network,
-        model: Model::default(),
-        enforced_by: EnforcedBy::Nobody,
-        timing: Timeouts::default(),
-        unfit: UnfitPolicy::Refuse,
-    }
-}
-
 fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64) -> ContractRequest {
     let contract = LatencyContract {
-        name: name.to_owned(),
         tenant: Some("default".to_owned()),
-        from: network.find_node(from.1).unwrap(),
-        to: network.find_node(to.1).unwrap(),
-        rate: Rate::from_mbit(mbit),
-        burst: Bytes::new(3000),
-        deadline: Time::from_millis(5),
-        accounting: Accounting::Wire,
-        max_frame: None,
-        route: None,
-        protection: 1,
-        excess: Excess::Wait,
+        ..LatencyContract::new(
+            name,
+            network.find_node(from.1).unwrap(),
+            network.find_node(to.1).unwrap(),
+            Rate::from_mbit(mbit),
+            Bytes::new(3000),
+            Time::from_millis(5),
+        )
     };
     ContractRequest::plain(contract, &[from.0, to.0])
 }
@@ -85,7 +64,7 @@ fn id(name: &str) -> Id {
 
 #[test]
 fn a_failure_lists_moved_and_lost_contracts() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let controller = controller(&setup);
     let routes = controller.routes(controller.grant(&id("ab")).unwrap());
     let core = setup.network.link(routes[0].1.hops[2].link).name.clone();
@@ -101,7 +80,7 @@ fn a_failure_lists_moved_and_lost_contracts() {
 
 #[test]
 fn a_restored_element_restores_its_contracts() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let mut controller = controller(&setup);
     let element = ElementName::Node("h16".into());
     controller.handle(NOW, Command::SetElement { element: element.clone(), down: Some("broken".into()) }).unwrap();
@@ -113,7 +92,7 @@ fn a_restored_element_restores_its_contracts() {
 
 #[test]
 fn contracts_are_admitted_refused_and_ended() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let controller = controller(&setup);
     let ends = [("a", "h1"), ("b", "h16")];
     let apply = vec![
@@ -130,7 +109,7 @@ fn contracts_are_admitted_refused_and_ended() {
 
 #[test]
 fn a_drained_host_has_no_vms_and_no_contracts() {
-    let setup = setup();
+    let setup = setup(EnforcedBy::Nobody);
     let controller = controller(&setup);
     let what_if = WhatIf { drain: vec!["h1".into()], ..WhatIf::default() };
     let mut fork = fork(&controller, &setup);

@@ -1,8 +1,8 @@
 //! Requests of operators and tenants.
 
 use wayleave_contracts::{
-    Accounting, BandwidthContract, BestEffortContract, Contract, ContractRequest, Excess, FlowObjective, Labels,
-    LatencyContract, Match, ObjectiveContract, Priority, Quota,
+    BandwidthContract, BestEffortContract, Contract, ContractRequest, FlowObjective, Labels, LatencyContract, Match,
+    ObjectiveContract, Priority, Quota,
 };
 use wayleave_controller::{Command, Effect, Id, Mode, Precondition, VmRequest};
 use wayleave_topology::NodeId;
@@ -216,18 +216,9 @@ impl World {
         let to = to.into_iter().max_by_key(|to| *to != from).unwrap_or_default();
         let (rate, burst, deadline) = self.terms();
         let contract = LatencyContract {
-            name: id.name.clone(),
             tenant: (id.tenant != "default").then(|| id.tenant.clone()),
-            from: NodeId(0),
-            to: NodeId(0),
-            rate,
-            burst,
-            deadline,
-            accounting: Accounting::Wire,
-            max_frame: None,
-            route: None,
             protection: if self.dice.percent(3) { 2 } else { 1 },
-            excess: Excess::Wait,
+            ..LatencyContract::new(id.name.clone(), NodeId(0), NodeId(0), rate, burst, deadline)
         };
         ContractRequest::plain(contract, &[from.as_str(), to.as_str()])
     }

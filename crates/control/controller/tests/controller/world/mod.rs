@@ -56,9 +56,9 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Number of histories that every run of the tests examines: about a minute of one core. `make histories-long` has
+/// Number of histories that every run of the tests examines: about 25 s of one core. `make histories-long` has
 /// 10,000.
-const SEEDS: u64 = 1000;
+const SEEDS: u64 = 400;
 
 /// Number of steps of a failing history that are shown.
 const SHOWN: usize = 80;

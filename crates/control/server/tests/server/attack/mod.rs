@@ -15,7 +15,8 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Client, Scratch, World, options};
+use crate::common::{Client, World, options};
+use wayleave_repo_checks::TempFolder;
 
 /// Factor of the usual duration.
 fn times() -> usize {
@@ -24,8 +25,8 @@ fn times() -> usize {
 
 /// A server with these limits.
 fn world(limits: ServerLimits) -> World {
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, EnforcedBy::Nobody);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.limits = limits;
     World::of(options, scratch)
 }

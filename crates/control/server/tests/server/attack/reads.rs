@@ -6,7 +6,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::File;
 
 use super::{tenant, times};
-use crate::common::{Client, Scratch, World, contract, options, read_head};
+use crate::common::{Client, World, contract, options, read_head};
+use wayleave_repo_checks::{KilledChild, TempFolder};
 
 /// The variable that makes this test the process that reads: address and secret.
 const READER: &str = "WAYLEAVE_TEST_READER";
@@ -60,7 +61,7 @@ fn reader(what: &str) {
 
 /// The process that reads.
 struct Flood {
-    child: Child,
+    child: KilledChild,
     answers: BufReader<std::process::ChildStdout>,
 }
 
@@ -75,7 +76,7 @@ impl Flood {
         command.args(["--exact", NAME, "--nocapture"]).env(READER, what);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap());
-        Self { child, answers }
+        Self { child: KilledChild(child), answers }
     }
 
     /// Pages that it has read.
@@ -105,13 +106,6 @@ impl Flood {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
         Duration::from_millis(fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum())
-    }
-}
-
-impl Drop for Flood {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -162,9 +156,9 @@ fn long_lists_of_one_tenant_do_not_delay_others() {
     if let Ok(what) = std::env::var(READER) {
         return reader(&what);
     }
-    let scratch = Arc::new(Scratch::new());
-    let disk = Box::new(File(scratch.0.join("ledger.db")));
-    let world = World::of(options(disk, &scratch.0, EnforcedBy::Nobody), scratch);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let disk = Box::new(File(scratch.join("ledger.db")));
+    let world = World::of(options(disk, &scratch, EnforcedBy::Nobody), scratch);
     let (noisy, quiet) = (tenant(&world, "noisy", json!({})), tenant(&world, "quiet", json!({})));
     let count = 500 * times();
     let one = |number: usize| {

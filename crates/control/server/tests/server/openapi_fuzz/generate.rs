@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::random::Random;
+use wayleave_repo_checks::Random;
 
 /// Values for texts. There are few names, so that requests refer to common objects.
 const TEXTS: &[(&str, &[&str])] = &[
@@ -97,7 +97,7 @@ impl Generator<'_> {
         for word in ["oneOf", "anyOf"] {
             if let Some(all) = schema[word].as_array() {
                 // Most operations concern the first alternative, of latency contracts.
-                let chosen = if self.random.once_in(2) { 0 } else { self.random.below(all.len()) };
+                let chosen = if self.random.one_in(2) { 0 } else { self.random.index(all.len()) };
                 return self.value(&all[chosen], key, depth);
             }
         }
@@ -118,9 +118,9 @@ impl Generator<'_> {
         match kind.as_str() {
             "object" => self.object(schema, depth),
             // Different hosts: who has one twice is turned away.
-            "array" if matches!(key, "hose" | "members") && !self.random.once_in(6) => json!(["h1", self.far_host()]),
+            "array" if matches!(key, "hose" | "members") && !self.random.one_in(6) => json!(["h1", self.far_host()]),
             "array" => {
-                let count = if depth > 4 { 0 } else { self.random.below(4) };
+                let count = if depth > 4 { 0 } else { self.random.index(4) };
                 let items = schema.get("prefixItems").and_then(Value::as_array);
                 match items {
                     Some(items) => items.iter().map(|item| self.value(item, key, depth + 1)).collect(),
@@ -128,9 +128,9 @@ impl Generator<'_> {
                 }
             }
             // Sessions are counted from 1.
-            "integer" if key == "epoch" => json!(1 + self.random.below(3)),
+            "integer" if key == "epoch" => json!(1 + self.random.index(3)),
             "integer" | "number" => self.number(schema),
-            "boolean" => json!(self.random.once_in(2)),
+            "boolean" => json!(self.random.one_in(2)),
             "null" => Value::Null,
             _ => json!(self.text(key)),
         }
@@ -138,7 +138,7 @@ impl Generator<'_> {
 
     fn far_host(&mut self) -> &'static str {
         const FAR: [&str; 3] = ["h2", "h9", "h16"];
-        FAR[self.random.below(FAR.len())]
+        FAR[self.random.index(FAR.len())]
     }
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
@@ -151,9 +151,9 @@ impl Generator<'_> {
                 "name" | "placement" | "host" | "done" | "apply" | "delete" | "tenant" | "node" | "goal"
             );
             let is_taken = match name.as_str() {
-                "name" => !self.random.once_in(8),
-                _ if is_common => self.random.once_in(2),
-                _ => self.random.once_in(30),
+                "name" => !self.random.one_in(8),
+                _ if is_common => self.random.one_in(2),
+                _ => self.random.one_in(30),
             };
             if needed(name) || is_taken {
                 map.insert(name.clone(), self.value(property, name, depth + 1));
@@ -165,8 +165,8 @@ impl Generator<'_> {
     fn number(&mut self, schema: &Value) -> Value {
         let least = schema["minimum"].as_u64().unwrap_or(0);
         let most = schema["maximum"].as_u64().unwrap_or(100).max(least);
-        let random = self.random.next();
-        match self.random.below(4) {
+        let random = self.random.number();
+        match self.random.index(4) {
             0 => json!(least),
             1 => json!(most),
             _ => json!(least + random % (most - least + 1).min(3)),
@@ -175,7 +175,7 @@ impl Generator<'_> {
 
     /// A text for this key: mostly one that makes sense.
     pub(crate) fn text(&mut self, key: &str) -> String {
-        if self.random.once_in(40) {
+        if self.random.one_in(40) {
             return self.wild_text();
         }
         let known = TEXTS.iter().find(|(name, _)| *name == key);
@@ -184,15 +184,15 @@ impl Generator<'_> {
 
     /// A text that no route accepts.
     pub(crate) fn wild_text(&mut self) -> String {
-        match self.random.below(8) {
-            0 => "x".repeat(1 + self.random.below(3000)),
-            1 => (0..self.random.below(20)).filter_map(|_| char::from_u32(self.random.below(0x3000) as u32)).collect(),
+        match self.random.index(8) {
+            0 => "x".repeat(1 + self.random.index(3000)),
+            1 => (0..self.random.index(20)).filter_map(|_| char::from_u32(self.random.index(0x3000) as u32)).collect(),
             _ => (*self.random.pick(WILD)).to_owned(),
         }
     }
 
     fn wild_value(&mut self) -> Value {
-        match self.random.below(14) {
+        match self.random.index(14) {
             0 => Value::Null,
             1 => json!(true),
             2 => json!(-1),
@@ -211,12 +211,12 @@ impl Generator<'_> {
 
     /// Changes one place of a value.
     pub(crate) fn disturb(&mut self, value: &mut Value) {
-        let is_leaf_time = self.random.once_in(3);
+        let is_leaf_time = self.random.one_in(3);
         match value {
             Value::Object(map) if !map.is_empty() && !is_leaf_time => {
                 let keys: Vec<String> = map.keys().cloned().collect();
                 let key = self.random.pick(&keys).clone();
-                match self.random.below(5) {
+                match self.random.index(5) {
                     0 => drop(map.remove(&key)),
                     1 => drop(map.insert(self.wild_text(), json!(1))),
                     2 => drop(map.insert(key, self.wild_value())),
@@ -224,7 +224,7 @@ impl Generator<'_> {
                 }
             }
             Value::Array(list) if !list.is_empty() && !is_leaf_time => {
-                let at = self.random.below(list.len());
+                let at = self.random.index(list.len());
                 self.disturb(&mut list[at]);
             }
             _ => *value = self.wild_value(),
@@ -234,8 +234,8 @@ impl Generator<'_> {
     /// Bytes that are no document at all, or hardly.
     pub(crate) fn wild_bytes(&mut self, whole: &[u8]) -> Vec<u8> {
         let mut bytes = whole.to_vec();
-        let at = self.random.below(bytes.len() + 1);
-        match self.random.below(10) {
+        let at = self.random.index(bytes.len() + 1);
+        match self.random.index(10) {
             0 => bytes.clear(),
             1 => bytes.truncate(at),
             2 => drop(bytes.splice(at..at, [0xff, 0xfe, 0xc0])),
@@ -244,7 +244,7 @@ impl Generator<'_> {
             5 => bytes.insert(at, b'\0'),
             6 => bytes = [&b"\xef\xbb\xbf"[..], whole].concat(),
             7 => bytes = vec![b' '; 2_000_000],
-            8 => bytes = (0..self.random.below(200)).map(|_| self.random.next() as u8).collect(),
+            8 => bytes = (0..self.random.index(200)).map(|_| self.random.number() as u8).collect(),
             // YAML that grows.
             _ => bytes =
                 b"a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c]"

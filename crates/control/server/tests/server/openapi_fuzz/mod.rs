@@ -5,7 +5,6 @@
 //! Clients are generated from the document: where it and the server differ, one of them is wrong.
 mod check;
 mod generate;
-mod random;
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
@@ -15,10 +14,10 @@ use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_server::disk::Memory;
 
-use crate::common::{Answer, Client, Scratch, World, classed, options, read, read_head};
+use crate::common::{Answer, Client, World, classed, options, read, read_head};
 use check::Checker;
 use generate::Generator;
-use random::Random;
+use wayleave_repo_checks::{Random, TempFolder};
 
 /// Number of requests to one server: later requests meet the objects of earlier ones.
 const REQUESTS: usize = 800;
@@ -27,7 +26,7 @@ const SERVERS: u64 = 12;
 /// Seed of the first server; `WAYLEAVE_SEED=n WAYLEAVE_SERVERS=1` replays the one of a failure.
 const SEED: u64 = 1;
 /// Average number of choices per faulty one.
-const RARELY: usize = 12;
+const RARELY: u64 = 12;
 
 #[derive(Debug)]
 struct Made {
@@ -86,26 +85,26 @@ fn the_server_follows_its_document_for_any_request() {
 fn ask(document: &Value, seed: u64, done: &mut BTreeMap<String, usize>) {
     let enforced_by = if seed.is_multiple_of(2) { EnforcedBy::Hosts } else { EnforcedBy::Nobody };
     // Queues are divided among classes in half of the servers.
-    let scratch = Arc::new(Scratch::new());
-    let mut options = options(Box::new(Memory::default()), &scratch.0, enforced_by);
+    let scratch = Arc::new(TempFolder::new("server"));
+    let mut options = options(Box::new(Memory::default()), &scratch, enforced_by);
     if seed % 4 < 2 {
         options.setup = classed(enforced_by);
     }
     let world = World::of(options, scratch);
     let mut tokens = Tokens::new(&world.client);
     let mut checker = Checker::new(document);
-    let mut generator = Generator { document, random: Random(seed) };
+    let mut generator = Generator { document, random: Random::new(seed) };
     let operations = operations(document);
     for step in 0..REQUESTS {
         let mut operation = generator.random.pick(&operations);
-        if !operation.path.contains("contract") && generator.random.once_in(2) {
+        if !operation.path.contains("contract") && generator.random.one_in(2) {
             operation = generator.random.pick(&operations);
         }
         let made = make(&mut generator, &mut checker, operation);
-        let role = generator.random.below(Tokens::ROLES.len());
+        let role = generator.random.index(Tokens::ROLES.len());
         // Most requests come from a permitted role.
-        let role = if generator.random.once_in(2) { 0 } else { role };
-        let role = if operation.path.starts_with("/v1/agents/") && generator.random.once_in(2) { 2 } else { role };
+        let role = if generator.random.one_in(2) { 0 } else { role };
+        let role = if operation.path.starts_with("/v1/agents/") && generator.random.one_in(2) { 2 } else { role };
         let answer = send(tokens.of(role), &made);
         let name = operation.value["operationId"].as_str().unwrap();
         let verdict = checker.answer(operation.value, &answer).and_then(|()| match &made.misfit {
@@ -194,17 +193,17 @@ fn make(generator: &mut Generator<'_>, checker: &mut Checker<'_>, operation: &Op
         match parameter["in"].as_str().unwrap() {
             "path" => {
                 let text = if name == "token" { "t-none".to_owned() } else { generator.text(name) };
-                let text = if generator.random.once_in(RARELY) { generator.wild_text() } else { text };
+                let text = if generator.random.one_in(RARELY) { generator.wild_text() } else { text };
                 made.address = made.address.replace(&format!("{{{name}}}"), &escape(&text));
             }
-            "query" if generator.random.once_in(3) => {
+            "query" if generator.random.one_in(3) => {
                 query.push((name, in_query(generator, name, &parameter["schema"])))
             }
-            "header" if generator.random.once_in(8) => made.headers.push((name.to_owned(), in_header(generator, name))),
+            "header" if generator.random.one_in(8) => made.headers.push((name.to_owned(), in_header(generator, name))),
             _ => {}
         }
     }
-    if generator.random.once_in(4 * RARELY) {
+    if generator.random.one_in(4 * RARELY) {
         query.push(("unknown", "1".to_owned()));
     }
     let pairs: Vec<String> = query.iter().map(|(name, value)| format!("{name}={}", escape(value))).collect();
@@ -218,7 +217,7 @@ fn make(generator: &mut Generator<'_>, checker: &mut Checker<'_>, operation: &Op
 }
 
 fn in_query(generator: &mut Generator<'_>, name: &str, schema: &Value) -> String {
-    if generator.random.once_in(RARELY) {
+    if generator.random.one_in(RARELY) {
         return generator.wild_text();
     }
     match schema["type"].as_str().unwrap() {
@@ -239,25 +238,25 @@ fn in_header(generator: &mut Generator<'_>, name: &str) -> String {
         "Idempotency-Key" => &["k1", "k2", "k3", "", "with space", "é"],
         _ => &["1", "0", "-1", "18446744073709551615", "x"],
     };
-    if generator.random.once_in(3 * RARELY) { "k".repeat(4000) } else { (*generator.random.pick(texts)).to_owned() }
+    if generator.random.one_in(3 * RARELY) { "k".repeat(4000) } else { (*generator.random.pick(texts)).to_owned() }
 }
 
 /// The body, with its type.
 fn fill(generator: &mut Generator<'_>, checker: &mut Checker<'_>, content: &Value, made: &mut Made) {
     let schema = &content["application/json"]["schema"];
     let mut value = generator.value(schema, "", 0);
-    if made.method == "PUT" && !generator.random.once_in(RARELY) {
+    if made.method == "PUT" && !generator.random.one_in(RARELY) {
         // The address has these fields.
         value.as_object_mut().unwrap().retain(|key, _| key != "name" && key != "tenant");
     }
-    if generator.random.once_in(3) {
-        for _ in 0..=generator.random.below(2) {
+    if generator.random.one_in(3) {
+        for _ in 0..=generator.random.index(2) {
             generator.disturb(&mut value);
         }
     }
     made.misfit = checker.fits(schema, &value).err();
     made.body = value.to_string().into_bytes();
-    let is_wild = generator.random.once_in(RARELY);
+    let is_wild = generator.random.one_in(RARELY);
     if is_wild {
         (made.body, made.misfit) = (generator.wild_bytes(&made.body), None);
     }

@@ -10,10 +10,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use wayleave_faults::{Shim, TraceStep, TracedCall, WriteFault, read};
+use wayleave_repo_checks::Random;
 
 use super::writer::{batch_of, command};
 use super::{factor, seed};
-use crate::common::{Random, Scratch, open};
+use crate::common::{Scratch, open};
 
 const SECTOR: usize = 512;
 const CUTS: usize = 250;
@@ -28,9 +29,9 @@ fn a_power_cut_at_any_moment_loses_no_acknowledged_commit() {
     let mut unsynced = 0;
     for seed in first..first + cuts as u64 {
         let again = format!("WAYLEAVE_SEED={seed} cargo test -p wayleave-store --test store breaking::cuts");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let steps = &traces[seed as usize % traces.len()];
-        let (done, rest) = steps.split_at(random.below(steps.len() + 1));
+        let (done, rest) = steps.split_at(random.index(steps.len() + 1));
         let mut disk = Disk::default();
         done.iter().for_each(|step| disk.apply(step));
         unsynced += usize::from(!disk.is_synced());
@@ -156,14 +157,14 @@ impl Disk {
     /// Writes the files that are left into a directory.
     fn cut(&self, random: &mut Random, to: &Scratch) {
         let Some(last) = self.names_on_disk.len().checked_sub(1) else { return };
-        let names = &self.names_on_disk[random.below(last + 1)];
+        let names = &self.names_on_disk[random.index(last + 1)];
         // Of some cuts hardly anything gets to the disk, of some nearly all.
-        let share = [0, 10, 50, 90, 100][random.below(5)];
+        let share = [0, 10, 50, 90, 100][random.index(5)];
         for (path, file) in names {
             let File { on_disk, unsynced, .. } = &self.files[*file];
             let mut content = on_disk.clone();
             for call in unsynced {
-                perform(&mut content, call, |_| random.below(100) < share);
+                perform(&mut content, call, |_| random.index(100) < share);
             }
             to.write(path.file_name().unwrap().to_str().unwrap(), &content);
         }

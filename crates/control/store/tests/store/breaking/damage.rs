@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use wayleave_repo_checks::Random;
 use wayleave_store::{Options, SqliteStore, Store, StoreError, verify};
 
 use super::writer::{batch, batch_of};
 use super::{factor, seed};
-use crate::common::{Random, Scratch, open};
+use crate::common::{Scratch, open};
 
 const FILES: [&str; 3] = ["ledger.db", "ledger.db-wal", "ledger.db-seal"];
 const PAGE: usize = 4096;
@@ -46,11 +47,11 @@ fn damage_of_any_kind_is_refused_or_harmless() {
     let mut outcomes = BTreeMap::<String, usize>::new();
     for seed in first..first + cases as u64 {
         let again = format!("WAYLEAVE_SEED={seed} cargo test -p wayleave-store --test store breaking::damage");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         // Half of them with a log, half after a clean end.
-        let newest = images.len() - 1 - random.below(2);
+        let newest = images.len() - 1 - random.index(2);
         let mut damaged = images[newest].clone();
-        let older = &images[random.below(newest)];
+        let older = &images[random.index(newest)];
         let what = damage(&mut damaged, older, &mut random);
         let scratch = Scratch::new();
         for (file, bytes) in &damaged {
@@ -68,17 +69,17 @@ fn damage_of_any_kind_is_refused_or_harmless() {
 /// Applies one kind of damage to one file and returns its description.
 fn damage(image: &mut Image, older: &Image, random: &mut Random) -> String {
     let files: Vec<&'static str> = image.keys().copied().filter(|file| !image[file].is_empty()).collect();
-    let file = files[random.below(files.len())];
+    let file = files[random.index(files.len())];
     let bytes = image.get_mut(file).unwrap();
-    let kind = random.below(7);
+    let kind = random.index(7);
     match kind {
         0 | 1 => {
-            let bit = random.below(bytes.len() * 8);
+            let bit = random.index(bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        2 => bytes.truncate(random.below(bytes.len())),
+        2 => bytes.truncate(random.index(bytes.len())),
         3 | 4 => {
-            let from = random.below(bytes.len().div_ceil(PAGE)) * PAGE;
+            let from = random.index(bytes.len().div_ceil(PAGE)) * PAGE;
             let to = (from + PAGE).min(bytes.len());
             let old = older.get(file).and_then(|old| old.get(from..to));
             match (kind, old) {

@@ -127,7 +127,6 @@ fn a_residual_service_is_convex_and_its_first_slope_is_below_it() {
     let pieces = [(2, 1), (8, 13)].map(|(rate, debt)| RateLatency { rate: whole(rate), debt: whole(debt) });
     assert_eq!(left.pieces(), pieces);
     assert_eq!(left.first_slope(), rate_latency(2, frac(1, 2)));
-    assert!(!left.is_rate_latency() && left.first_slope().is_rate_latency());
     assert_eq!((left.latency(), left.ultimate_rate()), (Some(frac(1, 2)), whole(8)));
 }
 

@@ -2,6 +2,7 @@
 
 use wayleave_calculus::lp::{CapacityLink, MAX_VARIABLES, RequestedRate, UpperBoundError, admitted_upper_bound};
 use wayleave_calculus::rational::{ratio, whole};
+use wayleave_repo_checks::Random;
 use wayleave_units::Rate;
 
 fn both(a: usize, b: usize, mbit: u64) -> [CapacityLink; 2] {
@@ -77,14 +78,10 @@ fn a_fat_tree_with_thousands_of_demands_is_solved() {
             }
         }
     }
-    // A generator of its own: the demands only have to be many and different.
-    let mut state = 1u64;
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
-    let demands: Vec<RequestedRate> =
-        (0..2000).map(|_| demand(ends[next(ends.len())], ends[next(ends.len())], [5, 10, 20][next(3)])).collect();
+    let mut random = Random::new(1);
+    let demands: Vec<RequestedRate> = (0..2000)
+        .map(|_| demand(ends[random.index(ends.len())], ends[random.index(ends.len())], [5, 10, 20][random.index(3)]))
+        .collect();
     let bound = admitted_upper_bound(cores + 4 * pods + ends.len(), &links, &demands).unwrap();
     assert!(!bound.is_loose);
     assert!(bound.weight < whole(2000) && bound.weight > whole(1000), "{}", bound.weight);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Excess, LatencyContract};
+use wayleave_contracts::LatencyContract;
 use wayleave_lab::run::{OfferedContract, RunOptions};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -60,18 +60,8 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
         let packet = (packet as u64).max(SMALLEST);
         let frame = Bytes::new(packet + AROUND);
         let contract = LatencyContract {
-            name: format!("packets-{packet}"),
-            tenant: None,
-            from: hosts[0],
-            to: hosts[1],
-            rate: RATE,
-            burst: frame,
-            deadline: Time::from_millis(100),
-            accounting: Accounting::Wire,
             max_frame: Some(frame),
-            route: None,
-            protection: 1,
-            excess: Excess::Wait,
+            ..LatencyContract::new(format!("packets-{packet}"), hosts[0], hosts[1], RATE, frame, Time::from_millis(100))
         };
         let order = order(&network, contract, index)?;
         if !testbed.offer(&order)? {

@@ -2,9 +2,10 @@
 
 use super::frame::checksum;
 use super::*;
-use crate::trace::tests::Directory;
+use crate::trace::tests::names;
 use crate::trace::{Flags, Ring, TraceFlow};
 use proptest::prelude::*;
+use wayleave_repo_checks::TempFolder;
 
 /// A frame as a reader of captures sees it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -236,12 +237,12 @@ fn the_checksum_of_rfc_1071_is_reproduced() {
 
 #[test]
 fn a_truncated_trace_leaves_no_capture() {
-    let directory = Directory::new("pcap");
-    let path = directory.0.join("run.pcap");
+    let directory = TempFolder::new("pcap");
+    let path = directory.join("run.pcap");
     let records = [Ok(SEGMENT), Err(ReadError::Truncated { bytes: 5 })];
     let result = write(&path, &header(), records, &PcapOptions::default());
     assert!(matches!(result, Err(PcapError::Read(ReadError::Truncated { bytes: 5 }))), "{result:?}");
-    assert_eq!(directory.names(), [""; 0]);
+    assert_eq!(names(&directory), [""; 0]);
 
     let mut ring = Ring::new(5);
     ring.push(SEGMENT);

@@ -15,17 +15,19 @@ use crate::truth::networks::{
 };
 use crate::truth::services::two_sizes;
 
-/// A host's tagger delays every packet, also those that are released when the run begins.
+/// A host's tagger delays every packet: those that are released when the run begins, and segments of reliable flows.
 #[test]
-fn the_first_packets_of_a_run_wait_for_the_processing_of_their_hosts() {
+fn packets_and_segments_wait_for_the_processing_of_their_hosts() {
     let mut cables = Cables::new();
     let (from, switch) = (cables.slow("from", NodeKind::Host, 5_000, 0), cables.switch("s"));
     let to = cables.host("to");
     cables.join(from, switch, Rate::from_gbit(1), 0);
     cables.join(switch, to, Rate::from_gbit(1), 0);
     let mut scenario = Scenario::new("tagger", cables.build(), Time::from_millis(1));
-    scenario.traffic = vec![burst("b", from, to, 1_000, 1, 0)];
-    assert_eq!(flow(&run(&scenario, 1), 0).delay.max(), Some(5_000_000 + 16_000_000));
+    for traffic in [burst("b", from, to, 1_000, 1, 0), listed("f", &[(100_000, from, to, 922)])] {
+        scenario.traffic = vec![traffic];
+        assert_eq!(flow(&run(&scenario, 1), 0).delay.max(), Some(5_000_000 + 16_000_000));
+    }
 }
 
 /// A time-out is for segments that are in flight (RFC 6298, 5.2). Here each of 1,000 flows of one host has its only
@@ -179,20 +181,6 @@ fn packets_of_a_source_avoid_a_failed_spine() {
         let flow = flow(&outcome, 0);
         assert!(flow.drops <= 2, "{name} failed: {} of {} packets are lost", flow.drops, flow.sent);
     }
-}
-
-/// The processing of a host before its first port (a tagger) applies to reliable flows as well.
-#[test]
-fn segments_wait_for_the_processing_of_their_hosts() {
-    let mut cables = Cables::new();
-    let (from, switch) = (cables.slow("from", NodeKind::Host, 5_000, 0), cables.switch("s"));
-    let to = cables.host("to");
-    cables.join(from, switch, Rate::from_gbit(1), 0);
-    cables.join(switch, to, Rate::from_gbit(1), 0);
-    let mut scenario = Scenario::new("tagger", cables.build(), Time::from_millis(1));
-    scenario.traffic = vec![listed("f", &[(100_000, from, to, 922)])];
-    let outcome = run(&scenario, 1);
-    assert_eq!(flow(&outcome, 0).delay.max(), Some(5_000_000 + 16_000_000));
 }
 
 /// A host's port is shared, as a qdisc is: a source that demands the whole rate does not silence the host's flows.

@@ -224,7 +224,7 @@ fn weighted_queues_keep_their_service_curves_below_bursts() {
     let link = down(&port).0;
     for class in Class::SHARING {
         let service = port.link.service(class, &port.residual);
-        let mut lag = Lag::new(service.sure_rate().bits_per_second());
+        let mut lag = Lag::new(service.rate.bits_per_second() * u64::from(service.quantum) / u64::from(service.quanta));
         let number = port.link.classes.queue_of(class);
         let departures: Vec<_> = (recording.ring().iter())
             .filter(|record| record.event == PacketEvent::Departed && (record.link, record.queue) == (link, number))

@@ -2,6 +2,7 @@
 //! not the internals of the scheme.
 
 use wayleave_contracts::FlowObjective;
+use wayleave_repo_checks::Random;
 use wayleave_scenarios::{
     BrokerAt, Buffering, Congestion, Element, ElementChange, HostSchemeConfig, MessageFaults, Outage, Scenario,
     Schedule, Sharing, SharingChange, SharingEvent, Traffic, TransportConfig, Workload,
@@ -12,7 +13,6 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{FRAME, Star, endless, run, star};
-use super::ufab::SplitMix;
 
 /// Of the only link that is full: that to the last host of a star.
 const BOTTLENECK: Rate = Rate::from_gbit(1);
@@ -71,7 +71,7 @@ const OBJECTIVES: [Option<FlowObjective>; 4] =
 
 /// Two to four divisions of random shares: each with one to eight tunnels, and one to sixteen flows in each of them.
 fn drawn(seed: u64) -> (Scenario, Vec<u64>) {
-    let random = &mut SplitMix(seed);
+    let random = &mut Random::new(seed);
     let count = 2 + random.below(3) as usize;
     let shares: Vec<u64> = (0..count).map(|_| 100 * (1 + random.below(10))).collect();
     let divisions: Vec<_> = shares.iter().map(|&share| (share, OBJECTIVES[random.below(4) as usize])).collect();

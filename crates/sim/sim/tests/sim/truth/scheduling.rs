@@ -25,7 +25,7 @@ fn scenario(star: &Star, discipline: Discipline, traffic: Vec<Traffic>, millisec
     scenario
 }
 
-fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
+pub(super) fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
     traffic.queue = Some(queue);
     traffic
 }

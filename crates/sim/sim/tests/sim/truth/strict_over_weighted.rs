@@ -4,6 +4,7 @@ use wayleave_scenarios::{Buffering, Discipline, FlowEndpoints, PacketKind, Scena
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
+use super::scheduling::in_queue;
 use crate::truth::networks::{
     Cables, FRAME, SEGMENT, Star, assert_near, burst, endless, fixed_window, flow, poisson, ports, queue, run, star_of,
     takes,
@@ -37,11 +38,6 @@ fn scenario(star: &Star, discipline: Discipline, traffic: Vec<Traffic>, millisec
         traffic.queue.get_or_insert(0);
     }
     scenario
-}
-
-fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
-    traffic.queue = Some(queue);
-    traffic
 }
 
 fn constant(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Traffic {

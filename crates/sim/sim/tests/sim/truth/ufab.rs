@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, ServiceSpec};
+use wayleave_repo_checks::Random;
 use wayleave_scenarios::{
     Buffering, Element, ElementChange, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig, Outage, Scenario,
     Sharing, Traffic,
@@ -396,7 +397,7 @@ fn max_min(crossings: &[Crossing], links: usize, capacity: f64) -> Vec<f64> {
 fn shares_are_the_weighted_max_min_allocation() {
     let (mut worst, mut beyond, mut all): (f64, Vec<String>, usize) = (0.0, Vec::new(), 0);
     for seed in cases(8) {
-        let mut random = SplitMix(seed);
+        let mut random = Random::new(seed);
         let crossings: Vec<Crossing> = (0..6)
             .map(|_| {
                 let from = random.below(3) as usize;
@@ -453,7 +454,7 @@ fn shares_are_the_weighted_max_min_allocation() {
 fn queues_stay_bounded_for_any_simultaneous_starts() {
     let mut worst: f64 = 0.0;
     for seed in cases(12) {
-        let mut random = SplitMix(seed);
+        let mut random = Random::new(seed);
         let pairs = 2 + random.below(24);
         let all = 2_000 + random.below(7_400);
         let (star, mut scenario) = incast(&vec![all / pairs; pairs as usize], 6, Settings::default());
@@ -480,17 +481,4 @@ fn queues_stay_bounded_for_any_simultaneous_starts() {
 /// one of them on links, plus less than a frame for each pair, since windows hold on average over their rounds.
 pub(super) fn bound(pairs: u64, product: u64) -> f64 {
     2.0 + (pairs * FRAME) as f64 / product as f64
-}
-
-/// SplitMix64, for the choice of cases.
-pub(super) struct SplitMix(pub(super) u64);
-
-impl SplitMix {
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (value ^ (value >> 31)) % bound
-    }
 }

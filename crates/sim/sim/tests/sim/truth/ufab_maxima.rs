@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_repo_checks::Random;
 use wayleave_scenarios::{
     Buffering, Element, ElementChange, FlowEndpoints, HostSchemeConfig, Outage, PacketKind, Scenario, Schedule,
     Sharing, Traffic,
@@ -15,7 +16,6 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{Cables, assert_near, endless, fixed_window, run, star};
-use super::ufab::SplitMix;
 use super::ufab_watched::{Event, What, watch};
 
 const LINE: Rate = Rate::from_gbit(10);
@@ -243,7 +243,7 @@ fn limiters_never_exceed_a_maximum_while_senders_join_and_leave() {
             scenario.sharing.as_mut().unwrap().faults.probe_loss = loss;
             let pairs: Vec<_> = senders.iter().map(|&from| (from, receiver)).collect();
             send(&mut scenario, 0, &pairs);
-            let mut random = SplitMix(seed);
+            let mut random = Random::new(seed);
             let mut time = || Time::from_micros([30, 3_000][random.below(2) as usize] + random.below(300));
             for traffic in &mut scenario.traffic[1..] {
                 traffic.active = Some(Schedule::periodic(time(), time(), time()));

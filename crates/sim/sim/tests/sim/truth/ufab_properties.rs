@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wayleave_repo_checks::Random;
 use wayleave_scenarios::{Buffering, Element, ElementChange, HostSchemeConfig, Outage, Scenario, Schedule, Sharing};
 use wayleave_scheme_api::{Probe, ProbeKind};
 use wayleave_schemes::host::ufab::{InitialPath, Settings, UnusedTokens};
@@ -9,7 +10,7 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{Cables, FRAME, endless, fixed_window, run, star};
-use super::ufab::{LINE, PRODUCT, SplitMix, bound, cases, crossed, incast, of, peak, shares, tenants};
+use super::ufab::{LINE, PRODUCT, bound, cases, crossed, incast, of, peak, shares, tenants};
 use super::ufab_watched::{What, watch};
 
 /// The links that a pair crosses, and its tokens.
@@ -26,10 +27,9 @@ struct Tree {
 }
 
 impl Tree {
-    fn draw(random: &mut SplitMix, switches: usize) -> Self {
-        let parent = |at: usize, random: &mut SplitMix| {
-            (random.below(at as u64) as usize, [10, 20, 40][random.below(3) as usize])
-        };
+    fn draw(random: &mut Random, switches: usize) -> Self {
+        let parent =
+            |at: usize, random: &mut Random| (random.below(at as u64) as usize, [10, 20, 40][random.below(3) as usize]);
         Self { parents: (1..switches).map(|at| parent(at, random)).collect() }
     }
 
@@ -151,7 +151,7 @@ struct Found {
 }
 
 fn found_on_a_tree(seed: u64, directions: Directions) -> Found {
-    let mut random = SplitMix(seed);
+    let mut random = Random::new(seed);
     let switches = 5 + random.below(4);
     let tree = Tree::draw(&mut random, switches as usize);
     let mut ends = Vec::new();
@@ -256,7 +256,7 @@ fn plant(tree: &Tree, ends: &[(usize, usize)]) -> (std::sync::Arc<wayleave_topol
 fn the_data_in_flight_stays_bounded_when_paths_fail_and_pairs_move() {
     let (mut most, mut longest): (f64, f64) = (0.0, 0.0);
     for seed in cases(12) {
-        let mut random = SplitMix(seed ^ 0x5eed);
+        let mut random = Random::new(seed ^ 0x5eed);
         let pairs = 2 + random.below(14);
         let all = 2_000 + random.below(7_000);
         let (diamond, mut scenario) = crossed(&vec![all / pairs; pairs as usize], 8, Settings::default());
@@ -294,7 +294,7 @@ fn what_is_in_flight_stays_bounded_when_pairs_begin_on_initial_paths() {
     for initial_path in [InitialPath::AtOnce, InitialPath::Probed] {
         let mut most: f64 = 0.0;
         for seed in cases(12) {
-            let mut random = SplitMix(seed ^ 0xa11);
+            let mut random = Random::new(seed ^ 0xa11);
             let pairs = 4 + random.below(20);
             let all = 4_000 + random.below(13_000);
             let settings = Settings { initial_path, ..Settings::default() };

@@ -51,6 +51,15 @@ fn settled(ideal: f64, mut step: impl FnMut() -> f64) -> usize {
     last + 1
 }
 
+/// Returns the number of intervals after which R has settled at the share of this number of senders that always send at R.
+fn settled_among(meter: &mut RateMeter, senders: f64) -> usize {
+    settled(CAPACITY / senders, || {
+        let offered = rate(meter) * senders;
+        interval(meter, offered, 0.0);
+        rate(meter)
+    })
+}
+
 fn rate(meter: &RateMeter) -> f64 {
     meter.rate().bits_per_second() as f64
 }
@@ -61,11 +70,7 @@ fn r_settles_within_30_intervals_for_1_to_1000_equal_senders() {
     for senders in 1..=1000 {
         let senders = f64::from(senders);
         let mut meter = meter();
-        let taken = settled(CAPACITY / senders, || {
-            let offered = rate(&meter) * senders;
-            interval(&mut meter, offered, 0.0);
-            rate(&meter)
-        });
+        let taken = settled_among(&mut meter, senders);
         assert!(taken <= 30, "{senders} senders took {taken} intervals");
         worst = worst.max(taken);
     }
@@ -83,11 +88,7 @@ fn r_settles_from_far_below_for_1_to_1000_equal_senders() {
         for _ in 0..10 {
             interval(&mut meter, CAPACITY * 1000.0, 0.0);
         }
-        let taken = settled(CAPACITY / senders, || {
-            let offered = rate(&meter) * senders;
-            interval(&mut meter, offered, 0.0);
-            rate(&meter)
-        });
+        let taken = settled_among(&mut meter, senders);
         assert!(taken <= 35, "{senders} senders took {taken} intervals");
     }
 }
@@ -136,11 +137,7 @@ fn senders_that_join_late_get_their_share_within_30_intervals() {
             interval(&mut meter, offered, 0.0);
         }
         let all = f64::from(first + joining);
-        let taken = settled(CAPACITY / all, || {
-            let offered = rate(&meter) * all;
-            interval(&mut meter, offered, 0.0);
-            rate(&meter)
-        });
+        let taken = settled_among(&mut meter, all);
         assert!(taken <= 30, "{first} and {joining} senders took {taken} intervals");
     }
 }

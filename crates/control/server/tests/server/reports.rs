@@ -1,0 +1,126 @@
+//! Reports of agents: figures that no agent can count, and controllers that receive no reports.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use wayleave_controller::EnforcedBy;
+use wayleave_server::disk::{Disk, ForeignChanges, Memory, Opened, WriterTurn};
+use wayleave_store::{MemoryStore, StoreError, StoredRecord};
+
+use crate::common::{World, contract, options};
+use crate::load::{Agent, new_world, now_s, set_time};
+use wayleave_repo_checks::TempFolder;
+
+const LEADER: &str = "http://leader:7480";
+
+/// A store that another controller writes.
+struct Foreign(Arc<Mutex<MemoryStore>>);
+
+impl Disk for Foreign {
+    fn open(&mut self) -> Result<Opened, StoreError> {
+        unreachable!("another controller leads")
+    }
+
+    fn turn(&mut self, _fits: &mut wayleave_server::disk::CheckRecords<'_>) -> Result<WriterTurn, StoreError> {
+        let leader = Some(LEADER.to_owned());
+        Ok(WriterTurn::Others { leader, news: ForeignChanges { changes: Some(Vec::new()), sequence: 1 } })
+    }
+
+    fn records(&mut self) -> Result<Vec<StoredRecord>, StoreError> {
+        Ok(self.0.lock().unwrap().reopen())
+    }
+
+    fn name(&self) -> String {
+        "foreign".to_owned()
+    }
+}
+
+/// Catches: a follower that claims that no agent is connected, or silent.
+#[test]
+fn a_follower_names_the_leader_for_everything_that_agents_report() {
+    let (disk, scratch) = (Arc::<Mutex<MemoryStore>>::default(), Arc::new(TempFolder::new("server")));
+    let leader = World::of(options(Box::new(Memory(disk.clone())), &scratch, EnforcedBy::Hosts), scratch.clone());
+    leader.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    let agent = Agent::new(&leader, now_s(), "h1");
+    agent.report(json!({}));
+    let of = |world: &World| {
+        let status = world.client.get("/v1/status").is(200).json();
+        let host = world.client.get("/v1/hosts/h1").is(200).json();
+        let hosts = world.client.get("/v1/hosts?limit=1").is(200).json();
+        let summary = world.client.get("/v1/topology/summary").is(200).json();
+        let silent = summary["tiers"][0]["nodeGroups"][0]["silent"].clone();
+        let [open, listed] = [&host["agent"]["open"], &hosts["items"][0]["agent"]["open"]].map(Value::clone);
+        (status["agents"].clone(), status["silent"].clone(), open, listed, silent)
+    };
+    assert_eq!(of(&leader), (json!(1), json!([]), json!(true), json!(true), json!(0)));
+    leader.end();
+    let follower = World::of(options(Box::new(Foreign(disk)), &scratch, EnforcedBy::Hosts), scratch);
+    let is_reading = || follower.client.get("/v1/contracts/a").status == 200;
+    while !is_reading() {}
+    assert_eq!(of(&follower), (Value::Null, Value::Null, Value::Null, Value::Null, Value::Null));
+    for path in [
+        "/v1/agents",
+        "/v1/flows",
+        "/v1/traffic",
+        "/v1/contracts/a/traffic",
+        "/v1/contracts/a/history",
+        "/v1/links/h1-%3Epod1-edge1/history",
+        "/v1/tenants/default/history",
+        "/v1/tenants/default/statement",
+    ] {
+        let answer = follower.client.get(path).is_problem(421, "NOT_LEADER");
+        assert_eq!(answer["leader"], LEADER, "{path}");
+    }
+    let metrics = String::from_utf8(follower.client.get("/metrics").is(200).body).unwrap();
+    for name in ["wayleave_agent_sessions", "wayleave_agents_silent", "wayleave_contract_packets"] {
+        let samples = metrics.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!(samples, 0, "{name}");
+    }
+    assert!(metrics.contains("wayleave_contracts{state="), "{metrics}");
+}
+
+/// Catches: counters at 2^63 in a metric, on a page or in a file.
+#[test]
+fn figures_above_any_possible_value_reach_no_metric_and_are_named() {
+    let start = now_s();
+    let world = new_world(start);
+    world.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    let agents = [Agent::new(&world, start, "h1"), Agent::new(&world, start, "h16")];
+    let traffic = |count: u64| {
+        let mut traffic = json!({ "serial": 1, "waitedNs": count, "waits": [count, count] });
+        for name in ["packets", "bytes", "delayed", "waiting", "queueFull", "oversized"] {
+            traffic[name] = json!(count);
+        }
+        json!({ "traffic": [traffic], "packets": { "spoofed": count } })
+    };
+    let metric = |name: &str| {
+        let text = String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
+        text.lines().find_map(|line| line.strip_prefix(name).map(|value| value.trim().to_owned()))
+    };
+    set_time(&world, start + 1);
+    agents[0].report(traffic(7));
+    assert_eq!(metric("wayleave_contract_packets{became=\"sent\"}").as_deref(), Some("7"));
+    for (second, count) in [(10, 1 << 53), (20, 1 << 63), (30, u64::MAX)] {
+        set_time(&world, start + second);
+        agents[0].report(traffic(count));
+        let listed = world.client.get("/v1/contracts/a/traffic").is(200).json();
+        assert_eq!((&listed["reporting"], &listed["traffic"]), (&json!(0), &Value::Null), "{listed}");
+        assert_eq!(metric("wayleave_contract_packets{became=\"sent\"}").as_deref(), Some("7"), "as counted before");
+        assert_eq!(metric("wayleave_host_packets{node=\"h1\",became=\"spoofed\"}"), None);
+        let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
+        assert!(problems.contains("h1: its report has figures above any possible value"), "{problems}");
+        assert!(problems.contains("packets (1), traffic."), "{problems}");
+        let agents = world.client.get("/v1/agents?problems=true").is(200).json();
+        assert!(agents["items"][0]["problems"].to_string().contains("which are ignored"), "{agents}");
+    }
+    // Packets that came too late, in a number that no host can count, are no violation.
+    let measured = |late: u64| json!({ "measured": [{ "serial": 1, "packets": 1, "late": late, "worstNs": 5 }] });
+    let state = || world.client.get("/v1/contracts/a").is(200).json()["status"]["state"].clone();
+    agents[1].report(measured(u64::MAX));
+    assert_ne!(state(), "violated");
+    agents[1].report(measured(1));
+    assert_eq!(state(), "violated");
+    agents[0].report(json!({}));
+    let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
+    assert!(!problems.contains("above any possible value"), "{problems}");
+}
