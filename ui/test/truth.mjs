@@ -66,6 +66,7 @@ export async function follower({ browser, open, go, says, text, check, look, set
     await says(page, '3 sessions open, none silent', 'a leader knows its agents');
     role = 'follower';
     await says(page, 'This controller is a follower; the leader is http://127.0.0.1:7601', 'an open page turns to the state of a follower');
+    await settle(page);
     const agentsPage = await text(page);
     check(!/stopped|none silent|0 sessions/.test(agentsPage) && (agentsPage.match(/\? unknown/g) ?? []).length === 6, `agents of another controller are unknown: ${agentsPage.slice(0, 600)}`);
     check(!(await page.textContent('header')).includes('Live'), 'a follower is not live');
