@@ -1,5 +1,7 @@
 // Client of the controller's REST interface: the token, requests, problems, and the event stream.
 
+import type { ClusterRole } from './types';
+
 const KEY = 'wayleave-token';
 
 /** The token of this tab; it is removed when the tab is closed. */
@@ -9,12 +11,40 @@ export const token = {
   forget: (): void => sessionStorage.removeItem(KEY),
 };
 
-/** Reads a token from the address behind the #, and removes it from the address. */
-export function takeTokenFromAddress(): void {
-  const found = /^#token=([A-Za-z0-9_-]+)$/.exec(location.hash);
-  if (!found?.[1]) return;
-  token.set(found[1]);
+/** Reads a token from the address behind the #, and removes it from the address. Returns `false` if it is malformed. */
+export function takeTokenFromAddress(): boolean {
+  if (!location.hash.startsWith('#token=')) return true;
+  const found = /^#token=([A-Za-z0-9_-]+)$/.exec(location.hash)?.[1];
   history.replaceState(null, '', location.pathname + '#/');
+  if (found) token.set(found);
+  else token.forget();
+  return found !== undefined;
+}
+
+/** Role of the controller in its cluster, as named by its latest answer; `undefined` for a single controller. */
+export const role = {
+  now: undefined as ClusterRole | undefined,
+  changed: (_role: ClusterRole | undefined): void => {},
+};
+
+/** Time of the latest message of the controller: an answer, an event or a heartbeat. */
+const contact = {
+  lastAt: undefined as number | undefined,
+  renewed: (): void => {},
+};
+
+function renewContact(): void {
+  contact.lastAt = Date.now();
+  contact.renewed();
+}
+
+function readRole(answer: Response): void {
+  const named = answer.headers.get('x-wayleave-role');
+  const next = named === 'leader' || named === 'follower' ? named : named === null ? undefined : 'unknown';
+  // Answers of proxies and refused requests may lack the header.
+  if (next === role.now || (next === undefined && !answer.ok)) return;
+  role.now = next;
+  role.changed(next);
 }
 
 /** A failed request, with a message and advice. */
@@ -52,6 +82,8 @@ async function send(path: string, accept: string, method = 'GET', body?: unknown
     if (signal?.aborted) throw error;
     throw new Trouble('Cannot reach the controller. Check that it is running and that the network is up.', 0, 'UNREACHABLE');
   }
+  readRole(answer);
+  renewContact();
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
   const detail = typeof problem.detail === 'string' ? problem.detail : `HTTP status ${answer.status}`;
@@ -102,9 +134,12 @@ export interface WayleaveEvent {
   detail?: string;
 }
 
-export type Connection = { state: 'connecting' } | { state: 'live' } | { state: 'lost'; why: string; retryAt: number };
+/** State of the contact with the controller; `lastAt` is the time of its latest message in ms. */
+export type Connection = { state: 'connecting' } | { state: 'live' } | { state: 'stale'; lastAt: number } | { state: 'lost'; lastAt: number | undefined; why: string; retryAt: number };
 
-/** Silence after which a stream is broken: the controller sends a message every 15 s. */
+/** Silence after which the state is unknown: pages request an answer every 15 s, and an answer may be late. */
+const STALE_MS = 20_000;
+/** Silence after which a stream is broken. */
 const SILENCE_MS = 40_000;
 
 /** Follows the events until it is stopped; reconnects after the last received event. */
@@ -112,12 +147,34 @@ export function follow(onEvent: (event: WayleaveEvent) => void, onState: (state:
   const stop = new AbortController();
   let last: string | undefined;
   let failures = 0;
+  let isSilent = false;
+  let shown: Connection['state'] = 'connecting';
+  let stale: number | undefined;
+  const show = (state: Connection) => {
+    shown = state.state;
+    onState(state);
+  };
+  contact.renewed = () => {
+    window.clearTimeout(stale);
+    if (shown === 'stale') show({ state: 'live' });
+    if (shown === 'live') stale = window.setTimeout(() => show({ state: 'stale', lastAt: contact.lastAt ?? 0 }), STALE_MS);
+  };
 
   async function once(): Promise<void> {
     const attempt = new AbortController();
     const give = () => attempt.abort();
+    const giveUp = () => {
+      isSilent = true;
+      give();
+    };
+    isSilent = false;
     stop.signal.addEventListener('abort', give);
-    let watch = window.setTimeout(give, SILENCE_MS);
+    let watch = window.setTimeout(giveUp, SILENCE_MS);
+    const received = () => {
+      renewContact();
+      window.clearTimeout(watch);
+      watch = window.setTimeout(giveUp, SILENCE_MS);
+    };
     try {
       const answer = await fetch('/v1/events', {
         headers: { ...headers('text/event-stream'), ...(last === undefined ? {} : { 'last-event-id': last }) },
@@ -129,14 +186,15 @@ export function follow(onEvent: (event: WayleaveEvent) => void, onState: (state:
         throw new Error(problem.detail ?? `HTTP status ${answer.status}`);
       }
       failures = 0;
-      onState({ state: 'live' });
+      readRole(answer);
+      show({ state: 'live' });
+      received();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = '';
       for (;;) {
         const { value, done } = await reader.read();
         if (done) return;
-        window.clearTimeout(watch);
-        watch = window.setTimeout(give, SILENCE_MS);
+        received();
         const blocks = (rest + value).split('\n\n');
         rest = blocks.pop() ?? '';
         for (const block of blocks) {
@@ -162,10 +220,17 @@ export function follow(onEvent: (event: WayleaveEvent) => void, onState: (state:
       }
       if (stop.signal.aborted) return;
       failures += 1;
+      window.clearTimeout(stale);
       const wait = Math.min(1000 * 2 ** (failures - 1), 15_000);
-      onState({ state: 'lost', why, retryAt: Date.now() + wait });
+      // Only the stream is silent if the controller has answered since: it is opened again, and pages stay live.
+      const isStreamOnly = isSilent && contact.lastAt !== undefined && Date.now() - contact.lastAt < STALE_MS;
+      if (!isStreamOnly) show({ state: 'lost', lastAt: contact.lastAt, why, retryAt: Date.now() + wait });
       await new Promise((done) => window.setTimeout(done, wait));
     }
   })();
-  return () => stop.abort();
+  return () => {
+    window.clearTimeout(stale);
+    contact.renewed = () => {};
+    stop.abort();
+  };
 }

@@ -39,6 +39,11 @@ export function percent(ppm: number): string {
   return `${(Math.ceil(ppm / 1000) / 10).toLocaleString('en', { maximumFractionDigits: ppm >= 100_000 ? 0 : 1 })} %`;
 }
 
+/** Formats a remaining share in millionths, rounded down. */
+export function remaining(ppm: number): string {
+  return `${(Math.floor(ppm / 1000) / 10).toLocaleString('en', { maximumFractionDigits: 1 })} %`;
+}
+
 export function count(number: number): string {
   return number.toLocaleString('en');
 }
@@ -46,11 +51,6 @@ export function count(number: number): string {
 /** Formats a count: "1 contract", "2 contracts". */
 export function many(number: number, one: string, several = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : several}`;
-}
-
-/** Formats a measured rate in bit/s, rounded to the nearest digit. */
-export function measured(bps: number | null | undefined): string {
-  return typeof bps === 'number' ? rate(bps, Math.round) : 'not measured';
 }
 
 /** Formats a time of day, with the date if it is not today. */
@@ -81,6 +81,22 @@ export function quantity(text: string | undefined, round: (value: number) => num
     if (unit.endsWith('B')) return bytes(Number(number) * (PREFIXES[unit.slice(0, -1)] ?? 1), round);
   }
   return `${number} ${unit.replace(/bit$/, 'bit/s')}`;
+}
+
+/** Shortens text in the middle. */
+export function middle(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, Math.ceil((most - 1) / 2))}…${text.slice(-Math.floor((most - 1) / 2))}`;
+}
+
+/** Maximum length of a name without a part that is left out, and of the parts of one that is longer. */
+const MAX_NAME = 48;
+const MAX_PART = 22;
+
+/** Shortens a name that is too long for a table; a tenant and a contract, or two nodes, are shortened each. */
+export function short(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  const [, left = '', between = '', right = ''] = /^(.+?)(:|->)(.+)$/.exec(name) ?? [];
+  return left ? `${middle(left, MAX_PART)}${between}${middle(right, MAX_PART)}` : middle(name, MAX_NAME);
 }
 
 /** Returns the name of a network that was read from a file, without its folder. */

@@ -4,10 +4,11 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { Trouble, path, text } from './api';
 import { Chart, colour, timeAxis, timeRange } from './chart';
-import { many, measured, rate, when } from './format';
+import { many, rate, when } from './format';
 import { Failed, Loading, Table } from './parts';
 import { useRead } from './state';
-import type { LoadHistory as Answer } from './types';
+import { measured, ofPoint, type Measured } from './sum';
+import type { LoadHistory as Answer, LoadPoint } from './types';
 
 const HOURS = [1, 6, 24];
 
@@ -70,19 +71,25 @@ function value(_plot: uPlot, bps: number | null): string {
   return bps === null ? '–' : rate(bps, Math.round);
 }
 
+/** Returns the highest measured value: a lower bound if a value is one. */
+function highest(points: LoadPoint[]): Measured {
+  const values = points.map((point) => ofPoint(point.maxBps ?? point.meanBps, point));
+  return { bps: Math.max(...values.map(({ bps }) => bps ?? 0)), isLeast: values.some(({ isLeast }) => isLeast) };
+}
+
 function Plot({ history, name }: { history: Answer; name: string }) {
   const { points, stepSeconds } = history;
   const data = useMemo<uPlot.AlignedData>(() => [
     points.map((point) => new Date(point.at).getTime() / 1000),
-    points.map((point) => point.meanBps), points.map((point) => point.maxBps), points.map((point) => point.reservedBps),
+    points.map((point) => ofPoint(point.meanBps, point).bps), points.map((point) => ofPoint(point.maxBps, point).bps), points.map((point) => point.reservedBps),
   ], [JSON.stringify(points)]);
-  const known = points.filter((point) => point.meanBps !== null);
+  const known = points.filter((point) => ofPoint(point.meanBps, point).bps !== null);
   const latest = known[known.length - 1];
-  const most = known.reduce((most, point) => Math.max(most, point.maxBps ?? point.meanBps ?? 0), 0);
+  const most = highest(known);
   const partial = points.reduce((most, point) => Math.max(most, point.unreported), 0);
   const said = known.length === 0 ? 'No measurement in this period: the load is unknown.'
-    : `Latest ${measured(latest?.meanBps)} at ${when(latest?.at ?? '')}; highest ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported.' : ''}`;
-  if (points.every((point) => point.meanBps === null && point.reservedBps === null)) return <p class="notice">{said}</p>;
+    : `Latest ${latest ? measured(ofPoint(latest.meanBps, latest)) : ''} at ${when(latest?.at ?? '')}; highest measured value ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported.' : ''}`;
+  if (points.every((point) => ofPoint(point.meanBps, point).bps === null && point.reservedBps === null)) return <p class="notice">{said}</p>;
   return (
     <figure>
       <Chart data={data} height={240} label={`Measured and reserved rate of ${name}. ${said}`} options={() => ({
@@ -101,8 +108,8 @@ function Plot({ history, name }: { history: Answer; name: string }) {
         <summary>Values as a table</summary>
         <Table caption={`History of ${name}`} items={[...points].reverse().slice(0, 60)} rowKey={(point) => point.at} columns={[
           { head: 'Time', cell: (point) => when(point.at) },
-          { head: 'Mean', cell: (point) => measured(point.meanBps), isNumber: true },
-          { head: 'Maximum', cell: (point) => measured(point.maxBps), isNumber: true },
+          { head: 'Mean', cell: (point) => measured(ofPoint(point.meanBps, point)), isNumber: true },
+          { head: 'Maximum', cell: (point) => measured(ofPoint(point.maxBps, point)), isNumber: true },
           { head: 'Reserved', cell: (point) => (point.reservedBps === null ? 'unknown' : rate(point.reservedBps)), isNumber: true },
         ]} />
         {points.length > 60 && <p class="dim">The latest 60 of {points.length}; the CSV file has all.</p>}

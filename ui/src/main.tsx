@@ -2,7 +2,8 @@
 
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Trouble, follow, get, prefetch, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
+import { Trouble, follow, get, prefetch, role as clusterRole, takeTokenFromAddress, token, type Connection, type WayleaveEvent } from './api';
+import { Banners, Live } from './contact';
 import { network } from './format';
 import { Failed, Loading } from './parts';
 import { Agents } from './pages/agents';
@@ -68,23 +69,6 @@ function Theme() {
   );
 }
 
-function Live({ connection }: { connection: Connection }) {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    if (connection.state !== 'lost') return;
-    const timer = window.setInterval(() => setNow(Date.now()), 1000);
-    return () => window.clearInterval(timer);
-  }, [connection]);
-  if (connection.state === 'live') return <span class="live good" role="status"><span aria-hidden="true">●</span> Live</span>;
-  if (connection.state === 'connecting') return <span class="live dim" role="status">Connecting …</span>;
-  const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
-  return (
-    <span class="live bad" title={connection.why}>
-      <span role="status"><span aria-hidden="true">○</span> Disconnected: {connection.why}.</span> <span aria-hidden="true">Retrying in {seconds} s.</span>
-    </span>
-  );
-}
-
 function Menu({ about, current }: { about: About; current: string }) {
   const list = useRef<HTMLUListElement>(null);
   // On a phone the menu is wider than the screen.
@@ -109,12 +93,19 @@ const MENU: Record<string, string> = { contract: 'contracts', link: 'network', n
 function Frame({ about, signOut }: { about: About; signOut: (why?: string) => void }) {
   const address = useAddress();
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
+  const [role, setRole] = useState(clusterRole.now);
   const [version, setVersion] = useState(0);
   const [events, setEvents] = useState<WayleaveEvent[]>([]);
   const main = useRef<HTMLElement>(null);
   const at = address.parts[0] ?? '';
   const page = PAGES.find((page) => page.at === at);
   useEffect(() => {
+    // Facts of another role replace those on the page at once.
+    clusterRole.changed = (next) => {
+      setRole(next);
+      setVersion((version) => version + 1);
+    };
+    setRole(clusterRole.now);
     let timer: number | undefined;
     let waiting: WayleaveEvent[] = [];
     let wasLost = false;
@@ -135,10 +126,11 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
         setConnection(state);
         // The stream may have dropped events while it was disconnected.
         if (state.state === 'live' && wasLost) setVersion((version) => version + 1);
-        wasLost = state.state === 'lost';
+        if (state.state !== 'connecting') wasLost = state.state !== 'live';
       },
     );
     return () => {
+      clusterRole.changed = () => {};
       window.clearTimeout(timer);
       stop();
     };
@@ -153,20 +145,21 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
     }
     isFirst.current = false;
   }, [at, address.parts[1]]);
-  const world: World = useMemo(() => ({ about, connection, version, events, signOut }), [about, connection, version, events, signOut]);
+  const world: World = useMemo(() => ({ about, connection, role, version, events, signOut }), [about, connection, role, version, events, signOut]);
   const who = about.tenant !== undefined ? `${about.role === 'reader' ? 'reader of' : 'tenant'} ${about.tenant}` : about.role;
   return (
     <WorldContext.Provider value={world}>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to content</a>
       <header>
         <a class="brand" href="#/"><strong>Wayleave</strong> <span class="dim">{network(about.topology)}</span></a>
-        <Live connection={connection} />
+        <Live connection={connection} role={role} />
         <span class="who dim">{who}</span>
         <Theme />
         <button type="button" class="plain" onClick={() => signOut()}>Sign out</button>
       </header>
       <Menu about={about} current={MENU[at] ?? at} />
       <main id="main" tabIndex={-1} ref={main}>
+        <Banners />
         {!page && <><h1>Page not found</h1><p>Choose a page from the menu.</p></>}
         {page && (page.forAll && !readsAll(about)
           ? <><h1>{page.title}</h1><p class="notice">This page covers all tenants. Your token is limited to one tenant.</p></>
@@ -175,6 +168,9 @@ function Frame({ about, signOut }: { about: About; signOut: (why?: string) => vo
     </WorldContext.Provider>
   );
 }
+
+const isTokenGood = takeTokenFromAddress();
+const MALFORMED: SignedOut = { title: 'Sign-in failed', text: 'The token in the address is malformed: expected letters, digits, "-" and "_". Enter the token below.' };
 
 function App() {
   const [about, setAbout] = useState<About>();
@@ -204,7 +200,7 @@ function App() {
         const trouble = error as Trouble;
         if (trouble.status !== 401) setTrouble(trouble);
         else if (token.get()) failed(trouble.message);
-        else forget(undefined);
+        else forget(attempt === 0 && !isTokenGood ? MALFORMED : undefined);
       },
     );
   }, [attempt]);
@@ -213,7 +209,8 @@ function App() {
   return <main>{trouble ? <Failed trouble={trouble} again={() => setAttempt((count) => count + 1)} /> : <Loading what="your role" />}</main>;
 }
 
-takeTokenFromAddress();
 if (/^(#\/?)?(\?|$)/.test(location.hash)) prefetch(SUMMARY);
+// A token that is entered into the address of an open page is read by a new start.
+window.addEventListener('hashchange', () => { if (location.hash.startsWith('#token=')) location.reload(); });
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -3,9 +3,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
-import { measured, percent, rate } from './format';
-import { to, type Address } from './state';
-import type { ContractStatus, HealthLevel, State } from './types';
+import { percent, rate, short } from './format';
+import { isReplica, to, useWorld, type Address } from './state';
+import { measured, type Measured } from './sum';
+import type { AgentState, ContractStatus, HealthLevel, State, UpDown } from './types';
 
 /** Delay after which a loading page shows a message. */
 const SLOW_MS = 1500;
@@ -73,6 +74,34 @@ export function StateBadge({ of }: { of: ContractStatus }) {
   return <Badge of={of.reason === 'ENFORCED_IN_PART' ? 'enforced in part' : of.state} />;
 }
 
+/** Returns the state of an agent as a badge: unknown where agents report to another controller. */
+export function agentBadge(agent: Pick<AgentState, 'open' | 'silent'>, isElsewhere: boolean): string {
+  return isElsewhere || agent.open === null || agent.silent === null ? 'unknown' : agent.silent ? 'silent' : agent.open ? 'connected' : 'stopped';
+}
+
+/** Returns the state of a node: without its agent, a node that is not recorded as down may be up or down. */
+export function nodeBadge(state: UpDown, agent: Pick<AgentState, 'open' | 'silent'> | undefined, isElsewhere: boolean): string {
+  return state === 'up' && agent && agentBadge(agent, isElsewhere) !== 'connected' ? 'unknown' : state;
+}
+
+/** Explains missing measurements. `nobody` is the reason if agents report to this controller. */
+export function NotMeasured({ nobody }: { nobody: ComponentChildren }) {
+  const world = useWorld();
+  return <Empty>{isReplica(world) ? 'Not measured here: agents report to the leader only.' : nobody}</Empty>;
+}
+
+/** Explains a page of a token's own tenant in place of the requested one. */
+export function OwnOnly({ what }: { what: string }) {
+  const { about } = useWorld();
+  return <p class="notice">Your token is limited to tenant <Name of={about.tenant ?? ''} />: the {what} of another tenant is not available. This is the {what} of {about.tenant}.</p>;
+}
+
+/** A name, shortened in the middle if it is long. The title has the full name. */
+export function Name({ of }: { of: string }) {
+  const text = short(of);
+  return <span class="name" title={text === of ? undefined : of}>{text}</span>;
+}
+
 /** Returns the step of the legend for a share: 0 to 4. */
 export function step(ppm: number): number {
   return ppm >= 900_000 ? 4 : ppm >= 750_000 ? 3 : ppm >= 500_000 ? 2 : ppm >= 250_000 ? 1 : 0;
@@ -104,12 +133,13 @@ export function MaybeBar({ ppm, label, isMeasured }: { ppm: number | null | unde
 }
 
 /** Measured rate within the reserved rate and the rate of the line, where they are known. */
-export function Load({ bps, reservedBps, words, lineBps, isAlone, isLeast }: { bps: number | null | undefined; reservedBps?: number | null | undefined; words?: string | undefined; lineBps?: number | undefined; isAlone?: boolean; isLeast?: boolean }) {
-  const isKnown = typeof bps === 'number';
+export function Load({ of, reservedBps, words, lineBps, isAlone }: { of: Measured; reservedBps?: number | null | undefined; words?: string | undefined; lineBps?: number | undefined; isAlone?: boolean }) {
+  const { bps } = of;
+  const isKnown = bps !== null;
   const all = lineBps ?? Math.max(bps ?? 0, reservedBps ?? 0);
   const place = (of: number) => Math.min(100, (100 * of) / Math.max(1, all));
   const reserved = words ?? (typeof reservedBps === 'number' ? `${rate(reservedBps)} reserved` : '');
-  const said = `${isKnown ? `${measured(bps)} measured` : 'not measured'}${reserved && `, ${reserved}`}`;
+  const said = `${measured(of)}${isKnown ? ' measured' : ''}${reserved && `, ${reserved}`}`;
   return (
     <span class="bar-line">
       <svg class="bar load" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={said}>
@@ -117,7 +147,7 @@ export function Load({ bps, reservedBps, words, lineBps, isAlone, isLeast }: { b
         {typeof reservedBps === 'number' && <rect class="reserved" width={place(reservedBps)} height="12" />}
         {isKnown && <rect class="measured" y="3" width={Math.max(bps > 0 ? 1 : 0, place(bps))} height="6" />}
       </svg>
-      <span class={isKnown ? 'number' : 'dim'}>{isKnown && isLeast && '≥ '}{measured(bps)}{!isAlone && reserved && <span class="dim"> of {reserved}</span>}</span>
+      <span class={isKnown ? 'number' : 'dim'}>{measured(of)}{!isAlone && reserved && <span class="dim"> of {reserved}</span>}</span>
     </span>
   );
 }
@@ -224,11 +254,12 @@ export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
 }
 
 export function ContractLink({ id }: { id: string }) {
-  return <a class="name" href={to(['contract', id])}>{id}</a>;
+  return <a href={to(['contract', id])}><Name of={id} /></a>;
 }
 
 export function LinkLink({ name }: { name: string }) {
-  return <a class="name" href={to(['link', name])}>{name.replace('->', ' → ')}</a>;
+  const text = short(name);
+  return <a class="name" href={to(['link', name])} title={text === name ? undefined : name}>{text.replace('->', ' → ')}</a>;
 }
 
 export function WhatIf({ fail, children }: { fail: string; children?: ComponentChildren }) {

@@ -1,8 +1,9 @@
 // Flow view: rates from tenants over links to hosts as bands between columns, as an SVG.
 
 import { useState } from 'preact/hooks';
-import { measured, rate } from './format';
+import { middle, rate } from './format';
 import { to, useRoom } from './state';
+import { atLeast, measured, type Measured } from './sum';
 import type { FlowEdge, FlowElement as FlowEnd } from './types';
 
 export type Width = 'measured' | 'reserved';
@@ -31,10 +32,19 @@ function value(edge: FlowEdge, width: Width): number {
   return valueOf(edge, width) ?? 0;
 }
 
-/** Sum of a node in words: a lower limit if an edge is unknown. */
-function sum({ in: into, out, known, unknown }: Node): string {
-  if (known === 0) return 'not measured';
-  return `${unknown > 0 ? '≥ ' : ''}${rate(Math.max(into, out), Math.round)}`;
+/** Values beside the edges: the measured total of a tenant, and `true` if the edges are all there are. */
+interface Totals { totalOf: (tenant: string) => Measured; hasAll: boolean }
+
+/** Sum of a node in words. Edges have only the traffic whose link and host are known. */
+function sum(node: Node, width: Width, { totalOf, hasAll }: Totals): string {
+  const { end, known } = node;
+  const bps = Math.max(node.in, node.out);
+  // A link has the contracts that reserve most on it, not all that cross it.
+  if (width === 'reserved') return bps === 0 ? 'no reservation' : `${hasAll && end.kind !== 'link' ? '' : '≥ '}${rate(bps, Math.floor)}`;
+  const total = end.kind === 'tenant' ? totalOf(end.name) : undefined;
+  if (total && total.bps !== null && total.bps >= bps) return measured(total);
+  const least = atLeast(known > 0 ? bps : null);
+  return least.bps === null && end.kind !== 'tenant' ? 'not measured per contract' : measured(least);
 }
 
 export function address(end: FlowEnd): string {
@@ -98,13 +108,13 @@ function layout(edges: FlowEdge[], width: Width, lines: number): { nodes: Node[]
 }
 
 /** The flow view; without `hasLinkPages`, links have no pages. */
-export function Sankey({ edges, width, hasLinkPages }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean }) {
+export function Sankey({ edges, width, hasLinkPages, ...totals }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean } & Totals) {
   const [box, room] = useRoom();
   const [chosen, setChosen] = useState<string>();
-  return <div class="flows"><div ref={box}>{room > 0 && <Drawing edges={edges} width={width} hasLinkPages={hasLinkPages} room={room} chosen={chosen} choose={setChosen} />}</div></div>;
+  return <div class="flows"><div ref={box}>{room > 0 && <Drawing edges={edges} width={width} hasLinkPages={hasLinkPages} totals={totals} room={room} chosen={chosen} choose={setChosen} />}</div></div>;
 }
 
-function Drawing({ edges, width, hasLinkPages, room, chosen, choose }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean; room: number; chosen: string | undefined; choose: (key: string | undefined) => void }) {
+function Drawing({ edges, width, hasLinkPages, totals, room, chosen, choose }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean; totals: Totals; room: number; chosen: string | undefined; choose: (key: string | undefined) => void }) {
   const isNarrow = room < NARROW;
   const { nodes, bands, height } = layout(edges, width, isNarrow ? 2 : 1);
   const hasLinks = nodes.some((node) => node.end.kind === 'link');
@@ -119,36 +129,32 @@ function Drawing({ edges, width, hasLinkPages, room, chosen, choose }: { edges: 
         const [a, b, half] = [band.y0 + band.height / 2, band.y1 + band.height / 2, (x0 + x1) / 2];
         return (
           <path class={`band ${band.edge.from.kind}${isLit(band) ? '' : ' faint'}${width === 'measured' && band.edge.rateBps === null ? ' unknown' : ''}`} stroke-width={band.height} d={`M${x0} ${a} C${half} ${a} ${half} ${b} ${x1} ${b}`}>
-            <title>{`${band.edge.from.name} to ${band.edge.to.name}: ${measured(band.edge.rateBps)} measured, ${rate(band.edge.reservedBps ?? 0)} reserved`}</title>
+            <title>{`${band.edge.from.name} to ${band.edge.to.name}: ${measured(atLeast(band.edge.rateBps))}${band.edge.rateBps === null ? '' : ' measured'}, ${rate(band.edge.reservedBps ?? 0)} reserved`}</title>
           </path>
         );
       })}
-      {nodes.map((node) => <Mark key={key(node.end)} node={node} href={hasLinkPages || node.end.kind !== 'link' ? address(node.end) : undefined} x={x(node.end)} most={isNarrow ? Math.floor(room / 27) : Math.floor(room / 30)} isNarrow={isNarrow} choose={choose} width={width} />)}
+      {nodes.map((node) => <Mark key={key(node.end)} node={node} href={hasLinkPages || node.end.kind !== 'link' ? address(node.end) : undefined} x={x(node.end)} most={isNarrow ? Math.floor(room / 27) : Math.floor(room / 30)} isNarrow={isNarrow} choose={choose} sum={sum(node, width, totals)} width={width} />)}
     </svg>
   );
 }
 
-/** Shortens a name that does not fit in the middle; its link has all of it. */
-function short(name: string, most: number): string {
-  return name.length <= most ? name : `${name.slice(0, Math.ceil((most - 1) / 2))}…${name.slice(-Math.floor((most - 1) / 2))}`;
-}
-
-function Mark({ node, href, x, most, isNarrow, choose, width }: { node: Node; href: string | undefined; x: number; most: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
+function Mark({ node, href, x, most, isNarrow, choose, sum, width }: { node: Node; sum: string; href: string | undefined; x: number; most: number; isNarrow: boolean; choose: (key: string | undefined) => void; width: Width }) {
   const { end, y, height } = node;
   const isLast = end.kind === 'host';
   const [left = '', right] = end.kind === 'link' ? end.name.split('->') : [end.name];
-  const middle = y + height / 2;
+  const centre = y + height / 2;
   const at = isLast ? { x: x - 5, 'text-anchor': 'end' as const } : { x: x + NODE + 5, 'text-anchor': 'start' as const };
   const content = (
     <>
+      <title>{`${end.name}: ${sum}`}</title>
       <rect class={`node-bar ${end.kind}`} x={x} y={y} width={NODE} height={height} />
       {right !== undefined && isNarrow
-        ? <text {...at} y={middle - 3}><tspan x={at.x}>{short(left, most - 2)} →</tspan><tspan x={at.x} dy="13">{short(right, most)}</tspan></text>
-        : <text {...at} y={middle + 4}>{right === undefined ? short(left, most) : `${short(left, Math.floor(most * 0.55))} → ${short(right, Math.floor(most * 0.55))}`}{!isNarrow && <tspan class="sum"> {sum(node)}</tspan>}</text>}
+        ? <text {...at} y={centre - 3}><tspan x={at.x}>{middle(left, most - 2)} →</tspan><tspan x={at.x} dy="13">{middle(right, most)}</tspan></text>
+        : <text {...at} y={centre + 4}>{right === undefined ? middle(left, most) : `${middle(left, Math.floor(most * 0.55))} → ${middle(right, Math.floor(most * 0.55))}`}{!isNarrow && <tspan class="sum"> {sum}</tspan>}</text>}
     </>
   );
   const lit = { onMouseEnter: () => choose(key(end)), onMouseLeave: () => choose(undefined), onFocus: () => choose(key(end)), onBlur: () => choose(undefined) };
   return href === undefined
     ? <g class="node" {...lit}>{content}</g>
-    : <a href={href} class="node" {...lit} aria-label={`${end.kind} ${end.name}, ${sum(node)}${node.known > 0 ? ` ${width}` : ''}`}>{content}</a>;
+    : <a href={href} class="node" {...lit} aria-label={`${end.kind} ${end.name}, ${sum}${node.known > 0 ? ` ${width}` : ''}`}>{content}</a>;
 }

@@ -3,6 +3,7 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Trouble, get, type Connection, type WayleaveEvent } from './api';
+import type { ClusterRole } from './types';
 
 export interface About {
   version: string;
@@ -15,6 +16,8 @@ export interface About {
 export interface World {
   about: About;
   connection: Connection;
+  /** Role of the controller in its cluster; `undefined` for a single controller. */
+  role: ClusterRole | undefined;
   /** Incremented by events; pages reload when it changes. */
   version: number;
   /** Latest events of this tab, the latest first. */
@@ -33,6 +36,11 @@ export function useWorld(): World {
 /** True if the token may read data of all tenants: the network, agents, policies. */
 export function readsAll(about: About): boolean {
   return about.tenant === undefined && (about.role === 'operator' || about.role === 'reader');
+}
+
+/** Returns `true` if agents report to another controller, or may do: their sessions and counters are unknown here. */
+export function isReplica({ role }: World): boolean {
+  return role === 'follower' || role === 'unknown';
 }
 
 export interface Address {

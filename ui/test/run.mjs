@@ -3,6 +3,7 @@
 //   node test/run.mjs WAYLEAVE            the short form: a small network with contracts of every kind; seconds
 //   node test/run.mjs WAYLEAVE --all      also in both colour schemes and both widths
 //   node test/run.mjs WAYLEAVE --many     100,000 contracts on 17,280 hosts; prints the time of the first view
+//   ONLY=PART,PART runs functions of truth.mjs only.
 //   PICTURES=FOLDER saves a picture of every page; UI=FOLDER tests the files of a folder in place of the binary's.
 //
 // A page fails the tour if the console has an error, axe-core finds a violation, the page is wider than the screen, or
@@ -15,6 +16,7 @@ import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
 import { files, mock } from './mock.mjs';
+import * as truth from './truth.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const [wayleave, ...options] = process.argv.slice(2);
@@ -60,7 +62,7 @@ async function controller(folder, topology, ledger = join(folder, 'ledger.db')) 
     child.on('exit', done);
     child.kill('SIGTERM');
   });
-  return { address, token, ask, end };
+  return { address, token, ask, end, pid: child.pid };
 }
 
 async function open(browser, { scheme = 'light', width = 1440, isInvented = false } = {}) {
@@ -114,7 +116,9 @@ async function says(page, words, claim) {
 /** Functions of formats, without a page. */
 async function formats() {
   const vite = await createServer({ root: join(root, 'ui'), server: { middlewareMode: true }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } });
-  const { bitrate, quantity, rate, ticks } = await vite.ssrLoadModule('/src/format.ts');
+  const format = await vite.ssrLoadModule('/src/format.ts');
+  const { bitrate, quantity, rate, ticks } = format;
+  truth.sums({ check }, await vite.ssrLoadModule('/src/sum.ts'), format);
   await vite.close();
   check(quantity('6.71343228Gbit') === '6.714 Gbit/s', `a reserved rate has four digits and is rounded up: ${quantity('6.71343228Gbit')}`);
   check(quantity('6.71343228Gbit', Math.floor) === '6.713 Gbit/s', `a limit is rounded down: ${quantity('6.71343228Gbit', Math.floor)}`);
@@ -128,6 +132,9 @@ async function formats() {
   check(labels.filter((label) => label.includes('\n')).length === 1, `only the first one has the date: ${labels.join()}`);
 }
 
+/** Parts of truth.mjs. */
+const TRUTH = ['prediction', 'follower', 'partial', 'statements', 'agents', 'addresses', 'longNames', 'silence'];
+
 async function small(browser, folder) {
   await formats();
   const server = await controller(folder, join(root, 'docs/examples/network-fabric.yaml'));
@@ -137,6 +144,10 @@ async function small(browser, folder) {
     await server.ask('PUT', '/v1/policies/fabric', readFileSync(join(root, 'docs/examples/policy-fabric.yaml'), 'utf8'), 'application/yaml');
     for (const role of ['tenant', 'reader']) {
       server[role] = (await server.ask('POST', '/v1/tokens', role === 'tenant' ? { role, tenant: 'plant' } : { role })).secret;
+    }
+    if (process.env.ONLY) {
+      for (const part of process.env.ONLY.split(',')) await truth[part]({ browser, open, go, says, text, check, look, settle }, server);
+      return;
     }
     const link = encodeURIComponent('leaf2->h8');
     const pages = ['#/', '#/?level=ok', '#/network', '#/network/switch%3Aleaf1', '#/traffic', '#/traffic?tenant=plant', '#/contracts', '#/contracts?kind=bandwidth&sort=rate&order=desc', '#/contract/plant%3Arobot', '#/contract/shop%3Adb', '#/contract/default%3Abulk',
@@ -164,6 +175,8 @@ async function small(browser, folder) {
     await question(browser, server);
     await past(browser, server);
     await tenant(browser, server);
+    const tools = { browser, open, go, says, text, check, look, settle };
+    for (const part of TRUTH) await truth[part](tools, server);
     await troubles(browser, server);
   } finally {
     await server.end();
@@ -234,11 +247,11 @@ async function contracts(browser, server) {
   await settle(page);
   const names = () => page.locator('tbody th').allInnerTexts();
   const until = (list, claim) => page.waitForFunction((list) => [...document.querySelectorAll('tbody th')].map((one) => one.innerText).join() === list, list, { timeout: 30_000 }).then(() => check(true, claim), async () => check(false, `${claim}: ${(await names()).join()}`));
-  await page.click('th button:has-text("Delay bound")');
+  await page.click('th button:has-text("Proven")');
   await page.waitForFunction(() => location.hash.includes('sort=bound') && location.hash.includes('order=desc'));
   await page.waitForFunction(() => document.querySelector('tbody th')?.innerText === 'plant:camera', undefined, { timeout: 30_000 }).then(() => check(true, 'sorted'), async () => check(false, `the list is sorted by its bound: ${(await names()).join()}`));
-  check((await page.locator('th[aria-sort="descending"]').innerText()).startsWith('Delay bound'), 'the head of the column has the order');
-  await page.click('th button:has-text("Delay bound")');
+  check((await page.locator('th[aria-sort="descending"]').innerText()).startsWith('Proven'), 'the head of the column has the order');
+  await page.click('th button:has-text("Proven")');
   await page.waitForFunction(() => location.hash.includes('order=asc'));
   await go(page, '#/contracts');
   await page.getByLabel('Host', { exact: true }).fill('h7');
@@ -358,7 +371,7 @@ async function question(browser, server) {
   await says(page, 'If spine1 failed', 'Enter runs the question');
   check((await page.evaluate(() => location.hash)) === '#/what-if?fail=spine1', 'the address has the question');
   await page.fill('input.wide', '');
-  // Suggestions for the empty field would cover the box.
+  // Suggestions would cover the check box.
   await page.keyboard.press('Escape');
   await page.check('input[type=checkbox]');
   for (const [label, value] of [['From', 'h1'], ['To', 'h5'], ['Deadline', '1us']]) await page.getByLabel(label, { exact: true }).fill(value);

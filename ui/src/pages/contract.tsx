@@ -2,9 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import { get, path, text } from '../api';
-import { allowed, bytes, count, many, percent, quantity, rate, time, when } from '../format';
+import { allowed, bytes, count, many, percent, quantity, rate, remaining, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, LinkLink, Load, Shown, StateBadge, Table } from '../parts';
+import { Badge, Bar, Empty, Facts, LinkLink, Load, NotMeasured, Shown, StateBadge, Table } from '../parts';
+import { measured, ofCounters } from '../sum';
 import { RATES_MS, readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
 import type { Contract, ContractTraffic, Hop } from '../types';
@@ -32,7 +33,7 @@ function Whole({ contract }: { contract: Contract }) {
         : <Other explanation={explanation.value} />}
       {explanation.trouble && <p class="notice">{explanation.trouble.message}</p>}
       <h2>Load</h2>
-      <p><Load bps={traffic.value?.rateBps} reservedBps={reserved.bps} words={reserved.words} /></p>
+      <p><Load of={ofCounters(traffic.value)} reservedBps={reserved.bps} words={reserved.words} /></p>
       <History of="contracts" name={contract.id} />
       <h2>Measurements</h2>
       <Shown of={traffic} what="counters">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
@@ -91,7 +92,7 @@ function Latency({ contract, explanation, seen }: { contract: Contract; explanat
     <section>
       <h2>Delay bound by hop</h2>
       {boundNs !== undefined && deadlineNs !== undefined && (
-        <p>The proven delay bound is <strong>{time(boundNs)}</strong>. The deadline is {allowed(deadlineNs)}, which leaves a margin of {allowed(deadlineNs - boundNs)} ({percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)}).{seen !== undefined && <> The slowest packet took <strong>{time(seen)}</strong>.</>}</p>
+        <p>The proven delay bound is <strong>{time(boundNs)}</strong>. The deadline is {allowed(deadlineNs)}, which leaves a margin of {allowed(deadlineNs - boundNs)} ({remaining(((deadlineNs - boundNs) / deadlineNs) * 1e6)}).{seen !== undefined && <> The slowest packet took <strong>{time(seen)}</strong>.</>}</p>
       )}
       {parts.length > 0 && boundNs !== undefined && deadlineNs !== undefined && <Fall parts={parts} bound={boundNs} deadline={deadlineNs} seen={seen} />}
       {parts.length === 0 && status.routes.map((route, at) => (
@@ -174,13 +175,14 @@ function Other({ explanation }: { explanation: Explanation | undefined }) {
 
 function Measured({ counters: { hosts, reporting, traffic, rateBps }, contract }: { counters: ContractTraffic; contract: Contract }) {
   if (!traffic) {
-    return <Empty>{hosts === 0 ? 'Best effort is not counted.' : <>Unknown: no agent reports its counters. Agents report every second (<code>wayleave serve --enforcement hosts</code>).</>}</Empty>;
+    if (hosts === 0) return <Empty>Best effort is not counted.</Empty>;
+    return <NotMeasured nobody="Unknown: no agent reports its counters." />;
   }
   const { followed } = traffic;
   return (
     <Facts facts={[
       ['Counted by', reporting < hosts && `${reporting} of ${many(hosts, 'host')}; the traffic of the others is unknown`],
-      ['Sending rate', typeof rateBps === 'number' ? rate(rateBps) : 'unknown'],
+      ['Sending rate', measured(ofCounters({ hosts, reporting, rateBps }))],
       ['Packets', count(traffic.packets)],
       ['Bytes on the wire', bytes(traffic.bytes)],
       ['Waited for tokens', count(traffic.delayed)],

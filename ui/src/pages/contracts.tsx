@@ -3,9 +3,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
 import { Combo } from '../combo';
-import { ContractLink, Empty, Failed, Field, Loading, More, StateBadge, Table, sortingOf, type Column, type Sorting } from '../parts';
-import { allowed, bitrate, measured, percent, quantity, time } from '../format';
+import { ContractLink, Empty, Failed, Field, Loading, More, Name, StateBadge, Table, sortingOf, type Column, type Sorting } from '../parts';
+import { allowed, bitrate, quantity, remaining, time } from '../format';
 import { Csv } from '../history';
+import { measured, ofContract } from '../sum';
 import { readsAll, to, usePages, useWorld, type Address } from '../state';
 import type { Contract, Kind, State } from '../types';
 
@@ -26,11 +27,6 @@ export function ends(contract: Contract): string {
   return hosts.length > 4 ? `${hosts.slice(0, 3).join(', ')} and ${hosts.length - 3} more` : hosts.join(', ');
 }
 
-/** Measured rate of a contract: `null` if none of its hosts reports it, `undefined` if the controller measures none. */
-export function rateOf(contract: Contract): number | null | undefined {
-  return contract.status.rateBps;
-}
-
 /** Reserved rate of all members of a contract, in bit/s and in words; nothing for best effort. */
 export function reservedOf({ rate, bandwidth, objective }: Contract): { bps?: number; words?: string } {
   const text = rate ?? bandwidth?.min ?? objective?.weight;
@@ -39,19 +35,26 @@ export function reservedOf({ rate, bandwidth, objective }: Contract): { bps?: nu
   return { bps: each * members, words: `${members > 1 ? `${members} × ` : ''}${quantity(text)} reserved` };
 }
 
+/** Returns the proven part of the guarantee. */
+export function proven({ status: { kind, boundNs, certainty } }: Contract): string {
+  if (boundNs !== undefined) return `delay ${time(boundNs)}`;
+  if (certainty !== 'proven') return certainty === 'measured' ? 'nothing: measured' : '';
+  return kind === 'objective' ? 'share of each link' : 'minimum rate';
+}
+
 /** Share of the deadline that the bound leaves. */
 function margin({ status: { boundNs, deadlineNs } }: Contract): string {
-  return boundNs === undefined || !deadlineNs ? '' : `${allowed(deadlineNs - boundNs)} (${percent(((deadlineNs - boundNs) / deadlineNs) * 1e6)})`;
+  return boundNs === undefined || !deadlineNs ? '' : `${allowed(deadlineNs - boundNs)} (${remaining(((deadlineNs - boundNs) / deadlineNs) * 1e6)})`;
 }
 
 const COLUMNS: Column<Contract>[] = [
   { head: 'Contract', sort: 'id', cell: (contract) => <ContractLink id={contract.id} /> },
   { head: 'State', sort: 'state', cell: (contract) => <StateBadge of={contract.status} /> },
   { head: 'Kind', sort: 'kind', cell: (contract) => contract.status.kind },
-  { head: 'Endpoints', cell: ends },
+  { head: 'Endpoints', cell: (contract) => <span class="name">{ends(contract)}</span> },
   { head: 'Terms', sort: 'rate', cell: terms },
-  { head: 'Measured', sort: 'measured', cell: (contract) => <span class={typeof rateOf(contract) === 'number' ? '' : 'dim'}>{measured(rateOf(contract))}</span>, isNumber: true },
-  { head: 'Delay bound', sort: 'bound', cell: (contract) => (contract.status.boundNs === undefined ? contract.status.certainty ?? '' : time(contract.status.boundNs)), isNumber: true },
+  { head: 'Measured', sort: 'measured', cell: (contract) => { const rate = ofContract(contract); return <span class={rate.bps === null ? 'dim' : ''}>{measured(rate)}</span>; }, isNumber: true },
+  { head: 'Proven', sort: 'bound', cell: proven, isNumber: true },
   { head: 'Margin', sort: 'headroom', cell: margin, isNumber: true },
 ];
 
@@ -100,7 +103,7 @@ export function Contracts({ address }: { address: Address }) {
   const isFiltered = FILTERS.some((name) => query[name]);
   return (
     <>
-      <h1>Contracts{query.tenant ? ` of ${query.tenant}` : ''}</h1>
+      <h1>Contracts{query.tenant && <> of <Name of={query.tenant} /></>}</h1>
       <form class="controls" role="search" onSubmit={(event) => { event.preventDefault(); filterBy(typed); }}>
         <Field label="Name contains">{(id) => <input id={id} type="search" value={typed.text ?? ''} placeholder="tenant:name" onInput={(event) => set('text', event.currentTarget.value)} />}</Field>
         {isForAll && name('tenant', ['tenant'], 'Tenant')}

@@ -2,7 +2,7 @@
 
 import { Badge, ContractLink, Empty, LinkLink, Loading, MaybeBar, More, ShortBuffers, Shown, Table, WhatIf } from '../parts';
 import { allowed, many, quantity, time, when } from '../format';
-import { readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
+import { isReplica, readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
 import { Firing, useAlerts } from './alerts';
 import { Talkers } from './traffic';
@@ -78,7 +78,7 @@ function why(one: ContractHealth): string {
   return '';
 }
 
-function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; isEnforced: boolean | undefined }) {
+function Verdict({ levels, isEnforced, isCopy }: { levels: Record<HealthLevel, number>; isEnforced: boolean | undefined; isCopy: boolean }) {
   const all = LEVELS.reduce((sum, { level }) => sum + levels[level], 0);
   if (all === 0) return <h1>No guarantees yet</h1>;
   if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'guarantee')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} violated or lost</h1>;
@@ -86,13 +86,16 @@ function Verdict({ levels, isEnforced }: { levels: Record<HealthLevel, number>; 
   if (unknown > 0) return <h1 class="warn"><span aria-hidden="true">? </span>{many(unknown, 'guarantee')} of {all.toLocaleString('en')} {unknown === 1 ? 'is' : 'are'} unknown: agents are silent, or have not confirmed {unknown === 1 ? 'it' : 'them'}</h1>;
   if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'guarantee')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} close to the limit</h1>;
   // Until the enforcement mode is known, it is not reported.
-  if (!isEnforced) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (!isEnforced && !isCopy) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
+  if (isCopy) return <h1>The leader’s records name no violated guarantee of {all.toLocaleString('en')}</h1>;
   if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'guarantee')} {all === 1 ? 'is' : 'are'} proven and in force</h1>;
   return <h1 class="good"><span aria-hidden="true">✓ </span>No guarantee is known to be violated</h1>;
 }
 
 export function Health({ address }: { address: Address }) {
-  const { about, events } = useWorld();
+  const world = useWorld();
+  const { about, events } = world;
+  const isCopy = isReplica(world);
   const level = (address.query.get('level') ?? '') as HealthLevel | '';
   const isForAll = readsAll(about);
   const summary = useRead<Document>(SUMMARY);
@@ -100,7 +103,7 @@ export function Health({ address }: { address: Address }) {
   // The verdict is requested first, the rest after it.
   const topology = useRead<TopologySummary>(isForAll && summary.value ? path(['topology', 'summary']) : null);
   const status = useRead<Status>(path(['status']));
-  const isUnenforced = status.value && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
+  const isUnenforced = status.value && !isCopy && status.value.agents === 0 && (status.value.contracts.admitted ?? 0) > 0 && !status.value.contracts.enforced;
   const alerts = useAlerts(isForAll && summary.value !== undefined);
   // The list is sorted by level, then by headroom: what is close to its limit comes first in both.
   const items = level ? chosen.items : summary.value?.items.filter(isClose).slice(0, SHOWN);
@@ -108,7 +111,7 @@ export function Health({ address }: { address: Address }) {
     <Shown of={summary} what="guarantees">
       {(page) => (
         <>
-          <Verdict levels={page.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} />
+          <Verdict levels={page.levels} isEnforced={isUnenforced === undefined ? undefined : !isUnenforced} isCopy={isCopy} />
           <ul class="levels" aria-label="Guarantees by level">
             {LEVELS.map(({ level: one, title, means }) => (
               <li>

@@ -5,7 +5,8 @@ import { get, path } from '../api';
 import { Chart, colour } from '../chart';
 import { bytes, many, percent, rate, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, ShortBuffers, Shown, Table, WhatIf } from '../parts';
+import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, NotMeasured, ShortBuffers, Shown, Table, WhatIf } from '../parts';
+import { exact } from '../sum';
 import { RATES_MS, to, usePages, useRead, type Address } from '../state';
 import type { CurveQueue, Curves } from '../explanation';
 import type { Contract, Link, QueueClass } from '../types';
@@ -48,10 +49,10 @@ export function LinkPage({ name }: { name: string; address: Address }) {
 /** Measured load beside the sum of reservations. */
 function Now({ link: { measured: now, rateBps, capacity } }: { link: Link }) {
   const reserved = capacity?.reduce((sum, of) => sum + of.reservedBps, 0);
-  if (!now) return <p class="notice">Not measured: no agent counts this link.</p>;
+  if (!now) return <NotMeasured nobody="Not measured: no agent counts this link." />;
   return (
     <>
-      <p><Load bps={now.rateBps} reservedBps={reserved} lineBps={rateBps} /></p>
+      <p><Load of={exact(now.rateBps)} reservedBps={reserved} lineBps={rateBps} /></p>
       <LoadLegend />
       <Facts facts={[
         ['Of the line rate', percent((now.rateBps / rateBps) * 1e6)],

@@ -1,12 +1,14 @@
 // A host or a switch, its agent and its links.
 
 import { path } from '../api';
-import { Badge, Facts, LinkLink, Shown, WhatIf } from '../parts';
-import { readsAll, to, useRead, useWorld } from '../state';
+import { Badge, Facts, LinkLink, Shown, WhatIf, agentBadge, nodeBadge } from '../parts';
+import { isReplica, readsAll, to, useRead, useWorld } from '../state';
 import type { Host } from '../types';
 
 export function NodePage({ name }: { name: string }) {
-  const { about } = useWorld();
+  const world = useWorld();
+  const { about } = world;
+  const isElsewhere = isReplica(world);
   const isForAll = readsAll(about);
   const node = useRead<Host>(path([isForAll ? 'nodes' : 'hosts', name]));
   const host = useRead<Host>(node.value?.kind === 'host' ? path(['hosts', name]) : null);
@@ -14,7 +16,7 @@ export function NodePage({ name }: { name: string }) {
     <Shown of={node} what={name}>
       {(node) => (
         <>
-          <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={node.state} /></h1>
+          <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={nodeBadge(node.state, node.agent, isElsewhere)} /></h1>
           {node.reason && <p class="notice bad">{node.reason}</p>}
           <p class="buttons">
             {isForAll && <WhatIf fail={node.name} />}
@@ -22,9 +24,9 @@ export function NodePage({ name }: { name: string }) {
             {node.kind === 'host' && <a class="button" href={to(['contracts'], { host: node.name })}>Its contracts</a>}
           </p>
           <Facts facts={[
-            ['Agent', node.agent ? (node.agent.silent === null ? <Badge of="unknown">unknown here: ask the leader</Badge> : node.agent.silent ? <Badge of="silent" /> : node.agent.open ? <Badge of="connected" /> : <Badge of="stopped" />) : 'never connected'],
+            ['Agent', node.agent ? <Badge of={agentBadge(node.agent, isElsewhere)} /> : isElsewhere ? <Badge of="unknown" /> : 'never connected'],
             ['Session', node.agent?.epoch],
-            ['Tag forwarding', node.kind === 'switch' && node.agent ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
+            ['Tag forwarding', node.kind === 'switch' && node.agent && agentBadge(node.agent, isElsewhere) !== 'unknown' ? (node.agent.setUp ? 'yes' : 'not yet') : undefined],
             ['VMs', host.value && (host.value.vms?.length ? host.value.vms.slice(0, 50).join(', ') : 'none')],
           ]} />
           <h2>Outgoing links</h2>

@@ -5,7 +5,7 @@ import { path } from '../api';
 import { count } from '../format';
 import { Combo } from '../combo';
 import { Csv } from '../history';
-import { Badge, ContractLink, Empty, Field, Shown, Table } from '../parts';
+import { Badge, ContractLink, Empty, Field, Name, OwnOnly, Shown, Table } from '../parts';
 import { to, usePages, useRead, useWorld, type Address } from '../state';
 import type { ContractStatement, Statement, StatementMinutes as Sums, Tenant } from '../types';
 
@@ -28,6 +28,7 @@ export function StatementPage({ tenant, address }: { tenant: string | undefined;
   return (
     <>
       <h1>Statement{name && <> of <span class="name">{name}</span></>}</h1>
+      {about.tenant !== undefined && tenant !== undefined && tenant !== about.tenant && <OwnOnly what="statement" />}
       <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends reported without a gap of more than 3 s, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>.</p>
       <div class="controls">
         {about.tenant === undefined && <Choice tenant={name} go={(name) => go(name, chosen)} />}
@@ -65,8 +66,8 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
           <p class="buttons"><Csv parts={['tenants', tenant, 'statement']} query={{ month }} name={`statement-${tenant}-${month}`} /></p>
           <Coverage statement={statement} />
           <Total minutes={statement.minutes} />
-          <p class="dim">Minutes in which the tenant had a contract: kept if all contracts were kept, broken if one was broken.</p>
-          {statement.contracts.length === 0 ? <Empty>{statement.since === null ? 'Contracts of this month are unknown.' : 'No contracts in the recorded part of this month.'}</Empty> : (
+          <p class="dim">{counted(statement)} A minute is kept if all contracts were kept, and broken if one was broken.</p>
+          {statement.contracts.length === 0 ? <Empty>{statement.since === null ? 'Contracts of this month are unknown.' : 'No contract has a recorded minute in this month.'}</Empty> : (
             <Table caption={`Minutes of each contract of ${tenant}`} items={statement.contracts} rowKey={(one) => `${one.contract} ${one.from}`} columns={[
               { head: 'Contract', cell: (one) => <><ContractLink id={one.contract} />{isRepeated(statement, one) && <span class="dim"> from {utc(one.from)}</span>}</> },
               { head: 'Kept', cell: (one) => <Minutes of={one.minutes} part="kept" />, isNumber: true },
@@ -81,6 +82,12 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
       )}
     </Shown>
   );
+}
+
+/** Names the minutes that the totals add up: contracts before the record are not known. */
+function counted({ since, until }: Statement): string {
+  if (since === null || until === null) return 'All minutes of the month: contracts of it are not known.';
+  return `Minutes until ${utc(until)} UTC: those before ${utc(since)}, whose contracts are not known, and recorded ones in which the tenant had a contract.`;
 }
 
 /** Returns `true` for a contract that was deleted and created again in the month. */
@@ -126,7 +133,10 @@ function percent(part: number, all: number, round: (value: number) => number): s
 function share(minutes: Sums, part: keyof Sums): string {
   if (isUnknown(minutes, part)) return 'unknown';
   const isLeast = part !== 'unknown' && minutes.unknown > 0;
-  return `${isLeast ? '≥ ' : ''}${percent(minutes[part], sum(minutes), ROUND[part])}`;
+  if (!isLeast) return percent(minutes[part], sum(minutes), ROUND[part]);
+  // A lower limit is rounded down.
+  const least = percent(minutes[part], sum(minutes), Math.floor);
+  return least === '0 %' ? '> 0 %' : `≥ ${least}`;
 }
 
 const ROUND: Record<keyof Sums, (value: number) => number> = { kept: Math.floor, broken: Math.ceil, unknown: Math.ceil };
@@ -141,7 +151,7 @@ function Total({ minutes }: { minutes: Sums }) {
   const all = sum(minutes);
   const cards: [keyof Sums, string, string][] = [['kept', 'ok', 'Kept'], ['broken', 'broken', 'Broken'], ['unknown', 'unknown', 'Unknown']];
   return (
-    <ul class="levels three" aria-label="Minutes in which the tenant had a contract">
+    <ul class="levels three" aria-label="Minutes of the tenant">
       {cards.map(([key, badge, title]) => (
         <li><div class="card"><Badge of={badge}>{title}</Badge><span class={isUnknown(minutes, key) ? 'big dim' : 'big'}>{share(minutes, key)}</span><span class="dim">{isUnknown(minutes, key) ? `${many(minutes.unknown)} unknown` : `${many(minutes[key])} of ${many(all)}`}</span></div></li>
       ))}
@@ -170,7 +180,7 @@ function Events({ statement }: { statement: Statement }) {
       <h2>Events (UTC)</h2>
       {eventful.map((one) => (
         <details open={eventful.length <= 5}>
-          <summary>{one.contract}: {count(one.events.length)} {one.events.length === 1 ? 'event' : 'events'}</summary>
+          <summary><Name of={one.contract} />: {count(one.events.length)} {one.events.length === 1 ? 'event' : 'events'}</summary>
           <ol class="log">
             {one.events.slice(0, EVENTS).map((event) => <li><time dateTime={event.at}>{utc(event.at)}</time> <Badge of={event.kind} /> {event.text}</li>)}
           </ol>

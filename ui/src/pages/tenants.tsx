@@ -3,7 +3,8 @@
 import { get, path } from '../api';
 import { bitrate, count, many, quantity } from '../format';
 import { History } from '../history';
-import { Empty, Failed, Load, LoadLegend, Loading, More, Shown, Table } from '../parts';
+import { SUMMED, ofAll, ofTenant } from '../sum';
+import { Empty, Failed, Load, LoadLegend, Loading, More, Name, Shown, Table } from '../parts';
 import { RATES_MS, to, usePages, useRead, useWorld } from '../state';
 import type { Contract, Tenant, TopTraffic, Vm } from '../types';
 import { ContractTable } from './contracts';
@@ -15,10 +16,7 @@ export function Tenants() {
 
 function All() {
   const { items, next, trouble, more } = usePages<Tenant>(path(['tenants'], { limit: 100 }));
-  const top = useRead<TopTraffic>(path(['traffic'], { limit: TALKERS }));
-  const loads = byTenant(top.value);
-  // Rates of contracts that are not among the items, or that are not measured, are missing.
-  const isLeast = top.value !== undefined && (top.value.contracts > top.value.items.length || top.value.measured < top.value.contracts || top.value.items.some((item) => item.reporting < item.hosts));
+  const top = useRead<TopTraffic>(path(['traffic'], { limit: SUMMED }));
   return (
     <>
       <h1>Tenants</h1>
@@ -27,9 +25,9 @@ function All() {
       {!items && !trouble && <Loading what="tenants" />}
       {items && (
         <Table caption="Tenants by name" items={items} rowKey={(tenant) => tenant.name} columns={[
-          { head: 'Tenant', cell: (tenant) => <a class="name" href={to(['tenant', tenant.name])}>{tenant.name}</a> },
+          { head: 'Tenant', cell: (tenant) => <a href={to(['tenant', tenant.name])}><Name of={tenant.name} /></a> },
           { head: 'Contracts', cell: (tenant) => of(count(tenant.usage.contracts), tenant.quota.contracts?.toLocaleString('en')), isNumber: true },
-          { head: 'Load', cell: (tenant) => <Load bps={loads.get(tenant.name)} reservedBps={bitrate(tenant.usage.rate)} isAlone isLeast={isLeast} /> },
+          { head: 'Load', cell: (tenant) => <Load of={ofTenant(top.value, tenant.name)} reservedBps={bitrate(tenant.usage.rate)} isAlone /> },
           { head: 'Reserved rate', cell: (tenant) => of(quantity(tenant.usage.rate), quantity(tenant.quota.rate, Math.floor)), isNumber: true },
           { head: 'Burst', cell: (tenant) => of(quantity(tenant.usage.burst), quantity(tenant.quota.burst, Math.floor)), isNumber: true },
           { head: 'Statement', cell: (tenant) => <a href={to(['statement', tenant.name])}>Statement<span class="hidden"> of {tenant.name}</span></a> },
@@ -40,26 +38,13 @@ function All() {
   );
 }
 
-/** Number of contracts whose rates are added up by tenant. */
-const TALKERS = 200;
-
-/** Sums of the known rates by tenant. */
-function byTenant(top: TopTraffic | undefined): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const { contract, rateBps } of top?.items ?? []) {
-    const tenant = contract.id.split(':')[0] ?? '';
-    if (rateBps !== null) sums.set(tenant, (sums.get(tenant) ?? 0) + rateBps);
-  }
-  return sums;
-}
-
 function of(used: string, quota: string | undefined): string {
   return quota ? `${used} of ${quota}` : used;
 }
 
 export function TenantPage({ name }: { name: string }) {
   const tenant = useRead<Tenant>(path(['tenants', name]));
-  const top = useRead<TopTraffic>(path(['traffic'], { tenant: name, limit: 1 }), get, RATES_MS);
+  const top = useRead<TopTraffic>(path(['traffic'], { tenant: name, limit: SUMMED }), get, RATES_MS);
   const contracts = usePages<Contract>(path(['contracts'], { tenant: name, limit: 20 }));
   const vms = usePages<Vm>(path(['vms'], { tenant: name, limit: 50 }));
   return (
@@ -78,7 +63,7 @@ export function TenantPage({ name }: { name: string }) {
             { head: 'Quota', cell: (row) => row.most || 'no limit', isNumber: true },
           ]} />
           <h2>Load</h2>
-          <p><Load bps={top.value?.rateBps} reservedBps={bitrate(tenant.usage.rate)} isLeast={top.value !== undefined && top.value.measured < top.value.contracts} /></p>
+          <p><Load of={ofAll(top.value)} reservedBps={bitrate(tenant.usage.rate)} /></p>
           {top.value && top.value.measured > 0 && top.value.measured < top.value.contracts && <p class="dim">Rates of {count(top.value.measured)} of {many(top.value.contracts, 'contract')} are measured.</p>}
           <History of="tenants" name={tenant.name} />
           <h2>Contracts</h2>
@@ -89,7 +74,7 @@ export function TenantPage({ name }: { name: string }) {
           {vms.items?.length === 0 && <Empty>No VMs.</Empty>}
           {vms.items && vms.items.length > 0 && (
             <Table caption={`VMs of ${name}`} items={vms.items} rowKey={(vm) => vm.id} columns={[
-              { head: 'VM', cell: (vm) => vm.name },
+              { head: 'VM', cell: (vm) => <Name of={vm.name} /> },
               { head: 'Host', cell: (vm) => <a href={to(['node', vm.host])}>{vm.host}</a> },
               { head: 'MAC address', cell: (vm) => <code>{vm.mac}</code> },
             ]} />

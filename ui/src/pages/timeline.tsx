@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { path, type WayleaveEvent } from '../api';
 import { Chart, colour, timeAxis, timeRange } from '../chart';
-import { many, when } from '../format';
+import { many, short, when } from '../format';
 import { Badge, ContractLink, Empty, Loading, Shown } from '../parts';
 import { to, useRead, type Read } from '../state';
 import type { Snapshot, Timeline } from '../types';
@@ -21,15 +21,19 @@ export function TimelinePage({ at }: { at: string | undefined }) {
     <>
       <h1>Timeline</h1>
       <Shown of={timeline} what="events">
-        {(timeline) => (timeline.buckets.length === 0 ? <Empty>No events yet.</Empty> : <Whole timeline={timeline} at={at} />)}
+        {(timeline) => <>{at !== undefined && !isNumber(at) && <p class="notice bad" role="alert">No such event: <span class="name">{short(at)}</span>. Expected the number of an event. The latest event is shown.</p>}{(timeline.buckets.length === 0 ? <Empty>No events yet.</Empty> : <Whole timeline={timeline} at={at} />)}</>}
       </Shown>
     </>
   );
 }
 
+function isNumber(at: string): boolean {
+  return /^\d+$/.test(at) && Number.isSafeInteger(Number(at));
+}
+
 function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; at: string | undefined }) {
   const last = buckets[buckets.length - 1]?.last ?? 0;
-  const asked = at === undefined || !/^\d+$/.test(at) ? last : Number(at);
+  const asked = at === undefined || !isNumber(at) ? last : Number(at);
   const [number, setNumber] = useState(asked);
   useEffect(() => setNumber(asked), [asked]);
   // The slider moves at once; its state is read when it stops.

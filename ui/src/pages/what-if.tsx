@@ -1,12 +1,12 @@
 // Effects of failures and of additional contracts, computed on a copy of the controller's state. Nothing is changed.
 
 import { useEffect, useState } from 'preact/hooks';
-import { Trouble, ask, path } from '../api';
+import { Trouble, ask, get, path } from '../api';
 import { many, time } from '../format';
-import { Badge, ContractLink, Failed, Field, Loading } from '../parts';
+import { Badge, ContractLink, Failed, Field, Loading, Name } from '../parts';
 import { Combo } from '../combo';
 import { to, useWorld, type Address } from '../state';
-import type { ContractSpec, Kind, WhatIfResult } from '../types';
+import type { ContractSpec, HealthPage, Kind, WhatIfResult } from '../types';
 
 /** Maximum length of each list. */
 const SHOWN = 50;
@@ -60,7 +60,7 @@ export function WhatIfPage({ address }: { address: Address }) {
   const [fail, setFail] = useState(address.query.get('fail') ?? '');
   const [adds, setAdds] = useState(!isOperator || address.query.has('kind'));
   const [form, setForm] = useState<Form>(() => filled(address.query));
-  const [result, setResult] = useState<{ of: string; value: WhatIfResult }>();
+  const [result, setResult] = useState<{ of: string; value: WhatIfResult; before: Levels }>();
   const [trouble, setTrouble] = useState<Trouble>();
   const [isAsking, setAsking] = useState(false);
 
@@ -69,7 +69,9 @@ export function WhatIfPage({ address }: { address: Address }) {
     setTrouble(undefined);
     const of = [fails.length ? `${fails.join(' and ')} failed` : '', contract ? `${contract.name} were added` : ''].filter(Boolean).join(' and ');
     try {
-      setResult({ of, value: isOperator ? await operators(fails, contract) : await own(contract) });
+      // A prediction has changes only: guarantees that are lost or unknown before it are not among them.
+      const [value, health] = await Promise.all([isOperator ? operators(fails, contract) : own(contract), get<HealthPage>(path(['health'], { limit: 1 }))]);
+      setResult({ of, value, before: health.levels });
     } catch (error) {
       setResult(undefined);
       setTrouble(error as Trouble);
@@ -136,7 +138,7 @@ export function WhatIfPage({ address }: { address: Address }) {
       <div aria-live="polite">
         {isAsking && <Loading what="the prediction" />}
         {trouble && <Failed trouble={trouble} advice={trouble.status === 404 ? 'Check the names: they are suggested as you type.' : ''} />}
-        {!isAsking && result && <Answer of={result.of} result={result.value} />}
+        {!isAsking && result && <Answer of={result.of} result={result.value} before={result.before} />}
       </div>
       {isOperator && result && !isAsking && <p class="dim">The address of this page has the question, so that it can be shared. As a command: <code>{command(fails, adds)}</code></p>}
     </>
@@ -162,9 +164,37 @@ async function own(contract: ContractSpec | undefined): Promise<WhatIfResult> {
   }
 }
 
-function Answer({ of, result }: { of: string; result: WhatIfResult }) {
+/** Number of guarantees by level. */
+type Levels = HealthPage['levels'];
+
+/** States before the change in which a guarantee does not hold, or is not known to hold. */
+const BEFORE: [string, (many: number) => string][] = [
+  ['violated', (many) => `${many === 1 ? 'is' : 'are'} violated or lost already`],
+  ['unknown', (many) => `${many === 1 ? 'is' : 'are'} unknown now, because agents are silent`],
+  ['unconfirmed', (many) => `${many === 1 ? 'is' : 'are'} not confirmed by hosts`],
+  ['at-risk', (many) => `${many === 1 ? 'is' : 'are'} close to the limit`],
+  ['pending', (many) => `${many === 1 ? 'is' : 'are'} pending`],
+  ['not-enforced', (many) => `${many === 1 ? 'is' : 'are'} admitted, not enforced`],
+  ['best-estimate', (many) => `${many === 1 ? 'is' : 'are'} enforced in part, or measured`],
+];
+
+/** Returns the guarantees that do not hold, or are not known to hold, before the change. */
+function notHeld(before: Levels): string[] {
+  return BEFORE.flatMap(([level, words]) => (before[level] ? [`${before[level].toLocaleString('en')} ${words(before[level])}`] : []));
+}
+
+/** Verdict of a prediction without a loss. It covers guarantees that hold before the change. */
+function NoLoss({ before }: { before: Levels }) {
+  const [all, held] = [Object.values(before).reduce((sum, one) => sum + one, 0), before.ok ?? 0];
+  if (all === 0) return <p class="verdict">There are no guarantees</p>;
+  if (held === all) return <p class="verdict good"><span aria-hidden="true">✓ </span>All {many(all, 'guarantee')} would hold</p>;
+  return <p class="verdict">No {before.violated ? 'further ' : ''}guarantee would be lost</p>;
+}
+
+function Answer({ of, result, before }: { of: string; result: WhatIfResult; before: Levels }) {
   const size = (key: keyof WhatIfResult) => (result[key] as unknown[] | undefined ?? []).length + (result.omitted?.[key] ?? 0);
-  const [degraded, refused, rerouted, admitted] = [size('degraded'), size('refused'), size('rerouted'), size('admitted')];
+  const [degraded, refused, rerouted, admitted, certainty] = [size('degraded'), size('refused'), size('rerouted'), size('admitted'), size('certainty')];
+  const others = notHeld(before);
   const is = (count: number) => (count === 1 ? 'guarantee' : 'guarantees');
   return (
     <section class="answer">
@@ -172,12 +202,15 @@ function Answer({ of, result }: { of: string; result: WhatIfResult }) {
       {degraded > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{degraded.toLocaleString('en')} {is(degraded)} would be lost</p>}
       {refused > 0 && <p class="verdict bad"><span aria-hidden="true">✕ </span>{many(refused, 'contract')} would be refused</p>}
       {admitted > 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>{many(admitted, 'contract')} would be admitted</p>}
-      {degraded === 0 && refused === 0 && admitted === 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>All guarantees would hold</p>}
+      {certainty > 0 && <p class="verdict warn"><span aria-hidden="true">≈ </span>Certainty of {many(certainty, 'guarantee')} would change</p>}
+      {degraded === 0 && refused === 0 && admitted === 0 && certainty === 0 && <NoLoss before={before} />}
+      {others.length > 0 && <p class="notice">Before the change: {others.join('; ')}. The prediction adds to these.</p>}
       {rerouted > 0 && <p>{many(rerouted, 'contract')} would be rerouted and keep {rerouted === 1 ? 'its guarantee' : 'their guarantees'}.</p>}
       {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would be rerouted.</p>}
       <List title="Would lose their guarantee" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'lost'}</Badge> <span class="why">{one.message}</span></>} />
-      <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><span class="name">{one.id}</span> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
-      <List title="Would be admitted" count={admitted} items={result.admitted} draw={(one) => <><span class="name">{one.id}</span> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
+      <List title="Certainty would change" count={certainty} items={result.certainty ?? []} draw={(one) => <><ContractLink id={one.id} /> from <Badge of={one.from} /> to <Badge of={one.to} /></>} />
+      <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><Name of={one.id} /> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would be admitted" count={admitted} items={result.admitted} draw={(one) => <><Name of={one.id} /> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
       <List title="Would be rerouted" count={rerouted} items={result.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
     </section>
   );

@@ -15,6 +15,7 @@ use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_ledger::ReservedShare;
 use wayleave_protocol::contract::ContractSpec;
 use wayleave_protocol::decision::ApplyReport;
+use wayleave_protocol::health::HealthPage;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_protocol::what_if::{WhatIfQuery, WhatIfResult};
 use wayleave_scheme_api::Admission as _;
@@ -96,8 +97,12 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     match args.output {
         OutputFormat::Json => show::json(&would)?,
         OutputFormat::Table => {
+            // A controller that is imagined for a prediction has no state before it.
+            let has_present = args.files.is_empty();
+            let before = has_present.then(|| service.get::<HealthPage>("/v1/health?limit=1")).transpose()?;
+            let before = before.map(|health| health.levels);
             let mut out = out();
-            show::changes::what_if(&mut out, &would)?;
+            show::changes::what_if(&mut out, &would, before.as_ref())?;
             out.flush()?;
         }
     }

@@ -249,6 +249,7 @@ fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
         ([], _) => "the agent of its host has".to_owned(),
         ([one], _) => format!("the agent of {one} has"),
         ([others @ .., last], 0) => format!("the agents of {} and {last} have", others.join(", ")),
+        (names, 1) => format!("the agents of {} and 1 more host have", names.join(", ")),
         (names, more) => format!("the agents of {} and {more} more hosts have", names.join(", ")),
     }
 }

@@ -1,9 +1,11 @@
 //! Output of the consequences of a change, actual or hypothetical.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use comfy_table::Cell;
 use wayleave_explain::human::count;
+use wayleave_protocol::health::HealthLevel;
 use wayleave_protocol::network::StateChangeResult;
 use wayleave_protocol::what_if::{BrokenContract, MovedContract, WhatIfResult};
 use wayleave_units::escaped;
@@ -30,8 +32,12 @@ pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Re
     Ok(())
 }
 
-/// Writes the consequences of a hypothetical change.
-pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult) -> Result<(), Failure> {
+/// Number of guarantees by the name of their level.
+pub(crate) type Levels = BTreeMap<String, u64>;
+
+/// Writes the consequences of a hypothetical change. They are changes of the present state, whose guarantees may be lost
+/// or unknown already: `before` has their numbers, if there is a present state.
+pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult, before: Option<&Levels>) -> Result<(), Failure> {
     let mut parts = Parts { out, is_first: true };
     parts.broken("would lose their guarantee", &would.degraded)?;
     parts.broken("refused", &would.refused)?;
@@ -48,10 +54,30 @@ pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult) -> Result<(), 
         vec![cell(short(&vm.id)), cell(&vm.from), cell(to)]
     });
     parts.part("VMs that would move", &["VM", "from", "to"], placed.collect())?;
-    if parts.is_first {
-        writeln!(out, "no contract affected")?;
+    let not_held = before.map(not_held).unwrap_or_default();
+    match (parts.is_first, not_held.is_empty()) {
+        (true, true) => writeln!(out, "no contract affected")?,
+        (true, false) => writeln!(out, "no further guarantee would be lost; before the change, {not_held}")?,
+        (false, true) => {}
+        (false, false) => writeln!(out, "\nbefore the change, {not_held}")?,
     }
     Ok(())
+}
+
+/// Returns the guarantees that do not hold, or are not known to hold: `4 guarantees are unknown`.
+fn not_held(levels: &Levels) -> String {
+    let states = [
+        (HealthLevel::Violated, "violated or lost"),
+        (HealthLevel::Unknown, "unknown"),
+        (HealthLevel::Unconfirmed, "not confirmed by hosts"),
+        (HealthLevel::Pending, "pending"),
+    ];
+    let text = states.into_iter().filter_map(|(level, state)| {
+        let many = levels.get(level.name()).copied().filter(|&many| many > 0)?;
+        let guarantees = count(usize::try_from(many).unwrap_or(usize::MAX), "guarantee");
+        Some(format!("{guarantees} {} {state}", if many == 1 { "is" } else { "are" }))
+    });
+    text.collect::<Vec<_>>().join(", ")
 }
 
 struct Parts<'a, W> {
@@ -105,7 +131,7 @@ mod tests {
 
     fn shown(would: &WhatIfResult) -> String {
         let mut out = Vec::new();
-        what_if(&mut out, would).unwrap();
+        what_if(&mut out, would, None).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -123,5 +149,24 @@ mod tests {
         assert!(degraded < rerouted, "{text}");
         assert!(text.contains("h1 - s1 - h2") && text.contains("1.5 us"), "{text}");
         assert_eq!(shown(&WhatIfResult::default()), "no contract affected\n");
+    }
+
+    #[test]
+    fn guarantees_that_are_lost_or_unknown_before_the_change_are_counted() {
+        let after = |levels: [(&str, u64); 3], would: &WhatIfResult| {
+            let levels = levels.map(|(level, many)| (level.to_owned(), many)).into();
+            let mut out = Vec::new();
+            what_if(&mut out, would, Some(&levels)).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let none = WhatIfResult::default();
+        let text = after([("violated", 4), ("unknown", 18), ("ok", 1)], &none);
+        let before = "before the change, 4 guarantees are violated or lost, 18 guarantees are unknown";
+        assert_eq!(text, format!("no further guarantee would be lost; {before}\n"));
+        assert_eq!(after([("violated", 0), ("unknown", 0), ("ok", 8)], &none), "no contract affected\n");
+        let broken = BrokenContract { id: "acme:b".into(), reason: "FAILURE".into(), message: "no route".into() };
+        let text =
+            after([("violated", 1), ("pending", 0), ("ok", 1)], &WhatIfResult { degraded: vec![broken], ..none });
+        assert!(text.ends_with("\nbefore the change, 1 guarantee is violated or lost\n"), "{text}");
     }
 }

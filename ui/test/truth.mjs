@@ -1,0 +1,239 @@
+// Tests of pages that must not claim more than was observed: sums with missing parts, followers of a cluster, silence,
+// predictions on a network with faults, statements, and long names. Answers are changed on their way to the page where a
+// test needs a state that one controller without agents does not have.
+
+const LONG = 'n'.repeat(63);
+
+/** Changes JSON answers of paths that match. `change` has the path and the body. */
+async function altered(page, change, headers = {}) {
+  await page.route('**/v1/**', async (route) => {
+    const url = new URL(route.request().url());
+    if (url.pathname === '/v1/events') return route.continue();
+    const response = await route.fetch().catch(() => undefined);
+    if (!response) return route.abort().catch(() => {});
+    const body = await response.json().catch(() => undefined);
+    const next = body === undefined ? undefined : change(url.pathname, body);
+    return route.fulfill({ response, headers: { ...response.headers(), ...(typeof headers === 'function' ? headers() : headers) }, ...(next === undefined ? {} : { body: JSON.stringify(next) }) });
+  });
+}
+
+/** Functions of sums and names, without a page. */
+export function sums({ check }, { sum, ofAll, ofContract, ofCounters, ofPoint, ofTenant, measured }, { short, remaining }) {
+  const item = (id, rateBps, reporting, hosts) => ({ contract: { id }, rateBps, reporting, hosts });
+  check(measured(sum([{ bps: 3e6, isLeast: false }, { bps: 4e6, isLeast: false }])) === '7 Mbit/s', 'a complete sum is exact');
+  check(measured(sum([{ bps: 1_000_900, isLeast: false }, { bps: null, isLeast: false }])) === '≥ 1 Mbit/s', 'a sum with an unknown part is a lower bound, rounded down');
+  check(measured(sum([{ bps: 0, isLeast: true }])) === 'not measured', 'a lower bound of 0 is no measurement');
+  check(measured(ofCounters(item('shop:db', 372_300_000, 3, 4))) === '≥ 372.3 Mbit/s', 'three of four hosts are a lower bound');
+  check(measured(ofContract({ status: { rateBps: 5e6 }, objective: { members: ['h1', 'h2'] } })) === '≥ 5 Mbit/s', 'a list does not have the number of reporting hosts');
+  check(measured(ofPoint(0, { unreported: 2 })) === 'not measured' && measured(ofPoint(0, { unreported: 0 })) === '0 bit/s', 'a mean of 0 without reports is no measurement');
+  const top = { items: [item('plant:a', 1e6, 1, 1), item('plant:b', 2e6, 1, 1), item('shop:db', 4e6, 3, 4)], contracts: 4, measured: 3, omitted: 0, rateBps: 7e6 };
+  check(measured(ofTenant(top, 'plant')) === '3 Mbit/s' && measured(ofTenant(top, 'shop')) === '≥ 4 Mbit/s' && measured(ofTenant(top, 'web')) === 'not measured', 'a tenant whose hosts all report has an exact sum');
+  check(measured(ofTenant({ ...top, omitted: 1 }, 'plant')) === '≥ 3 Mbit/s', 'contracts beyond the answer make a lower bound');
+  check(measured(ofAll(top)) === '≥ 7 Mbit/s' && measured(ofAll({ ...top, items: top.items.slice(0, 2), contracts: 2, measured: 2, rateBps: 3e6 })) === '3 Mbit/s', 'the total is a lower bound if a host is silent');
+  check(short(`${LONG}:${'C'.repeat(100)}`).length === 45 && short('plant:robot') === 'plant:robot' && short(`${LONG}:robot`).endsWith(':robot'), `a tenant and a contract are shortened each: ${short(`${LONG}:robot`)}`);
+  check(remaining(196_000) === '19.6 %' && remaining(199_999) === '19.9 %', 'a margin is rounded down');
+}
+
+/** A failure is predicted while guarantees are lost already. */
+export async function prediction({ browser, open, go, says, text, check, look }, server) {
+  const page = await open(browser);
+  await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'down', reason: 'cut by an excavator' });
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  await go(page, '#/what-if?fail=h1-%3Eleaf1');
+  await says(page, 'No further guarantee would be lost', 'a prediction counts changes');
+  const said = await text(page);
+  check(/Before the change: 2 are violated or lost already/.test(said) && !said.includes('would hold'), `guarantees that are lost already are counted: ${said.slice(-500)}`);
+  await look(page, 'what if with lost guarantees');
+  await server.ask('PUT', '/v1/links/h1-%3Eleaf1/state', { state: 'up' });
+  await page.context().close();
+}
+
+/** A leader that becomes a follower while its pages are open. */
+export async function follower({ browser, open, go, says, text, check, look, settle }, server) {
+  for (const [scheme, width] of [['light', 1440], ['dark', 390]]) {
+    const page = await open(browser, { scheme, width });
+    let role = 'leader';
+    const agents = Array.from({ length: 3 }, (_, at) => ({ node: `h${at + 1}`, kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: false }));
+    await altered(page, (path, body) => {
+      if (path === '/v1/agents') return { items: agents.map((agent) => ({ ...agent, ...(role === 'leader' ? {} : { open: null, silent: null }) })) };
+      if (path !== '/v1/status') return undefined;
+      const cluster = { role, commit: 9, epoch: 1, leaseRemainingMs: 0, ...(role === 'follower' ? { leader: 'http://127.0.0.1:7601' } : {}) };
+      return { ...body, enforcement: 'hosts', agents: role === 'leader' ? 3 : null, silent: role === 'leader' ? [] : null, cluster };
+    }, () => ({ 'x-wayleave-role': role }));
+    await page.goto(`${server.address}/ui/#token=${server.token}`);
+    await says(page, 'Live', 'a leader is live');
+    await go(page, '#/agents');
+    await says(page, '3 sessions open, none silent', 'a leader knows its agents');
+    role = 'follower';
+    await says(page, 'This controller is a follower; the leader is http://127.0.0.1:7601', 'an open page turns to the state of a follower');
+    await settle(page);
+    const agentsPage = await text(page);
+    check(!/stopped|none silent|0 sessions/.test(agentsPage) && (agentsPage.match(/\? unknown/g) ?? []).length === 6, `agents of another controller are unknown: ${agentsPage.slice(0, 600)}`);
+    check(!(await page.textContent('header')).includes('Live'), 'a follower is not live');
+    await look(page, `a follower agents ${scheme} ${width}`);
+    for (const at of ['#/', '#/traffic', '#/contract/plant%3Arobot', '#/link/leaf2-%3Eh8', '#/node/h1', '#/alerts', '#/statement/plant']) {
+      await go(page, at);
+      await settle(page);
+      const said = await text(page);
+      check(said.includes('This controller is a follower'), `a follower ${at}: the page has the role`);
+      // Reasons of alerts are those of the controller, which is a single one here.
+      check(at === '#/alerts' || !/no agent (is connected|reports|counts|enforces|has)/i.test(said), `a follower ${at}: it does not know that no agent reports: ${/.{0,60}no agent (is connected|reports|counts|enforces|has).{0,60}/i.exec(said)?.[0]}`);
+      await look(page, `a follower ${at} ${scheme} ${width}`);
+    }
+    role = 'unknown';
+    await says(page, 'does not know its role', 'a controller without a role says so');
+    await page.context().close();
+  }
+}
+
+/** Rates of which parts are missing, on all pages that add them up. */
+export async function partial({ browser, open, go, text, check, look, settle, says }, server) {
+  const page = await open(browser);
+  const rates = { 'plant:robot': [114_700_000, 1, 1], 'plant:camera': [128_900_000, 1, 1], 'shop:db': [372_300_000, 3, 4], 'web:index': [458_400_000, 4, 4] };
+  await altered(page, (path, body) => {
+    if (path === '/v1/flows') return { ...body, measured: 4, edges: body.edges.map((edge) => ({ ...edge, rateBps: edge.from.name === 'plant' || edge.to.name === 'h8' ? 114_700_000 : null })) };
+    if (path !== '/v1/traffic') return undefined;
+    const items = body.items.map((one) => {
+      const [rateBps = null, reporting = 0, hosts = one.hosts] = rates[one.contract.id] ?? [];
+      return { ...one, rateBps, reporting, hosts };
+    }).sort((a, b) => (b.rateBps ?? -1) - (a.rateBps ?? -1));
+    const known = items.flatMap(({ rateBps }) => (rateBps === null ? [] : [rateBps]));
+    return { ...body, items, measured: known.length, rateBps: known.length ? known.reduce((sum, one) => sum + one, 0) : null };
+  });
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  const visit = async (at) => {
+    await go(page, at);
+    await settle(page);
+    return text(page);
+  };
+  await visit('#/tenants');
+  await says(page, '243.6 Mbit/s', 'tenants have their sums');
+  const tenants = await text(page);
+  check(/\n243\.6 Mbit\/s/.test(tenants) && tenants.includes('≥ 372.3 Mbit/s') && tenants.includes('≥ 458.4 Mbit/s'), `a sum is a lower bound only where a part is missing: ${tenants.slice(0, 500)}`);
+  check(/243\.6 Mbit\/s/.test(await visit('#/tenant/plant')) && !/≥ 243\.6/.test(await text(page)), 'the page of a tenant has the sum of the list');
+  const traffic = await visit('#/traffic');
+  check(traffic.includes('≥ 1.074 Gbit/s'), `a total with silent hosts is a lower bound: ${traffic.slice(0, 300)}`);
+  const labels = await page.evaluate(() => [...document.querySelectorAll('.sankey .node')].map((one) => one.getAttribute('aria-label')));
+  check(labels.some((label) => /^tenant web, ≥ 458\.4/.test(label)), `a tenant has its measured total in the flow view: ${labels.filter((label) => label.startsWith('tenant'))}`);
+  const links = labels.filter((label) => label.startsWith('link'));
+  check(links.length > 0 && links.every((label) => label.includes('≥') || label.includes('not measured per contract')), `a link of the flow view has a lower bound: ${links}`);
+  await look(page, 'traffic with silent hosts');
+  await page.context().close();
+}
+
+/** Statements: shares with unknown minutes, and months without a record. */
+export async function statements({ browser, open, go, says, text, check, settle, look }, server) {
+  const page = await open(browser);
+  let minutes = { kept: 7, broken: 2, unknown: 40_100 };
+  let since = '2026-11-28T20:11:00Z';
+  await altered(page, (path, body) => (path === '/v1/tenants/plant/statement' ? { ...body, since, until: since && '2026-11-28T20:20:00Z', minutes, contracts: [] } : undefined));
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  await go(page, '#/statement/plant');
+  await settle(page);
+  const some = await text(page);
+  // 7 of 40,109 are 0.0175 %, and 2 of them 0.005 %.
+  check(some.includes('≥ 0.01 %') && some.includes('> 0 %') && !some.includes('0.02 %'), `a lower bound is rounded down: ${some.slice(0, 900)}`);
+  check(some.includes('Minutes until 2026-11-28 20:20 UTC: those before 2026-11-28 20:11'), 'the minutes of the totals are named');
+  minutes = { kept: 0, broken: 0, unknown: 43_200 };
+  since = null;
+  await go(page, '#/statement/plant?month=2026-10');
+  await says(page, 'Unknown: nothing is recorded of this month', 'events of a month without a record are unknown');
+  check(!(await text(page)).includes('None in this month'), 'a month without a record has no list of events');
+  await look(page, 'a statement without a record');
+  await page.context().close();
+}
+
+/** Long names of tenants, contracts and VMs: no page is wider than the screen, and tables show all their columns. */
+export async function longNames({ browser, open, go, check, look, settle }, server) {
+  const id = (name) => encodeURIComponent(`${LONG}:${name}`);
+  await server.ask('PUT', `/v1/tenants/${LONG}`, {});
+  await server.ask('PUT', `/v1/vms/${id('v'.repeat(100))}`, { placement: { host: 'h1' } });
+  for (const name of ['C'.repeat(100), 'c'.repeat(63)]) await server.ask('PUT', `/v1/contracts/${id(name)}`, { from: 'h1', to: 'h4', rate: '1Mbit', burst: '3kB', deadline: '5ms' });
+  const long = id('C'.repeat(100));
+  for (const [scheme, width] of [['light', 1440], ['dark', 390]]) {
+    const page = await open(browser, { scheme, width, isInvented: true });
+    const event = { at: new Date().toISOString(), kind: 'degraded', text: 'link h1->leaf1 is down' };
+    await page.route(`**/v1/tenants/${LONG}/statement*`, (route) => route.fulfill({ json: { tenant: LONG, month: '2026-11', since: event.at, until: event.at, notCovered: [], omitted: 0, minutes: { kept: 1, broken: 0, unknown: 2 }, contracts: [{ contract: `${LONG}:${'C'.repeat(100)}`, from: event.at, to: event.at, minutes: { kept: 1, broken: 0, unknown: 2 }, events: [event] }] } }));
+    await page.goto(`${server.address}/ui/#token=${server.token}`);
+    for (const at of ['#/', '#/?level=not-enforced', '#/contracts', `#/contracts?tenant=${LONG}`, '#/traffic', `#/traffic?tenant=${LONG}`, '#/link/h1-%3Eleaf1', '#/node/h1', '#/tenants', `#/tenant/${LONG}`, `#/statement/${LONG}`, `#/contract/${long}`, '#/timeline', '#/what-if?fail=leaf1']) {
+      await go(page, at);
+      await look(page, `long names ${at.replace(LONG, 'long').replace(long, 'long')} ${scheme} ${width}`);
+      const hidden = await page.evaluate(() => [...document.querySelectorAll('.table')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => `${one.getAttribute('aria-label')}: ${one.scrollWidth} of ${one.clientWidth}`));
+      check(hidden.length === 0, `long names ${at.slice(0, 40)} ${width}: tables show all columns: ${hidden}`);
+    }
+    await go(page, '#/contracts');
+    await settle(page);
+    check((await page.getAttribute('tbody th .name[title]', 'title'))?.startsWith(LONG), 'a shortened name has its full name as title');
+    await page.context().close();
+  }
+  await server.ask('DELETE', `/v1/contracts/${long}`);
+  await server.ask('DELETE', `/v1/contracts/${id('c'.repeat(63))}`);
+}
+
+/** Agents that are silent, and a controller that expects agents. */
+export async function agents({ browser, open, go, says, text, check, look }, server) {
+  const page = await open(browser);
+  let items = [];
+  await altered(page, (path, body) => {
+    if (path === '/v1/agents') return { items };
+    return path === '/v1/status' ? { ...body, enforcement: 'hosts', silent: ['h1'], agents: 1 } : undefined;
+  });
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  await go(page, '#/agents');
+  await says(page, 'wayleave agent init', 'agents are missing');
+  check(!(await text(page)).includes('--enforcement'), 'an option that is set is not advised');
+  items = [{ node: 'h1', kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: true }, { node: 'h2', kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: false }];
+  await go(page, '#/agents?problems=true');
+  await says(page, '✕ silent', 'a silent agent is named');
+  const rows = await page.locator('tbody tr').allInnerTexts();
+  check(/\? unknown/.test(rows[0]) && !/✓/.test(rows[0]) && /✓ up/.test(rows[1]), `the state of a node with a silent agent is unknown: ${rows}`);
+  await look(page, 'silent agents');
+  await page.context().close();
+}
+
+/** Addresses that name nothing, and a token that is none. */
+export async function addresses({ browser, open, go, says, text, check, settle, look }, server) {
+  const page = await open(browser);
+  await page.goto(`${server.address}/ui/#token=<img src=x>`);
+  await says(page, 'The token in the address is malformed', 'a malformed token is an error');
+  check(!(await page.evaluate(() => location.href)).includes('token='), 'the address does not keep it');
+  page.wrong.length = 0;
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  await says(page, 'Live', 'a good token in an open page is used');
+  for (const number of ['abc', '1e30', '9'.repeat(30)]) {
+    await go(page, `#/timeline/${number}`);
+    await says(page, 'No such event', `an event that is no number does not exist: ${number}`);
+  }
+  await look(page, 'no such event');
+  await page.context().close();
+  const tenant = await open(browser, { width: 390 });
+  await tenant.goto(`${server.address}/ui/#token=${server.tenant}`);
+  for (const at of ['#/statement/shop', '#/traffic?tenant=shop']) {
+    await go(tenant, at);
+    await says(tenant, 'Your token is limited to tenant plant', `a tenant ${at}: the page names the token's tenant`);
+    await settle(tenant);
+    check(!/shop/.test(await text(tenant)) || at.includes('traffic'), `a tenant ${at}: nothing of others`);
+    check((await tenant.textContent('h1')).includes('plant'), `a tenant ${at}: the title has its own tenant`);
+    await look(tenant, `a tenant at another's page ${at}`);
+  }
+  await tenant.context().close();
+}
+
+/** A controller that stops without closing its connections. */
+export async function silence({ browser, open, says, check }, server) {
+  const page = await open(browser);
+  await page.clock.install();
+  await page.goto(`${server.address}/ui/#token=${server.token}`);
+  await says(page, 'Live', 'the page is live');
+  process.kill(server.pid, 'SIGSTOP');
+  try {
+    await page.clock.fastForward(21_000);
+    await says(page, 'Stale: no message since', 'a page without a message for longer than a heartbeat is stale');
+    await says(page, 'its present state is unknown', 'and so are its values');
+    check(!(await page.textContent('header')).includes('Live'), 'it is not live');
+  } finally {
+    process.kill(server.pid, 'SIGCONT');
+  }
+  await says(page, 'Live', 'an answer makes it live again');
+  await page.context().close();
+}
