@@ -121,8 +121,8 @@ fn print(findings: &FirstFindings) {
     }
     if findings.more() > 0 {
         crate::output::tell!(
-            "\nand {} more requests that this network refuses, whatever else is admitted",
-            findings.more()
+            "\nand {} that this network refuses, whatever else is admitted",
+            count(findings.more(), "more request")
         );
     }
 }

@@ -34,7 +34,7 @@ fn outlive_an_adversary_and_a_cut(lab: &Lab) -> Vec<String> {
     let of = |id: &str| seen["contracts"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap();
     let (camera, sensor) = (of("default:camera"), of("default:sensor"));
     let cut = &seen["actions"][0];
-    assert_eq!((&cut["deed"], &cut["failed"]), (&"cut".into(), &Value::Null), "{cut:#}");
+    assert_eq!((&cut["action"], &cut["failed"]), (&"cut".into(), &Value::Null), "{cut:#}");
     wrong(
         [
             (cut["degraded"] == 0, "a contract found no other way"),

@@ -65,7 +65,7 @@ impl Lab {
     }
 }
 
-/// A line for each contract and each deed: a whole report is longer than the part that people read of a failing test.
+/// Returns a line for each contract and each action: a whole report is longer than the part that people read of a failing test.
 fn in_short(seen: &Value) -> String {
     let line = |one: &Value, names: &[&str]| {
         let words: Vec<String> = names.iter().map(|&name| format!("{name} {}", one[name])).collect();
@@ -74,10 +74,21 @@ fn in_short(seen: &Value) -> String {
     let of = |list: &str, names: &[&str]| -> String {
         seen[list].as_array().into_iter().flatten().map(|one| line(one, names)).collect()
     };
-    let counts =
-        ["id", "state", "sent", "received", "shaped", "lost", "late", "lateInStalls", "lateUnpromised", "duplicates"];
-    let actions = ["deed", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
-    let whole = line(seen, &["violations", "moves", "refused", "silent", "stalls"]);
+    let counts = [
+        "id",
+        "state",
+        "sent",
+        "received",
+        "shaped",
+        "lost",
+        "late",
+        "lateInStalls",
+        "lateUnpromised",
+        "duplicates",
+        "result",
+    ];
+    let actions = ["action", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
+    let whole = line(seen, &["violations", "moves", "refused", "silent", "unknown", "exited", "stalls"]);
     format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &actions))
 }
 

@@ -64,6 +64,12 @@ pub(crate) fn a_bridge_without_rules_is_repaired_and_a_stopped_one_enforces_noth
     });
     let seen = text(&wayleave(&format!("get contracts {server}")).stdout);
     assert!(seen.contains("control"), "{seen}");
+    until("a sentence that names the bridge", &|| {
+        let seen = text(&wayleave(&format!("status {server}")).stdout);
+        if seen.contains("Open vSwitch does not answer for bridge br0") { Ok(()) } else { Err(seen) }
+    });
+    let seen = text(&wayleave(&format!("lab status --name {}", lab.0)).stdout);
+    assert!(seen.starts_with(&format!("lab {} is broken", lab.0)), "{seen}");
 }
 
 /// A foreign program at a port of a switch drops every packet: the agents report its presence, and the switch behind

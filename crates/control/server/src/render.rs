@@ -9,6 +9,7 @@ use wayleave_controller::{
     self as controller, AdmittedContract, ContractPromise, Controller, Decided, DecisionRecord, DegradedReason,
     PolicyState, QuotaShort, policy_needs, policy_spec,
 };
+use wayleave_explain::human::count;
 use wayleave_explain::sentences;
 use wayleave_ledger::ReservedShare;
 use wayleave_protocol::agent::{Member, ShareRule};
@@ -249,8 +250,7 @@ fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
         ([], _) => "the agent of its host has".to_owned(),
         ([one], _) => format!("the agent of {one} has"),
         ([others @ .., last], 0) => format!("the agents of {} and {last} have", others.join(", ")),
-        (names, 1) => format!("the agents of {} and 1 more host have", names.join(", ")),
-        (names, more) => format!("the agents of {} and {more} more hosts have", names.join(", ")),
+        (names, more) => format!("the agents of {} and {} have", names.join(", "), count(more, "more host")),
     }
 }
 

@@ -4,7 +4,7 @@
 //! They are `wayleave serve` and `wayleave agent`, as on real machines. They run outside of the lab's namespaces and
 //! communicate over the loopback interface; agents enter the namespaces of their nodes to configure them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -92,10 +92,11 @@ impl Lab {
     /// # Errors
     /// If one cannot be started, or ends at once.
     pub fn start_agents(&self, wayleave: &Path, server: &str) -> Result<Vec<Process>, LabError> {
-        let hosts = self.plan().hosts().map(|host| (format!("agent-{}", host.file_name()), vec![host]));
-        let switches = ("agent-switches".to_owned(), self.plan().switches().collect());
-        let all = hosts.chain([switches]).filter(|(_, nodes)| !nodes.is_empty());
-        let agents = all.map(|(name, nodes)| self.start_agent(wayleave, server, &name, &nodes));
+        let mut all: BTreeMap<String, Vec<&NodePlan>> = BTreeMap::new();
+        for node in &self.plan().nodes {
+            all.entry(node.agent()).or_default().push(node);
+        }
+        let agents = all.into_iter().map(|(name, nodes)| self.start_agent(wayleave, server, &name, &nodes));
         let agents = agents.collect::<Result<Vec<_>, _>>()?;
         let start = Instant::now();
         while start.elapsed() < SETTLING {

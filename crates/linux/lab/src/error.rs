@@ -93,6 +93,15 @@ pub enum LabError {
     },
     /// The controller, or its state, does not fit a run.
     Controller(String),
+    /// The controller did not answer a request or did not carry it out, or agents did not act in time.
+    Request(String),
+    /// A run is in progress in the lab.
+    Running {
+        /// Name of the lab.
+        name: String,
+        /// Process of the run, if it is known.
+        pid: Option<i32>,
+    },
     /// The controller refused a request.
     Refused(String),
     /// The user has asked to stop (Ctrl-C).
@@ -163,7 +172,14 @@ impl fmt::Display for LabError {
             Self::State { file, why } => {
                 write!(f, "cannot read {}: {why}; `wayleave lab down` removes the lab nevertheless", file.display())
             }
-            Self::Controller(why) => f.write_str(why),
+            Self::Controller(why) | Self::Request(why) => f.write_str(why),
+            Self::Running { name, pid } => {
+                let process = pid.map_or_else(|| "pid unknown".to_owned(), |pid| format!("pid {pid}"));
+                write!(
+                    f,
+                    "another run is in progress in lab {name} ({process}): wait until it ends, or stop it with Ctrl-C; `lab down --force` removes the lab nevertheless"
+                )
+            }
             Self::Refused(output) => write!(f, "the controller refused the VMs of the lab: {output}"),
             Self::Stopped => f.write_str("stopped before it was complete"),
             Self::Ended { program, output } => write!(

@@ -108,6 +108,14 @@ impl NodePlan {
     pub fn file_name(&self) -> String {
         file_name(&self.ports.name)
     }
+
+    /// Returns the name of the program that drives the node: each host has an agent, and all switches share one.
+    pub fn agent(&self) -> String {
+        match self.kind {
+            NodeKind::Host => format!("agent-{}", self.file_name()),
+            NodeKind::Switch => "agent-switches".to_owned(),
+        }
+    }
 }
 
 impl LabPlan {

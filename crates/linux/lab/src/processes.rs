@@ -95,6 +95,11 @@ pub(crate) fn running(folder: &Folder) -> Vec<Process> {
     processes
 }
 
+/// Returns `true` if a signal has stopped a process: it exists, and does nothing until it is resumed.
+pub(crate) fn is_stopped(pid: i32) -> bool {
+    process_state(pid).is_some_and(|state| matches!(state, 'T' | 't'))
+}
+
 /// Returns the last output of a program.
 pub(crate) fn last_lines(log: &Path) -> String {
     let output = fs::read_to_string(log).unwrap_or_default();
@@ -104,9 +109,13 @@ pub(crate) fn last_lines(log: &Path) -> String {
 
 /// Returns `true` if a process runs; one that has ended and is not yet waited for does not.
 pub(crate) fn is_alive(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
-    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    process_state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// Returns the state letter of a process; `None` if there is no such process.
+fn process_state(pid: i32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
 }
 
 /// Ends all programs of a lab: agents first are asked, then all are killed. Returns how many there were.

@@ -163,7 +163,7 @@ impl Folder {
 }
 
 /// Returns `true` if a path still leads to this file.
-fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let place = |found: fs::Metadata| (found.dev(), found.ino());
     file.metadata().map(place).ok() == fs::metadata(path).map(place).ok()
 }

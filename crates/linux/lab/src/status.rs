@@ -1,16 +1,18 @@
 //! State of a lab.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
 use wayleave_dataplane::net::{Namespace, QueueCounters, queue_counters};
 use wayleave_topology::NodeKind;
 
+use crate::claim::ActiveRun;
 use crate::error::LabError;
 use crate::names::LabName;
-use crate::processes::{Process, is_alive, running};
+use crate::processes::{Process, is_alive, is_stopped, running};
 use crate::state::Stage;
-use crate::up::Labs;
+use crate::up::{Lab, Labs};
 
 /// State of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub struct Status {
     pub programs: Vec<Process>,
     /// Programs that were started, and have ended.
     pub ended: Vec<String>,
+    /// Programs that a signal has stopped: they exist, and do nothing.
+    pub stopped: Vec<Process>,
+    /// The run that is in progress, if there is one.
+    pub run: Option<ActiveRun>,
     /// Folder of its logs.
     pub folder: PathBuf,
     /// `true` if another process is making it now.
@@ -76,7 +82,9 @@ impl Labs {
             topology: state.topology,
             namespaces: state.namespaces.len(),
             missing,
-            ended: state.programs.into_iter().filter(|name| programs.iter().all(|one| one.name != *name)).collect(),
+            ended: ended(&state.programs, &programs),
+            stopped: programs.iter().filter(|one| is_stopped(one.pid)).cloned().collect(),
+            run: ActiveRun::of(&folder),
             is_being_made: state.stage != Stage::Up && is_alive(state.maker),
             cut: state.cut,
             folder: folder.path().to_owned(),
@@ -85,4 +93,20 @@ impl Labs {
             endpoints,
         })
     }
+}
+
+impl Lab {
+    /// Returns the programs of the lab that were started, and have ended.
+    ///
+    /// # Errors
+    /// If the lab's state cannot be read.
+    pub fn exited(&self) -> Result<Vec<String>, LabError> {
+        let folder = self.state_folder();
+        Ok(ended(&folder.read()?.programs, &running(folder)))
+    }
+}
+
+/// Returns the started programs that do not run.
+fn ended(started: &BTreeSet<String>, running: &[Process]) -> Vec<String> {
+    started.iter().filter(|name| running.iter().all(|one| one.name != **name)).cloned().collect()
 }

@@ -14,6 +14,7 @@ use wayleave_units::{Bytes, Rate};
 
 use crate::bridges;
 use crate::build::build;
+use crate::claim::RunClaim;
 use crate::error::LabError;
 use crate::names::LabName;
 use crate::plan::{EndpointSpec, LabPlan, NodePlan};
@@ -178,14 +179,28 @@ impl Labs {
     /// Removes a lab with everything that belongs to it, from any stage of its construction.
     ///
     /// # Errors
-    /// If there is none, another process is making it, or the kernel keeps an element.
+    /// If there is none, another process is making it, a run is in progress, or the kernel keeps an element.
     pub fn down(&self, name: &LabName) -> Result<Removed, LabError> {
+        self.remove(name, false)
+    }
+
+    /// Removes a lab as [`Labs::down`] does, even during a run. The run then fails.
+    ///
+    /// # Errors
+    /// As [`Labs::down`].
+    pub fn force_down(&self, name: &LabName) -> Result<Removed, LabError> {
+        self.remove(name, true)
+    }
+
+    fn remove(&self, name: &LabName, is_forced: bool) -> Result<Removed, LabError> {
         if !geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
         let folder = self.find(name)?;
         // Another process may have removed it in between.
         let lock = folder.lock(name).or_else(|error| self.find(name).and(Err(error)))?;
+        // No run begins while the lab is removed.
+        let claim = if is_forced { None } else { Some(RunClaim::take(&folder, name)?) };
         let programs = stop(&folder);
         let planned = folder.read().map(|state| state.namespaces).unwrap_or_default();
         let mut namespaces = Namespace::list()?;
@@ -194,7 +209,7 @@ impl Labs {
         unmount_pins(&folder.pins())?;
         fs::remove_dir_all(folder.path())
             .map_err(|error| LabError::io(format!("cannot remove {}", folder.path().display()), error))?;
-        drop(lock);
+        drop((claim, lock));
         Ok(Removed { namespaces: namespaces.len(), programs })
     }
 }
@@ -218,6 +233,10 @@ impl Lab {
     /// Returns the lab's folder, for files that are to be removed with it: ledgers, tokens, sockets.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    pub(crate) const fn state_folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// A folder in which eBPF programs and maps can be pinned.

@@ -66,6 +66,7 @@ enum Form {
 pub(crate) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let lab = Labs::default().stopping(StopRequest::of(cancel.flag())).open(&args.name)?;
+    let _claim = lab.claim()?;
     let (mut table, mut all) = (Table::default(), Vec::new());
     let mut progress = Progress::new(args.progress);
     let cases: Vec<Case> = args.scenario.cases().collect();

@@ -23,11 +23,15 @@ pub(crate) struct DownArgs {
     /// Name of the lab
     #[arg(long, default_value = USUAL, value_parser = parse_name)]
     name: LabName,
+    /// Remove the lab during a run too; the run then fails
+    #[arg(long)]
+    force: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &DownArgs) -> Result<Exit, Failure> {
-    let removed = Labs::default().down(&args.name)?;
+    let labs = Labs::default();
+    let removed = if args.force { labs.force_down(&args.name) } else { labs.down(&args.name) }?;
     let mut out = out();
     let (namespaces, programs) = (count(removed.namespaces, "namespace"), count(removed.programs, "program"));
     writeln!(out, "lab {} removed: {namespaces}, {programs}", args.name)?;

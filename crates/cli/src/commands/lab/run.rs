@@ -1,7 +1,10 @@
 //! `wayleave lab run`.
 
 mod print;
+#[cfg(test)]
+mod tests;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,8 +13,8 @@ use wayleave_contracts::{ContractRequest, DataPlane, sentences};
 use wayleave_experiments::lab::LabController;
 use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_lab::run::{
-    ActionResult, CutLink, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunOptions, SharedPromise, matched,
-    run as run_contracts,
+    CutLink, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunEnd, RunEvent, RunOptions, RunReport,
+    SharedPromise, matched, run as run_contracts,
 };
 use wayleave_lab::{Lab, LabName, LabPlan, Labs, StopRequest};
 use wayleave_protocol::decision::Applied;
@@ -111,6 +114,7 @@ impl VmLocations for Ends<'_> {
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let lab = Labs::default().stopping(StopRequest::of(cancel.flag())).open(&args.name)?;
+    let _claim = lab.claim()?;
     let source = Source::read(&args.file)?;
     let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
     let (latency, shared): (Vec<ContractRequest>, Vec<ContractRequest>) =
@@ -131,28 +135,40 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         is_plain: args.without_contracts,
     };
     let is_table = args.output == OutputFormat::Table;
-    let mut on_action = |action: &ActionResult| {
-        if is_table {
-            crate::output::tell!("{}", print::action(action));
-        }
+    let mut report = |event: RunEvent<'_>| match event {
+        RunEvent::Action(action) if is_table => crate::output::tell!("{}", print::action(action)),
+        RunEvent::Action(_) => {}
+        RunEvent::Waiting(sentence) => crate::output::tell!("{sentence}"),
     };
-    let seen = run_contracts(&lab, &mut *operator, &promised, &options, &mut on_action)?;
+    let seen = run_contracts(&lab, &mut *operator, &promised, &options, &mut report)?;
     if let Some(file) = &args.samples {
         print::samples(file, &seen)?;
     }
     match args.output {
         OutputFormat::Json => print::json(&seen, &refused)?,
-        OutputFormat::Table => print::table(&seen, &refused)?,
+        OutputFormat::Table => {
+            let mut out = crate::output::out();
+            print::table(&mut out, &seen, &refused, &|program| lab.log(program))?;
+            out.flush()?;
+        }
     }
-    let is_kept = seen.violations() == 0 && seen.lost() == 0 && seen.short() == 0;
-    Ok(match (is_kept, seen.is_whole, refused.len()) {
-        (_, false, _) if seen.violations() == 0 => Exit::Stopped,
-        (false, ..) => Exit::Unsound,
-        (true, false, _) => Exit::Stopped,
-        (true, true, 1..) => Exit::Refused,
-        (true, true, 0) if seen.untested() > 0 => Exit::Incomplete,
-        (true, true, 0) => Exit::Fine,
-    })
+    Ok(exit_of(&seen, refused.len()))
+}
+
+/// Returns the exit code of a run. A violation that was measured counts more than an incomplete measurement.
+fn exit_of(seen: &RunReport, refused: usize) -> Exit {
+    let is_violated = seen.violations() > 0 || seen.lost() > 0 || seen.short() > 0;
+    let is_incomplete = !seen.unknown().is_empty() || seen.unfinished() > 0 || !seen.exited.is_empty();
+    match (&seen.end, refused) {
+        // Traffic that ends early leaves losses and minima in doubt: only late packets count.
+        (RunEnd::Stopped, _) if seen.violations() == 0 => Exit::Stopped,
+        _ if is_violated => Exit::Unsound,
+        (RunEnd::Stopped, _) => Exit::Stopped,
+        (RunEnd::Unobserved(_), _) => Exit::Internal,
+        (RunEnd::Complete, 1..) => Exit::Refused,
+        (RunEnd::Complete, 0) if is_incomplete => Exit::Incomplete,
+        (RunEnd::Complete, 0) => Exit::Fine,
+    }
 }
 
 impl RunArgs {

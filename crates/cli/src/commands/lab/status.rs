@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
-use wayleave_lab::{LabName, Labs, Stage, Status};
+use wayleave_lab::{ActiveRun, LabName, Labs, Process, Stage, Status};
 
 use super::name::parse_name;
 use crate::exit::{self, Exit};
@@ -56,23 +56,31 @@ pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
 
 fn document(name: &LabName, status: &Status) -> serde_json::Value {
     let endpoints = status.endpoints.iter().map(|(id, address)| json!({ "name": id, "address": address }));
-    let programs = status.programs.iter().map(|one| json!({ "name": one.name, "pid": one.pid }));
+    let program = |one: &Process| json!({ "name": one.name, "pid": one.pid });
     let nodes = status.nodes.iter().map(|node| {
         let ports = node.ports.iter().map(|(interface, queues)| json!({ "interface": interface, "queues": queues }));
         json!({ "name": node.name, "isSwitch": node.is_switch, "ports": ports.collect::<Vec<_>>() })
     });
     json!({
         "name": name.as_str(),
-        "isWhole": status.stage == Stage::Up && status.missing.is_empty() && status.ended.is_empty(),
+        "isWhole": is_whole(status),
         "topology": status.topology,
         "namespaces": status.namespaces,
         "missing": status.missing,
-        "programs": programs.collect::<Vec<_>>(),
+        "programs": status.programs.iter().map(program).collect::<Vec<_>>(),
         "ended": status.ended,
+        "stopped": status.stopped.iter().map(program).collect::<Vec<_>>(),
+        "run": status.run.map(|run| json!({ "pid": run.pid })),
         "cut": status.cut,
         "endpoints": endpoints.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
     })
+}
+
+/// Returns `true` if a lab is complete and all of its programs run.
+fn is_whole(status: &Status) -> bool {
+    let has_all = status.missing.is_empty() && status.ended.is_empty() && status.stopped.is_empty();
+    status.stage == Stage::Up && has_all
 }
 
 fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Failure> {
@@ -86,6 +94,9 @@ fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Fa
             "lab {name} is incomplete ({}): `wayleave lab down --name {name}` removes it",
             status.topology
         )?,
+        (Stage::Up, []) if !is_whole(status) => {
+            writeln!(out, "lab {name} is broken: not all programs run ({}, {namespaces})", status.topology)?;
+        }
         (Stage::Up, []) => writeln!(out, "lab {name} is up: {}, {namespaces}", status.topology)?,
         (Stage::Up, missing) => writeln!(out, "lab {name} is broken: of {namespaces}, {} are missing", missing.len())?,
     }
@@ -97,8 +108,19 @@ fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Fa
         let logs = status.folder.display();
         writeln!(out, "EXITED UNEXPECTEDLY: {} (logs in {logs})", status.ended.join(", "))?;
     }
-    if let Some(cut) = &status.cut {
-        writeln!(out, "CUT: {cut}, by a run that is still active or was killed; the next `lab run` reconnects it")?;
+    for Process { name, pid } in &status.stopped {
+        writeln!(out, "STOPPED BY A SIGNAL: {name}, pid {pid}; `kill -CONT {pid}` resumes it")?;
+    }
+    if let Some(ActiveRun { pid }) = status.run {
+        let pid = pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
+        writeln!(out, "a run is in progress: pid {pid}")?;
+    }
+    match (&status.cut, status.run) {
+        (Some(cut), Some(_)) => writeln!(out, "CUT: {cut}, by the run in progress")?,
+        (Some(cut), None) => {
+            writeln!(out, "CUT: {cut}, by a run that was killed; the next `lab run` reconnects it")?;
+        }
+        (None, _) => {}
     }
     let mut table = plain_table(&["NODE", "PORT", "PACKETS", "DROPPED", "WAITING"]);
     let mut rows = 0;

@@ -144,7 +144,10 @@ impl SwitchDriver for OvsSwitch {
     }
 
     fn problems(&self) -> Vec<String> {
-        SwitchDriver::problems(&self.ports)
+        let name = &self.bridge.name;
+        let silent = (!self.bridge.answers())
+            .then(|| format!("Open vSwitch does not answer for bridge {name}: links of this switch count as down"));
+        silent.into_iter().chain(SwitchDriver::problems(&self.ports)).collect()
     }
 
     fn sample(&mut self, level: u32) -> Result<bool, OvsError> {

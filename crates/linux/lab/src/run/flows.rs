@@ -49,6 +49,7 @@ impl OfferedContract {
             kind: ContractKind::Latency,
             state,
             reason: None,
+            message: None,
             bound: self.deadline,
             routes: Vec::new(),
         }

@@ -74,6 +74,7 @@ impl PlannedContracts {
                 kind: ContractKind::Latency,
                 state: "enforced".to_owned(),
                 reason: None,
+                message: None,
                 bound: *bound,
                 routes: vec![route.hops.iter().map(|hop| (name(hop.link), hop.queue)).collect()],
             });

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use wayleave_dataplane::net::{Namespace, ToolBatch};
 use wayleave_topology::{LinkId, Network};
 
-use super::operator::{Operator, ReportedContract, TIMEOUT, settling};
+use super::operator::{Operator, ReportedContract, TIMEOUT, Watch, settling};
 use super::options::{CutLink, RunOptions};
-use super::report::{ActionResult, NetworkAction};
+use super::report::{ActionOutcome, ActionResult, NetworkAction};
 use super::rerouting;
 use wayleave_units::Time;
 
@@ -59,22 +59,37 @@ impl Script {
         self.next.as_ref().map(|(after, _)| start + *after)
     }
 
-    /// Does it.
-    pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<ActionResult, String> {
-        let Some((_, step)) = self.next.take() else { return Err("nothing to do".to_owned()) };
+    /// Does the next action, and waits for its consequences.
+    pub(super) fn act(&mut self, operator: &mut dyn Operator, watch: &mut Watch<'_>) -> ActionResult {
+        self.try_act(operator, watch).unwrap_or_else(ActionResult::failed)
+    }
+
+    /// Does the next action. The error is the reason why it had no effect.
+    fn try_act(&mut self, operator: &mut dyn Operator, watch: &mut Watch<'_>) -> Result<ActionResult, String> {
+        let Some((_, step)) = self.next.take() else { return Err("no action is left".to_owned()) };
         self.next = self.steps.next();
+        let lab = self.lab.clone();
         let before = operator.contracts()?;
-        let start = Instant::now();
-        let (kind, what) = match step {
-            Step::Reroute => (NetworkAction::Reroute, self.reroute(lab.network(), operator, &before)?),
-            Step::Free => self.unpin(operator).map(|()| (NetworkAction::Free, String::new()))?,
-            Step::Cut(cut) => (NetworkAction::Cut, self.cut(lab, operator, &before, &cut)?),
+        let (start, began) = (Instant::now(), stamp());
+        // Once the network is changed, an error leaves the consequences unknown.
+        let (kind, what, done) = match step {
+            Step::Reroute => (NetworkAction::Reroute, self.reroute(lab.network(), operator, &before)?, Ok(())),
+            Step::Free => (NetworkAction::Free, String::new(), self.unpin(operator)),
+            Step::Cut(cut) => {
+                let link = self.cut(&before, &cut)?;
+                let noticed = noticed(&lab, operator, &link, true);
+                (NetworkAction::Cut, link, noticed)
+            }
         };
         let mut stopped = BTreeSet::new();
-        let after = settling(operator, &mut stopped, lab.stop()).map_err(|error| error.to_string())?;
-        let degraded = after.iter().filter(|contract| contract.state == "degraded").count();
-        let moved = moved(&before, &after);
-        Ok(ActionResult { kind, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
+        let settled = done.and_then(|()| settling(operator, &mut stopped, watch).map_err(|error| error.to_string()));
+        let outcome = settled.map(|after| ActionOutcome {
+            moved: moved(&before, &after),
+            stopped,
+            degraded: after.iter().filter(|contract| contract.state == "degraded").count(),
+            took: start.elapsed(),
+        });
+        Ok(ActionResult { kind, what, began, outcome })
     }
 
     /// Gives the contract that was moved least another route.
@@ -101,31 +116,26 @@ impl Script {
         Err(refused)
     }
 
-    /// Cuts a cable, and waits until agents have notified the controller.
-    fn cut(
-        &mut self,
-        lab: &Lab,
-        operator: &mut dyn Operator,
-        contracts: &[ReportedContract],
-        cut: &CutLink,
-    ) -> Result<String, String> {
+    /// Cuts a cable, and returns the name of its link.
+    fn cut(&mut self, contracts: &[ReportedContract], cut: &CutLink) -> Result<String, String> {
+        let lab = self.lab.clone();
         let network = lab.network();
         let link = match cut {
             CutLink::Link(name) => network.find_link(name).ok_or_else(|| format!("the lab has no link {name}"))?,
             CutLink::Busiest => busiest(network, contracts).ok_or("no contract uses a cable between switches")?,
         };
         let name = network.link(link).name.clone();
-        // Before it is cut: who is killed leaves a note.
+        // Written before the cut: a killed run leaves a note.
         lab.remember_cut(Some(&name)).map_err(|error| error.to_string())?;
         self.cut = Some(link);
-        set(lab, link, "down")?;
-        noticed(lab, operator, &name, true)?;
+        set(&lab, link, "down")?;
         Ok(name)
     }
 
     /// Contracts that were given a route may go anywhere again.
     fn unpin(&mut self, operator: &mut dyn Operator) -> Result<(), String> {
-        for id in std::mem::take(&mut self.moved).into_keys() {
+        // After an error, the next call frees the other contracts.
+        while let Some((id, _)) = self.moved.pop_first() {
             operator.pin(&id, None)?;
         }
         Ok(())
@@ -151,7 +161,7 @@ impl Drop for Script {
 /// Joins the cable that an earlier run has left cut, because it was killed.
 pub(super) fn join_left(lab: &Lab, operator: &mut dyn Operator) -> Result<(), LabError> {
     let left = lab.cut()?.and_then(|name| lab.network().find_link(&name));
-    left.map_or(Ok(()), |link| join(lab, operator, link).map_err(LabError::Controller))
+    left.map_or(Ok(()), |link| join(lab, operator, link).map_err(LabError::Request))
 }
 
 fn join(lab: &Lab, operator: &mut dyn Operator, link: LinkId) -> Result<(), String> {

@@ -10,13 +10,17 @@ use std::time::Duration;
 use wayleave_contracts::{Contract, ContractKind, ContractRequest, Endpoints};
 use wayleave_units::{Bytes, Rate};
 
-use super::operator::DEFAULT_TENANT;
+use super::operator::{DEFAULT_TENANT, ReportedContract};
+use super::report::{Ending, GuaranteeResult};
 use crate::error::LabError;
 use crate::plan::LabPlan;
 use crate::traffic::{LabFlow, LabLoad};
 
 /// The first port at which members receive: contracts about latency have those from 20,000 on.
 const FIRST_PORT: u16 = 40_000;
+/// Minimum duration of a measurement: agents divide the line ten times a second, and a shorter one could miss a
+/// minimum that is kept on average.
+const MIN_MEASURED: Duration = Duration::from_secs(1);
 /// Of each packet: a full frame.
 const PAYLOAD: usize = 1_458;
 /// Bytes on the wire around a frame. Tags are not counted, so the throughput is never overestimated.
@@ -66,8 +70,38 @@ pub struct PairReport {
     pub from: String,
     /// Receiver.
     pub to: String,
-    /// Bytes on the wire that arrived while it counted.
+    /// Bytes on the wire that arrived during the measurement.
     pub arrived: Bytes,
+}
+
+/// Time during which packets of shares were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredTime {
+    /// Duration of the measurement.
+    pub lasted: Duration,
+    /// Part of it during which processors stalled.
+    pub stalled: Duration,
+}
+
+impl MeasuredTime {
+    /// Returns the duration without stalls.
+    fn ran(self) -> Duration {
+        self.lasted.saturating_sub(self.stalled)
+    }
+
+    /// Checks that this time suffices to compare rates with minima.
+    ///
+    /// # Errors
+    /// The reason why it does not.
+    pub(super) fn sufficient(self) -> Result<Self, String> {
+        let (measured, least) = (self.ran().as_millis(), MIN_MEASURED.as_millis());
+        if self.ran() >= MIN_MEASURED {
+            return Ok(self);
+        }
+        Err(format!(
+            "measured for only {measured} ms of the second half of the run, without stalls; at least {least} ms are needed"
+        ))
+    }
 }
 
 /// Throughput of the members of a contract.
@@ -75,30 +109,58 @@ pub struct PairReport {
 pub struct ShareReport {
     /// The promise.
     pub promise: SharedPromise,
-    /// `true` if it was admitted.
+    /// `true` if it was admitted when the traffic began.
     pub is_admitted: bool,
-    /// Duration of the measurement.
-    pub lasted: Duration,
-    /// Part of that during which processors stalled.
-    pub stalled: Duration,
+    /// State at the end.
+    pub state: String,
+    /// Reason for which its minimum is not known to have been in effect until the end; `None` if it was.
+    pub gap: Option<String>,
+    /// Time of the measurement, or the reason for which rates are unknown.
+    pub measured: Result<MeasuredTime, String>,
     /// By pair.
     pub pairs: Vec<PairReport>,
 }
 
 impl ShareReport {
-    /// Returns the rate of a pair, on the wire.
-    pub fn rate(&self, pair: &PairReport) -> Rate {
-        let nanos = self.lasted.as_nanos().max(1);
+    /// Returns the rate of a pair, on the wire; `None` if it was not measured.
+    pub fn rate(&self, pair: &PairReport) -> Option<Rate> {
+        let nanos = self.measured.as_ref().ok()?.lasted.as_nanos().max(1);
         let rate = u128::from(pair.arrived.get()) * 8_000_000_000 / nanos;
-        Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX).min(Rate::MAX.bits_per_second()))
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX).min(Rate::MAX.bits_per_second());
+        Some(Rate::from_bits_per_second(rate))
     }
 
-    /// The pairs that got less than their minimum, as far as the machine let them.
+    /// Returns the results of the pairs that were promised a minimum.
+    pub fn results(&self) -> Vec<(&PairReport, GuaranteeResult)> {
+        let is_promised = self.is_admitted && self.promise.min > Rate::ZERO;
+        let pairs = self.pairs.iter().filter(|_| is_promised);
+        pairs.map(|pair| (pair, self.result(pair))).collect()
+    }
+
+    fn result(&self, pair: &PairReport) -> GuaranteeResult {
+        let measured = match &self.measured {
+            Ok(measured) => measured.ran().as_nanos(),
+            Err(why) => return GuaranteeResult::Unknown(why.clone()),
+        };
+        let promised = u128::from(self.promise.min.bits_per_second() / 100 * KEPT_PERCENT) * measured;
+        match &self.gap {
+            _ if u128::from(pair.arrived.get()) * 8_000_000_000 < promised => GuaranteeResult::Violated,
+            Some(why) => GuaranteeResult::Unknown(why.clone()),
+            None => GuaranteeResult::Kept,
+        }
+    }
+
+    /// Returns the pairs that got less than their minimum, excluding stalls.
     pub fn short(&self) -> Vec<&PairReport> {
-        let ran = self.lasted.saturating_sub(self.stalled).as_nanos();
-        let promised = u128::from(self.promise.min.bits_per_second() / 100 * KEPT_PERCENT) * ran;
-        let is_short = |pair: &&PairReport| u128::from(pair.arrived.get()) * 8_000_000_000 < promised;
-        if self.is_admitted { self.pairs.iter().filter(is_short).collect() } else { Vec::new() }
+        let results = self.results().into_iter();
+        results.filter(|(_, result)| *result == GuaranteeResult::Violated).map(|(pair, _)| pair).collect()
+    }
+
+    /// Returns the reason for which minima are unknown, or for which a best-effort contract was not measured; `None`
+    /// if all are known or nothing was promised.
+    pub fn unknown(&self) -> Option<&str> {
+        let measured = self.measured.as_ref().err().or(self.gap.as_ref()).filter(|_| self.is_admitted);
+        measured.map(String::as_str)
     }
 }
 
@@ -140,14 +202,14 @@ pub(super) fn flows(plan: &LabPlan, promises: &[SharedPromise], line: Rate) -> R
 }
 
 /// Returns the reports; `before` and `after` are the packets of each flow that had arrived at the beginning and at
-/// the end of the measurement.
+/// the end of the measurement. `admitted` has the contracts at the beginning of the traffic.
 pub(super) fn reports(
     promises: &[SharedPromise],
     specs: &[LabFlow],
     (before, after): (&[u64], &[u64]),
-    lasted: Duration,
-    stalled: Duration,
-    is_admitted: impl Fn(&str) -> bool,
+    measured: &Result<MeasuredTime, String>,
+    admitted: &[ReportedContract],
+    ending: &Ending,
 ) -> Vec<ShareReport> {
     let arrived = |(spec, (before, after)): (&LabFlow, (&u64, &u64))| {
         Bytes::new(after.saturating_sub(*before) * spec.wire_bytes())
@@ -158,7 +220,14 @@ pub(super) fn reports(
             Some(PairReport { from: from.clone(), to: to.clone(), arrived: flows.next()? })
         };
         let pairs = promise.pairs.iter().filter_map(pair).collect();
-        ShareReport { is_admitted: is_admitted(&promise.id), promise: promise.clone(), lasted, stalled, pairs }
+        let begun = admitted.iter().find(|one| one.id == promise.id);
+        let (state, gap) = match begun {
+            Some(_) => ending.state(&promise.id),
+            None => ("not admitted".to_owned(), None),
+        };
+        let at_start = begun.filter(|one| !one.is_in_effect()).map(|one| format!("{} at the start", one.explained()));
+        let (promise, measured) = (promise.clone(), measured.clone());
+        ShareReport { is_admitted: begun.is_some(), promise, state, gap: at_start.or(gap), measured, pairs }
     };
     promises.iter().map(&mut report).collect()
 }
@@ -175,28 +244,56 @@ mod tests {
         assert_eq!(offered(Rate::MAX, line), Rate::MAX);
     }
 
-    #[test]
-    fn a_minimum_is_judged_by_arrivals_while_the_machine_was_running() {
-        let pair = |arrived| PairReport { from: "a".to_owned(), to: "b".to_owned(), arrived: Bytes::new(arrived) };
+    fn report(arrived: &[u64]) -> ShareReport {
+        let pair =
+            |&arrived: &u64| PairReport { from: "a".to_owned(), to: "b".to_owned(), arrived: Bytes::new(arrived) };
         let promise = SharedPromise {
             id: "acme:db".to_owned(),
             kind: ContractKind::Bandwidth,
             min: Rate::from_mbit(2),
             pairs: Vec::new(),
         };
-        let mut report = ShareReport {
+        ShareReport {
             promise,
             is_admitted: true,
-            lasted: Duration::from_secs(4),
-            stalled: Duration::ZERO,
-            pairs: vec![pair(950_000), pair(949_999)],
-        };
-        assert_eq!(report.rate(&report.pairs[0]), Rate::from_bits_per_second(1_900_000));
+            state: "enforced".to_owned(),
+            gap: None,
+            measured: Ok(MeasuredTime { lasted: Duration::from_secs(4), stalled: Duration::ZERO }),
+            pairs: arrived.iter().map(pair).collect(),
+        }
+    }
+
+    #[test]
+    fn a_minimum_is_judged_by_arrivals_while_the_machine_was_running() {
+        let mut report = report(&[950_000, 949_999]);
+        assert_eq!(report.rate(&report.pairs[0]), Some(Rate::from_bits_per_second(1_900_000)));
         assert_eq!(report.short(), [&report.pairs[1]]);
-        report.stalled = Duration::from_millis(10);
+        let stalled = Duration::from_millis(10);
+        report.measured = Ok(MeasuredTime { lasted: Duration::from_secs(4), stalled });
         assert_eq!(report.short(), [&report.pairs[0]; 0]);
         report.is_admitted = false;
-        report.stalled = Duration::ZERO;
-        assert_eq!(report.short(), [&report.pairs[0]; 0], "nothing was promised");
+        assert!(report.results().is_empty() && report.unknown().is_none(), "nothing was promised");
+    }
+
+    #[test]
+    fn a_minimum_that_was_missed_is_short_although_its_contract_is_degraded() {
+        let mut report = report(&[0, 5_000_000]);
+        report.gap = Some("degraded (FAILURE) at the end".to_owned());
+        let results: Vec<GuaranteeResult> = report.results().into_iter().map(|(_, result)| result).collect();
+        assert_eq!(results, [GuaranteeResult::Violated, GuaranteeResult::Unknown(report.gap.clone().unwrap())]);
+        assert_eq!((report.short().len(), report.unknown()), (1, Some("degraded (FAILURE) at the end")));
+    }
+
+    #[test]
+    fn rates_and_minima_without_a_measurement_are_unknown() {
+        let brief = MeasuredTime { lasted: Duration::from_millis(1_100), stalled: Duration::from_millis(101) };
+        let why = brief.sufficient().unwrap_err();
+        assert!(why.starts_with("measured for only 999 ms"), "{why}");
+        assert!(MeasuredTime { stalled: Duration::from_millis(100), ..brief }.sufficient().is_ok());
+        let mut report = report(&[0]);
+        report.measured = Err(why.clone());
+        assert_eq!((report.rate(&report.pairs[0]), report.short().len()), (None, 0));
+        assert_eq!(report.results()[0].1, GuaranteeResult::Unknown(why.clone()));
+        assert_eq!(report.unknown(), Some(why.as_str()));
     }
 }

@@ -352,8 +352,8 @@ fn table(cases: &[Case]) -> Table {
             error(1.0),
             late(case.seen.violations()),
             late(case.sum(|one| one.excused)),
-            case.sum(|one| one.losses.shaped).to_string(),
-            case.sum(|one| one.losses.network).to_string(),
+            case.sum(|one| one.losses.map_or(0, |losses| losses.shaped)).to_string(),
+            case.sum(|one| one.losses.map_or(0, |losses| losses.network)).to_string(),
         ]
     };
     Table {
@@ -414,7 +414,7 @@ impl Errors {
             packets: sum(|one| one.flow.received()),
             late: sum(|one| one.violations),
             excused: sum(|one| one.excused),
-            lost: sum(|one| one.losses.network),
+            lost: sum(|one| one.losses.map_or(0, |losses| losses.network)),
         }
     }
 

@@ -2,12 +2,16 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use comfy_table::Table;
 use serde_json::{Value, json};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
-use wayleave_lab::run::{ActionResult, ContractReport, NetworkAction, PairReport, RunReport, ShareReport};
+use wayleave_lab::run::{
+    ActionOutcome, ActionResult, ContractReport, GuaranteeResult, Losses, NetworkAction, PairReport, RunEnd, RunReport,
+    ShareReport,
+};
 use wayleave_lab::traffic::FlowReport;
 use wayleave_protocol::decision::Applied;
 use wayleave_units::{Human, Rate, Time};
@@ -16,24 +20,31 @@ use crate::failure::Failure;
 use crate::output::out;
 use crate::output::plain_table;
 
-/// One line about something that was done.
+/// Returns a line about an action.
 pub(super) fn action(action: &ActionResult) -> String {
-    let moved = count(action.moved.len(), "contract");
-    let took = action.took.as_millis();
-    let stopped = match action.stopped.len() {
+    let what = &action.what;
+    let outcome = match (&action.outcome, action.kind) {
+        (Ok(outcome), _) => outcome,
+        (Err(why), NetworkAction::Nothing) => return format!("nothing done: {why}"),
+        (Err(why), NetworkAction::Free) => return format!("routes are being freed, with unknown consequences: {why}"),
+        (Err(why), NetworkAction::Reroute) => {
+            return format!("{what} is given another route, with unknown consequences: {why}");
+        }
+        (Err(why), NetworkAction::Cut) => return format!("{what} cut, with unknown consequences: {why}"),
+    };
+    let ActionOutcome { moved, stopped, degraded, took } = outcome;
+    let (moved, took) = (count(moved.len(), "contract"), took.as_millis());
+    let stopped = match stopped.len() {
         0 => String::new(),
         many => format!(", {} after a stop", count(many, "contract")),
     };
-    match (action.kind, &action.failed) {
-        (NetworkAction::Free, _) => format!("all routes available again: {moved} moved in {took} ms{stopped}"),
-        (NetworkAction::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
-        (NetworkAction::Cut, _) => {
-            format!(
-                "{} cut: {moved} moved in {took} ms{stopped}, {} lost their guarantee",
-                action.what, action.degraded
-            )
+    match action.kind {
+        NetworkAction::Free => format!("all routes available again: {moved} moved in {took} ms{stopped}"),
+        NetworkAction::Reroute => format!("{what} got another route in {took} ms{stopped}"),
+        NetworkAction::Cut => {
+            format!("{what} cut: {moved} moved in {took} ms{stopped}, {degraded} lost their guarantee")
         }
-        (NetworkAction::Nothing, why) => format!("nothing done: {}", why.as_deref().unwrap_or("unknown reason")),
+        NetworkAction::Nothing => "nothing done".to_owned(),
     }
 }
 
@@ -55,8 +66,56 @@ pub(super) fn samples(file: &Path, seen: &RunReport) -> Result<(), Failure> {
     write().map_err(|error| Failure::Internal(format!("{}: {error}", file.display())))
 }
 
-pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
-    let mut out = out();
+/// Writes the report of a run as tables and sentences; `log` returns the log of a program.
+pub(super) fn table(
+    out: &mut impl Write,
+    seen: &RunReport,
+    refused: &[Applied],
+    log: &dyn Fn(&str) -> PathBuf,
+) -> Result<(), Failure> {
+    write_table(out, &mut contracts(seen))?;
+    for item in refused {
+        let why = item.error.as_ref().map_or("no reason given", |error| &error.detail);
+        writeln!(out, "refused: {} ({why})", item.id)?;
+    }
+    for one in seen.contracts.iter().filter(|one| one.waits > Time::ZERO) {
+        writeln!(
+            out,
+            "{} ignores its bucket: its packets wait up to {} for tokens on the host; the bound includes this wait",
+            one.contract.id,
+            one.waits.up()
+        )?;
+    }
+    if !seen.floods.is_empty() {
+        let sum = |of: fn(&FlowReport) -> u64| seen.floods.iter().map(of).sum::<u64>();
+        let (sent, lost) = (sum(|flow| flow.sent), sum(FlowReport::lost));
+        writeln!(out, "best effort: {sent} packets sent, {lost} lost")?;
+    }
+    shares(out, seen)?;
+    writeln!(out, "{}", bounds(seen))?;
+    for (id, why) in seen.unknown() {
+        writeln!(out, "unknown: {id}: {why}")?;
+    }
+    for program in &seen.exited {
+        writeln!(out, "EXITED UNEXPECTEDLY: {program} (log: {})", log(program).display())?;
+    }
+    match &seen.end {
+        RunEnd::Complete => {}
+        RunEnd::Stopped => writeln!(out, "stopped early: results so far")?,
+        RunEnd::Unobserved(why) => writeln!(out, "the end of the run was not observed: {why}")?,
+    }
+    let all = &seen.stalls.all;
+    let longest = Time::from_nanos(seen.stalls.longest());
+    let priority = match seen.stalls.is_strict {
+        true => "",
+        false => "; without real-time priority, other busy programs count as stalls",
+    };
+    let times = all.len();
+    Ok(writeln!(out, "CPUs stalled {times} times for more than 300 us, for at most {}{priority}", longest.up())?)
+}
+
+/// Returns the table of latency contracts.
+fn contracts(seen: &RunReport) -> Table {
     let mut table = plain_table(&[
         "CONTRACT",
         "STATE",
@@ -74,6 +133,7 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     let time = |time: Option<Time>| time.map_or_else(|| "-".to_owned(), Human::up);
     for one in &seen.contracts {
         let flow = &one.flow;
+        let losses = |of: fn(Losses) -> u64| one.losses.map_or_else(|| "unknown".to_owned(), |all| of(all).to_string());
         table.add_row([
             one.contract.id.clone(),
             one.state.clone(),
@@ -81,75 +141,71 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
             time(flow.worst()),
             time(flow.per_mille(990)),
             flow.sent.to_string(),
-            one.losses.shaped.to_string(),
-            one.losses.network.to_string(),
+            losses(|losses| losses.shaped),
+            losses(|losses| losses.network),
             one.violations.to_string(),
             one.excused.to_string(),
             flow.reordered.to_string(),
             one.moved.to_string(),
         ]);
     }
-    write_table(&mut out, &mut table)?;
-    for item in refused {
-        writeln!(
-            out,
-            "refused: {} ({})",
-            item.id,
-            item.error.as_ref().map_or("no reason given", |error| &error.detail)
-        )?;
-    }
-    for one in seen.contracts.iter().filter(|one| one.waits > Time::ZERO) {
-        writeln!(
-            out,
-            "{} ignores its bucket: its packets wait up to {} for tokens on the host; the bound includes this wait",
-            one.contract.id,
-            one.waits.up()
-        )?;
-    }
-    for name in &seen.silent {
-        writeln!(out, "not tested: {name}: its bucket is smaller than a packet with a timestamp (114 B)")?;
-    }
-    if !seen.floods.is_empty() {
-        let sum = |of: fn(&FlowReport) -> u64| seen.floods.iter().map(of).sum::<u64>();
-        let (sent, lost) = (sum(|flow| flow.sent), sum(FlowReport::lost));
-        writeln!(out, "best effort: {sent} packets sent, {lost} lost")?;
-    }
-    shares(&mut out, seen)?;
-    let sent: u64 = seen.contracts.iter().map(|one| one.flow.sent).sum();
-    let excused: u64 = seen.contracts.iter().map(|one| one.excused).sum();
-    let unpromised: u64 = seen.contracts.iter().map(|one| one.unpromised).sum();
-    let lost: u64 = seen.contracts.iter().map(|one| one.losses.network).sum();
-    let verdict = verdict(seen, excused);
-    writeln!(
-        out,
-        "{verdict}: {} of {sent} packets late, {excused} more while the machine stalled, {unpromised} more without a guarantee; {lost} lost; {} under traffic",
-        seen.violations(),
-        count(seen.moves(), "move"),
-    )?;
-    if !seen.is_whole {
-        writeln!(out, "stopped early: results so far")?;
-    }
-    let all = &seen.stalls.all;
-    let longest = Time::from_nanos(seen.stalls.longest());
-    writeln!(out, "CPUs stalled {} times for more than 300 us, for at most {}", all.len(), longest.up())?;
-    out.flush()?;
-    Ok(())
+    table
 }
 
-/// Returns the result for all bounds. A contract without an arrival has no delay, so its bound is not tested.
-fn verdict(seen: &RunReport, excused: u64) -> String {
-    let all = seen.contracts.len() + seen.silent.len();
-    let verdict = match (seen.violations(), seen.lost(), excused) {
-        (0, 0, _) if seen.untested() == all => return "no bound tested".to_owned(),
-        (0, 0, 0) => "all bounds met",
-        (0, 0, _) => "all bounds met, except during stalls of the machine",
-        (0, ..) => "NOT all packets arrived",
-        _ => "NOT all bounds met",
-    };
-    match seen.untested() {
-        0 => verdict.to_owned(),
-        untested => format!("{verdict}, {untested} of {all} not tested"),
+/// Numbers of guarantees by result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Results {
+    kept: usize,
+    violated: usize,
+    unknown: usize,
+}
+
+impl Results {
+    fn of<'a>(all: impl Iterator<Item = &'a GuaranteeResult>) -> Self {
+        all.fold(Self::default(), |mut results, one| {
+            match one {
+                GuaranteeResult::Kept => results.kept += 1,
+                GuaranteeResult::Violated => results.violated += 1,
+                GuaranteeResult::Unknown(_) => results.unknown += 1,
+            }
+            results
+        })
     }
+
+    const fn measured(self) -> usize {
+        self.kept + self.violated
+    }
+}
+
+/// Returns the sentence about all bounds.
+fn bounds(seen: &RunReport) -> String {
+    let sum = |of: fn(&ContractReport) -> u64| seen.contracts.iter().map(of).sum::<u64>();
+    let (sent, excused, unpromised) = (sum(|one| one.flow.sent), sum(|one| one.excused), sum(|one| one.unpromised));
+    let results = Results::of(seen.contracts.iter().map(|one| &one.result));
+    let results = Results { unknown: results.unknown + seen.silent.len(), ..results };
+    let verdict = match (seen.violations(), results) {
+        (1.., _) => "NOT all bounds met",
+        (0, Results { violated: 1.., .. }) => "NOT all packets arrived",
+        (0, Results { kept: 0, .. }) => "no bound tested",
+        (0, Results { unknown: 1.., .. }) => "bounds met where measured",
+        (0, _) if excused > 0 => "all bounds met, except during stalls of the machine",
+        (0, _) => "all bounds met",
+    };
+    let unsplit = seen.contracts.iter().filter(|one| one.losses.is_none()).count();
+    let unsplit = if unsplit > 0 { format!(", unknown for {}", count(unsplit, "contract")) } else { String::new() };
+    let lost = sum(|one| one.losses.map_or(0, |losses| losses.network));
+    let unfinished = match seen.unfinished() {
+        0 => String::new(),
+        many => format!(", {} with unknown consequences", count(many, "action")),
+    };
+    format!(
+        "{verdict}: {} measured, {} violated, {} unknown; {} of {sent} packets late, {excused} more while the machine stalled, {unpromised} more without a known guarantee; {lost} lost{unsplit}; {} under traffic{unfinished}",
+        count(results.measured(), "contract"),
+        results.violated,
+        results.unknown,
+        seen.violations(),
+        count(seen.moves(), "move"),
+    )
 }
 
 /// Writes the traffic that members of contracts of other kinds got.
@@ -157,102 +213,167 @@ fn shares(out: &mut impl Write, seen: &RunReport) -> Result<(), Failure> {
     if seen.shares.is_empty() {
         return Ok(());
     }
-    let mut table = plain_table(&["CONTRACT", "KIND", "MINIMUM", "MIN", "MAX", "TOGETHER", "SHORT"]);
+    let mut table = plain_table(&["CONTRACT", "KIND", "STATE", "MINIMUM", "MIN", "MAX", "TOGETHER", "SHORT"]);
     for one in &seen.shares {
-        let rates = || one.pairs.iter().map(|pair| one.rate(pair));
-        let sum = rates().map(Rate::bits_per_second).sum::<u64>();
-        let rate = |rate: Option<Rate>| rate.map_or_else(|| "-".to_owned(), Human::down);
-        let (least, most) = (rate(rates().min()), rate(rates().max()));
-        let short = match one.is_admitted {
-            true => one.short().len().to_string(),
-            false => "not admitted".to_owned(),
-        };
-        let (kind, min) = (one.promise.kind.name().to_owned(), one.promise.min.down());
-        table.add_row([one.promise.id.clone(), kind, min, least, most, Rate::from_bits_per_second(sum).down(), short]);
+        table.add_row(share_row(one));
     }
     write_table(out, &mut table)?;
-    let pairs: usize = seen.shares.iter().map(|one| one.pairs.len()).sum();
-    let verdict = match (pairs, seen.short()) {
-        (0, _) => "no minimum tested",
-        (_, 0) => "all minima reached",
-        _ => "NOT all minima reached",
-    };
-    writeln!(out, "{verdict}: {} of {pairs} members got less than 95 % of their minimum", seen.short())?;
-    Ok(())
+    Ok(writeln!(out, "{}", minima(seen))?)
 }
 
+/// Returns the cells of a contract; rates that were not measured are no numbers.
+pub(super) fn share_row(one: &ShareReport) -> [String; 8] {
+    let rates: Option<Vec<Rate>> = one.pairs.iter().map(|pair| one.rate(pair)).collect();
+    let rates = rates.unwrap_or_default();
+    let sum = Rate::from_bits_per_second(rates.iter().map(|rate| rate.bits_per_second()).sum());
+    let rate = |rate: Option<Rate>| rate.map_or_else(|| "-".to_owned(), Human::down);
+    let results = Results::of(one.results().iter().map(|(_, result)| result));
+    let short = match results {
+        Results { kept: 0, violated: 0, unknown: 0 } => "-".to_owned(),
+        Results { kept: 0, violated: 0, .. } => "unknown".to_owned(),
+        _ => results.violated.to_string(),
+    };
+    [
+        one.promise.id.clone(),
+        one.promise.kind.name().to_owned(),
+        one.state.clone(),
+        one.promise.min.down(),
+        rate(rates.iter().min().copied()),
+        rate(rates.iter().max().copied()),
+        rate((!rates.is_empty()).then_some(sum)),
+        short,
+    ]
+}
+
+/// Returns the sentence about all minima.
+fn minima(seen: &RunReport) -> String {
+    let all: Vec<GuaranteeResult> =
+        seen.shares.iter().flat_map(|one| one.results().into_iter().map(|(_, result)| result)).collect();
+    let results = Results::of(all.iter());
+    let verdict = match results {
+        Results { violated: 1.., .. } => "NOT all minima reached",
+        Results { kept: 0, .. } => "no minimum tested",
+        Results { unknown: 1.., .. } => "minima reached where measured",
+        _ => "all minima reached",
+    };
+    format!(
+        "{verdict}: {} measured, {} short (less than 95 % of the minimum), {} unknown",
+        count(results.measured(), "member"),
+        results.violated,
+        results.unknown
+    )
+}
+
+/// Writes the report of a run as a JSON document.
 pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
-    let nanos = |time: Option<Time>| time.map(Time::as_nanos);
-    let contract = |one: &ContractReport| -> Value {
-        json!({
-            "id": one.contract.id,
-            "serial": one.contract.serial,
-            "state": one.state,
-            "boundNs": one.bound().as_nanos(),
-            "waitsNs": one.waits.as_nanos(),
-            "worstNs": nanos(one.flow.worst()),
-            "p10Ns": nanos(one.flow.per_mille(100)),
-            "p50Ns": nanos(one.flow.per_mille(500)),
-            "p90Ns": nanos(one.flow.per_mille(900)),
-            "p99Ns": nanos(one.flow.per_mille(990)),
-            "sent": one.flow.sent,
-            "received": one.flow.received(),
-            "shaped": one.losses.shaped,
-            "lost": one.losses.network,
-            "late": one.violations,
-            "lateInStalls": one.excused,
-            "lateUnpromised": one.unpromised,
-            "reordered": one.flow.reordered,
-            "duplicates": one.flow.duplicates,
-            "moved": one.moved,
-        })
-    };
-    let actions = seen.actions.iter().map(|action| {
-        let kind = match action.kind {
-            NetworkAction::Reroute => "reroute",
-            NetworkAction::Free => "free",
-            NetworkAction::Cut => "cut",
-            NetworkAction::Nothing => "nothing",
-        };
-        json!({
-            "deed": kind,
-            "what": action.what,
-            "moved": action.moved.iter().map(|(id, _)| id).collect::<Vec<_>>(),
-            "stopped": action.stopped,
-            "degraded": action.degraded,
-            "tookNs": u64::try_from(action.took.as_nanos()).unwrap_or(u64::MAX),
-            "failed": action.failed,
-        })
-    });
-    let share = |one: &ShareReport| {
-        let pair = |pair: &PairReport| json!({ "from": pair.from, "to": pair.to, "arrivedBytes": pair.arrived.get(), "rateBps": one.rate(pair).bits_per_second() });
-        json!({
-            "id": one.promise.id,
-            "kind": one.promise.kind.name(),
-            "isAdmitted": one.is_admitted,
-            "minBps": one.promise.min.bits_per_second(),
-            "pairs": one.pairs.iter().map(pair).collect::<Vec<_>>(),
-            "short": one.short().len(),
-        })
-    };
-    let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
-    let document = json!({
-        "isPartial": !seen.is_whole,
-        "violations": seen.violations(),
-        "moves": seen.moves(),
-        "contracts": seen.contracts.iter().map(contract).collect::<Vec<_>>(),
-        "shares": seen.shares.iter().map(share).collect::<Vec<_>>(),
-        "short": seen.short(),
-        "silent": seen.silent,
-        "untested": seen.untested(),
-        "refused": refused,
-        "bestEffort": seen.floods.iter().map(flood).collect::<Vec<_>>(),
-        "actions": actions.collect::<Vec<_>>(),
-        "stalls": { "count": seen.stalls.all.len(), "longestNs": seen.stalls.longest(), "isStrict": seen.stalls.is_strict },
-    });
     let mut out = out();
-    serde_json::to_writer_pretty(&mut out, &document)?;
+    serde_json::to_writer_pretty(&mut out, &document(seen, refused))?;
     writeln!(out)?;
     out.flush()?;
     Ok(())
+}
+
+pub(super) fn document(seen: &RunReport, refused: &[Applied]) -> Value {
+    let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
+    let unobserved = match &seen.end {
+        RunEnd::Unobserved(why) => Some(why),
+        RunEnd::Complete | RunEnd::Stopped => None,
+    };
+    let unknown = |(id, why): (&str, &str)| json!({ "id": id, "reason": why });
+    json!({
+        "isPartial": seen.end != RunEnd::Complete,
+        "unobserved": unobserved,
+        "exited": seen.exited,
+        "violations": seen.violations(),
+        "moves": seen.moves(),
+        "contracts": seen.contracts.iter().map(contract_document).collect::<Vec<_>>(),
+        "shares": seen.shares.iter().map(share_document).collect::<Vec<_>>(),
+        "short": seen.short(),
+        "silent": seen.silent,
+        "untested": seen.untested(),
+        "unknown": seen.unknown().into_iter().map(unknown).collect::<Vec<_>>(),
+        "refused": refused,
+        "bestEffort": seen.floods.iter().map(flood).collect::<Vec<_>>(),
+        "actions": seen.actions.iter().map(action_document).collect::<Vec<_>>(),
+        "stalls": { "count": seen.stalls.all.len(), "longestNs": seen.stalls.longest(), "isStrict": seen.stalls.is_strict },
+    })
+}
+
+fn contract_document(one: &ContractReport) -> Value {
+    let nanos = |time: Option<Time>| time.map(Time::as_nanos);
+    json!({
+        "id": one.contract.id,
+        "serial": one.contract.serial,
+        "state": one.state,
+        "result": result_name(&one.result),
+        "boundNs": one.bound().as_nanos(),
+        "waitsNs": one.waits.as_nanos(),
+        "worstNs": nanos(one.flow.worst()),
+        "p10Ns": nanos(one.flow.per_mille(100)),
+        "p50Ns": nanos(one.flow.per_mille(500)),
+        "p90Ns": nanos(one.flow.per_mille(900)),
+        "p99Ns": nanos(one.flow.per_mille(990)),
+        "sent": one.flow.sent,
+        "received": one.flow.received(),
+        "shaped": one.losses.map(|losses| losses.shaped),
+        "lost": one.losses.map(|losses| losses.network),
+        "late": one.violations,
+        "lateInStalls": one.excused,
+        "lateUnpromised": one.unpromised,
+        "reordered": one.flow.reordered,
+        "duplicates": one.flow.duplicates,
+        "moved": one.moved,
+    })
+}
+
+const fn result_name(result: &GuaranteeResult) -> &'static str {
+    match result {
+        GuaranteeResult::Kept => "kept",
+        GuaranteeResult::Violated => "violated",
+        GuaranteeResult::Unknown(_) => "unknown",
+    }
+}
+
+fn action_document(action: &ActionResult) -> Value {
+    let kind = match action.kind {
+        NetworkAction::Reroute => "reroute",
+        NetworkAction::Free => "free",
+        NetworkAction::Cut => "cut",
+        NetworkAction::Nothing => "nothing",
+    };
+    let outcome = action.outcome.as_ref().ok();
+    let moved = |outcome: &ActionOutcome| outcome.moved.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>();
+    json!({
+        "action": kind,
+        "what": action.what,
+        "moved": outcome.map(moved),
+        "stopped": outcome.map(|outcome| &outcome.stopped),
+        "degraded": outcome.map(|outcome| outcome.degraded),
+        "tookNs": outcome.map(|outcome| u64::try_from(outcome.took.as_nanos()).unwrap_or(u64::MAX)),
+        "failed": action.outcome.as_ref().err(),
+    })
+}
+
+fn share_document(one: &ShareReport) -> Value {
+    let results = one.results();
+    let pair = |pair: &PairReport| {
+        let result =
+            results.iter().find(|(other, _)| std::ptr::eq(*other, pair)).map(|(_, result)| result_name(result));
+        json!({
+            "from": pair.from,
+            "to": pair.to,
+            "arrivedBytes": one.measured.is_ok().then_some(pair.arrived.get()),
+            "rateBps": one.rate(pair).map(Rate::bits_per_second),
+            "result": result,
+        })
+    };
+    json!({
+        "id": one.promise.id,
+        "kind": one.promise.kind.name(),
+        "isAdmitted": one.is_admitted,
+        "state": one.state,
+        "minBps": one.promise.min.bits_per_second(),
+        "pairs": one.pairs.iter().map(pair).collect::<Vec<_>>(),
+        "short": one.short().len(),
+    })
 }

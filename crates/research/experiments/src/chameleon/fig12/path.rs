@@ -73,12 +73,13 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
         let seen = testbed.run(&[promised], &RunOptions::lasting(lasts))?;
         let silent = || Failed::broken(format!("packets of {packet} B were not sent"));
         let one = seen.contracts.first().ok_or_else(silent)?;
+        let losses = one.losses.ok_or_else(|| Failed::broken("the counters of a shaper are unknown"))?;
         let delays: Vec<f64> = one.flow.delays.iter().map(|&delay| delay as f64 / 1e3).collect();
         paths.push(Path {
             packet,
             received: one.flow.received(),
-            lost: one.losses.network,
-            shaped: one.losses.shaped,
+            lost: losses.network,
+            shaped: losses.shaped,
             delays_us: [percentile(&delays, 0.5), percentile(&delays, 0.99)],
         });
     }
