@@ -8,6 +8,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::ACCEPT;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use wayleave_protocol::problem::{Code, Problem};
 
@@ -62,7 +63,10 @@ fn stream(shared: Arc<Shared>, call: &AuthorizedRequest) -> Result<Reply, Box<Pr
     let (who, certificate, wait) = (call.who.clone(), call.certificate.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
-        Watcher { shared: &shared, who, certificate, only, last, pieces, _permit: permit, _wait: wait }.run().await;
+        let heartbeat_at = Instant::now() + HEARTBEAT;
+        Watcher { shared: &shared, who, certificate, only, last, pieces, heartbeat_at, _permit: permit, _wait: wait }
+            .run()
+            .await;
     });
     Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
 }
@@ -105,6 +109,8 @@ struct Watcher<'a> {
     /// The number of the last event that was sent.
     last: u64,
     pieces: mpsc::Sender<Result<Bytes, Infallible>>,
+    /// Time of the next heartbeat, unless something else is sent before.
+    heartbeat_at: Instant,
     _permit: OpenOne<Account>,
     _wait: Option<LongPollGuard>,
 }
@@ -156,7 +162,7 @@ impl Watcher<'_> {
     }
 
     /// Waits for events; `None` if the client has disconnected.
-    async fn wait(&self, reports: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
+    async fn wait(&mut self, reports: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
         if *ending.borrow() {
             return None;
         }
@@ -164,11 +170,12 @@ impl Watcher<'_> {
             changed = reports.changed() => changed.ok(),
             _ = ending.changed() => None,
             () = self.pieces.closed() => None,
-            () = tokio::time::sleep(HEARTBEAT) => self.send(b": still here\n\n".to_vec()).await,
+            () = tokio::time::sleep_until(self.heartbeat_at) => self.send(b": still here\n\n".to_vec()).await,
         }
     }
 
-    async fn send(&self, piece: Vec<u8>) -> Option<()> {
+    async fn send(&mut self, piece: Vec<u8>) -> Option<()> {
+        self.heartbeat_at = Instant::now() + HEARTBEAT;
         self.pieces.send_timeout(Ok(piece.into()), SLOW).await.ok()
     }
 
