@@ -13,7 +13,6 @@ use nix::fcntl::{Flock, FlockArg};
 use crate::error::LabError;
 use crate::names::LabName;
 use crate::state::{Folder, is_at};
-use crate::up::Lab;
 
 /// Time for which a claim is retried: `lab status` takes the lock for an instant.
 const TIMEOUT: Duration = Duration::from_millis(200);
@@ -29,16 +28,6 @@ pub struct RunClaim {
 pub struct ActiveRun {
     /// Process of the run; `None` if it has not written its number yet.
     pub pid: Option<i32>,
-}
-
-impl Lab {
-    /// Claims the lab for a run.
-    ///
-    /// # Errors
-    /// If another run is in progress, or the lab was removed.
-    pub fn claim(&self) -> Result<RunClaim, LabError> {
-        RunClaim::take(self.state_folder(), &self.plan().name)
-    }
 }
 
 impl RunClaim {

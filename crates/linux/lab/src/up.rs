@@ -215,6 +215,14 @@ impl Labs {
 }
 
 impl Lab {
+    /// Claims the lab for a run.
+    ///
+    /// # Errors
+    /// If another run is in progress, or the lab was removed.
+    pub fn claim(&self) -> Result<RunClaim, LabError> {
+        RunClaim::take(self.state_folder(), &self.plan().name)
+    }
+
     /// Returns the plan of the lab.
     pub const fn plan(&self) -> &LabPlan {
         &self.plan

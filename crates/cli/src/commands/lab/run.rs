@@ -13,7 +13,7 @@ use wayleave_contracts::{ContractRequest, DataPlane, sentences};
 use wayleave_experiments::lab::LabController;
 use wayleave_formats::{Addressed, Source, VmLocations, read_orders};
 use wayleave_lab::run::{
-    CutLink, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunEnd, RunEvent, RunOptions, RunReport,
+    CutLink, DEFAULT_TENANT, FIRST_PORT, OfferedContract, Operator, RunCompletion, RunEvent, RunOptions, RunReport,
     SharedPromise, matched, run as run_contracts,
 };
 use wayleave_lab::{Lab, LabName, LabPlan, Labs, StopRequest};
@@ -160,14 +160,14 @@ fn exit_of(seen: &RunReport, refused: usize) -> Exit {
     let is_violated = seen.violations() > 0 || seen.lost() > 0 || seen.short() > 0;
     let is_incomplete = !seen.unknown().is_empty() || seen.unfinished() > 0 || !seen.exited.is_empty();
     match (&seen.end, refused) {
-        // Traffic that ends early leaves losses and minima in doubt: only late packets count.
-        (RunEnd::Stopped, _) if seen.violations() == 0 => Exit::Stopped,
+        // Traffic that ends early shows neither losses nor minima: only late packets count.
+        (RunCompletion::Stopped, _) if seen.violations() == 0 => Exit::Stopped,
         _ if is_violated => Exit::Unsound,
-        (RunEnd::Stopped, _) => Exit::Stopped,
-        (RunEnd::Unobserved(_), _) => Exit::Internal,
-        (RunEnd::Complete, 1..) => Exit::Refused,
-        (RunEnd::Complete, 0) if is_incomplete => Exit::Incomplete,
-        (RunEnd::Complete, 0) => Exit::Fine,
+        (RunCompletion::Stopped, _) => Exit::Stopped,
+        (RunCompletion::Unobserved(_), _) => Exit::Internal,
+        (RunCompletion::Complete, 1..) => Exit::Refused,
+        (RunCompletion::Complete, 0) if is_incomplete => Exit::Incomplete,
+        (RunCompletion::Complete, 0) => Exit::Fine,
     }
 }
 

@@ -4,6 +4,7 @@
 //! The controller is accessed over its REST interface like by any client; [`Operator`] has the requests that a run
 //! needs.
 
+mod actions;
 mod flows;
 mod operator;
 mod options;
@@ -25,14 +26,13 @@ use crate::sentinel::Sentinel;
 use crate::traffic::RunningTraffic;
 use crate::up::Lab;
 
+pub use actions::{ActionOutcome, ActionResult, NetworkAction};
 pub use flows::{OfferedContract, SenderLoad};
 pub use operator::{DEFAULT_TENANT, Operator, ReportedContract, RunEvent};
 pub use options::{CutLink, RunOptions};
 pub use orders::{FIRST_PORT, matched};
 pub use planned::{PlannedContract, PlannedContracts};
-pub use report::{
-    ActionOutcome, ActionResult, ContractReport, GuaranteeResult, Losses, NetworkAction, RunEnd, RunReport,
-};
+pub use report::{ContractReport, GuaranteeResult, Losses, RunCompletion, RunReport};
 pub use shares::{MeasuredTime, PairReport, ShareReport, SharedPromise};
 
 use flows::Flows;
@@ -87,7 +87,7 @@ pub fn run(
     let mended = script.mend(lab, operator);
     let ending = match options.is_plain {
         true => Ending {
-            end: if is_whole { RunEnd::Complete } else { RunEnd::Stopped },
+            end: if is_whole { RunCompletion::Complete } else { RunCompletion::Stopped },
             contracts: Ok(before.clone()),
             exited: exited(),
         },
@@ -118,9 +118,9 @@ fn ending(operator: &mut dyn Operator, mended: Result<(), String>, is_whole: boo
     let is_settled = settled.is_ok();
     let contracts = settled.or_else(|_| operator.contracts());
     let end = match (&contracts, &mended) {
-        _ if !is_whole || watch.stop.is_asked() && !is_settled => RunEnd::Stopped,
-        (Err(why), _) | (Ok(_), Err(why)) => RunEnd::Unobserved(why.clone()),
-        (Ok(_), Ok(())) => RunEnd::Complete,
+        _ if !is_whole || watch.stop.is_asked() && !is_settled => RunCompletion::Stopped,
+        (Err(why), _) | (Ok(_), Err(why)) => RunCompletion::Unobserved(why.clone()),
+        (Ok(_), Ok(())) => RunCompletion::Complete,
     };
     Ending { end, contracts, exited: (watch.exited)() }
 }
@@ -181,26 +181,30 @@ mod tests {
     fn a_request_to_stop_after_the_traffic_keeps_the_results() {
         let pending = || Ok(vec![contract("default:a", "pending", None)]);
         let stopped = observed(vec![pending()], Ok(()), true, true);
-        assert_eq!((stopped.end, stopped.contracts), (RunEnd::Stopped, pending()));
+        assert_eq!((stopped.end, stopped.contracts), (RunCompletion::Stopped, pending()));
         let joining = observed(vec![pending()], Err("stopped".to_owned()), true, true);
-        assert_eq!(joining.end, RunEnd::Stopped);
+        assert_eq!(joining.end, RunCompletion::Stopped);
         let early = observed(vec![pending()], Ok(()), false, true);
-        assert_eq!((early.end, early.contracts), (RunEnd::Stopped, pending()));
+        assert_eq!((early.end, early.contracts), (RunCompletion::Stopped, pending()));
         let enforced = || Ok(vec![contract("default:a", "enforced", None)]);
-        assert_eq!(observed(vec![enforced()], Ok(()), true, true).end, RunEnd::Complete, "everything was observed");
+        assert_eq!(
+            observed(vec![enforced()], Ok(()), true, true).end,
+            RunCompletion::Complete,
+            "everything was observed"
+        );
     }
 
     #[test]
     fn an_end_without_the_controller_is_unobserved() {
         let gone = || Err("connection refused".to_owned());
         let seen = observed(vec![gone()], Ok(()), true, false);
-        assert_eq!(seen.end, RunEnd::Unobserved("connection refused".to_owned()));
+        assert_eq!(seen.end, RunCompletion::Unobserved("connection refused".to_owned()));
         let (state, why) = seen.state("default:a");
         assert_eq!(
             (state.as_str(), why.as_deref()),
             ("unknown", Some("its state at the end is unknown: connection refused"))
         );
         let uncut = observed(vec![Ok(Vec::new())], Err("the cable is still down".to_owned()), true, false);
-        assert_eq!(uncut.end, RunEnd::Unobserved("the cable is still down".to_owned()));
+        assert_eq!(uncut.end, RunCompletion::Unobserved("the cable is still down".to_owned()));
     }
 }

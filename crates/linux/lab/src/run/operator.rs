@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use wayleave_contracts::ContractKind as Kind;
 use wayleave_units::Time;
 
-use super::report::ActionResult;
+use super::actions::ActionResult;
 use crate::error::LabError;
 use crate::stop::StopRequest;
 

@@ -1,10 +1,10 @@
 //! Results of a run.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use wayleave_units::Time;
 
+use super::actions::ActionResult;
 use super::flows::Flows;
 use super::operator::ReportedContract;
 use super::shares::ShareReport;
@@ -13,83 +13,6 @@ use crate::traffic::{Arrival, Bounds, FlowReport};
 
 /// Reason for which a contract cannot be measured.
 const SMALL_BUCKET: &str = "its bucket is smaller than a packet with a timestamp (114 B)";
-
-/// Something that was done to the network while contracts sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkAction {
-    /// A contract was given another route.
-    Reroute,
-    /// Contracts that were given a route may go anywhere again.
-    Free,
-    /// A cable was cut, and reported down.
-    Cut,
-    /// The action had no effect.
-    Nothing,
-}
-
-/// An action and its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActionResult {
-    /// Kind of the action.
-    pub kind: NetworkAction,
-    /// The contract, or one of the links of the cable.
-    pub what: String,
-    /// Beginning of the action, in nanoseconds of the calendar's clock.
-    pub began: u64,
-    /// Consequences; the error is the reason why the action had no effect or, of any kind but
-    /// [`NetworkAction::Nothing`], why its consequences are unknown.
-    pub outcome: Result<ActionOutcome, String>,
-}
-
-/// Consequences of an action.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ActionOutcome {
-    /// Contracts that got other routes, with their bounds there.
-    pub moved: Vec<(String, Time)>,
-    /// Contracts that were interrupted: they were pending, and their packets went best effort.
-    pub stopped: BTreeSet<String>,
-    /// Contracts that were not kept then.
-    pub degraded: usize,
-    /// From the action until every contract was enforced again, or known not to be kept.
-    pub took: Duration,
-}
-
-impl ActionResult {
-    /// Returns `true` if the network was changed, and the consequences were not observed.
-    pub fn is_unfinished(&self) -> bool {
-        self.kind != NetworkAction::Nothing && self.outcome.is_err()
-    }
-
-    /// Returns `true` if a contract had no known promise when a packet was sent: its route was broken, it had to stop,
-    /// or the consequences of the action are unknown.
-    fn breaks(&self, contract: &str, sent: u64) -> bool {
-        (self.began..=self.ended()).contains(&sent) && self.interrupts(contract)
-    }
-
-    /// Returns `true` if a contract had no known promise for some time.
-    fn interrupts(&self, contract: &str) -> bool {
-        let is_cut = self.kind == NetworkAction::Cut && self.promised(contract).is_some();
-        let is_stopped = self.outcome.as_ref().is_ok_and(|outcome| outcome.stopped.contains(contract));
-        is_cut || is_stopped || self.is_unfinished()
-    }
-
-    /// Returns the time at which every contract was enforced again, in nanoseconds of the calendar's clock; the
-    /// latest possible one if that was not observed.
-    fn ended(&self) -> u64 {
-        let took = |outcome: &ActionOutcome| u64::try_from(outcome.took.as_nanos()).unwrap_or(u64::MAX);
-        self.outcome.as_ref().map_or(u64::MAX, |outcome| self.began.saturating_add(took(outcome)))
-    }
-
-    /// Returns the bound of a contract on its other route, if it is known to have got one.
-    fn promised(&self, contract: &str) -> Option<Time> {
-        let moved = &self.outcome.as_ref().ok()?.moved;
-        moved.iter().find(|(moved, _)| moved == contract).map(|&(_, bound)| bound)
-    }
-
-    pub(super) fn failed(why: String) -> Self {
-        Self { kind: NetworkAction::Nothing, what: String::new(), began: 0, outcome: Err(why) }
-    }
-}
 
 /// Result of a guarantee in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +27,7 @@ pub enum GuaranteeResult {
 
 /// Reason for which a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunEnd {
+pub enum RunCompletion {
     /// It had its whole duration, and the states of contracts at its end are known.
     Complete,
     /// The user stopped it.
@@ -116,7 +39,7 @@ pub enum RunEnd {
 /// Observations at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ending {
-    pub(super) end: RunEnd,
+    pub(super) end: RunCompletion,
     /// Contracts, or the reason for which they are unknown.
     pub(super) contracts: Result<Vec<ReportedContract>, String>,
     /// Programs of the lab that have exited.
@@ -185,7 +108,7 @@ impl ContractReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunReport {
     /// Reason for which it ended.
-    pub end: RunEnd,
+    pub end: RunCompletion,
     /// Programs of the lab that had exited at its end.
     pub exited: Vec<String>,
     /// By contract, in the order of the file.
@@ -364,6 +287,7 @@ fn contract_report(
 
 #[cfg(test)]
 mod tests {
+    use super::super::actions::NetworkAction;
     use super::super::operator::tests::contract;
     use super::*;
 
@@ -383,7 +307,7 @@ mod tests {
     }
 
     fn ending(contracts: Result<Vec<ReportedContract>, String>) -> Ending {
-        Ending { end: RunEnd::Complete, contracts, exited: Vec::new() }
+        Ending { end: RunCompletion::Complete, contracts, exited: Vec::new() }
     }
 
     fn judged(

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use wayleave_dataplane::net::{Namespace, ToolBatch};
 use wayleave_topology::{LinkId, Network};
 
+use super::actions::{ActionOutcome, ActionResult, NetworkAction};
 use super::operator::{Operator, ReportedContract, TIMEOUT, Watch, settling};
 use super::options::{CutLink, RunOptions};
-use super::report::{ActionOutcome, ActionResult, NetworkAction};
 use super::rerouting;
 use wayleave_units::Time;
 

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
 use wayleave_lab::run::{
-    ActionOutcome, ActionResult, ContractReport, GuaranteeResult, Losses, NetworkAction, PairReport, RunEnd, RunReport,
-    ShareReport,
+    ActionOutcome, ActionResult, ContractReport, GuaranteeResult, Losses, NetworkAction, PairReport, RunCompletion,
+    RunReport, ShareReport,
 };
 use wayleave_lab::traffic::FlowReport;
 use wayleave_protocol::decision::Applied;
@@ -100,9 +100,9 @@ pub(super) fn table(
         writeln!(out, "EXITED UNEXPECTEDLY: {program} (log: {})", log(program).display())?;
     }
     match &seen.end {
-        RunEnd::Complete => {}
-        RunEnd::Stopped => writeln!(out, "stopped early: results so far")?,
-        RunEnd::Unobserved(why) => writeln!(out, "the end of the run was not observed: {why}")?,
+        RunCompletion::Complete => {}
+        RunCompletion::Stopped => writeln!(out, "stopped early: results so far")?,
+        RunCompletion::Unobserved(why) => writeln!(out, "the end of the run was not observed: {why}")?,
     }
     let all = &seen.stalls.all;
     let longest = Time::from_nanos(seen.stalls.longest());
@@ -276,12 +276,12 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
 pub(super) fn document(seen: &RunReport, refused: &[Applied]) -> Value {
     let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
     let unobserved = match &seen.end {
-        RunEnd::Unobserved(why) => Some(why),
-        RunEnd::Complete | RunEnd::Stopped => None,
+        RunCompletion::Unobserved(why) => Some(why),
+        RunCompletion::Complete | RunCompletion::Stopped => None,
     };
     let unknown = |(id, why): (&str, &str)| json!({ "id": id, "reason": why });
     json!({
-        "isPartial": seen.end != RunEnd::Complete,
+        "isPartial": seen.end != RunCompletion::Complete,
         "unobserved": unobserved,
         "exited": seen.exited,
         "violations": seen.violations(),

@@ -7,7 +7,7 @@ use wayleave_contracts::ContractKind;
 use wayleave_lab::Stalls;
 use wayleave_lab::run::{
     ActionResult, ContractReport, GuaranteeResult, Losses, MeasuredTime, NetworkAction, PairReport, ReportedContract,
-    RunEnd, RunReport, ShareReport, SharedPromise,
+    RunCompletion, RunReport, ShareReport, SharedPromise,
 };
 use wayleave_lab::traffic::{Bounds, FlowReport};
 use wayleave_units::{Bytes, Rate, Time};
@@ -70,7 +70,7 @@ fn share(arrived: [u64; 3]) -> ShareReport {
 
 fn report(contract: ContractReport, share: ShareReport) -> RunReport {
     RunReport {
-        end: RunEnd::Complete,
+        end: RunCompletion::Complete,
         exited: Vec::new(),
         contracts: vec![contract],
         silent: Vec::new(),
@@ -159,7 +159,7 @@ fn a_run_with_an_exited_agent_is_incomplete() {
 #[test]
 fn a_run_that_is_stopped_early_has_no_rates() {
     let mut seen = report(contract(GuaranteeResult::Kept, "enforced"), share([0; 3]));
-    seen.end = RunEnd::Stopped;
+    seen.end = RunCompletion::Stopped;
     seen.shares[0].measured = Err("measured for only 0 ms".to_owned());
     assert_eq!(exit_of(&seen, 0), Exit::Stopped);
     assert_rates(&seen.shares[0], "enforced", ["-", "-", "-"], "unknown");
@@ -179,7 +179,7 @@ fn a_run_that_is_stopped_early_has_no_rates() {
 fn a_run_without_its_controller_is_an_error_with_results() {
     let why = "its state at the end is unknown: the controller has exited";
     let mut seen = report(contract(GuaranteeResult::Unknown(why.to_owned()), "unknown"), share(WHOLE));
-    seen.end = RunEnd::Unobserved("the controller has exited".to_owned());
+    seen.end = RunCompletion::Unobserved("the controller has exited".to_owned());
     seen.contracts[0].losses = None;
     assert_eq!(exit_of(&seen, 0), Exit::Internal);
     let text = text(&seen);
