@@ -5,6 +5,7 @@
 //! needs.
 
 mod actions;
+mod ending;
 mod flows;
 mod operator;
 mod options;
@@ -27,17 +28,19 @@ use crate::traffic::RunningTraffic;
 use crate::up::Lab;
 
 pub use actions::{ActionOutcome, ActionResult, NetworkAction};
+pub use ending::{GuaranteeResult, RunCompletion};
 pub use flows::{OfferedContract, SenderLoad};
 pub use operator::{DEFAULT_TENANT, Operator, ReportedContract, RunEvent};
 pub use options::{CutLink, RunOptions};
 pub use orders::{FIRST_PORT, matched};
 pub use planned::{PlannedContract, PlannedContracts};
-pub use report::{ContractReport, GuaranteeResult, Losses, RunCompletion, RunReport};
+pub use report::{ContractReport, Losses, RunReport};
 pub use shares::{MeasuredTime, PairReport, ShareReport, SharedPromise};
 
+use ending::Ending;
 use flows::Flows;
 use operator::{POLL_INTERVAL, TIMEOUT, Watch, settled};
-use report::{Ending, ShaperCounters};
+use report::ShaperCounters;
 use script::Script;
 
 /// Runs contracts that were admitted. Once their traffic has begun, the report has everything that was measured; what a

@@ -10,8 +10,8 @@ use std::time::Duration;
 use wayleave_contracts::{Contract, ContractKind, ContractRequest, Endpoints};
 use wayleave_units::{Bytes, Rate};
 
+use super::ending::{Ending, GuaranteeResult};
 use super::operator::{DEFAULT_TENANT, ReportedContract};
-use super::report::{Ending, GuaranteeResult};
 use crate::error::LabError;
 use crate::plan::LabPlan;
 use crate::traffic::{LabFlow, LabLoad};
