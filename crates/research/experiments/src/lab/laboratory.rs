@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::ContractRequest;
 use wayleave_dataplane::doctor::{Check, CheckFinding, Need, can_run, examine};
-use wayleave_lab::run::{OfferedContract, Operator, RunEnd, RunEvent, RunOptions, RunReport, run};
+use wayleave_lab::run::{OfferedContract, Operator, RunCompletion, RunEvent, RunOptions, RunReport, run};
 use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
 use wayleave_topology::Network;
 
@@ -102,11 +102,11 @@ impl Testbed for RunningLab {
             .map_err(|error: LabError| Failed::broken(error))?;
         // A figure needs every count: an unknown one would be drawn as 0.
         match &seen.end {
-            RunEnd::Unobserved(why) => return Err(Failed::broken(why)),
+            RunCompletion::Unobserved(why) => return Err(Failed::broken(why)),
             _ if seen.contracts.iter().any(|one| one.losses.is_none()) => {
                 return Err(Failed::broken("the counters of a shaper are unknown"));
             }
-            RunEnd::Complete | RunEnd::Stopped => {}
+            RunCompletion::Complete | RunCompletion::Stopped => {}
         }
         match seen.exited.first() {
             Some(program) => Err(Failed::broken(format!("{program} has exited during a run"))),
