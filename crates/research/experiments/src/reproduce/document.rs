@@ -5,6 +5,7 @@ use crate::{Figure, Paper, Statement, find};
 use serde::{Deserialize, Serialize};
 
 use super::measured::{Measured, MeasuredBy};
+use wayleave::Error;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,6 +33,16 @@ struct Read {
     command: String,
     #[serde(flatten)]
     measured: Figure,
+}
+
+impl Measured {
+    /// Returns the figure's document, as the folder of a measurement and `wayleave reproduce -o json` have it.
+    ///
+    /// # Errors
+    /// If it has a figure that JSON cannot hold.
+    pub fn to_json(&self) -> Result<String, Error> {
+        Ok(of(self)?)
+    }
 }
 
 /// One figure.
