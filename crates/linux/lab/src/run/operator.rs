@@ -115,7 +115,7 @@ pub enum RunEvent<'a> {
     Waiting(String),
 }
 
-/// Surroundings of a wait: requests to stop, the lab's exited programs, and the receiver of progress.
+/// Inputs of a wait: requests to stop, exited programs of the lab, and the receiver of progress.
 pub(super) struct Watch<'a> {
     pub(super) stop: &'a StopRequest,
     pub(super) exited: &'a dyn Fn() -> Vec<String>,
