@@ -100,23 +100,32 @@ function invented(url) {
   return undefined;
 }
 
+/** Hands a request on to the controller. A page that was closed meanwhile has no requests left, which is no fault. */
+export const pass = (route) => route.continue().catch(() => {});
+
+/** Asks the controller, and gives the page what `change` makes of the text and whether it is JSON without an error: a body, and more headers. */
+export async function answer(route, change) {
+  const response = await route.fetch().catch(() => undefined);
+  const text = await response?.text().catch(() => undefined);
+  if (text === undefined) return route.abort().catch(() => {});
+  const isJson = response.ok() && (response.headers()['content-type'] ?? '').includes('json');
+  const { body, headers } = change(text, isJson);
+  return route.fulfill({ status: response.status(), headers: { ...response.headers(), ...headers }, body }).catch(() => {});
+}
+
 /** Serves invented measurements to all pages of a context. */
 export async function mock(context) {
   await context.route('**/v1/**', async (route) => {
     const request = route.request();
     const url = new URL(request.url());
-    if (request.method() !== 'GET' || url.pathname === '/v1/events') return route.continue();
-    const answer = invented(url);
-    if (answer) {
-      if (url.searchParams.get('format') === 'csv') return route.fulfill({ contentType: 'text/csv', body: 'a,b\n1,2\n' });
-      return route.fulfill({ contentType: 'application/json', body: JSON.stringify(answer) });
+    if (request.method() !== 'GET' || url.pathname === '/v1/events') return pass(route);
+    const made = invented(url);
+    if (made) {
+      const [contentType, body] = url.searchParams.get('format') === 'csv' ? ['text/csv', 'a,b\n1,2\n'] : ['application/json', JSON.stringify(made)];
+      return route.fulfill({ contentType, body }).catch(() => {});
     }
-    if (!['links', 'contracts', 'tenants', 'topology', 'traffic'].includes(url.pathname.split('/')[2])) return route.continue();
-    const response = await route.fetch().catch(() => undefined);
-    if (!response) return route.abort().catch(() => {});
-    const text = await response.text();
-    if (!response.ok() || !response.headers()['content-type']?.startsWith('application/json')) return route.fulfill({ response, body: text });
-    return route.fulfill({ response, body: JSON.stringify(measured(url.pathname, JSON.parse(text), url.searchParams.get('tenant'))) });
+    if (!['links', 'contracts', 'tenants', 'topology', 'traffic'].includes(url.pathname.split('/')[2])) return pass(route);
+    return answer(route, (text, isJson) => ({ body: isJson ? JSON.stringify(measured(url.pathname, JSON.parse(text), url.searchParams.get('tenant'))) : text }));
   });
 }
 

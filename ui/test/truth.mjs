@@ -2,18 +2,19 @@
 // predictions on a network with faults, statements, and long names. Answers are changed on their way to the page where a
 // test needs a state that one controller without agents does not have.
 
+import { answer, pass } from './mock.mjs';
+
 const LONG = 'n'.repeat(63);
 
 /** Changes JSON answers of paths that match. `change` has the path and the body. */
 async function altered(page, change, headers = {}) {
   await page.route('**/v1/**', async (route) => {
     const url = new URL(route.request().url());
-    if (url.pathname === '/v1/events') return route.continue();
-    const response = await route.fetch().catch(() => undefined);
-    if (!response) return route.abort().catch(() => {});
-    const body = await response.json().catch(() => undefined);
-    const next = body === undefined ? undefined : change(url.pathname, body);
-    return route.fulfill({ response, headers: { ...response.headers(), ...(typeof headers === 'function' ? headers() : headers) }, ...(next === undefined ? {} : { body: JSON.stringify(next) }) });
+    if (url.pathname === '/v1/events') return pass(route);
+    return answer(route, (text, isJson) => {
+      const next = isJson ? change(url.pathname, JSON.parse(text)) : undefined;
+      return { headers: typeof headers === 'function' ? headers() : headers, body: next === undefined ? text : JSON.stringify(next) };
+    });
   });
 }
 
