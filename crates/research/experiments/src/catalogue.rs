@@ -387,6 +387,7 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig10::ENTRY,
     scc::fig11::ENTRY,
     scc::fig12::ENTRY,
+    scc::latency::ENTRY,
     scc::messages::ENTRY,
     fabric::ENTRY,
 ];

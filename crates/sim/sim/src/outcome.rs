@@ -74,6 +74,9 @@ pub struct TrafficOutcome {
     /// Of segments and their acknowledgements, in ps, as senders see them, over time, if that is recorded: by when the
     /// acknowledgement came.
     pub round_trips: Option<Box<Histograms>>,
+    /// Time of segments in the tunnels of their sending host, in ps, if round trips are recorded: a part of
+    /// [`Self::round_trips`]. Empty without tunnels.
+    pub host_waits: Histogram,
 }
 
 /// One flow, or all flows of a traffic that come and go.

@@ -56,6 +56,7 @@ struct TrafficRecord {
     chains: Histogram,
     throughput: Option<Series>,
     round_trips: Option<Box<Histograms>>,
+    host_waits: Histogram,
 }
 
 /// Statistics of a run.
@@ -155,6 +156,13 @@ impl RunStats {
     pub(crate) fn acknowledged(&mut self, traffic: u32, sent: Instant, now: Instant) {
         if self.has_round_trips && sent >= self.warmup {
             self.round_trip(traffic, now - sent, now);
+        }
+    }
+
+    /// A segment leaves the queues of its sending host.
+    pub(crate) fn left_host(&mut self, traffic: u32, sent: Instant, now: Instant) {
+        if self.has_round_trips && sent >= self.warmup {
+            self.traffic[traffic as usize].host_waits.record(now - sent);
         }
     }
 
@@ -278,6 +286,7 @@ impl RunStats {
             chains: record.chains,
             throughput: record.throughput,
             round_trips: record.round_trips,
+            host_waits: record.host_waits,
         });
         (traffic.collect(), self.flows.into_iter().map(FlowOutcome::from).collect())
     }

@@ -138,7 +138,8 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
 }
 
 fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResult {
-    let TrafficOutcome { name, begun, completions, chains, throughput, round_trips } = &outcome.traffic[index];
+    let TrafficOutcome { name, begun, completions, chains, throughput, round_trips, host_waits } =
+        &outcome.traffic[index];
     let kind = match scenario.traffic[index].workload {
         Workload::Packets { .. } => TrafficKind::Packets,
         Workload::Flows(_) | Workload::Listed { .. } | Workload::Job(_) => TrafficKind::Flows,
@@ -177,6 +178,7 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
         deadlines_missed: completions.deadlines().missed,
         throughput: throughput.as_ref().map(|series| series_result(series, outcome.simulated.as_nanos())),
         round_trip_ps: round_trips.as_ref().and_then(|of| distribution(&of.all(), MAX_POINTS)),
+        host_wait_ps: distribution(host_waits, MAX_POINTS),
         round_trips: round_trips
             .as_ref()
             .filter(|_| kind == TrafficKind::Flows)

@@ -277,6 +277,9 @@ pub struct TrafficResult {
     /// Of segments and their acknowledgements, as senders see them (flows), if the scenario records series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_ps: Option<Distribution>,
+    /// Their part in tunnels of the sending host, if there are tunnels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_wait_ps: Option<Distribution>,
     /// The same over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<TimesResult>,
@@ -463,6 +466,7 @@ impl RunResult {
                 &mut traffic.chain_ps,
                 &mut traffic.slowdown_thousandths,
                 &mut traffic.round_trip_ps,
+                &mut traffic.host_wait_ps,
             ];
             distributions.into_iter().flatten().for_each(|distribution| distribution.cdf = Vec::new());
         }

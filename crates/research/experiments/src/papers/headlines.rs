@@ -268,9 +268,9 @@ pub(crate) const HEADLINES: &[Headline] = &[
     ),
     headline(
         &SCC,
-        ["scc-fig6", "VI"],
-        "with data-mining flows SCC reduces the latency of LS packets by up to 40 %",
-        ["latency of packets, data-mining", "-40 %", "% less"],
+        ["scc-latency", "VI-A"],
+        "with data-mining flows SCC reduces the latency of LS flows by up to 40 %",
+        ["latency of LS, data-mining", "-40 %", "% less"],
         "",
     ),
     headline(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{Buffering, FlowEndpoints, FlowSizes, Routing};
 use wayleave_schemes::path::presto;
+use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Network, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -106,7 +107,7 @@ pub(super) struct Case {
 }
 
 /// "edge links is 1 Gbps and core links is 10 Gbps", "250 KB buffering and maximum end-to-end RTT of 300 usec". The size is not given.
-fn network(place: NetworkCase, run: &Run) -> Result<Network, Failed> {
+pub(super) fn network(place: NetworkCase, run: &Run) -> Result<Network, Failed> {
     let (edge, core) = (Rate::from_gbit(1), Rate::from_gbit(10));
     let cabling = Cabling {
         rate: edge,
@@ -155,6 +156,11 @@ pub(super) fn gather(run: &Run, cases: &[Case], seeds: &[u64]) -> Result<Vec<Vec
 }
 
 fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+    outcome(case, network, duration, seed).map(|outcome| Metrics::of(&outcome))
+}
+
+/// Runs a case, and returns everything that was measured.
+pub(super) fn outcome(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Outcome, Failed> {
     let hosts = hosts(network);
     let demand = case.place.demand().bits_per_second();
     let mut run = scenario("coexistence", network, duration);
@@ -167,7 +173,7 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
     run.traffic = case.applications.iter().flat_map(traffic).collect();
     let tenants = equal_tenants(&case.applications, share);
     case.system.carry(&mut run, &tenants)?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulate(&run, seed)
 }
 
 /// Adds the settings of all figures of these networks.

@@ -14,6 +14,7 @@
 //! | 9: one objective alone | `fig9.rs` |
 //! | 11: an oversubscribed network, and one transport for all | `fig11.rs` |
 //! | 12: LS in a higher queue | `fig12.rs` |
+//! | none: latency of LS, by flow and by place | `latency.rs` |
 //! | none: messages of II-B to many receivers | `messages.rs` |
 //!
 //! All of them have three applications ([`workloads`]), each with the transport of its objective, on a single
@@ -31,6 +32,7 @@ pub(crate) mod fig7;
 pub(crate) mod fig8a;
 pub(crate) mod fig8b;
 pub(crate) mod fig9;
+pub(crate) mod latency;
 pub(crate) mod messages;
 mod readings;
 mod systems;

@@ -58,6 +58,10 @@ const FACTOR: f64 = 2.0;
 const SYSTEMS: [System; 6] =
     [System::Ufab, System::Unbounded, System::Pwc, System::Elastic, System::PwcCubic, System::ElasticCubic];
 
+/// Alternatives that take long to divide rates again, or do not exceed minima: "converges slowly (tens of milliseconds)"
+/// (2.2).
+const SLOW: [System; 3] = [System::PwcSlow, System::ElasticSlow, System::ElasticMinima];
+
 /// Tasks, as the figure names them. `Total` is from the beginning of a write to its last replica.
 const TASKS: [&str; 4] = ["SA", "BA", "GC", "total"];
 
@@ -108,7 +112,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let drains = run.choose(&DRAINS[..], &[]);
     let by_read = reads.iter().map(|&read| Unstated { read, ..USUAL });
     let unstated = by_read.chain(drains.iter().map(|&drain| Unstated { drain: Some(drain), ..USUAL }));
-    let cases: Vec<_> = unstated.flat_map(|unstated| SYSTEMS.map(|system| (system, unstated))).collect();
+    let slow = run.choose(&SLOW[..], &[]).iter().map(|&system| (system, USUAL));
+    let cases: Vec<_> = unstated.flat_map(|unstated| SYSTEMS.map(|system| (system, unstated))).chain(slow).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
     let found =
         run.gather(&figure, (&cases, &seeds), |&(system, unstated), seed| case(system, unstated, duration, seed))?;
@@ -224,7 +229,9 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         let statement = shorter(system, (ratio, at), &theirs, &ours)
             .ruled_out(["other parameters of the alternatives (docs/theory/sharing.md)"]);
         let cubic = if system == System::Pwc { System::PwcCubic } else { System::ElasticCubic };
-        let experiments = unstated.iter().flat_map(|&unstated| [(system, unstated), (cubic, unstated)]);
+        let is_run = |system: &System| rows.iter().any(|row| row.system == *system);
+        let slow = SLOW.into_iter().filter(is_run).map(|system| (system, USUAL));
+        let experiments = unstated.iter().flat_map(|&unstated| [(system, unstated), (cubic, unstated)]).chain(slow);
         let others = experiments.filter(|&experiment| experiment != (system, USUAL));
         statements.push(others.fold(statement, |statement, (system, unstated)| {
             let ratios = compare(system, unstated);

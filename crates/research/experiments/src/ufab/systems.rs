@@ -40,8 +40,14 @@ pub(super) enum System {
     PwcCubic,
     /// ElasticSwitch+Clove, over DCTCP.
     Elastic,
+    /// The same with receivers' meters that divide their line every 15 ms, as long as ElasticSwitch's periods.
+    PwcSlow,
     /// ElasticSwitch over CUBIC, which ignores marks.
     ElasticCubic,
+    /// ElasticSwitch+Clove with the periods of its paper, 15 ms.
+    ElasticSlow,
+    /// ElasticSwitch+Clove whose pairs hardly exceed their parts of the minima.
+    ElasticMinima,
     /// TCP (CUBIC) without minima: nothing limits hosts.
     Plain,
 }
@@ -62,7 +68,10 @@ impl System {
             Self::PwcTight => "PicNIC'+WCC+Clove, gap 2.5 us",
             Self::PwcCubic => "PicNIC'+CUBIC+Clove",
             Self::Elastic => "ElasticSwitch+Clove",
+            Self::PwcSlow => "PicNIC'+WCC+Clove, meters of 15 ms",
             Self::ElasticCubic => "ElasticSwitch+Clove, CUBIC",
+            Self::ElasticSlow => "ElasticSwitch+Clove, periods of 15 ms",
+            Self::ElasticMinima => "ElasticSwitch+Clove, minima only",
             Self::Plain => "plain TCP",
         }
     }
@@ -82,7 +91,10 @@ impl System {
             Self::PwcTight => "pwc-tight",
             Self::PwcCubic => "pwc-cubic",
             Self::Elastic => "es",
+            Self::PwcSlow => "pwc-15ms",
             Self::ElasticCubic => "es-cubic",
+            Self::ElasticSlow => "es-15ms",
+            Self::ElasticMinima => "es-minima",
             Self::Plain => "tcp",
         }
     }
@@ -119,6 +131,14 @@ impl System {
             Self::Sparse => share_by_ufab(run, ufab::Settings::default(), tenants),
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
+            Self::PwcSlow => {
+                share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants);
+                let interval = ElasticSwitch::default().partition_period;
+                let settings = picnic::Settings { interval, ..picnic::Settings::default() };
+                if let Some(sharing) = &mut run.sharing {
+                    sharing.scheme = HostSchemeConfig::Picnic(settings);
+                }
+            }
             Self::PwcRecommended => {
                 share_by_picnic(run, (Congestion::swift(), clove::Params::default().flowlet_gap), tenants);
             }
@@ -126,9 +146,19 @@ impl System {
             Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
             Self::Elastic => {
                 run.switches.ecn = Ecn::above(MARKS).into();
-                share_by_elasticswitch(run, Congestion::dctcp(), tenants);
+                share_by_elasticswitch(run, (Congestion::dctcp(), short_periods()), tenants);
             }
-            Self::ElasticCubic => share_by_elasticswitch(run, Congestion::cubic(), tenants),
+            Self::ElasticCubic => share_by_elasticswitch(run, (Congestion::cubic(), short_periods()), tenants),
+            Self::ElasticSlow => {
+                run.switches.ecn = Ecn::above(MARKS).into();
+                share_by_elasticswitch(run, (Congestion::dctcp(), ElasticSwitch::default()), tenants);
+            }
+            Self::ElasticMinima => {
+                run.switches.ecn = Ecn::above(MARKS).into();
+                // 1 % of its part in a run of 210 ms.
+                let settings = ElasticSwitch { growth: 1, ..short_periods() };
+                share_by_elasticswitch(run, (Congestion::dctcp(), settings), tenants);
+            }
             Self::Plain => {
                 run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() }
             }
@@ -175,15 +205,18 @@ fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), te
     run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
 }
 
-fn share_by_elasticswitch(run: &mut Scenario, congestion: Congestion, tenants: Policy) {
-    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { flowlet_gap: SHORT_GAP, ..clove::Params::default() });
-    // Its paper's 15 ms are slow here.
-    let settings = ElasticSwitch {
+/// Periods that serve ElasticSwitch best: its paper's 15 ms are slow here.
+fn short_periods() -> ElasticSwitch {
+    ElasticSwitch {
         partition_period: Time::from_micros(500),
         min_hold: Time::from_millis(2),
         ..ElasticSwitch::default()
-    };
+    }
+}
+
+fn share_by_elasticswitch(run: &mut Scenario, (congestion, settings): (Congestion, ElasticSwitch), tenants: Policy) {
+    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
+    run.routing = Routing::Clove(clove::Params { flowlet_gap: SHORT_GAP, ..clove::Params::default() });
     run.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(settings), tenants));
 }
 

@@ -214,6 +214,10 @@ impl Engine {
         }
         self.hosts.note_demand(slot, now);
         let had_turn = self.hosts.has_tunnel(slot);
+        let packet = self.fabric.packet(id);
+        if had_turn && packet.kind == Kind::Data {
+            self.stats.left_host(self.flows[packet.flow].purpose.traffic, packet.sent, now);
+        }
         self.copy_packet(slot, first, id, now);
         if had_turn {
             self.fabric.note(PacketEvent::Sent, (first.link(), first.queue()), id, now);
