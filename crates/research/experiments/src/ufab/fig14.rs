@@ -58,9 +58,8 @@ const FACTOR: f64 = 2.0;
 const SYSTEMS: [System; 6] =
     [System::Ufab, System::Unbounded, System::Pwc, System::Elastic, System::PwcCubic, System::ElasticCubic];
 
-/// Alternatives that take long to divide rates again, or do not exceed minima: "converges slowly (tens of milliseconds)"
-/// (2.2).
-const SLOW: [System; 3] = [System::PwcSlow, System::ElasticSlow, System::ElasticMinima];
+/// Alternatives that take long to divide rates, or do not exceed minima: "converges slowly (tens of milliseconds)" (2.2).
+const SLOW: [System; 4] = [System::PwcSlow, System::PwcGradual, System::ElasticSlow, System::ElasticMinima];
 
 /// Tasks, as the figure names them. `Total` is from the beginning of a write to its last replica.
 const TASKS: [&str; 4] = ["SA", "BA", "GC", "total"];
@@ -229,8 +228,9 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         let statement = shorter(system, (ratio, at), &theirs, &ours)
             .ruled_out(["other parameters of the alternatives (docs/theory/sharing.md)"]);
         let cubic = if system == System::Pwc { System::PwcCubic } else { System::ElasticCubic };
-        let is_run = |system: &System| rows.iter().any(|row| row.system == *system);
-        let slow = SLOW.into_iter().filter(is_run).map(|system| (system, USUAL));
+        let is_of_system = |slow: &System| slow.name().starts_with(system.name());
+        let is_run = |slow: &System| rows.iter().any(|row| row.system == *slow);
+        let slow = SLOW.into_iter().filter(|slow| is_of_system(slow) && is_run(slow)).map(|system| (system, USUAL));
         let experiments = unstated.iter().flat_map(|&unstated| [(system, unstated), (cubic, unstated)]).chain(slow);
         let others = experiments.filter(|&experiment| experiment != (system, USUAL));
         statements.push(others.fold(statement, |statement, (system, unstated)| {

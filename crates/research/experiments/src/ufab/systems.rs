@@ -9,6 +9,7 @@ use wayleave_schemes::host::picnic;
 use wayleave_schemes::host::ufab;
 use wayleave_schemes::path::clove;
 use wayleave_schemes::switch::ufab_core::RegisterRule;
+use wayleave_schemes::transport::swift;
 use wayleave_units::{Bytes, Rate, Time};
 
 /// System that keeps the minima of tenants. The first of each kind has the parameters that serve it best
@@ -42,6 +43,9 @@ pub(super) enum System {
     Elastic,
     /// The same with receivers' meters that divide their line every 15 ms, as long as ElasticSwitch's periods.
     PwcSlow,
+    /// The same with windows that begin at one packet and grow by a hundredth of a packet for each unit of weight, so that a pair reaches
+    /// the line after 4 ms (weight 12) to 24 ms (weight 2): WCC "converges slowly (tens of milliseconds)" (2.2).
+    PwcGradual,
     /// ElasticSwitch over CUBIC, which ignores marks.
     ElasticCubic,
     /// ElasticSwitch+Clove with the periods of its paper, 15 ms.
@@ -69,6 +73,7 @@ impl System {
             Self::PwcCubic => "PicNIC'+CUBIC+Clove",
             Self::Elastic => "ElasticSwitch+Clove",
             Self::PwcSlow => "PicNIC'+WCC+Clove, meters of 15 ms",
+            Self::PwcGradual => "PicNIC'+WCC+Clove, windows that grow for milliseconds",
             Self::ElasticCubic => "ElasticSwitch+Clove, CUBIC",
             Self::ElasticSlow => "ElasticSwitch+Clove, periods of 15 ms",
             Self::ElasticMinima => "ElasticSwitch+Clove, minima only",
@@ -92,6 +97,7 @@ impl System {
             Self::PwcCubic => "pwc-cubic",
             Self::Elastic => "es",
             Self::PwcSlow => "pwc-15ms",
+            Self::PwcGradual => "pwc-gradual",
             Self::ElasticCubic => "es-cubic",
             Self::ElasticSlow => "es-15ms",
             Self::ElasticMinima => "es-minima",
@@ -143,6 +149,11 @@ impl System {
                 share_by_picnic(run, (Congestion::swift(), clove::Params::default().flowlet_gap), tenants);
             }
             Self::PwcTight => share_by_picnic(run, (Congestion::swift(), TIGHT_GAP), tenants),
+            Self::PwcGradual => {
+                let params = swift::Params { additive_increase: 1, ..swift::Params::default() };
+                share_by_picnic(run, (Congestion::Swift(params), SHORT_GAP), tenants);
+                run.transport.initial_window = 1;
+            }
             Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
             Self::Elastic => {
                 run.switches.ecn = Ecn::above(MARKS).into();
