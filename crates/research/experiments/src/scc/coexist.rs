@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Buffering, FlowEndpoints, FlowSizes, Routing};
+use wayleave_scenarios::{Buffering, FlowEndpoints, FlowSizes, Routing, Scenario};
 use wayleave_schemes::path::presto;
-use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Network, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -156,11 +155,11 @@ pub(super) fn gather(run: &Run, cases: &[Case], seeds: &[u64]) -> Result<Vec<Vec
 }
 
 fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Metrics, Failed> {
-    outcome(case, network, duration, seed).map(|outcome| Metrics::of(&outcome))
+    simulate(&of_case(case, network, duration)?, seed).map(|outcome| Metrics::of(&outcome))
 }
 
-/// Runs a case, and returns everything that was measured.
-pub(super) fn outcome(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Outcome, Failed> {
+/// Returns the scenario of a case.
+pub(super) fn of_case(case: &Case, network: &Arc<Network>, duration: Time) -> Result<Scenario, Failed> {
     let hosts = hosts(network);
     let demand = case.place.demand().bits_per_second();
     let mut run = scenario("coexistence", network, duration);
@@ -173,7 +172,7 @@ pub(super) fn outcome(case: &Case, network: &Arc<Network>, duration: Time, seed:
     run.traffic = case.applications.iter().flat_map(traffic).collect();
     let tenants = equal_tenants(&case.applications, share);
     case.system.carry(&mut run, &tenants)?;
-    simulate(&run, seed)
+    Ok(run)
 }
 
 /// Adds the settings of all figures of these networks.

@@ -12,7 +12,7 @@ use crate::data::Figure;
 use crate::failed::Failed;
 
 /// A full packet on the wire.
-const FRAME: Bytes = Bytes::new(1_538);
+pub(super) const FRAME: Bytes = Bytes::new(1_538);
 
 /// An acknowledgement.
 const ACKNOWLEDGEMENT: Bytes = Bytes::new(84);
