@@ -228,11 +228,6 @@ pub(super) fn endless(service: &str, ends: FlowEndpoints) -> Traffic {
     flows(service, ends, Reliable::new(FlowArrivals::Once, None))
 }
 
-/// Simulates it.
-pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
-    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
-}
-
 /// Returns the throughput of one traffic over time: the middle of each interval in seconds, and the arrivals in
 /// Gbit/s.
 pub(super) fn throughput(outcome: &Outcome, traffic: usize) -> Vec<(f64, f64)> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
 use wayleave_scenarios::{Buffering, Endpoint, FlowArrivals, FlowEndpoints, Reliable, Scenario, Traffic, Workload};
-use wayleave_sim::Outcome;
 use wayleave_topology::builders::testbeds;
 use wayleave_topology::{Link, LinkSpec, Network, NetworkBuilder, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -103,11 +102,6 @@ pub(super) fn flows(tenant: &str, ends: impl Into<FlowEndpoints<Endpoint>>, reli
 pub(super) fn endless(tenant: &str, from: NodeId, to: NodeId, start: Time) -> Traffic {
     let reliable = Reliable::new(FlowArrivals::Once, None);
     Traffic { start, ..flows(tenant, FlowEndpoints::Pairs(vec![(from, to)]), reliable) }
-}
-
-/// Simulates it.
-pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
-    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
 }
 
 /// Adds the settings of every figure of the testbed.

@@ -21,6 +21,7 @@ use super::contracts::share;
 use super::rows::Tick;
 use super::seen::{MAX, ObservedProperties};
 use crate::failed::Failed;
+use crate::simulator::Simulator;
 
 /// Of a rack: a receiver and nine senders.
 const HOSTS: usize = 10;
@@ -46,7 +47,7 @@ const OTHERS: &str = "others";
 pub(super) type Shares = Option<fn() -> HostSchemeConfig>;
 
 /// Measures a system.
-pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProperties, Failed> {
+pub(super) fn sharing(simulator: &Simulator, name: &'static str, shares: Shares) -> Result<ObservedProperties, Failed> {
     let cabling = Cabling { rate: LINE, ..Cabling::default() };
     // Everything stays in the first rack, whose uplinks a rack broker of Parley monitors.
     let racks =
@@ -55,7 +56,7 @@ pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProp
     let hosts: Vec<NodeId> = network.hosts().take(HOSTS).collect();
     let run = |cross_traffic: CrossTraffic| -> Result<Outcome, Failed> {
         let scenario = scenario(name, &network, &hosts, shares.map(|scheme| scheme()), cross_traffic)?;
-        wayleave_sim::run(&scenario, 1, |_| true).map_err(Failed::broken)
+        simulator.run(&scenario, 1)
     };
     let (idle, lone, many) = (run(CrossTraffic::Nobody)?, run(CrossTraffic::Flow)?, run(CrossTraffic::Many)?);
     let of_link =
