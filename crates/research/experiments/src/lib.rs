@@ -16,6 +16,7 @@
 //! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
 //! | `papers/` | headline claims of each paper, and the pages in `docs/papers` |
 //! | `shared.rs` | what figures of one run share, by type |
+//! | `policies.rs` | policies of hosts and racks for the tenants of a figure |
 //! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
@@ -50,6 +51,7 @@ mod low_cost;
 mod numbers;
 mod papers;
 mod parley;
+mod policies;
 mod reproduce;
 mod run;
 mod scc;
