@@ -4,6 +4,9 @@
 //! could have carried at least 110 % of it. Whole frames and the burst, which may exceed a maximum, are deducted first.
 //! A run with less traffic has not shown that anything limits it. On links without that margin the links may be the
 //! limit. In both cases the maximum is not tested.
+//!
+//! Windows begin with the minimum and grow with each answer: from 1 to 600 Mbit/s in 0.2 s at a round trip of 50 us. The
+//! run is therefore repeated with twice its length while windows still grow ([`run_until_tested`]).
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -48,29 +51,64 @@ impl TestedMaximum {
     }
 }
 
-/// Returns a run in which the contracts with a maximum send alone, each host to one other, all the time. It lasts
-/// until whole frames and bursts no longer hide a maximum, as far as the effort allows. `None` without maxima.
-pub(crate) fn attack(tenants: &Tenants, whole: &ClassClaim, effort: &Effort) -> Option<ClassClaim> {
+/// Returns a run in which the contracts with a maximum send alone, each host to one other, all the time, with its maximum
+/// length. It lasts until whole frames and bursts no longer hide a maximum, as far as the effort allows. `None` without
+/// maxima.
+pub(crate) fn attack(tenants: &Tenants, whole: &ClassClaim, effort: &Effort) -> Option<(ClassClaim, Time)> {
     let counted = whole.maxima.iter().map(|promise| needed_ns(whole, promise)).max()?;
     let shortest = whole.scenario.duration.as_nanos();
     let hosts = whole.scenario.network.hosts().count().max(1) as u64;
     let stretch = (STRETCH_OF_HOST / hosts).clamp(*STRETCH.start(), *STRETCH.end());
     let longest = shortest.saturating_mul(stretch).min(most_ns(whole, effort));
     let wanted = u64::try_from(counted.saturating_mul(2)).unwrap_or(u64::MAX);
-    let duration = wanted.min(longest).max(shortest);
-    let mut scenario = whole.scenario.clone();
-    scenario.traffic = tenants.senders_at_maxima();
-    scenario.duration = Time::from_nanos(duration);
-    scenario.record.carried_from = Time::from_nanos(duration / 2);
-    Some(ClassClaim {
-        scenario,
+    let mut claim = ClassClaim {
         minima: Vec::new(),
         in_flight: Vec::new(),
         shares: Vec::new(),
         weights: Vec::new(),
         contention: None,
         ..whole.clone()
-    })
+    };
+    claim.scenario.traffic = tenants.senders_at_maxima();
+    set_duration(&mut claim, Time::from_nanos(wanted.min(longest).max(shortest)));
+    Some((claim, Time::from_nanos(longest)))
+}
+
+/// Sets the length of a run, whose second half counts.
+pub(crate) fn set_duration(claim: &mut ClassClaim, duration: Time) {
+    claim.scenario.duration = duration;
+    claim.scenario.record.carried_from = Time::from_nanos(duration.as_nanos() / 2);
+}
+
+/// Increase of the throughput with the length of a run, per cent, below which windows do not grow any more.
+const GROWTH_PERCENT: u64 = 10;
+
+/// Runs a claim for the time `first`, and again for twice the time, up to `longest`, while a maximum is not tested
+/// although the links could carry it and its throughput grows. Returns the report of the longest complete run; `None`
+/// without a complete run.
+pub(crate) fn run_until_tested<E>(
+    first: Time,
+    longest: Time,
+    mut run: impl FnMut(Time) -> Result<Option<ClassReport>, E>,
+) -> Result<Option<ClassReport>, E> {
+    let Some(mut report) = run(first)? else { return Ok(None) };
+    let mut duration = first * 2;
+    while duration <= longest && report.is_sound() {
+        let untested: Vec<_> = report.maxima.iter().filter(|(_, throughput)| throughput.may_grow()).collect();
+        let before: u64 = untested.iter().map(|(_, throughput)| throughput.carried).sum();
+        if untested.is_empty() {
+            break;
+        }
+        let Some(longer) = run(duration)? else { break };
+        let now = |(place, _): &(&_, &MaximumThroughput)| longer.maxima.get(place).map_or(0, |now| now.carried);
+        let after: u64 = untested.iter().map(now).sum();
+        report = ClassReport { runs: report.runs + longer.runs, ..longer };
+        if after * 100 < before * (100 + GROWTH_PERCENT) {
+            break;
+        }
+        duration = duration * 2;
+    }
+    Ok(Some(report))
 }
 
 /// Returns the counted time that a maximum needs.
@@ -103,13 +141,6 @@ fn time_of(effort: &Effort, rates: Vec<Rate>) -> u64 {
     u64::try_from(most).unwrap_or(u64::MAX)
 }
 
-/// Shortens a run to at most this time, or to the time of the other runs.
-pub(crate) fn shorten(claim: &mut ClassClaim, longest: Time, others: Time) {
-    let duration = claim.scenario.duration.min(longest.max(others));
-    claim.scenario.duration = duration;
-    claim.scenario.record.carried_from = Time::from_nanos(duration.as_nanos() / 2);
-}
-
 /// Returns the result for each maximum of a claim over all runs.
 pub(crate) fn tested<'a>(
     whole: &ClassClaim,
@@ -128,4 +159,35 @@ pub(crate) fn tested<'a>(
             .collect::<Vec<_>>()
     };
     whole.maxima.iter().enumerate().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a maximum whose links could carry `able` per mille of it, with this throughput by length in ms. Returns the
+    /// lengths of the runs, and the report.
+    fn lengths(able: u64, carried: impl Fn(u64) -> u64, longest: u64) -> (Vec<u64>, ClassReport) {
+        let mut lengths = Vec::new();
+        let place = ("m".to_owned(), NodeId(0), TrafficDirection::Sent);
+        let report = run_until_tested(Time::from_millis(100), Time::from_millis(longest), |duration| {
+            let millis = duration.as_nanos() / 1_000_000;
+            lengths.push(millis);
+            let throughput = MaximumThroughput { carried: carried(millis), able };
+            let maxima = [(place.clone(), throughput)].into();
+            Ok::<_, ()>(Some(ClassReport { runs: 1, maxima, ..ClassReport::default() }))
+        });
+        (lengths, report.unwrap().unwrap())
+    }
+
+    #[test]
+    fn a_run_is_repeated_with_twice_its_length_while_windows_grow() {
+        let (runs, report) = lengths(1_500, |millis| (millis * 2).min(990), 10_000);
+        assert_eq!((runs, report.runs), (vec![100, 200, 400, 800], 4));
+        assert!(report.maxima.values().all(MaximumThroughput::is_tested));
+        assert_eq!(lengths(1_500, |millis| millis * 2, 399).0, [100, 200], "no longer than the effort allows");
+        assert_eq!(lengths(1_500, |_| 75, 10_000).0, [100, 200], "windows that do not grow");
+        assert_eq!(lengths(1_050, |_| 75, 10_000).0, [100], "links that could not carry the maximum");
+        assert_eq!(lengths(1_500, |_| 900, 10_000).0, [100], "a maximum that is tested");
+    }
 }

@@ -66,7 +66,9 @@ pub struct TenantsClaim {
     rates: Vec<Rate>,
     /// Selection of checked promises.
     watch: Watch,
-    /// The longest run of `at_maxima` if no maximum is enforced: as many packets as the effort allows.
+    /// Maximum length of the run of `at_maxima`: as many packets as the effort allows.
+    longest_at_maxima: Time,
+    /// Maximum length of that run if no maximum is enforced.
     longest_without_limits: Time,
 }
 
@@ -203,7 +205,7 @@ impl TenantsClaim {
         let rates = tenants.minima().into_iter().map(|minimum| minimum.min).collect();
         let windows = is_there.then_some(windows);
         let (links, watch) = (Vec::new(), Watch::Promises);
-        let (at_maxima, longest_without_limits) = (None, Time::ZERO);
+        let (at_maxima, longest_at_maxima, longest_without_limits) = (None, Time::ZERO, Time::ZERO);
         Ok(Self {
             whole,
             windows,
@@ -213,13 +215,15 @@ impl TenantsClaim {
             untested_weights,
             rates,
             watch,
+            longest_at_maxima,
             longest_without_limits,
         })
     }
 
     /// Adds a run in which all contracts with a maximum always have traffic.
     pub fn attack_maxima(&mut self, tenants: &Tenants, effort: &Effort) {
-        self.at_maxima = maxima::attack(tenants, &self.whole, effort);
+        let (claim, longest) = maxima::attack(tenants, &self.whole, effort).unzip();
+        (self.at_maxima, self.longest_at_maxima) = (claim, longest.unwrap_or_default());
         self.longest_without_limits = maxima::most_without_limits(&self.whole, effort);
     }
 
@@ -243,7 +247,9 @@ impl TenantsClaim {
         let mut at_maxima = self.at_maxima.take().filter(|_| fault == ClassFault::MaxIgnored);
         let mut maxima = false;
         if let Some(claim) = &mut at_maxima {
-            maxima::shorten(claim, self.longest_without_limits, self.whole.scenario.duration);
+            let longest = self.longest_without_limits.max(self.whole.scenario.duration);
+            self.longest_at_maxima = self.longest_at_maxima.min(longest);
+            maxima::set_duration(claim, claim.scenario.duration.min(longest));
             maxima = fault.put_into(claim);
         }
         self.at_maxima = at_maxima;
@@ -316,7 +322,14 @@ pub fn verify_tenants_until(
     let windows = windows.and_then(|windows| tested(windows, &phases).transpose()).transpose()?;
     let once = &attacks[..attacks.len().min(1)];
     let contention = claim.contention.as_ref().and_then(|claim| tested(claim, once).transpose()).transpose()?;
-    let at_maxima = claim.at_maxima.as_ref().and_then(|claim| tested(claim, once).transpose()).transpose()?;
+    let at_maxima = claim.at_maxima.as_ref().map(|at_maxima| {
+        let mut at_maxima = at_maxima.clone();
+        maxima::run_until_tested(at_maxima.scenario.duration, claim.longest_at_maxima, |duration| {
+            maxima::set_duration(&mut at_maxima, duration);
+            tested(&at_maxima, once)
+        })
+    });
+    let at_maxima = at_maxima.transpose()?.flatten();
     let mut links = Vec::new();
     // If nothing is tried because a fault has no effect, links are not attacked either.
     for LinkClaim { link, pattern, demand, minima, claim } in claim.links.iter().filter(|_| !once.is_empty()) {

@@ -65,6 +65,11 @@ impl MaximumThroughput {
         self.carried >= TESTED && self.able >= ABLE
     }
 
+    /// Returns `true` if a longer run may carry enough for a test: the links could carry it.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.carried < TESTED && self.able >= ABLE
+    }
+
     /// Returns the throughput that tests the maximum better.
     pub(crate) fn better(self, other: Self) -> Self {
         std::cmp::max_by_key(self, other, |one| (one.is_tested(), one.carried, one.able))

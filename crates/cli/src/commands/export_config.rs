@@ -17,7 +17,7 @@ use wayleave_render::{
     render,
 };
 use wayleave_topology::{Network, NodeId, NodeKind};
-use wayleave_units::Bytes;
+use wayleave_units::{Bytes, count};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -327,7 +327,7 @@ impl Planned<'_> {
             fs::write(path, text).map_err(|error| failed(path, &error))?;
         }
         let mut out = out();
-        writeln!(out, "{} files in {}; read NOTES.txt before you load them", files.len(), folder.display())?;
+        writeln!(out, "{} in {}; read NOTES.txt before you load them", count(files.len(), "file"), folder.display())?;
         Ok(out.flush()?)
     }
 

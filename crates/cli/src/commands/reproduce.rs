@@ -9,9 +9,9 @@ use std::time::{Instant, SystemTime};
 use clap::Args;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
-use wayleave::Watch;
+use wayleave::{Cancel, Watch};
 use wayleave_experiments::lab::Namespaces;
-use wayleave_experiments::{CATALOGUE, Effort, Entry, Laboratory};
+use wayleave_experiments::{CATALOGUE, CancelledFigure, Effort, Entry, Laboratory};
 use wayleave_experiments::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce};
 use wayleave_experiments::{claims_page, update_pages, write_documents};
 use wayleave_explain::human;
@@ -108,27 +108,29 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
         return claims(rest);
     }
     let chosen = figures(&args.figures)?;
-    let (folder, options) = (args.folder(), args.options()?);
-    let command = options.command(&args.figures.join(" "));
     let cancel = interrupt::listen()?;
+    let (folder, options) = (args.folder(), args.options(&cancel)?);
+    let command = options.command(&args.figures.join(" "));
     let mut progress = Progress::new(&chosen, args.seconds(), args.progress);
     let started = Instant::now();
     let reproduced = reproduce(&chosen, options, &mut Watch::new(&mut progress, &cancel))?;
     drop(progress);
-    if let Some(folder) = &folder {
-        reproduced.write_page(folder, &command)?;
+    if reproduced.cancelled.is_none() || !reproduced.figures.is_empty() {
+        if let Some(folder) = &folder {
+            reproduced.write_page(folder, &command)?;
+        }
+        args.print(&reproduced)?;
     }
-    args.print(&reproduced)?;
-    crate::output::tell!(
-        "{} in {:.1} s",
-        human::count(reproduced.figures.len(), "figure"),
-        started.elapsed().as_secs_f64()
-    );
+    let finished = human::count(reproduced.figures.len(), "figure");
+    crate::output::tell!("{finished} in {:.1} s", started.elapsed().as_secs_f64());
+    if let Some(cancelled) = &reproduced.cancelled {
+        crate::output::tell!("{}", describe_cancelled(cancelled, args.resume.as_deref()));
+    }
     if !reproduced.failed.is_empty() {
         let why: Vec<String> = reproduced.failed.iter().map(|(entry, why)| format!("{}: {why}", entry.id)).collect();
         return Err(wayleave::Error::Internal(format!("not measured:\n  {}", why.join("\n  "))).into());
     }
-    Ok(if reproduced.is_stopped { Exit::Stopped } else { Exit::Fine })
+    Ok(if reproduced.cancelled.is_some() { Exit::Stopped } else { Exit::Fine })
 }
 
 impl ReproduceArgs {
@@ -141,9 +143,10 @@ impl ReproduceArgs {
         }
     }
 
-    fn options(&self) -> Result<ReproduceOptions, Failure> {
+    fn options(&self, cancel: &Cancel) -> Result<ReproduceOptions, Failure> {
         let warn = Arc::new(|warning: &str| crate::output::tell!("warning: {warning}"));
-        let laboratory: Box<dyn Laboratory> = Box::new(Namespaces { program: program::file()?, warn });
+        let laboratory: Box<dyn Laboratory> =
+            Box::new(Namespaces { program: program::file()?, warn, cancel: cancel.clone() });
         let options = ReproduceOptions::default()
             .with_effort(if self.quick { Effort::Quick } else { Effort::Full })
             .with_seeds(self.seeds)
@@ -199,6 +202,23 @@ impl ReproduceArgs {
         }
         Ok(out.flush()?)
     }
+}
+
+/// Returns the message about a cancelled figure: the runs that were kept, and the way to continue.
+fn describe_cancelled(cancelled: &CancelledFigure, resume: Option<&Path>) -> String {
+    let CancelledFigure { entry, kept_runs } = cancelled;
+    let next = match (resume, kept_runs) {
+        (None, _) => "its runs were not kept; to continue after Ctrl-C, use --resume DIRECTORY (figures of uFAB and \
+                      SCC, and one-fabric)"
+            .to_owned(),
+        (Some(folder), 0) => format!("{} holds no complete run of it", folder.display()),
+        (Some(folder), &runs) => format!(
+            "{} in {}; repeat the command to measure only the others",
+            human::count(runs, "complete run"),
+            folder.display()
+        ),
+    };
+    format!("stopped during {}: {next}", entry.id)
 }
 
 /// The day, in UTC; unknown where the clock is before 1970.
@@ -269,4 +289,23 @@ fn list(format: OutputFormat) -> Result<Exit, Failure> {
     writeln!(out, "\nTimes are about those of two cores; figures of the same runs share them.")?;
     out.flush()?;
     Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_figure_names_the_kept_runs_and_the_way_to_continue() {
+        let cancelled = |kept_runs| CancelledFigure { entry: &CATALOGUE[0], kept_runs };
+        let id = CATALOGUE[0].id;
+        assert_eq!(
+            describe_cancelled(&cancelled(12), Some(Path::new("runs"))),
+            format!("stopped during {id}: 12 complete runs in runs; repeat the command to measure only the others")
+        );
+        let first = describe_cancelled(&cancelled(0), Some(Path::new("runs")));
+        assert!(first.ends_with("runs holds no complete run of it"), "{first}");
+        let without = describe_cancelled(&cancelled(0), None);
+        assert!(without.contains("its runs were not kept") && without.contains("--resume DIRECTORY"), "{without}");
+    }
 }

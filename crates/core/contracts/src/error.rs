@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use wayleave_topology::{Network, NodeId, NodeKind, RouteError};
-use wayleave_units::{Bytes, Rate, Time, is_plain};
+use wayleave_units::{Bytes, Rate, Time, count, is_plain};
 
 use crate::policy::FlowObjective;
 use crate::{MAX_DEADLINE, MAX_PROTECTION, MIN_FRAME, MIN_MAXIMUM};
@@ -145,7 +145,7 @@ impl fmt::Display for ContractError {
                 write!(f, "from and to are both {host}: traffic inside one host needs no contract with the network")
             }
             Self::FewMembers { field, members } => {
-                write!(f, "{field} has {members} host{}: expected at least two", if *members == 1 { "" } else { "s" })
+                write!(f, "{field} has {}: expected at least two", count(*members, "host"))
             }
             Self::TwiceMember { field, host } => write!(f, "{field} has {host} twice"),
             Self::ZeroRate => write!(f, "the rate is zero: expected a rate such as 500kbit"),

@@ -55,7 +55,7 @@ pub enum NetworkError {
     #[error("\"{}\" cannot be a node's name: it must not be empty, nor contain \"->\", \"#\", or control, bidirectional or invisible characters", escaped(.0))]
     BadName(String),
     /// A link that begins and ends at the same node.
-    #[error("a link from \"{0}\" to itself leads nowhere")]
+    #[error("a link from \"{0}\" to itself: a link must join two different nodes")]
     SelfLoop(String),
     /// A link between two hosts, which have no switch to admit them.
     #[error("\"{0}\" and \"{1}\" are both hosts: a link needs a switch on at least one end")]
@@ -107,7 +107,7 @@ pub enum NetworkError {
     },
     /// An interface name that scripts could not carry.
     #[error(
-        "\"{name}\" of link {link} is not an interface name: up to {MAX_INTERFACE_NAME} letters, digits and . _ / : - are accepted, the first a letter or a digit"
+        "\"{name}\" of link {link} is not an interface name: expected up to {MAX_INTERFACE_NAME} letters, digits and . _ / : -, the first a letter or a digit"
     )]
     BadInterface {
         /// The link that leaves the interface.
@@ -128,7 +128,7 @@ pub enum NetworkError {
         name: String,
     },
     /// A builder's parameter is outside what it can build.
-    #[error("{name} is {given}: {expected} is accepted")]
+    #[error("{name} is {given}: expected {expected}")]
     Parameter {
         /// The parameter's name.
         name: &'static str,

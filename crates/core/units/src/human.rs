@@ -27,6 +27,21 @@ pub trait Human {
     fn down(self) -> String;
 }
 
+/// Returns a number with its noun in the right form: `1 flow`, `2 flows`, `2 switches`, `2 entries`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {}", plural(number, noun))
+}
+
+/// Returns the form of an English noun for a number, without the number.
+pub fn plural(number: usize, noun: &str) -> Cow<'_, str> {
+    match noun.strip_suffix("ry") {
+        _ if number == 1 => Cow::Borrowed(noun),
+        Some(stem) => Cow::Owned(format!("{stem}ries")),
+        None if noun.ends_with("ch") => Cow::Owned(format!("{noun}es")),
+        None => Cow::Owned(format!("{noun}s")),
+    }
+}
+
 /// The numbers of four digits below and above a value.
 fn bracket(value: u64) -> (u64, u64) {
     let digits = value.checked_ilog10().map_or(1, |log| log + 1);

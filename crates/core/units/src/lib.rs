@@ -29,7 +29,7 @@ mod text;
 mod wall;
 
 pub use amount::Amount;
-pub use human::{Human, readable};
+pub use human::{Human, count, plural, readable};
 pub use parse::{ParseUnitError, ParseUnitErrorKind};
 pub use text::{escaped, escaped_but, is_deceptive, is_plain};
 pub use wall::{ParseWallTimeError, ParseWallTimeErrorKind, WallTime};

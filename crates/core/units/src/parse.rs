@@ -87,7 +87,7 @@ impl fmt::Display for ParseUnitError {
             ParseUnitErrorKind::TooFine(smallest) => {
                 write!(f, "\"{text}\" is not a whole number of {smallest}: expected {expected}")
             }
-            ParseUnitErrorKind::TooLarge(max) => write!(f, "\"{text}\" is larger than the largest accepted, {max}"),
+            ParseUnitErrorKind::TooLarge(max) => write!(f, "\"{text}\" is too large: expected at most {max}"),
         }
     }
 }

@@ -84,7 +84,7 @@ impl fmt::Display for ParseWallTimeError {
                 write!(f, "\"{text}\" is finer than a nanosecond: expected at most nine digits after the point")
             }
             ParseWallTimeErrorKind::OutOfRange => {
-                write!(f, "\"{text}\" is too early or too late: the years 1970 to 2554 are accepted")
+                write!(f, "\"{text}\" is too early or too late: expected a year from 1970 to 2554")
             }
         }
     }

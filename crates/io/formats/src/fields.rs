@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use wayleave_units::plural;
+
 use crate::location::Span;
 use crate::messages::{all_of, did_you_mean, nearest, one_of, quoted};
 use crate::problem::{Message, ProblemKind, Problems};
@@ -127,10 +129,10 @@ impl<'n, 'a> Fields<'n, 'a> {
             return;
         }
         problems.report(ProblemKind::MissingKey, self.at, || {
-            let plural = if missing.len() == 1 { "" } else { "s" };
+            let keys = plural(missing.len(), "key");
             let hint = missing.first().and_then(|key| hint(key)).map(str::to_owned);
             let missing: Vec<String> = missing.into_iter().map(quoted).collect();
-            Message { text: format!("{} needs the key{plural} {}", self.shape.what, all_of(&missing)), hint }
+            Message { text: format!("{} needs the {keys} {}", self.shape.what, all_of(&missing)), hint }
         });
     }
 

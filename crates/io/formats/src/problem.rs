@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wayleave_units::count;
+
 use crate::excerpt::Excerpt;
 use crate::location::{SourceLocation, Span};
 use crate::messages::{printable, quoted};
@@ -200,8 +202,7 @@ impl fmt::Display for InputErrors {
         }
         match self.more {
             0 => Ok(()),
-            1 => write!(f, "\n\nand 1 more problem"),
-            more => write!(f, "\n\nand {more} more problems"),
+            more => write!(f, "\n\nand {}", count(more, "more problem")),
         }
     }
 }

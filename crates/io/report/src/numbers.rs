@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_units::{Human, Rate, Time};
+use wayleave_units::{Human, Rate, Time, plural};
 
 use super::findings::{BoundTerms, Contender, Findings, NodeTier, Recheck, RequestRow, VerifiedSet};
 use super::scale::ShareOfWhole;
@@ -22,7 +22,7 @@ pub fn count(number: usize) -> String {
 
 /// `1 flow`, `12,345 flows`.
 pub fn counted(number: usize, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+    format!("{} {}", count(number), plural(number, noun))
 }
 
 /// `1st`, `22nd`, `113th`.

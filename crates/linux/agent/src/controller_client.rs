@@ -113,12 +113,12 @@ impl ControllerClient {
         self.send("reports", reports)
     }
 
-    /// Reports the links without carrier.
+    /// Reports the links that are down. The protocol has no reason: the field is named after the most frequent one.
     ///
     /// # Errors
     /// If it is not known whether the controller received this.
-    pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<ControllerReply<()>, Error> {
-        self.send("reports", &Reports { epoch, without_carrier: Some(without_carrier), ..Reports::default() })
+    pub fn see(&self, epoch: u64, down: Vec<String>) -> Result<ControllerReply<()>, Error> {
+        self.send("reports", &Reports { epoch, without_carrier: Some(down), ..Reports::default() })
     }
 
     /// Reports that nothing is installed on the node any more, in a session that begins and ends with this report.

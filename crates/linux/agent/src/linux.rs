@@ -15,6 +15,7 @@ use wayleave_dataplane::switch::SwitchPlan;
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_units::count;
 
 use crate::endpoints::Attachment;
 use crate::host_dataplane::{HostDataplane, NotedPackets, Repairs};
@@ -275,7 +276,7 @@ impl HostDataplane for LinuxHost {
         let mut lost: BTreeSet<u64> = self.host.lost_rules().map_err(|error| error.to_string())?.into_iter().collect();
         let mut repairs = Repairs { done: self.host.mend().map_err(|error| error.to_string())?, lost: None };
         if !lost.is_empty() {
-            repairs.done.push(format!("{} rules had been changed", lost.len()));
+            repairs.done.push(format!("{} had been changed", count(lost.len(), "rule")));
         }
         repairs.done.extend(self.repair_programs(&there, &places)?);
         repairs.done.extend(self.repair_uplinks(&there)?);
@@ -287,7 +288,7 @@ impl HostDataplane for LinuxHost {
         }
         let classes = self.host.lost_classes(&there);
         if !classes.is_empty() {
-            repairs.done.push(format!("the classes of {} rules had been changed", classes.len()));
+            repairs.done.push(format!("the classes of {} had been changed", count(classes.len(), "rule")));
         }
         lost.extend(classes);
         repairs.lost = Some(lost.into_iter().collect());

@@ -259,7 +259,7 @@ impl Notifier {
                 return Ok(());
             }
             ControllerNotice::See(sight) => {
-                let links = sight.without_carrier.iter().cloned().collect();
+                let links = sight.down.keys().cloned().collect();
                 if let ControllerReply::Done(()) = self.client.see(sight.epoch, links)? {
                     let _ = self.events.send(WorkerEvent::Seen(sight));
                 }

@@ -1,6 +1,6 @@
 //! The agents of a process: threads, locks, ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::rule_store::RuleStore;
 use crate::shares::broker;
 use crate::shares::peers::{self, PeerExchange};
 use crate::switch::SwitchNode;
-use crate::worker::{Cables, ControllerNotice, Worker, WorkerEvent};
+use crate::worker::{Cables, Carriers, ControllerNotice, Worker, WorkerEvent};
 
 /// Before a data plane that cannot be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -268,7 +268,7 @@ fn serve(
     let interfaces = links(&network, node, &options.interfaces)?;
     let cables = Cables {
         interfaces: interfaces.iter().map(|(&link, to)| (network.link(link).name.clone(), to.clone())).collect(),
-        with_carrier: carriers(options.ovs.clone()),
+        carriers: carriers(options.ovs.clone()),
         node,
         counters: Box::new(|| CounterReading::now().ok()),
     };
@@ -311,12 +311,11 @@ impl OpenSwitch<'_> {
     }
 }
 
-/// Returns a function that lists the interfaces with a carrier. A bridge that does not answer forwards nothing: no
-/// interface then counts as having a carrier, as if the switch had no power.
-fn carriers(ovs: Option<OvsBridge>) -> Box<dyn FnMut() -> Option<BTreeSet<String>> + Send> {
+/// Returns a function that reads the state of the interfaces. A bridge that does not answer forwards nothing.
+fn carriers(ovs: Option<OvsBridge>) -> Box<dyn FnMut() -> Carriers + Send> {
     Box::new(move || match &ovs {
-        Some(bridge) if !bridge.answers() => Some(BTreeSet::new()),
-        _ => with_carrier().ok(),
+        Some(bridge) if !bridge.answers() => Carriers::SwitchSilent,
+        _ => with_carrier().map_or(Carriers::Unknown, Carriers::Up),
     })
 }
 

@@ -9,6 +9,7 @@
 //! The worker never waits for the controller, and packets never wait for the worker: what is installed is in the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
@@ -67,8 +68,8 @@ pub enum WorkerEvent {
     OtherNetwork(Arc<Environment>),
     /// Something has happened to an interface.
     Interfaces,
-    /// The controller knows that these links have no carrier.
-    Seen(CarrierState),
+    /// The controller knows that these links are down.
+    Seen(LinkState),
     /// The contracts of other kinds than latency on this node.
     Shares(Box<Shares>),
     /// The checks that are on.
@@ -88,25 +89,54 @@ pub enum ControllerNotice {
     Request(AgentCall),
     /// Heartbeat, with the measurements, counters and repairs of this session.
     Report(Box<Reports>),
-    /// Cables without a carrier.
-    See(CarrierState),
+    /// Links that are down.
+    See(LinkState),
 }
 
-/// Links of a node without a carrier, as reported in a session.
+/// Links of a node that are down, as reported in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CarrierState {
+pub struct LinkState {
     /// The session.
     pub epoch: u64,
-    /// By name.
-    pub without_carrier: BTreeSet<String>,
+    /// Reasons by the names of the links.
+    pub down: BTreeMap<String, DownReason>,
+}
+
+/// Reason that a link is down at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DownReason {
+    /// Its interface has no carrier, or does not exist.
+    NoCarrier,
+    /// The switch program of the node does not answer, so it does not forward. The carrier is not known.
+    SwitchSilent,
+}
+
+impl fmt::Display for DownReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoCarrier => "no carrier",
+            Self::SwitchSilent => "Open vSwitch does not answer",
+        })
+    }
+}
+
+/// State of a node's interfaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Carriers {
+    /// Names of the interfaces that have a carrier.
+    Up(BTreeSet<String>),
+    /// The switch program of the node does not answer.
+    SwitchSilent,
+    /// The kernel does not report them.
+    Unknown,
 }
 
 /// The cables of a node.
 pub struct Cables {
     /// Interfaces by the names of their links.
     pub interfaces: BTreeMap<String, String>,
-    /// The interfaces that have a carrier; `None` if that cannot be found out.
-    pub with_carrier: Box<dyn FnMut() -> Option<BTreeSet<String>> + Send>,
+    /// State of the interfaces.
+    pub carriers: Box<dyn FnMut() -> Carriers + Send>,
     /// The node.
     pub node: NodeId,
     /// Counters of interfaces; `None` if they are not known.
@@ -120,11 +150,15 @@ impl Cables {
         Some(link_report(network, self.node, &self.interfaces, &reading))
     }
 
-    /// The links without carrier. One whose interface is not there has none either.
-    fn without_carrier(&mut self) -> Option<BTreeSet<String>> {
-        let there = (self.with_carrier)()?;
-        let is_down = |(_, interface): &(&String, &String)| !there.contains(*interface);
-        Some(self.interfaces.iter().filter(is_down).map(|(link, _)| link.clone()).collect())
+    /// Returns the links that are down, with the reason of all of them; `None` if the state is unknown.
+    fn down(&mut self) -> Option<(BTreeSet<String>, DownReason)> {
+        let (up, reason) = match (self.carriers)() {
+            Carriers::Up(up) => (up, DownReason::NoCarrier),
+            Carriers::SwitchSilent => (BTreeSet::new(), DownReason::SwitchSilent),
+            Carriers::Unknown => return None,
+        };
+        let is_down = |(_, interface): &(&String, &String)| !up.contains(*interface);
+        Some((self.interfaces.iter().filter(is_down).map(|(link, _)| link.clone()).collect(), reason))
     }
 }
 
@@ -132,10 +166,10 @@ impl Cables {
 pub struct Worker<N> {
     agent: Agent<N>,
     cables: Cables,
-    /// Links that have no carrier, or have not had it for long, with when that is over.
-    down_links: BTreeMap<String, Option<Instant>>,
-    /// State of the cables that the controller knows.
-    seen: Option<CarrierState>,
+    /// Links that are down, or have not been up for long: the reason, and the time at which they count as up.
+    down_links: BTreeMap<String, (DownReason, Option<Instant>)>,
+    /// State of the links that the controller knows.
+    seen: Option<LinkState>,
     see_at: Instant,
     poller: SyncSender<(u64, u64)>,
     notifier: Sender<ControllerNotice>,
@@ -296,32 +330,34 @@ impl<N: NodeDriver> Worker<N> {
         }
     }
 
-    /// A lost carrier counts at once; a carrier that is back has to stay for `STEADY_AFTER`.
+    /// Updates the links that are down. A loss counts at once; a link that is up again has to stay up for
+    /// `STEADY_AFTER`.
     fn check_links(&mut self, now: Instant) {
-        let Some(down_links) = self.cables.without_carrier() else { return };
+        let Some((down_links, reason)) = self.cables.down() else { return };
         for link in &down_links {
-            if self.down_links.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
-                tracing::warn!(link, "no carrier");
+            if self.down_links.insert(link.clone(), (reason, None)) != Some((reason, None)) {
+                tracing::warn!(link, "link is down: {reason}");
             }
         }
-        for (link, over) in &mut self.down_links {
+        for (link, (_, over)) in &mut self.down_links {
             if !down_links.contains(link) {
                 over.get_or_insert(now + STEADY_AFTER);
             }
         }
-        self.down_links.retain(|link, over| {
+        self.down_links.retain(|link, (_, over)| {
             let is_over = over.is_some_and(|over| over <= now);
             if is_over {
-                tracing::info!(link, "carrier restored");
+                tracing::info!(link, "link is up");
             }
             !is_over
         });
     }
 
-    /// Reports the state of the cables until the controller knows it.
+    /// Reports the state of the links until the controller knows it.
     fn see(&mut self, now: Instant) {
         let Some(epoch) = self.agent.epoch() else { return };
-        let sight = CarrierState { epoch, without_carrier: self.down_links.keys().cloned().collect() };
+        let down = self.down_links.iter().map(|(link, (reason, _))| (link.clone(), *reason)).collect();
+        let sight = LinkState { epoch, down };
         // In every session once, since the controller may remember what was seen in one before.
         if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
             self.see_at = now + REPORT_INTERVAL;

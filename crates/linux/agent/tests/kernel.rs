@@ -239,11 +239,8 @@ fn foreign_changes_on_a_host_are_repaired_and_reported() {
         ),
         ("ip link set dev up1 mtu 9000", "the MTU of up1 was 9000 B"),
         ("ethtool -K up1 gro on", "offloads that merge packets were on at up1"),
-        (
-            "tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit",
-            "the classes of 1 rules had been changed",
-        ),
-        ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rules had been changed"),
+        ("tc class change dev wl-shape parent 1: classid 1:1 htb rate 1gbit", "the classes of 1 rule had been changed"),
+        ("tc class del dev wl-shape classid 1:8001", "the classes of 1 rule had been changed"),
         ("tc qdisc add dev wl-shape parent 1:4001 handle 5: pfifo limit 2", split_queues),
         ("tc qdisc replace dev wl-split root tbf rate 1mbit burst 2000 limit 5000", split_queues),
         ("ip link set dev wl-shape txqueuelen 10", split_queues),
@@ -333,8 +330,8 @@ fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
     assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
     let pins = &node.pins.join(wayleave_dataplane::programs::version());
     let changes: [(&str, &dyn Fn(), &str); 12] = [
-        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rules had been changed"),
-        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rules had been changed"),
+        ("the rate of a rule", &|| by_hand::change_array::<240>(pins, "rules", 25), "1 rule had been changed"),
+        ("the bound of a rule", &|| by_hand::change_array::<240>(pins, "rules", 49), "1 rule had been changed"),
         (
             "a class",
             &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),

@@ -10,15 +10,17 @@
 //! | `data.rs`, `statement/` | what a figure consists of; statements of a text, and their verdicts |
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `testbed.rs` | interface of networks for real packets |
+//! | `simulator.rs` | the packet simulator, which ends when the measurement is cancelled |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `reproduce/` | measures figures and writes them: data, pictures, a page, and the statements of the texts beside the results |
 //! | [`lab`] | labs with a controller and agents, in which figures of real packets are measured |
 //! | `papers/` | headline claims of each paper, and the pages in `docs/papers` |
 //! | `shared.rs` | what figures of one run share, by type |
+//! | `policies.rs` | policies of hosts and racks for the tenants of a figure |
 //! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
-//! | [`low_cost`] | simulated low-cost switches as black boxes: benchmarks of one, and networks of them under the flows of a scheme |
+//! | `low_cost/` | simulated low-cost switches as black boxes: benchmarks of one, and networks of them under the flows of a scheme |
 //! | `parley/` | Parley (2014), one file per figure; times of the computation of shares |
 //! | `ufab/` | uFAB (SIGCOMM 2022), one file per figure |
 //! | `scc/` | SCC (INFOCOM 2017), one file per figure |
@@ -45,14 +47,16 @@ mod fabric;
 mod failed;
 pub mod lab;
 mod loko;
-pub mod low_cost;
+mod low_cost;
 mod numbers;
 mod papers;
 mod parley;
+mod policies;
 mod reproduce;
 mod run;
 mod scc;
 mod shared;
+mod simulator;
 mod statement;
 mod stats;
 mod testbed;
@@ -65,8 +69,8 @@ pub use failed::Failed;
 pub use papers::{claims_page, update_pages};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use reproduce::{
-    Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
-    write_documents,
+    CancelledFigure, Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures,
+    png_hint, reproduce, write_documents,
 };
 pub use run::{Effort, Run, seeds};
 pub use statement::{Check, Claim, Effect, Estimate, Experiment, Outcome, Runs, Statement, Verdict, claims};

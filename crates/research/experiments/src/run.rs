@@ -10,10 +10,12 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use wayleave::Cancel;
 
 use crate::checkpoint::{self, Checkpoints, Stored};
 use crate::failed::Failed;
 use crate::shared::Shared;
+use crate::simulator::Simulator;
 
 /// Size of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,8 @@ pub(crate) struct CaseRuns<C, R> {
     pub(crate) runs: Vec<R>,
 }
 
-/// A callback after every job: gets the number of finished jobs and of all jobs that run together; `false` stops the run.
-type AfterJob<'a> = Box<dyn Fn(usize, usize) -> bool + Sync + 'a>;
+/// A callback after every job: gets the number of finished jobs and of all jobs that run together.
+type AfterJob<'a> = Box<dyn Fn(usize, usize) + Sync + 'a>;
 
 /// Measurement of figures: effort, seeds, threads and shared results.
 pub struct Run<'a> {
@@ -46,8 +48,11 @@ pub struct Run<'a> {
     runs: Option<NonZeroUsize>,
     threads: NonZeroUsize,
     after_job: Option<AfterJob<'a>>,
+    simulator: Simulator,
     checkpoints: Option<Box<dyn Checkpoints>>,
     servers: Option<u64>,
+    /// Number of runs that checkpoints hold.
+    kept_runs: AtomicUsize,
     /// Results of runs by their inputs, for figures that share them.
     found: Mutex<BTreeMap<String, String>>,
     /// Other values that figures share, by type.
@@ -62,8 +67,10 @@ impl<'a> Run<'a> {
             runs: None,
             threads: NonZeroUsize::MIN,
             after_job: None,
+            simulator: Simulator::default(),
             checkpoints: None,
             servers: None,
+            kept_runs: AtomicUsize::new(0),
             found: Mutex::default(),
             shared: Shared::default(),
         }
@@ -81,10 +88,16 @@ impl<'a> Run<'a> {
         Self { threads, ..self }
     }
 
-    /// Calls `after_job` after every job, with the number of finished jobs and of all jobs that run together; `false` stops the run.
+    /// Calls `after_job` after every job, with the number of finished jobs and of all jobs that run together.
     #[must_use]
-    pub fn watched(self, after_job: impl Fn(usize, usize) -> bool + Sync + 'a) -> Self {
+    pub fn watched(self, after_job: impl Fn(usize, usize) + Sync + 'a) -> Self {
         Self { after_job: Some(Box::new(after_job)), ..self }
+    }
+
+    /// Ends the measurement once `cancel` is set. Jobs in progress end soon, without a result.
+    #[must_use]
+    pub fn with_cancel(self, cancel: Cancel) -> Self {
+        Self { simulator: Simulator::new(cancel), ..self }
     }
 
     /// Sets a store for results of runs; stored results are not measured again.
@@ -105,18 +118,27 @@ impl<'a> Run<'a> {
         self.servers
     }
 
+    /// Returns the simulator of all jobs.
+    pub(crate) const fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
     /// Returns the store of the values that figures share.
     pub(crate) const fn shared(&self) -> &Shared {
         &self.shared
     }
 
+    /// Returns the number of completed runs that the store of [`Self::with_checkpoints`] holds.
+    pub(crate) fn kept_runs(&self) -> usize {
+        self.kept_runs.load(Ordering::Relaxed)
+    }
+
     /// Reports that `done` of `of` consecutive parts of a figure are done.
     pub(crate) fn report_progress(&self, done: usize, of: usize) -> Result<(), Failed> {
-        if self.after_job.as_ref().is_some_and(|after_job| !after_job(done, of)) {
-            Err(Failed::Stopped)
-        } else {
-            Ok(())
+        if let Some(after_job) = &self.after_job {
+            after_job(done, of);
         }
+        self.simulator.check()
     }
 
     /// Returns one of two values, by the effort.
@@ -174,41 +196,53 @@ impl<'a> Run<'a> {
         let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let known = found().get(inputs).cloned();
         let checkpoints = self.checkpoints.as_deref();
+        let is_known = known.is_some();
         let kept = match (known, checkpoints) {
             (None, Some(checkpoints)) => checkpoints.load(inputs)?,
             (known, _) => known,
         };
-        if let Some(text) = kept {
-            let foreign = || Failed::Broken(format!("the result that was kept of {inputs} is not of this figure"));
-            return checkpoint::parse(&text).ok_or_else(foreign);
+        let (text, result) = match kept {
+            Some(text) => {
+                let foreign = || Failed::Broken(format!("the result that was kept of {inputs} is not of this figure"));
+                let result = checkpoint::parse(&text).ok_or_else(foreign)?;
+                (text, result)
+            }
+            None => {
+                let result = work()?;
+                let text = checkpoint::text(&result);
+                if let Some(checkpoints) = checkpoints {
+                    checkpoints.save(inputs, &text)?;
+                }
+                (text, result)
+            }
+        };
+        if !is_known {
+            self.kept_runs.fetch_add(usize::from(checkpoints.is_some()), Ordering::Relaxed);
+            found().insert(inputs.to_owned(), text);
         }
-        let result = work()?;
-        let text = checkpoint::text(&result);
-        if let Some(checkpoints) = checkpoints {
-            checkpoints.save(inputs, &text)?;
-        }
-        found().insert(inputs.to_owned(), text);
         Ok(result)
     }
 
     /// Runs all jobs, and returns their results in order.
     ///
     /// # Errors
-    /// Returns the first error of a job, or `Failed::Stopped` if the run was stopped.
+    /// Returns the first error of a job, or `Failed::Stopped` if the measurement was cancelled.
     pub fn map<J: Sync, R: Send>(
         &self,
         jobs: &[J],
         work: impl Fn(&J) -> Result<R, Failed> + Sync,
     ) -> Result<Vec<R>, Failed> {
-        let (done, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (done, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let go = |job: &J| {
-            if stopped.load(Ordering::Relaxed) {
+            if has_failed.load(Ordering::Relaxed) {
                 return Err(Failed::Stopped);
             }
+            self.simulator.check()?;
             let result = work(job);
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if result.is_err() || self.after_job.as_ref().is_some_and(|after_job| !after_job(done, jobs.len())) {
-                stopped.store(true, Ordering::Relaxed);
+            if result.is_err() {
+                has_failed.store(true, Ordering::Relaxed);
+            } else if let Some(after_job) = &self.after_job {
+                after_job(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
             }
             result
         };
@@ -227,6 +261,13 @@ impl<'a> Run<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, Traffic};
+    use wayleave_topology::NodeId;
+    use wayleave_topology::builders::{Cabling, Chain, build};
+    use wayleave_units::{Bytes, Rate, Time};
+
     use super::*;
 
     fn on<'a>(threads: usize) -> Run<'a> {
@@ -267,19 +308,62 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_can_stop_a_run() {
-        let run = on(1).watched(|done, of| {
+    fn a_cancelled_run_starts_no_further_job() {
+        let (cancel, begun) = (Cancel::default(), AtomicUsize::new(0));
+        let run = on(1).with_cancel(cancel.clone()).watched(|done, of| {
             assert_eq!(of, 9);
-            done < 3
+            if done == 3 {
+                cancel.cancel();
+            }
         });
-        assert_eq!(run.map(&[0; 9], |job| Ok(*job)), Err(Failed::Stopped));
+        let work = |_: &i32| Ok(begun.fetch_add(1, Ordering::Relaxed));
+        assert_eq!(run.map(&[0; 9], work), Err(Failed::Stopped));
+        assert_eq!(begun.load(Ordering::Relaxed), 3);
+    }
+
+    /// A scenario whose events are enough for several callbacks of the simulator.
+    fn long_scenario() -> Scenario {
+        let network =
+            Arc::new(build::line(&Chain { switches: 1, hosts_per_switch: 2, cabling: Cabling::default() }).unwrap());
+        let hosts: Vec<NodeId> = network.hosts().collect();
+        let mut scenario = Scenario::new("long", network, Time::from_millis(100));
+        let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(1) };
+        let ends = FlowEndpoints::Pairs(vec![(hosts[0], hosts[1])]);
+        scenario.traffic = vec![Traffic::packets("packets", ends, kind, Bytes::new(500))];
+        scenario
+    }
+
+    /// Catches: a cancellation that waits for the end of the run in progress, and a result of a part of a run.
+    #[test]
+    fn a_cancelled_simulation_ends_early_and_is_not_stored() {
+        let (kept, scenario) = (Arc::new(Kept::default()), long_scenario());
+        let measured = AtomicUsize::new(0);
+        let measure = |run: &Run, cancelled_seed: Option<u64>, cancel: &Cancel| {
+            run.gather("x", (&[0], &[1, 2, 3]), |_, seed| {
+                measured.fetch_add(1, Ordering::Relaxed);
+                if cancelled_seed == Some(seed) {
+                    cancel.cancel();
+                }
+                Ok(run.simulator().run(&scenario, seed)?.events as f64)
+            })
+        };
+        let never = Cancel::default();
+        let whole = measure(&on(1), None, &never).unwrap();
+        let cancel = Cancel::default();
+        let run = on(1).with_cancel(cancel.clone()).with_checkpoints(Box::new(kept.clone()));
+        assert_eq!(measure(&run, Some(2), &cancel), Err(Failed::Stopped));
+        assert_eq!((kept.0.lock().unwrap().len(), run.kept_runs()), (1, 1));
+        measured.store(0, Ordering::Relaxed);
+        let run = on(1).with_checkpoints(Box::new(kept.clone()));
+        assert_eq!(measure(&run, None, &never).unwrap(), whole);
+        assert_eq!((measured.load(Ordering::Relaxed), run.kept_runs()), (2, 3));
     }
 
     /// In memory.
     #[derive(Default)]
     struct Kept(std::sync::Mutex<std::collections::BTreeMap<String, String>>);
 
-    impl Checkpoints for std::sync::Arc<Kept> {
+    impl Checkpoints for Arc<Kept> {
         fn load(&self, inputs: &str) -> Result<Option<String>, Failed> {
             Ok(self.0.lock().unwrap().get(inputs).cloned())
         }
@@ -292,11 +376,16 @@ mod tests {
 
     #[test]
     fn an_interrupted_run_resumes_with_the_missing_jobs() {
-        let kept = std::sync::Arc::new(Kept::default());
+        let kept = Arc::new(Kept::default());
         let work = |&case: &u32, seed: u64| Ok(1.0 / f64::from(case) + seed as f64);
         let (cases, seeds) = ([3, 7, 9], [1, 2]);
         let whole = on(1).gather("x", (&cases, &seeds), work).unwrap();
-        let broken = on(1).with_checkpoints(Box::new(kept.clone())).watched(|done, _| done < 4);
+        let cancel = Cancel::default();
+        let broken = on(1).with_checkpoints(Box::new(kept.clone())).with_cancel(cancel.clone()).watched(|done, _| {
+            if done == 4 {
+                cancel.cancel();
+            }
+        });
         assert_eq!(broken.gather("x", (&cases, &seeds), work), Err(Failed::Stopped));
         let measured = AtomicUsize::new(0);
         let rest = on(1).with_checkpoints(Box::new(kept.clone())).gather("x", (&cases, &seeds), |case, seed| {
@@ -311,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_of_another_job_is_an_error() {
-        let kept = std::sync::Arc::new(Kept::default());
+        let kept = Arc::new(Kept::default());
         kept.save("x, 3, seed 1", "0.25 0.5").unwrap();
         let run = on(1).with_checkpoints(Box::new(kept));
         let result = run.gather("x", (&[3], &[1]), |_, _| Ok(1.0));

@@ -102,10 +102,10 @@ fn unusable_ports_are_refused() {
     assert_refused("switches.ecn", "min is 2kB and max is 1kB: min must be below max", |scenario| {
         scenario.switches.ecn = red(2000, 1000, 0.1, 1.0)
     });
-    assert_refused("switches.ecn", "a probability of 1.5: above 0 and up to 1 is accepted", |scenario| {
+    assert_refused("switches.ecn", "a probability of 1.5: expected above 0 and up to 1", |scenario| {
         scenario.switches.ecn = red(1000, 2000, 1.5, 1.0);
     });
-    assert_refused("hosts.ecn", "a weight of 0: above 0 and up to 1 is accepted", |scenario| {
+    assert_refused("hosts.ecn", "a weight of 0: expected above 0 and up to 1", |scenario| {
         scenario.hosts.ecn = red(1000, 2000, 0.1, 0.0);
     });
 }
@@ -129,7 +129,7 @@ fn settings_per_queue_are_required_for_every_queue() {
     });
     let single = "2 entries, and the port of s1->h1 has 1 queue: expected one for each";
     assert_refused("switches.ecn", single, |scenario| scenario.switches.ecn = marks.clone());
-    let share = "a probability of 0: above 0 and up to 1 is accepted";
+    let share = "a probability of 0: expected above 0 and up to 1";
     assert_refused("switches.ecn", share, |scenario| {
         let (min, max) = (Bytes::new(1), Bytes::new(2));
         let red = Ecn::Red(Red { min, max, probability: 0.0, weight: 1.0 });
@@ -378,26 +378,26 @@ fn flows_need_sizes_and_arrivals_in_range() {
     );
     assert_workload_refused(
         "traffic.0.load",
-        "a load of 0: above 0 and up to 10 is accepted",
+        "a load of 0: expected above 0 and up to 10",
         change(|flows| {
             flows.arrivals = FlowArrivals::Load(0.0);
         }),
     );
     assert_workload_refused(
         "traffic.0.load",
-        "a load of 10.5: above 0 and up to 10 is accepted",
+        "a load of 10.5: expected above 0 and up to 10",
         change(|flows| {
             flows.arrivals = FlowArrivals::Load(10.5);
         }),
     );
     assert_workload_refused(
         "traffic.0.load",
-        "a load of NaN: above 0 and up to 10 is accepted",
+        "a load of NaN: expected above 0 and up to 10",
         change(|flows| {
             flows.arrivals = FlowArrivals::Load(f64::NAN);
         }),
     );
-    let rate = "flows per second of inf: above 0 and up to 1000000000 is accepted";
+    let rate = "flows per second of inf: expected above 0 and up to 1000000000";
     assert_workload_refused(
         "traffic.0.perSecond",
         rate,

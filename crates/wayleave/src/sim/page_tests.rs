@@ -97,5 +97,5 @@ fn a_page_without_results_is_complete() {
     let (batch, _) = simulated("nothing", &format!("{SCENARIO}{SWEEP}"), false);
     let page = page::render(&batch.reported(), &[], "wayleave sim x.yaml");
     assert_whole(&page);
-    assert!(page.contains("0 of 12 runs are complete"));
+    assert!(page.contains("These results are partial: 0 of 12 runs complete."));
 }

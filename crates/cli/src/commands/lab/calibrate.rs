@@ -79,7 +79,8 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     drop(progress);
     let stalled: usize = all.iter().map(|(_, one)| one.stalled).sum();
     if stalled > 0 {
-        crate::output::tell!("warning: {stalled} runs are included although a CPU of this machine stalled during them");
+        let runs = wayleave_explain::human::count(stalled, "run");
+        crate::output::tell!("warning: {runs} included although a CPU of this machine stalled during them");
     }
     let mut out = out();
     match args.output {

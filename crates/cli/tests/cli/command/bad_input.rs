@@ -55,7 +55,7 @@ fn a_link_or_a_host_that_does_not_exist() {
 fn a_rate_that_is_zero_or_overflows() {
     assert_bad_item("bad-zero.yaml", &GOOD.replace("1Mbit", "0bit"), 42, &["the rate is zero"]);
     let item = GOOD.replace("1Mbit", "99999999999999999999Tbit");
-    assert_bad_item("bad-overflow.yaml", &item, 42, &["larger than the largest accepted, 10Tbit"]);
+    assert_bad_item("bad-overflow.yaml", &item, 42, &["too large: expected at most 10Tbit"]);
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn ctrl_c_keeps_complete_runs_and_marks_the_rest() {
         format!("stopped: 1 of 2 runs are complete; to continue: wayleave sim {path} --out {} --resume", out.display());
     assert!(stderr_text.contains(&resume), "{stderr_text}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(page.contains("1 of 2 runs are complete: these results are partial."));
+    assert!(page.contains("These results are partial: 1 of 2 runs complete."));
 }
 
 #[test]

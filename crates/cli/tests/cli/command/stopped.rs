@@ -1,5 +1,7 @@
 //! Long commands that Ctrl-C stops: each ends with code 130, names what is missing, and claims nothing that was not tested.
-//! `sim` has its own test beside its results. `reproduce` ends after its current runs, which may take minutes.
+//! `sim` has its own test beside its results.
+
+use std::fs;
 
 use crate::command::{Moment, contracts, file, interrupted, requests};
 
@@ -56,4 +58,24 @@ fn commands_without_partial_results_end_at_once() {
         assert_eq!(run.stderr.lines().last(), Some("stopped before completion; no output was kept"), "{command}");
         assert_eq!(run.stdout, "", "{command}");
     }
+}
+
+/// Catches: a measurement that ends after its current runs, which take minutes, and files of an incomplete figure.
+#[test]
+fn a_stopped_figure_leaves_no_files_and_names_the_way_to_continue() {
+    let folder = |name: &str| {
+        let path = format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"));
+        let _ = fs::remove_dir_all(&path);
+        path
+    };
+    let (out, runs) = (folder("stopped-figures"), folder("stopped-runs"));
+    let command = format!("reproduce ufab-fig17 --servers 128 --out {out}");
+    let run = interrupted(&format!("{command} --resume {runs}"), &Moment::Start).ends_with(130);
+    assert_eq!(run.stdout, "");
+    let last = run.stderr.lines().last().unwrap();
+    assert_eq!(last, format!("stopped during ufab-fig17: {runs} holds no complete run of it"));
+    let run = interrupted(&command, &Moment::Start).ends_with(130);
+    assert!(run.stderr.contains("its runs were not kept; to continue after Ctrl-C, use --resume"), "{}", run.stderr);
+    let files = |folder: &str| fs::read_dir(folder).unwrap().count();
+    assert_eq!((files(&out), files(&runs)), (0, 0));
 }

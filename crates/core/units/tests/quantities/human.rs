@@ -1,6 +1,6 @@
 //! Quantities for people.
 
-use wayleave_units::{Amount, Bytes, Human, Rate, Time, readable};
+use wayleave_units::{Amount, Bytes, Human, Rate, Time, count, plural, readable};
 
 #[test]
 fn four_digits_are_kept_and_the_rest_is_rounded_to_the_safe_side() {
@@ -28,4 +28,12 @@ fn the_alternate_form_is_exact_and_can_be_read_again() {
 fn text_of_files_becomes_readable_and_other_text_stays() {
     assert_eq!(["1.5Gbit", "2500us", "84B"].map(readable), ["1.5 Gbit/s", "2.5 ms", "84 B"]);
     assert_eq!(["12", "acme", "10mbps", ""].map(readable), ["12", "acme", "10mbps", ""]);
+}
+
+#[test]
+fn nouns_have_the_form_of_their_number() {
+    let forms = [(0, "flow"), (1, "flow"), (2, "flow"), (1, "switch"), (2, "switch"), (1, "entry"), (3, "entry")];
+    let texts: Vec<String> = forms.map(|(number, noun)| count(number, noun)).into();
+    assert_eq!(texts, ["0 flows", "1 flow", "2 flows", "1 switch", "2 switches", "1 entry", "3 entries"]);
+    assert_eq!((plural(1, "key"), plural(2, "key")), ("key".into(), "keys".into()));
 }

@@ -39,7 +39,7 @@ pub(super) fn read(source: &Source, bytes: &[u8]) -> Result<JobGraph, InputError
 fn schedule(bytes: &[u8]) -> Result<JobGraph, Wrong> {
     let ranks = u32_at(bytes, ORIGIN)?;
     if !(1..=MAX_RANKS).contains(&ranks) {
-        return Err(Wrong(ORIGIN, format!("{ranks} ranks: from 1 to {MAX_RANKS} is accepted")));
+        return Err(Wrong(ORIGIN, format!("{ranks} ranks: expected 1 to {MAX_RANKS}")));
     }
     let (mut operations, mut dependencies, mut places) = (Vec::new(), Vec::new(), Vec::new());
     let mut before = HEADER;
@@ -147,7 +147,7 @@ fn operation(bytes: &[u8], at: usize, rank: u32) -> Result<JobOperation, Wrong> 
     let any = |number: u32| Some(number).filter(|&number| number != ANY);
     let kind = array::<1>(bytes, at + 4)?[0];
     if size > Bytes::MAX.get() && kind != 3 {
-        return Err(Wrong(at + 9, format!("a size of {size} bytes: up to {} is accepted", Bytes::MAX)));
+        return Err(Wrong(at + 9, format!("a size of {size} bytes: expected at most {}", Bytes::MAX)));
     }
     let action = match kind {
         1 => OperationAction::Send { to: peer, size: Bytes::new(size), tag },

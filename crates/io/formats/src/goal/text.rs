@@ -178,7 +178,7 @@ fn read_ranks(line: &Line<'_>, problems: &mut Problems<'_>) -> Option<u32> {
     let ranks = count.whole("number of ranks", problems)?;
     let accepted = u32::try_from(ranks).ok().filter(|ranks| (1..=MAX_RANKS).contains(ranks));
     if accepted.is_none() {
-        let message = || format!("{ranks} ranks: from 1 to {MAX_RANKS} is accepted");
+        let message = || format!("{ranks} ranks: expected 1 to {MAX_RANKS}");
         problems.report(ProblemKind::Impossible, count.span, message);
     }
     accepted
@@ -233,9 +233,7 @@ fn read_operation(words: &[Word<'_>], line: Span, rank: u32, problems: &mut Prob
             let read = read_number(number, "processor or interface", problems)?;
             let small = u8::try_from(read).ok();
             if small.is_none() {
-                problems.report(ProblemKind::BadValue, number.span, || {
-                    format!("{read} is larger than the largest accepted, 255")
-                });
+                problems.report(ProblemKind::BadValue, number.span, || format!("{read}: expected at most 255"));
             }
             small
         };
@@ -271,9 +269,7 @@ fn read_number(word: Word<'_>, what: &str, problems: &mut Problems<'_>) -> Optio
     let read = word.whole(what, problems)?;
     let number = u32::try_from(read).ok().filter(|&number| number != ANY);
     if number.is_none() {
-        problems.report(ProblemKind::BadValue, word.span, || {
-            format!("{read} is larger than the largest accepted, {}", ANY - 1)
-        });
+        problems.report(ProblemKind::BadValue, word.span, || format!("{read}: expected at most {}", ANY - 1));
     }
     number
 }

@@ -182,7 +182,7 @@ impl<'o> Reader<'o> {
                 Meaning::Length if self.options.delay_from_places => match number::real(value.trim()) {
                     Some(km) if (0.0..=MAX_LENGTH).contains(&km) => line.delay_of_length = Some(delay_of(km * 1e3)),
                     _ => problems.report(ProblemKind::BadValue, attribute.at, || {
-                        format!("{} is not a length: from 0 to {MAX_LENGTH} km is accepted", quoted(value))
+                        format!("{} is not a length: expected 0 to {MAX_LENGTH} km", quoted(value))
                     }),
                 },
                 Meaning::Mtu => {
@@ -259,7 +259,7 @@ fn mtu(value: &str, attribute: &Attribute<'_>, problems: &mut Problems<'_>) -> O
     let bytes = plain.strip_suffix('B').unwrap_or(plain).parse().ok();
     let mtu = bytes.filter(|bytes| (64..=65_535).contains(bytes)).map(Bytes::new);
     if mtu.is_none() {
-        let message = || format!("{} is not an MTU: from 64 to 65535 bytes are accepted", quoted(value));
+        let message = || format!("{} is not an MTU: expected 64 to 65535 bytes", quoted(value));
         problems.report(ProblemKind::BadValue, attribute.at, message);
     }
     mtu

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_topology::builders::Cabling;
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Rate, Time, count};
 
 use super::attributes::{LinkAttributes, NodeAttributes, Reader};
 use super::model::{Graph, GraphEdge, GraphEnd, ImportOptions};
@@ -118,8 +118,10 @@ impl Lines {
         }
         if let Some(first) = first_without_place {
             problems.report(ProblemKind::MissingKey, first.at, || {
-                let message =
-                    format!("the ends of {} have no longitude and latitude: this is the first", links(unplaced));
+                let message = format!(
+                    "the ends of {} have no longitude and latitude: this is the first",
+                    count(unplaced, "link")
+                );
                 (message, "set the delay of such links with --default-delay")
             });
         }
@@ -140,14 +142,14 @@ impl Lines {
         let mut remarks = Vec::new();
         if let Some(rate) = self.rate.filter(|_| self.without_rate > 0) {
             let whose = value_and_source("--default-rate", options.default_rate, self.usual.rate);
-            let count = self.without_rate;
-            remarks.push(Remark::Assumed(format!("{count} of {} have no rate: {rate} ({whose})", links(edges))));
+            let (missing, links) = (self.without_rate, count(edges, "link"));
+            remarks.push(Remark::Assumed(format!("{missing} of {links} have no rate: {rate} ({whose})")));
         }
         let plain = self.without_delay - self.from_places;
         if self.from_places > 0 {
-            let count = links(self.from_places);
+            let links = count(self.from_places, "link");
             remarks.push(Remark::Assumed(format!(
-                "the delay of {count} is that of light in a fibre of its length, or along the great circle; real fibres are longer"
+                "the delay of {links} is that of light in a fibre of its length, or along the great circle; real fibres are longer"
             )));
         }
         if plain > 0 {
@@ -160,7 +162,7 @@ impl Lines {
                 }
                 None => "none, 0ns (--default-delay or --delay-from-places give one)".to_owned(),
             };
-            remarks.push(Remark::Assumed(format!("{plain} of {} have no delay: {what}", links(edges))));
+            remarks.push(Remark::Assumed(format!("{plain} of {} have no delay: {what}", count(edges, "link"))));
         }
         let of: Vec<String> = self
             .without_mtu
@@ -168,11 +170,12 @@ impl Lines {
             .map(|((mtu, whose), count)| format!("{}B on {count} ({whose})", mtu.get()))
             .collect();
         if !of.is_empty() {
-            let count: usize = self.without_mtu.values().sum();
+            let without: usize = self.without_mtu.values().sum();
             let hint = if options.default_mtu.is_some() { "" } else { "; --default-mtu gives another" };
             remarks.push(Remark::Assumed(format!(
-                "{count} directed link{} no MTU: {}{hint}",
-                if count == 1 { " has" } else { "s have" },
+                "{} {} no MTU: {}{hint}",
+                count(without, "directed link"),
+                if without == 1 { "has" } else { "have" },
                 all_of(&of)
             )));
         }
@@ -180,11 +183,7 @@ impl Lines {
     }
 }
 
-pub(super) fn links(count: usize) -> String {
-    format!("{count} link{}", if count == 1 { "" } else { "s" })
-}
-
-fn without_rate(first: &Edge<'_>, traits: &[NodeAttributes<'_>], count: usize, of: usize) -> Message {
+fn without_rate(first: &Edge<'_>, traits: &[NodeAttributes<'_>], missing: usize, of: usize) -> Message {
     let has: Vec<&str> = first
         .of
         .attributes
@@ -197,6 +196,7 @@ fn without_rate(first: &Edge<'_>, traits: &[NodeAttributes<'_>], count: usize, o
     let [from, to] = &first.of.ends;
     let [from, to] =
         [(first.from, from), (first.to, to)].map(|(node, end)| quoted(traits[node].label.unwrap_or(&end.id)));
-    let message = format!("{count} of {} have no rate: the first joins {from} and {to}, and has {has}", links(of));
+    let message =
+        format!("{missing} of {} have no rate: the first joins {from} and {to}, and has {has}", count(of, "link"));
     (message, "add --default-rate 10Gbit, or give links a rate such as bandwidth: 10Gbit or LinkSpeedRaw").into()
 }

@@ -159,7 +159,7 @@ impl Explicit<'_> {
         let text = self.text.trim();
         problems.report(ProblemKind::BadValue, self.at, || {
             if value.is_some() {
-                return format!("{} is larger than the largest accepted, {most_text}", quoted(text));
+                return format!("{} is too large: expected at most {most_text}", quoted(text));
             }
             let error = text.parse::<T>().err().map(|error| error.to_string());
             error.unwrap_or_else(|| format!("{} cannot be read", quoted(text)))

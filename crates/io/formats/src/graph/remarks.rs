@@ -1,8 +1,8 @@
 //! Remarks for the user about the network that was made from a file.
 
 use wayleave_topology::{Network, NodeKind};
+use wayleave_units::count;
 
-use super::lines::links;
 use super::model::{Graph, HostSelector};
 use super::remark::Remark;
 use crate::messages::{all_of, quoted};
@@ -31,7 +31,7 @@ pub(super) fn self_loops(graph: &Graph<'_>, problems: &Problems<'_>) -> Option<R
     let plural = if loops.len() == 1 { "joins a node" } else { "join nodes" };
     Some(Remark::LeftOut(format!(
         "{} {plural} with itself, the first on line {line}, and was left out: {whose}",
-        links(loops.len())
+        count(loops.len(), "link")
     )))
 }
 
@@ -94,9 +94,8 @@ pub(super) fn about_parts(network: &Network, neighbours: &[Vec<usize>]) -> Vec<R
     }
     let mut remarks = Vec::new();
     if !alone.is_empty() {
-        let count = alone.len();
-        let plural = if count == 1 { "node has" } else { "nodes have" };
-        remarks.push(Remark::Assumed(format!("{count} {plural} no link: {}", listed(alone.into_iter()))));
+        let (nodes, has) = (count(alone.len(), "node"), if alone.len() == 1 { "has" } else { "have" });
+        remarks.push(Remark::Assumed(format!("{nodes} {has} no link: {}", listed(alone.into_iter()))));
     }
     if firsts.len() > 1 {
         let count = firsts.len();

@@ -94,7 +94,7 @@ fn read_size(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
 pub(crate) fn bytes(word: Word<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
     let size = Bytes::new(word.whole("size in bytes", problems)?);
     if size == Bytes::ZERO || size > Bytes::MAX {
-        let message = format!("a size of {} bytes: from 1 to {} is accepted", word.text, Bytes::MAX);
+        let message = format!("a size of {} bytes: expected 1 to {}", word.text, Bytes::MAX);
         problems.report(ProblemKind::Impossible, word.span, || match size > Bytes::MAX {
             // 10^12 B and more mean flows without end (`flow-fairnessExp.txt` of ns3-datacenter).
             true => {

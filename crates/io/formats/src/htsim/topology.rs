@@ -221,7 +221,7 @@ impl Tree {
         let (hosts, at) = lookup.need_some(None, "nodes", problems)?;
         let (count, count_at) = lookup.need_some(None, "tiers", problems)?;
         let (pod, pod_at) = lookup.need_some(None, "podsize", problems)?;
-        check((2..=3).contains(&count), count_at, || format!("{count} tiers: 2 or 3 are accepted"), problems)?;
+        check((2..=3).contains(&count), count_at, || format!("{count} tiers: expected 2 or 3"), problems)?;
         check(hosts <= MAX_HOSTS, at, || format!("{hosts} nodes: at most {MAX_HOSTS} are read"), problems)?;
         let fits = hosts.is_multiple_of(pod);
         check(fits, pod_at, || format!("{hosts} nodes cannot be split into pods of {pod}"), problems)?;
@@ -257,7 +257,7 @@ impl Tree {
     fn switches(&self, written: &[Written], tier: usize, below: u64, problems: &mut Problems<'_>) -> Option<u64> {
         let Written { down: (down, down_at), bundle: (bundle, bundle_at), .. } = written[tier];
         let most = if tier == 0 { 1 } else { MAX_BUNDLE };
-        let message = || format!("a bundle of {bundle}: from 1 to {most} is accepted in tier {tier}");
+        let message = || format!("a bundle of {bundle} in tier {tier}: expected 1 to {most}");
         check((1..=most).contains(&bundle), bundle_at, message, problems)?;
         let Some((up, up_at)) = tier.checked_sub(1).and_then(|lower| written[lower].up) else {
             let message = || format!("pods of {below} hosts cannot be split over switches of {down}");
@@ -377,7 +377,12 @@ fn read_tier(
         check(below == above.saturating_mul(u128::from(times)), at, message, problems)?;
     }
     let rate = Rate::from_bits_per_second(speed.saturating_mul(1_000_000_000));
-    check(rate <= Rate::MAX, speed_at, || format!("{speed} Gbit/s: up to {} is accepted", Rate::MAX), problems)?;
+    check(
+        rate <= Rate::MAX,
+        speed_at,
+        || format!("a speed of {speed} Gbit/s: expected at most {}", Rate::MAX),
+        problems,
+    )?;
     let nanos = |nanos: u64| Time::from_nanos(nanos.min(Time::MAX.as_nanos()));
     let value = |key| lookup.get(Some(tier), key).map(|(number, _)| number);
     let buffer = |key| value(key).map(|bytes| Bytes::new(bytes).min(Bytes::MAX));

@@ -24,7 +24,7 @@ pub(super) fn small(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<u32>
     let count = node.count(problems)?;
     let small = u32::try_from(count).ok();
     if small.is_none() {
-        let message = || format!("{count} is larger than the largest accepted, {}", u32::MAX);
+        let message = || format!("{count} is too large: expected at most {}", u32::MAX);
         problems.report(ProblemKind::BadValue, node.span, message);
     }
     small

@@ -190,7 +190,7 @@ fn read_kind(
             let read = kind.parse(node.expect_text(problems)?);
             let read = read.and_then(|value| match (kind, &value) {
                 (ValueKind::Count { most, .. }, Setting::Count(count)) if count > most => {
-                    Err(format!("{count} is larger than the largest accepted, {most}"))
+                    Err(format!("{count} is too large: expected at most {most}"))
                 }
                 _ => Ok(value),
             });

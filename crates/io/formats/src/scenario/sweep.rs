@@ -60,9 +60,8 @@ impl<'a> Sweep<'a> {
         if runs <= MAX_RUNS {
             return Some(());
         }
-        problems.report(ProblemKind::TooLarge, span, || {
-            format!("this sweep has {runs} runs: at most {MAX_RUNS} are accepted")
-        });
+        problems
+            .report(ProblemKind::TooLarge, span, || format!("this sweep has {runs} runs: expected at most {MAX_RUNS}"));
         None
     }
 
@@ -147,7 +146,7 @@ fn read_seeds(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<u64>> 
     };
     if last - first >= MAX_RUNS {
         problems.report(ProblemKind::TooLarge, node.span, || {
-            format!("this sweep has {} runs: at most {MAX_RUNS} are accepted", (last - first).saturating_add(1))
+            format!("this sweep has {} runs: expected at most {MAX_RUNS}", (last - first).saturating_add(1))
         });
         return None;
     }

@@ -2,7 +2,7 @@
 
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{MAX_BUDGET, MAX_QUEUES, NodeKind, PortQueue, PortSpec};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Time, count};
 
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
@@ -107,8 +107,7 @@ pub(super) fn read(
             let span = fields.value_span(keys.budgets());
             let given = budgets.len();
             problems.report(ProblemKind::Impossible, span, || {
-                let plural = if queues == 1 { "" } else { "s" };
-                format!("{given} budgets for {queues} queue{plural}: expected at most one for each")
+                format!("{given} budgets for {}: expected at most one for each", count(queues, "queue"))
             });
             return None;
         }

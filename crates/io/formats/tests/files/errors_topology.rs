@@ -11,7 +11,7 @@ fn an_impossible_network_is_refused_at_its_place() {
     let nodes =
         "  nodes: [ { name: s1, kind: switch }, { name: h1, kind: host }, { name: h2, kind: host } ]\n  links:\n";
     let cases = [
-        ("{ between: [s1, s1] }", Impossible, "6:19", "to itself leads nowhere"),
+        ("{ between: [s1, s1] }", Impossible, "6:19", "to itself: a link must join two different nodes"),
         ("{ between: [h1, h2] }", Impossible, "6:19", "are both hosts"),
         ("{ between: [h1, s1], rate: 0bit }", Impossible, "6:34", "a rate above zero"),
         ("{ between: [h1, s1], mtu: 63B }", Impossible, "6:33", "an MTU of 63B: expected 64B to 65535B"),
@@ -80,10 +80,10 @@ fn too_many_parallel_links_are_refused() {
 #[test]
 fn a_builder_names_what_it_cannot_build() {
     let cases = [
-        ("{ kind: fat-tree, k: 5 }", Impossible, "4:33", "k is 5: an even number from 2 to 64 is accepted"),
+        ("{ kind: fat-tree, k: 5 }", Impossible, "4:33", "k is 5: expected an even number from 2 to 64"),
         ("{ kind: fat-tree, hosts: 0 }", Impossible, "4:37", "hosts per edge switch is 0"),
         ("{ kind: fattree }", BadValue, "4:20", "unknown builder \"fattree\", did you mean \"fat-tree\"?"),
-        ("{ kind: ring, switches: 2 }", Impossible, "4:36", "3 or more is accepted"),
+        ("{ kind: ring, switches: 2 }", Impossible, "4:36", "expected 3 or more"),
         ("{ kind: leaf-spine, parallel: 65 }", Impossible, "4:42", "parallel links is 65"),
         ("{ kind: star }", MissingKey, "4:12", "a star needs the key \"hosts\""),
         (

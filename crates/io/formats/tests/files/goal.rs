@@ -81,10 +81,10 @@ fn errors_are_reported_with_their_line() {
         ),
         ("num_ranks 1\nrank 0 {\nrecieve 8b from 0\n}\n", "\"recieve\" is not an operation"),
         ("num_ranks 1\nrank 0 {\nsend 8 to 0\n}\n", "\"8\" is not a size: bytes such as 1024b are expected"),
-        ("num_ranks 1\nrank 0 {\ncalc 5 cpu 256\n}\n", "256 is larger than the largest accepted, 255"),
+        ("num_ranks 1\nrank 0 {\ncalc 5 cpu 256\n}\n", "256: expected at most 255"),
         ("num_ranks 1\nrank 0 {\ncalc 5 tag 1\n}\n", "\"tag\" is not valid here"),
         ("num_ranks 1\nrank 0 {\ncalc 5\n", "2:1: the block of rank 0 is never closed: `}` is missing"),
-        ("num_ranks 4294967295\nrank 0 {\ncalc 5\n}\n", "4294967295 ranks: from 1 to 1048576 is accepted"),
+        ("num_ranks 4294967295\nrank 0 {\ncalc 5\n}\n", "4294967295 ranks: expected 1 to 1048576"),
     ];
     for (input, expected) in wrong {
         let errors = text(input).unwrap_err();

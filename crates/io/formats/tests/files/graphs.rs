@@ -98,7 +98,7 @@ fn errors_of_node_link_json_are_reported_at_their_place() {
         ),
         (
             r#"[{"source": "rome", "target": "oslo", "rate": "20Tbit"}]}"#,
-            "1:100 \"20Tbit\" is larger than the largest accepted, 10Tbit",
+            "1:100 \"20Tbit\" is too large: expected at most 10Tbit",
         ),
         (
             r#"[{"source": "rome", "target": "oslo", "rate": "fast"}]}"#,
@@ -106,7 +106,7 @@ fn errors_of_node_link_json_are_reported_at_their_place() {
         ),
         (
             r#"[{"source": "rome", "target": "oslo", "rate": "1Gbit", "mtu": 20}]}"#,
-            "1:116 \"20\" is not an MTU: from 64 to 65535 bytes are accepted",
+            "1:116 \"20\" is not an MTU: expected 64 to 65535 bytes",
         ),
     ] {
         assert_eq!(wrong("x.json", &format!("{nodes}{edges}"), &options())[0], expected, "{edges}");

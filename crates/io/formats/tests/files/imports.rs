@@ -165,7 +165,7 @@ fn errors_of_hpcc_flows_are_reported_at_their_place() {
         ("2\n0 1 3 100 5 0\n", "2:14 unexpected end of file: flow 2 of 2 is missing"),
         ("1\n0 1 3 5\n", "2:1 4 words: SRC DST PG DPORT SIZE START, or the same without DPORT, is expected for a flow"),
         ("1\n0 4 3 100 5 0\n", "2:3 there is no node 4: the network has 4, counted from 0"),
-        ("1\n0 1 3 100 0 0\n", "2:11 a size of 0 bytes: from 1 to 100GB is accepted"),
+        ("1\n0 1 3 100 0 0\n", "2:11 a size of 0 bytes: expected 1 to 100GB"),
         ("1\n0 1 3 100 5 -1\n", "2:13 \"-1\" is not a start in seconds: a number of at least 0 is expected"),
         ("1\n0 1 3 100 5 1e9\n", "2:13 \"1e9\" is later than the latest accepted, 100000000s"),
         ("1\n0 1 3 50000 2.0 9.5\n", "2:13 \"2.0\" is not a size: a whole number of bytes is expected"),
@@ -267,14 +267,14 @@ fn errors_of_an_htsim_topology_are_reported_at_their_place() {
         ("Nodes 4", "Nodes x", "1:7 \"x\" is not a number: a whole number is expected"),
         ("Nodes 4", "Nods 4", "1:1 unknown key \"Nods\", did you mean \"nodes\"?"),
         ("Nodes 4", "Nodes 4\nNodes 4", "2:1 \"nodes\" is given twice"),
-        ("Tiers 2", "Tiers 4", "2:1 4 tiers: 2 or 3 are accepted"),
+        ("Tiers 2", "Tiers 4", "2:1 4 tiers: expected 2 or 3"),
         ("Tiers 2", "Tiers 3", "17:17 the line \"radix_up\" of tier 1 is missing"),
         ("Podsize 4", "Podsize 2", "3:1 two tiers are one pod: a podsize of 4 is expected"),
         ("Tier 1", "Tier 3", "13:1 there is no tier 3: tiers are 0, 1 and 2"),
         ("Radix_Down 2\nRadix_Up", "Radix_Down 3\nRadix_Up", "7:1 pods of 4 hosts cannot be split over switches of 3"),
         ("Radix_Down 2\nDown", "Radix_Down 4\nDown", "15:1 a radix_down of 4: 2 links come from below"),
         ("Tier 1\n", "Tier 1\nBundle 3\n", "8:1 a radix_up of 2 cannot be split into bundles of 3"),
-        ("Tier 0\n", "Tier 0\nBundle 2\n", "6:1 a bundle of 2: from 1 to 1 is accepted in tier 0"),
+        ("Tier 0\n", "Tier 0\nBundle 2\n", "6:1 a bundle of 2 in tier 0: expected 1 to 1"),
         ("Tier 0\n", "Tier 0\nDownlink 2\n", "6:1 unknown key \"Downlink\""),
         (
             "Tier 0\n",
@@ -282,7 +282,7 @@ fn errors_of_an_htsim_topology_are_reported_at_their_place() {
             "6:1 oversubscribed 4 times, and 200 Gbit/s below meet 100 Gbit/s above",
         ),
         ("Radix_Up 2", "Radix_Up 999999999999999999", "1:1 2000000000000000002 cables: at most 1000000 are built"),
-        ("Gbps 50", "Gbps 50000", "14:1 50000 Gbit/s: up to 10Tbit is accepted"),
+        ("Gbps 50", "Gbps 50000", "14:1 a speed of 50000 Gbit/s: expected at most 10Tbit"),
     ] {
         assert!(LEAF_SPINE.contains(old), "{old}");
         assert_eq!(messages(htsim(&LEAF_SPINE.replacen(old, new, 1)))[0], expected, "{new}");

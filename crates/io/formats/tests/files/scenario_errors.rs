@@ -16,7 +16,7 @@ fn errors_of_traffic_are_reported_at_their_place() {
             &["7:18 a traffic source has exactly one of these keys, but poisson and load are given"],
         ),
         ("{ name: a, lod: 0.5, sizes: 1MB }", &["7:18 unknown key \"lod\", did you mean \"load\"?"]),
-        ("{ name: a, load: -1, sizes: 1MB }", &["7:24 a load of -1: above 0 and up to 10 is accepted"]),
+        ("{ name: a, load: -1, sizes: 1MB }", &["7:24 a load of -1: expected above 0 and up to 10"]),
         ("{ name: a, load: 0.5, sizes: endless }", &["7:36 flows without end can only begin once"]),
         (
             "{ name: a, every: -1ms, sizes: 1MB }",
@@ -300,7 +300,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         (
             "10ms",
             "10ms\n  switches: { ecn: { min: 30kB, max: 40kB, probability: 0 } }",
-            &["6:20 a probability of 0: above 0 and up to 1 is accepted"],
+            &["6:20 a probability of 0: expected above 0 and up to 1"],
         ),
         (
             "10ms",
@@ -378,7 +378,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         ),
         ("10ms", "10ms\n  sweep: { vary: { traffic.a.sizes: [] } }", &["6:37 a list without values makes no run"]),
         ("10ms", "10ms\n  sweep: { vary: { seed: [1] } }", &["6:20 \"seed\" cannot be varied"]),
-        ("10ms", "10ms\n  sweep: { seeds: 1..20000 }", &["6:19 this sweep has 20000 runs: at most 10000 are accepted"]),
+        ("10ms", "10ms\n  sweep: { seeds: 1..20000 }", &["6:19 this sweep has 20000 runs: expected at most 10000"]),
         (
             "10ms",
             "10ms\n  sweep: { seeds: 5..1 }",
@@ -398,7 +398,7 @@ fn errors_of_a_scenario_are_reported_at_their_place() {
         (
             "10ms",
             "10ms\n  sweep: { seeds: 1..5000, vary: { warmup: [0ms, 1ms, 2ms] } }",
-            &["6:10 this sweep has 15000 runs: at most 10000 are accepted"],
+            &["6:10 this sweep has 15000 runs: expected at most 10000"],
         ),
     ] as [(&str, &str, &[&str]); 51]
     {

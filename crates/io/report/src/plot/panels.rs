@@ -78,7 +78,7 @@ impl Plot {
 }
 
 fn more_text(more: usize) -> String {
-    format!("{more} more series are not drawn; the tables list all")
+    format!("not drawn: {more} more series; the tables list all")
 }
 
 /// Returns an axis with few of its marks, the first and the last among them, and their texts.
@@ -101,7 +101,7 @@ mod tests {
         let lines = |figure: &MarkupElement| figure.to_string().matches("<g transform").count();
         assert_eq!((lines(&six), lines(&sixteen)), (0, 16));
         assert!(!sixteen.to_string().contains("not drawn"));
-        assert!(plot("t", 18, &["a", "b"]).draw_readable().to_string().contains("2 more series are not drawn"));
+        assert!(plot("t", 18, &["a", "b"]).draw_readable().to_string().contains("not drawn: 2 more series"));
     }
 
     #[test]

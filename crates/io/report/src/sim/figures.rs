@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::markup::MarkupElement;
+use crate::numbers;
 use crate::plot::axis::Axis;
 use crate::plot::bars::bars;
 use crate::plot::{Dot, Join, MAX_LINES, Plot, PlotLine};
@@ -258,7 +259,7 @@ fn over_time(
     // Results do not count the beginning.
     let uncounted = run.simulated_ns.saturating_sub(run.counted_ns) as f64 * 1e3;
     let plot = Plot {
-        description: format!("{} lines, maximum {}.", lines.len(), show(highest)),
+        description: format!("{}, maximum {}.", numbers::counted(lines.len(), "line"), show(highest)),
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: if uncounted > 0.0 { format!("{x_name}; warm-up is shaded") } else { x_name.to_owned() },
         y_marks: y.marks.iter().map(|&mark| show(mark)).collect(),

@@ -1,7 +1,10 @@
 //! `report.html`: one file with everything in it, for light and dark screens, for phones and for paper.
 
+use wayleave_units::plural;
+
 use super::{figures, sweep, tables};
 use crate::markup::MarkupElement;
+use crate::numbers;
 use crate::palette;
 use crate::sim::measure::Measure;
 use crate::sim::result::RunResult;
@@ -87,7 +90,7 @@ fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
     let sum = |of: fn(&crate::sim::result::TrafficResult) -> u64| run.traffic.iter().map(of).sum::<u64>();
     let (sent, lost) = (sum(|traffic| traffic.sent), sum(|traffic| traffic.drops));
     let goodput = text::rate(sum(|traffic| traffic.goodput_bps) as f64);
-    let lost_text = format!("{} of {} packets lost", text::count(lost), text::count(sent));
+    let lost_text = format!("{} of {} lost", text::count(lost), text::counted(sent, "packet"));
     let mut tiles = vec![(goodput, "total goodput".to_owned()), (tables::loss_rate(lost, sent), lost_text)];
     let slowest = run.traffic.iter().filter_map(|traffic| Some((Measure::TailTime.of(traffic)?, traffic)));
     if let Some((time, traffic)) = slowest.max_by(|one, other| one.0.total_cmp(&other.0)) {
@@ -139,9 +142,12 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<MarkupElement> 
     let complete = results.iter().filter(|run| run.is_complete()).count();
     let what = if batch.parameters.is_empty() { "the seed".to_owned() } else { batch.parameters.join(", ") };
     let all = batch.planned;
-    let mut parts = vec![paragraph(format!("A sweep of {} runs over {what}.", text::count(all as u64)))];
+    let mut parts = vec![paragraph(format!("A sweep of {} over {what}.", numbers::counted(all, "run")))];
     if complete < all {
-        parts.push(partial(format!("{complete} of {all} runs are complete: these results are partial.")));
+        parts.push(partial(format!(
+            "These results are partial: {complete} of {} complete.",
+            numbers::counted(all, "run")
+        )));
     }
     let hops: u64 = results.iter().map(|run| run.hops).sum();
     let simulated: u64 = results.iter().map(|run| run.simulated_ns).fold(0, u64::saturating_add);
@@ -149,10 +155,10 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<MarkupElement> 
     seeds.sort_unstable();
     seeds.dedup();
     parts.push(headlines([
-        (text::count(complete as u64), format!("runs complete of {}", text::count(all as u64))),
-        (text::count(seeds.len() as u64), "different seeds".to_owned()),
+        (numbers::count(complete), format!("complete of {}", numbers::counted(all, "run"))),
+        (numbers::count(seeds.len()), plural(seeds.len(), "different seed").into_owned()),
         (text::time(simulated.saturating_mul(1_000)), "total simulated time".to_owned()),
-        (text::count(hops), "packets sent over links".to_owned()),
+        (text::count(hops), "packet transmissions on links".to_owned()),
     ]));
     parts
 }
@@ -160,7 +166,8 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<MarkupElement> 
 fn sweep_sections(results: &[RunResult]) -> Vec<MarkupElement> {
     let mut sections = Vec::new();
     let left_out = sweep::lines_left_out(results);
-    let note = (left_out > 0).then(|| paragraph(format!("{left_out} more lines are not drawn; the table lists all.")));
+    let note = (left_out > 0)
+        .then(|| paragraph(format!("Not drawn: {}; the table lists all.", numbers::counted(left_out, "more line"))));
     for (name, figures) in sweep::figures(results) {
         sections.extend(plots(figures).map(|plots| section(&name, [plots])));
     }

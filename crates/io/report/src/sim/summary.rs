@@ -180,15 +180,15 @@ fn write_sharing(
         writeln!(out)?;
         write_rows(out, layout, &DIVISIONS, sharing.divisions.iter().map(division_row))?;
     }
-    let (messages, lost) = (text::count(sharing.messages), text::count(sharing.messages_lost));
+    let (messages, lost) = (text::counted(sharing.messages, "packet"), text::count(sharing.messages_lost));
     writeln!(
         out,
-        "messages between hosts and brokers: {messages} packets, {}, {lost} lost",
+        "messages between hosts and brokers: {messages}, {}, {lost} lost",
         text::size(sharing.message_bytes)
     )?;
     if sharing.probes > 0 {
-        let (probes, lost) = (text::count(sharing.probes), text::count(sharing.probes_lost));
-        writeln!(out, "probes: {probes} packets, {}, {lost} lost", text::size(sharing.probe_bytes))?;
+        let (probes, lost) = (text::counted(sharing.probes, "packet"), text::count(sharing.probes_lost));
+        writeln!(out, "probes: {probes}, {}, {lost} lost", text::size(sharing.probe_bytes))?;
     }
     Ok(())
 }

@@ -29,6 +29,11 @@ pub fn count(number: u64) -> String {
     numbers::count(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
+/// `1 packet`, `12,345 packets`.
+pub fn counted(number: u64, noun: &str) -> String {
+    numbers::counted(usize::try_from(number).unwrap_or(usize::MAX), noun)
+}
+
 /// A slowdown in thousandths, with three digits or more.
 pub fn slowdown(thousandths: f64) -> String {
     let decimals = match thousandths {

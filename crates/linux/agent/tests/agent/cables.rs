@@ -1,6 +1,6 @@
 //! Tests of an agent's reports on its cables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use wayleave_agent::NodeDriver;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::{AgentReply, AgentRequest, Driver, DriverError};
-use wayleave_agent::worker::{Cables, CarrierState, ControllerNotice, Worker, WorkerEvent};
+use wayleave_agent::worker::{Cables, Carriers, ControllerNotice, DownReason, LinkState, Worker, WorkerEvent};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
@@ -48,8 +48,68 @@ impl NodeDriver for Idle {
     }
 }
 
+/// A node whose links the test changes, and the channels of its worker.
+struct Testbed {
+    carriers: Arc<Mutex<Carriers>>,
+    events: Sender<WorkerEvent>,
+    notices: Receiver<ControllerNotice>,
+    runs: std::thread::JoinHandle<bool>,
+    _poller: Receiver<(u64, u64)>,
+}
+
+impl Testbed {
+    /// Starts the worker of a host with two links.
+    fn start(carriers: Carriers) -> Self {
+        let (events, received) = channel();
+        let (notifier, notices) = channel();
+        let (poller, _poller) = sync_channel(1);
+        let carriers = Arc::new(Mutex::new(carriers));
+        let interfaces: BTreeMap<String, String> = [("h1->s1", "up1"), ("s1->h1", "up2")]
+            .map(|(link, interface)| (link.to_owned(), interface.to_owned()))
+            .into();
+        let read = carriers.clone();
+        let network = Arc::new(wayleave_topology::builders::build::star(2, Default::default()).unwrap());
+        let cables = Cables {
+            interfaces,
+            carriers: Box::new(move || read.lock().unwrap().clone()),
+            node: network.find_node("h1").unwrap(),
+            counters: Box::new(|| None),
+        };
+        let worker = Worker::new(Idle, network, cables, poller, notifier);
+        let runs = std::thread::spawn(move || worker.run(&received).is_none());
+        Self { carriers, events, notices, runs, _poller }
+    }
+
+    fn set(&self, carriers: Carriers) {
+        *self.carriers.lock().unwrap() = carriers;
+        self.events.send(WorkerEvent::Interfaces).unwrap();
+    }
+
+    /// Returns the next report of links.
+    fn next(&self) -> LinkState {
+        sight(&self.notices, &self.events, 1)
+    }
+
+    fn acknowledge(&self, state: LinkState) {
+        self.events.send(WorkerEvent::Seen(state)).unwrap();
+    }
+
+    fn end(self) {
+        self.events.send(WorkerEvent::End).unwrap();
+        assert!(self.runs.join().unwrap());
+    }
+}
+
+fn up(interfaces: &[&str]) -> Carriers {
+    Carriers::Up(interfaces.iter().map(|&name| name.to_owned()).collect())
+}
+
+fn down(links: &[&str], reason: DownReason) -> LinkState {
+    LinkState { epoch: 1, down: links.iter().map(|&link| (link.to_owned(), reason)).collect() }
+}
+
 /// Returns the next report on cables; begins sessions until then.
-fn sight(neighbours: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch: u64) -> CarrierState {
+fn sight(neighbours: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, epoch: u64) -> LinkState {
     loop {
         match neighbours.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
             ControllerNotice::See(sight) => return sight,
@@ -63,44 +123,41 @@ fn sight(neighbours: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, 
 
 #[test]
 fn carrier_changes_are_reported_until_acknowledged() {
-    let (events, received) = channel();
-    let (notifier, neighbours) = channel();
-    let (poller, _asked) = sync_channel(1);
-    let bright: BTreeSet<String> = ["up1", "up2"].map(str::to_owned).into();
-    let there = Arc::new(Mutex::new(Some(bright.clone())));
-    let interfaces: BTreeMap<String, String> =
-        [("h1->s1", "up1"), ("s1->h1", "up2")].map(|(link, interface)| (link.to_owned(), interface.to_owned())).into();
-    let looked = there.clone();
-    let network = Arc::new(wayleave_topology::builders::build::star(2, Default::default()).unwrap());
-    let cables = Cables {
-        interfaces,
-        with_carrier: Box::new(move || looked.lock().unwrap().clone()),
-        node: network.find_node("h1").unwrap(),
-        counters: Box::new(|| None),
-    };
-    let worker = Worker::new(Idle, network, cables, poller, notifier);
-    let runs = std::thread::spawn(move || worker.run(&received).is_none());
-    let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
-
-    // In a new session the agent reports at once that all carriers are up.
-    let first = sight(&neighbours, &events, 1);
-    assert_eq!(first, CarrierState { epoch: 1, without_carrier: links(&[]) });
-    events.send(WorkerEvent::Seen(first)).unwrap();
+    let node = Testbed::start(up(&["up1", "up2"]));
+    // In a new session the agent reports at once that all links are up.
+    let first = node.next();
+    assert_eq!(first, down(&[], DownReason::NoCarrier));
+    node.acknowledge(first);
     // A lost carrier is reported at once, and again until the controller has it.
-    there.lock().unwrap().as_mut().unwrap().remove("up2");
-    events.send(WorkerEvent::Interfaces).unwrap();
-    let gone = CarrierState { epoch: 1, without_carrier: links(&["s1->h1"]) };
-    assert_eq!(sight(&neighbours, &events, 1), gone);
-    assert_eq!(sight(&neighbours, &events, 1), gone);
-    events.send(WorkerEvent::Seen(gone)).unwrap();
-    // That it cannot be found out is no news.
-    *there.lock().unwrap() = None;
-    events.send(WorkerEvent::Interfaces).unwrap();
+    node.set(up(&["up1"]));
+    let gone = down(&["s1->h1"], DownReason::NoCarrier);
+    assert_eq!(node.next(), gone);
+    assert_eq!(node.next(), gone);
+    node.acknowledge(gone);
+    // An unknown state changes nothing.
+    node.set(Carriers::Unknown);
     // A carrier that is back is reported once it stays.
-    *there.lock().unwrap() = Some(bright);
-    events.send(WorkerEvent::Interfaces).unwrap();
-    let back = sight(&neighbours, &events, 1);
-    assert_eq!(back, CarrierState { epoch: 1, without_carrier: links(&[]) });
-    events.send(WorkerEvent::End).unwrap();
-    assert!(runs.join().unwrap());
+    node.set(up(&["up1", "up2"]));
+    assert_eq!(node.next(), down(&[], DownReason::NoCarrier));
+    node.end();
+}
+
+/// Catches: links of a switch that hangs, reported as cables that were pulled.
+#[test]
+fn links_of_a_silent_switch_are_down_for_another_reason_than_a_carrier() {
+    let node = Testbed::start(Carriers::SwitchSilent);
+    let silent = down(&["h1->s1", "s1->h1"], DownReason::SwitchSilent);
+    assert_eq!(node.next(), silent);
+    node.acknowledge(silent);
+    assert_eq!(DownReason::SwitchSilent.to_string(), "Open vSwitch does not answer");
+    // The switch answers again, and shows that a cable was pulled meanwhile.
+    node.set(up(&["up1"]));
+    let pulled = loop {
+        let state = node.next();
+        if state.down.len() == 1 {
+            break state;
+        }
+    };
+    assert_eq!(pulled, down(&["s1->h1"], DownReason::NoCarrier));
+    node.end();
 }

@@ -15,6 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::system::System;
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 
 /// A fat tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +92,7 @@ impl Run<'_> {
         let mut seen = HashSet::new();
         let mut missing: Vec<Case> = cases.iter().filter(is_new).filter(|case| seen.insert(**case)).copied().collect();
         missing.sort_by_key(|case| std::cmp::Reverse(case.size.k));
-        let found = self.map(&missing, fill)?;
+        let found = self.map(&missing, |case| fill(self.simulator(), case))?;
         let mut known = fillings.known();
         known.extend(missing.into_iter().zip(found.into_iter().map(Arc::new)));
         let take = |case| known.get(case).cloned().ok_or(Failed::Stopped);
@@ -109,18 +110,19 @@ fn network(case: &Case) -> Result<Network, Failed> {
     build::fat_tree(&spec).map_err(Failed::broken)
 }
 
-fn fill(case: &Case) -> Result<FillResult, Failed> {
+fn fill(simulator: &Simulator, case: &Case) -> Result<FillResult, Failed> {
     let network = Arc::new(network(case)?);
-    fill_with(case, &network, RequestMix::new(&network, case.scenario, case.seed))
+    fill_with(simulator, case, &network, RequestMix::new(&network, case.scenario, case.seed))
 }
 
 /// Fills the network of a case with the requests of the Java program that ran the published controller.
-pub(super) fn fill_as_published(case: &Case) -> Result<FillResult, Failed> {
+pub(super) fn fill_as_published(simulator: &Simulator, case: &Case) -> Result<FillResult, Failed> {
     let network = Arc::new(network(case)?);
-    fill_with(case, &network, JavaMix::new(&network, case.scenario, case.seed))
+    fill_with(simulator, case, &network, JavaMix::new(&network, case.scenario, case.seed))
 }
 
 fn fill_with(
+    simulator: &Simulator,
     case: &Case,
     network: &Arc<Network>,
     requests: impl Iterator<Item = LatencyContract>,
@@ -138,6 +140,7 @@ fn fill_with(
     let mut moves: HashMap<FlowId, u32> = HashMap::new();
     let mut flows = Vec::new();
     for contract in requests.take(MAX_REQUESTS) {
+        simulator.check()?;
         let request = wayleave_schemes::request(&contract, &model);
         let start = Instant::now();
         let decision = scheme.admit(&request);

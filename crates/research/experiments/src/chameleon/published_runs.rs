@@ -44,7 +44,7 @@ pub(super) fn repeat(run: &Run) -> Result<Vec<Repeated>, Failed> {
         (1..).zip(flows).map(move |(seed, _)| Case { size: SMALL, system, scenario: 8, seed }).collect::<Vec<_>>()
     };
     let cases: Vec<Case> = systems().into_iter().flat_map(of).collect();
-    let accepted = run.map(&cases, |case| Ok(fill_as_published(case)?.accepted as f64))?;
+    let accepted = run.map(&cases, |case| Ok(fill_as_published(run.simulator(), case)?.accepted as f64))?;
     let flows_of =
         |system| cases.iter().zip(&accepted).filter(move |(case, _)| case.system == system).map(|(_, &flows)| flows);
     Ok(systems().into_iter().map(|(system, _)| Repeated { system, flows: flows_of(system).collect() }).collect())

@@ -7,6 +7,7 @@ use crate::catalogue::{Entry, ONE_FABRIC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
 use wayleave_units::Time;
@@ -31,8 +32,8 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// For the table of features: one fabric for a moment.
-pub(crate) fn for_a_while() -> Result<TenantReadings, Failed> {
-    seen(Case::one_fabric(Size(4), Time::from_millis(10)), 1)
+pub(crate) fn for_a_while(simulator: &Simulator) -> Result<TenantReadings, Failed> {
+    seen(simulator, Case::one_fabric(Size(4), Time::from_millis(10)), 1)
 }
 
 pub(super) fn measure(run: &Run) -> Result<Figure, Failed> {
@@ -50,7 +51,7 @@ pub(super) fn measure(run: &Run) -> Result<Figure, Failed> {
         let whole = Case::one_fabric(size, duration);
         cases.extend([Case { duration: longer, ..whole }, Case { flips: false, ..whole }]);
     }
-    let found = run.gather(ENTRY.id, (&cases, &seeds), |&case, seed| seen(case, seed))?;
+    let found = run.gather(ENTRY.id, (&cases, &seeds), |&case, seed| seen(run.simulator(), case, seed))?;
     let rows: Vec<(Case, Vec<TenantReadings>)> = cases.into_iter().zip(found).collect();
     let panels = sizes.iter().map(|&size| panel(size, &rows)).collect();
     let tables = sizes.iter().flat_map(|&size| [table(size, &rows), failed_table(size, &rows)]).collect();
@@ -402,9 +403,10 @@ pub(crate) mod tests {
     /// other paths.
     #[test]
     fn a_failed_core_switch_affects_all_tenants() {
+        let simulator = Simulator::default();
         let case = Case::one_fabric(Size(4), Time::from_millis(16));
         let dead = Case { fails: true, ..case };
-        let (whole, failed) = (seen(case, 7).unwrap(), seen(dead, 7).unwrap());
+        let (whole, failed) = (seen(&simulator, case, 7).unwrap(), seen(&simulator, dead, 7).unwrap());
         let rows = [(case, vec![whole.clone()]), (dead, vec![failed.clone()])];
         let left = [0, 1, 2, 3].map(|kind| left(&rows[0].1, &rows[1].1, kind, case));
         // Half of the contracts go over cores, a quarter of these over each of the four.
@@ -423,7 +425,7 @@ pub(crate) mod tests {
     #[test]
     fn one_fabric_keeps_its_promises_in_a_short_run() {
         let case = Case::one_fabric(Size(4), Time::from_millis(6));
-        let seen = seen(case, 7).unwrap();
+        let seen = seen(&Simulator::default(), case, 7).unwrap();
         assert!(seen.admitted > 250.0 && seen.hoses == 48.0 && seen.busiest > 0.85, "{seen:?}");
         assert_eq!((seen.broken, seen.short), (0.0, 0.0), "{seen:?}");
         assert!(seen.in_flight <= 1.0, "{seen:?}");

@@ -12,6 +12,7 @@ use super::systems::{BIN, Case, DEAD, PATTERN, Set, System, set};
 use super::tenants::{Admitted, BEST_EFFORT, DIVISIONS, HOSES, LATENCY};
 use crate::checkpoint::stored;
 use crate::failed::Failed;
+use crate::simulator::Simulator;
 
 /// Results of all tenants in a run.
 #[derive(Clone, Debug, Default)]
@@ -74,10 +75,10 @@ stored!(TenantReadings {
 });
 
 /// Runs a case.
-pub(super) fn seen(case: Case, seed: u64) -> Result<TenantReadings, Failed> {
+pub(super) fn seen(simulator: &Simulator, case: Case, seed: u64) -> Result<TenantReadings, Failed> {
     let set = set(case, seed)?;
     let tunnels = case.system == System::OneFabric;
-    let outcome = wayleave_sim::run(&set.scenario, seed, |_| true).map_err(Failed::broken)?;
+    let outcome = simulator.run(&set.scenario, seed)?;
     let mut seen = TenantReadings {
         asked: set.stage.asked.len() as f64,
         admitted: set.admitted.len() as f64,

@@ -1,15 +1,11 @@
 //! Tenants on the network, and their promises.
 
-use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use wayleave_contracts::{
-    Bandwidth, Division, FlowObjective, LatencyContract, Match, PerDirection, Policy, PolicyLevel, Protocol,
-    ServiceSpec,
-};
+use wayleave_contracts::{Division, FlowObjective, LatencyContract, Policy, PolicyLevel, ServiceSpec};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::Admission;
 use wayleave_schemes::admission::chameleon::{Allocation, Chameleon, Params};
@@ -19,6 +15,7 @@ use wayleave_topology::{Class, Classes, Network, NodeId, PortSpec, Route, Shared
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::failed::Failed;
+use crate::policies::{self, minimum, service};
 
 pub(super) const LINE: Rate = Rate::from_gbit(10);
 /// Of every link: six of them there and back, and as many frames, make a round trip of some 20 us.
@@ -191,16 +188,8 @@ pub(super) fn policy(
 ) -> Result<Policy, Failed> {
     let mut services = Vec::new();
     let mut add = |name: &str, min: Option<Rate>, division: Option<Division>| {
-        let port = NonZeroU16::new(services.len() as u16 + 1);
-        let filter = Match { protocol: Some(Protocol::TCP), destination_port: port, ..Match::default() };
-        let bandwidth = Bandwidth { min, ..Bandwidth::default() };
-        services.push(ServiceSpec {
-            name: name.to_owned(),
-            filter: Some(filter),
-            bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-            division,
-            ..ServiceSpec::default()
-        });
+        let port = services.len() as u16 + 1;
+        services.push(ServiceSpec { division, ..service(name, port, minimum(min)) });
     };
     HOSES.iter().for_each(|name| add(name, Some(hose), None));
     let weights: u64 = DIVISIONS.iter().map(|division| division.1).sum();
@@ -216,7 +205,5 @@ pub(super) fn policy(
     }
     add(LATENCY, latency, None);
     add(BEST_EFFORT, None, None);
-    Policy::new(&stage.network, level.name(), level, Vec::new(), None, services).map_err(|errors| {
-        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
-    })
+    policies::policy(&stage.network, level, None, services)
 }

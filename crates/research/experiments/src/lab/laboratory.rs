@@ -1,12 +1,14 @@
 //! Networks for figures that need real packets: labs that are removed when they are not used any more.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wayleave::Cancel;
 use wayleave_contracts::ContractRequest;
 use wayleave_dataplane::doctor::{Check, CheckFinding, Need, can_run, examine};
 use wayleave_lab::run::{OfferedContract, Operator, RunCompletion, RunEvent, RunOptions, RunReport, run};
-use wayleave_lab::{Lab, LabError, LabName, Labs, UpOptions};
+use wayleave_lab::{Lab, LabName, Labs, StopRequest, UpOptions};
 use wayleave_topology::Network;
 
 use super::{ControlError, LabController, begin_control};
@@ -20,6 +22,8 @@ pub struct Namespaces {
     pub program: PathBuf,
     /// Receiver of warnings that a lab could not be removed.
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Ends labs and their runs early once it is set.
+    pub cancel: Cancel,
 }
 
 impl Laboratory for Namespaces {
@@ -36,7 +40,8 @@ impl Laboratory for Namespaces {
         }
         // Two people may measure the same figure.
         let name = LabName::new(&format!("{name}n{}", std::process::id())).map_err(Failed::broken)?;
-        let labs = Labs::default();
+        let stop = StopRequest::of(self.cancel.flag());
+        let labs = Labs::default().stopping(stop.clone());
         let lab = labs.up(&UpOptions {
             name: name.clone(),
             topology: name.as_str(),
@@ -45,12 +50,17 @@ impl Laboratory for Namespaces {
             ovs: Default::default(),
             services: Default::default(),
         });
-        let lab = lab.map_err(Failed::broken)?;
+        let lab = lab.map_err(|error| failed(&stop, error))?;
         // From here on it is removed in any case.
         let guard = Guard { labs, name, warn: self.warn.clone() };
-        let controller = begin(&lab, &self.program, options).map_err(Failed::broken)?;
+        let controller = begin(&lab, &self.program, options).map_err(|error| failed(&stop, error))?;
         Ok(Box::new(RunningLab { lab, controller, _guard: guard }))
     }
+}
+
+/// Returns the error of a lab. Ctrl-C also ends the lab's own programs, so errors after it have no cause of their own.
+fn failed(stop: &StopRequest, error: impl fmt::Display) -> Failed {
+    if stop.is_asked() { Failed::Stopped } else { Failed::broken(error) }
 }
 
 fn begin(lab: &Lab, program: &Path, options: &[&str]) -> Result<LabController, ControlError> {
@@ -92,14 +102,18 @@ impl Testbed for RunningLab {
     }
 
     fn offer(&mut self, order: &ContractRequest) -> Result<bool, Failed> {
-        let refused = self.controller.offer(std::slice::from_ref(order)).map_err(Failed::broken)?;
+        let refused = self.controller.offer(std::slice::from_ref(order));
+        let refused = refused.map_err(|error| failed(self.lab.stop(), error))?;
         Ok(refused.is_empty())
     }
 
     fn run(&mut self, promised: &[OfferedContract], options: &RunOptions) -> Result<RunReport, Failed> {
         let mut unseen = |_: RunEvent<'_>| {};
-        let seen = run(&self.lab, &mut self.controller, promised, options, &mut unseen)
-            .map_err(|error: LabError| Failed::broken(error))?;
+        let seen = run(&self.lab, &mut self.controller, promised, options, &mut unseen);
+        let seen = seen.map_err(|error| failed(self.lab.stop(), error))?;
+        if self.lab.stop().is_asked() {
+            return Err(Failed::Stopped);
+        }
         // A figure needs every count: an unknown one would be drawn as 0.
         match &seen.end {
             RunCompletion::Unobserved(why) => return Err(Failed::broken(why)),

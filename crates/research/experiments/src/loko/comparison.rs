@@ -17,7 +17,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = few_seeds(run);
     // More than the slide's number, also after rounding to whole flows.
     let packets = run.choose(PUBLISHED_PACKETS / 20 * 21, 200_000);
-    let runs = run.map(&seeds, |&seed| compare(SWITCHES, seed, packets).map_err(Failed::broken))?;
+    let runs = run.map(&seeds, |&seed| compare(run.simulator(), SWITCHES, seed, packets))?;
     let series = |name: &str, of: &dyn Fn(&SchemeResult) -> u64| {
         let point = |(at, name): (usize, &str)| {
             Point::of(name, runs.iter().map(|fared| 100.0 * of(&fared[at]) as f64 / sent(&fared[at]) as f64).collect())

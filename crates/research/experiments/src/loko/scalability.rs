@@ -89,8 +89,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let bursts = bursts(allocation.burst);
     let part = |part: &Part| -> Result<Measured, Failed> {
         let by_length = run.map(&seeds, |&seed| {
-            let all =
-                scalability(&SIZES, PATIENT, SwitchAccounting::Published, seed, part.buffer).map_err(Failed::broken)?;
+            let all = scalability(&SIZES, PATIENT, SwitchAccounting::Published, seed, part.buffer)?;
             Ok(all.into_iter().map(|filled| (filled.rate, filled.burst, filled.admitted)).collect())
         })?;
         let by_burst =

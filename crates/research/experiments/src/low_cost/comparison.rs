@@ -15,104 +15,77 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave::switch_benchmark::{BenchError, benchmark};
+use wayleave::switch_benchmark::benchmark;
 use wayleave_ledger::Model;
 use wayleave_scenarios::StartPhase;
 use wayleave_scheme_api::{Admission, Request};
-use wayleave_schemes::admission::loko::{self, AcceptedRate, Loko, LokoError, Services, SwitchAccounting};
+use wayleave_schemes::admission::loko::{self, AcceptedRate, Loko, Services, SwitchAccounting};
 use wayleave_schemes::admission::qjump::{self, Qjump};
 use wayleave_schemes::admission::silo::{self, Silo};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::devices::{Case, PacketScenario, SoftwareSwitch};
-use wayleave_topology::{Network, NetworkError, NodeId};
+use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::failed::Failed;
 use crate::low_cost::experiment::{PacketCounts, Trial, run};
+use crate::simulator::Simulator;
 
 /// Ranges of the random properties of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowSize {
+pub(crate) struct FlowSize {
     /// kbit/s.
-    pub rate_kbit: (u64, u64),
+    pub(crate) rate_kbit: (u64, u64),
     /// Packets of 306 B.
-    pub burst_packets: (u64, u64),
+    pub(crate) burst_packets: (u64, u64),
     /// No packet may take longer.
-    pub deadline: Time,
+    pub(crate) deadline: Time,
 }
 
 impl FlowSize {
     /// Between 50 and 400 kbit/s in bursts of one or two packets, within 40 ms.
-    pub const MEDIUM: Self = Self { rate_kbit: (50, 400), burst_packets: (1, 2), deadline: Time::from_millis(40) };
+    pub(crate) const MEDIUM: Self =
+        Self { rate_kbit: (50, 400), burst_packets: (1, 2), deadline: Time::from_millis(40) };
 }
 
 /// Results of a scheme.
 #[derive(Clone, Debug)]
-pub struct SchemeResult {
+pub(crate) struct SchemeResult {
     /// Name of the scheme.
-    pub scheme: &'static str,
+    pub(crate) scheme: &'static str,
     /// Number of admitted requests.
-    pub admitted: usize,
+    pub(crate) admitted: usize,
     /// Counts of their packets.
-    pub counted: PacketCounts,
+    pub(crate) counted: PacketCounts,
 }
 
 /// Flows that a network holds, by Loko.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LokoFill {
+pub(crate) struct LokoFill {
     /// Switches in the line.
-    pub switches: u64,
+    pub(crate) switches: u64,
     /// Flows that were admitted.
-    pub admitted: usize,
+    pub(crate) admitted: usize,
     /// Of the fullest service, the rate in use in thousandths of the allocation.
-    pub rate: u64,
+    pub(crate) rate: u64,
     /// Of the fullest service, the bursts in use in thousandths of the allocation.
-    pub burst: u64,
-}
-
-/// Reason why a comparison failed.
-#[derive(Debug)]
-pub enum ComparisonError {
-    /// The network cannot be built.
-    Network(NetworkError),
-    /// The switch cannot be measured.
-    Bench(BenchError),
-    /// Loko cannot be set up.
-    Loko(LokoError),
-    /// Anything else, in words.
-    Other(String),
-}
-
-impl std::fmt::Display for ComparisonError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Network(error) => error.fmt(f),
-            Self::Bench(error) => error.fmt(f),
-            Self::Loko(error) => error.fmt(f),
-            Self::Other(error) => f.write_str(error),
-        }
-    }
-}
-
-impl std::error::Error for ComparisonError {}
-
-fn other(error: impl std::fmt::Display) -> ComparisonError {
-    ComparisonError::Other(error.to_string())
+    pub(crate) burst: u64,
 }
 
 /// A line of such switches with two hosts each.
 ///
 /// # Errors
 /// For no switch at all, or too many.
-pub fn line(switches: u64) -> Result<Arc<Network>, ComparisonError> {
+pub(crate) fn line(switches: u64) -> Result<Arc<Network>, Failed> {
     let cabling = Cabling { rate: Rate::from_mbit(100), ..Cabling::default() };
     let chain = Chain { switches, hosts_per_switch: 2, cabling };
-    build::line(&chain).map(Arc::new).map_err(ComparisonError::Network)
+    build::line(&chain).map(Arc::new).map_err(Failed::broken)
 }
 
 /// Returns `count` requests between random hosts.
-pub fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> Vec<Request> {
+pub(crate) fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> Vec<Request> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let hosts: Vec<NodeId> = network.hosts().collect();
     let packet = Bytes::new(306);
@@ -138,18 +111,18 @@ pub fn requests(network: &Network, size: FlowSize, seed: u64, count: usize) -> V
 ///
 /// # Errors
 /// If the modelled switch cannot be measured or allocated.
-pub fn loko(
+pub(crate) fn loko(
     network: &Arc<Network>,
     share: AcceptedRate,
     counting: SwitchAccounting,
     buffer: u64,
-) -> Result<Loko, ComparisonError> {
+) -> Result<Loko, Failed> {
     let scenario = PacketScenario::proof_of_concept();
-    let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(ComparisonError::Bench)?;
-    let measured = loko::ServiceModel::of(&table, &scenario).map_err(other)?;
+    let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
+    let measured = loko::ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
     let model = loko::ServiceModel { buffer: measured.buffer * buffer, ..measured };
     let params = loko::Params { model, share, services: Services::PerSwitch, counting };
-    Loko::new(network.clone(), params).map_err(ComparisonError::Loko)
+    Loko::new(network.clone(), params).map_err(Failed::broken)
 }
 
 /// Compares Silo, QJump and Loko, each with its admitted flows of one list, until each has sent about `packets`
@@ -157,19 +130,24 @@ pub fn loko(
 ///
 /// # Errors
 /// If something cannot be built or simulated.
-pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResult>, ComparisonError> {
+pub(crate) fn compare(
+    simulator: &Simulator,
+    switches: u64,
+    seed: u64,
+    packets: u64,
+) -> Result<Vec<SchemeResult>, Failed> {
     let network = line(switches)?;
     let list = requests(&network, FlowSize::MEDIUM, seed, 400);
     let budget = Time::from_millis(1);
     let silo = Silo::new(network.clone(), Model::PUBLISHED, silo::Params { budget, ..silo::Params::default() })
-        .map_err(other)?;
+        .map_err(Failed::broken)?;
     let params = qjump::Params { applications: 100, packet: Bytes::new(306), ..qjump::Params::default() };
     let qjump = Qjump::new(network.clone(), Model::PUBLISHED, params);
     let loko = loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1)?;
     let schemes: [Scheme; 3] = [silo.into(), qjump.into(), loko.into()];
     let fared = schemes.into_iter().map(|mut scheme| {
         let admitted = list.iter().filter(|request| scheme.admit(request).is_ok()).count();
-        let counted = run(&network, &scheme, &trial(&scheme, packets, 1, seed)?).map_err(other)?;
+        let counted = run(simulator, &network, &scheme, &trial(&scheme, packets, 1, seed)?)?;
         Ok(SchemeResult { scheme: scheme.name(), admitted, counted })
     });
     fared.collect()
@@ -179,7 +157,12 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<SchemeResul
 ///
 /// # Errors
 /// If something cannot be built or simulated.
-pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketCounts)>, ComparisonError> {
+pub(crate) fn burst(
+    simulator: &Simulator,
+    switches: u64,
+    seed: u64,
+    packets: u64,
+) -> Result<Vec<(u64, PacketCounts)>, Failed> {
     let network = line(switches)?;
     let mut loko = loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1)?;
     for request in requests(&network, FlowSize::MEDIUM, seed, 400) {
@@ -187,7 +170,7 @@ pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketC
     }
     let one = |multiplier| {
         let trial = trial(&loko, packets, multiplier, seed)?;
-        Ok((multiplier, run(&network, &loko, &trial).map_err(other)?))
+        Ok((multiplier, run(simulator, &network, &loko, &trial)?))
     };
     (1..=11).map(one).collect()
 }
@@ -196,13 +179,13 @@ pub fn burst(switches: u64, seed: u64, packets: u64) -> Result<Vec<(u64, PacketC
 ///
 /// # Errors
 /// If something cannot be built.
-pub fn scalability(
+pub(crate) fn scalability(
     sizes: &[u64],
     size: FlowSize,
     counting: SwitchAccounting,
     seed: u64,
     buffer: u64,
-) -> Result<Vec<LokoFill>, ComparisonError> {
+) -> Result<Vec<LokoFill>, Failed> {
     let one = |&switches: &u64| {
         let network = line(switches)?;
         let mut loko = loko(&network, AcceptedRate::FullRate, counting, buffer)?;
@@ -214,8 +197,8 @@ pub fn scalability(
     sizes.iter().map(one).collect()
 }
 
-fn trial(scheme: &impl AdmittedSet, packets: u64, burst_multiplier: u64, seed: u64) -> Result<Trial, ComparisonError> {
-    let case: Case = PacketScenario::proof_of_concept().cases().next().ok_or_else(|| other("no case"))?;
+fn trial(scheme: &impl AdmittedSet, packets: u64, burst_multiplier: u64, seed: u64) -> Result<Trial, Failed> {
+    let case: Case = PacketScenario::proof_of_concept().cases().next().ok_or_else(|| Failed::broken("no case"))?;
     let held = scheme.flows().into_iter().filter_map(|flow| Some(scheme.held(flow)?.demand.rate));
     let rate: u64 = held.map(Rate::bits_per_second).sum();
     let nanos = u128::from(packets) * u128::from(case.packet.bits()) * 1_000_000_000 / u128::from(rate.max(1));
@@ -231,7 +214,7 @@ mod tests {
     #[test]
     fn on_a_shared_service_only_loko_keeps_its_guarantees() {
         for seed in 1..=3 {
-            let fared = compare(4, seed, 20_000).unwrap();
+            let fared = compare(&Simulator::default(), 4, seed, 20_000).unwrap();
             for SchemeResult { scheme, admitted, counted } in &fared {
                 println!("seed {seed}: {scheme} admits {admitted}: {counted}");
                 let kept = counted.late == 0 && counted.lost == 0;
@@ -244,7 +227,7 @@ mod tests {
 
     #[test]
     fn bursts_above_the_contract_break_guarantees_that_hold_within_it() {
-        let all = burst(4, 1, 20_000).unwrap();
+        let all = burst(&Simulator::default(), 4, 1, 20_000).unwrap();
         all.iter().for_each(|(multiplier, counted)| println!("{multiplier}: {counted}, {}", counted.longest_share));
         assert_eq!((all[0].1.late, all[0].1.lost), (0, 0));
         assert!(all[0].1.longest_share < 1_000);

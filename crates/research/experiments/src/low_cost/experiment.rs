@@ -5,42 +5,45 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave::switch_benchmark::device;
-use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, ScenarioError, StartPhase, Traffic};
+use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, StartPhase, Traffic};
 use wayleave_schemes::admitted::{AdmittedFlow, AdmittedSet};
 use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::failed::Failed;
+use crate::simulator::Simulator;
+
 /// Traffic of a trial, and its duration.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// Every switch is this device.
-    pub device: SoftwareSwitch,
+    pub(crate) device: SoftwareSwitch,
     /// Under this combination; all packets have its size.
-    pub case: Case,
+    pub(crate) case: Case,
     /// Multiple of their burst that flows send at once (slides, "burst multiplier").
-    pub burst_multiplier: u64,
+    pub(crate) burst_multiplier: u64,
     /// All bursts at once, or each at random.
-    pub phase: StartPhase,
+    pub(crate) phase: StartPhase,
     /// Duration of sending.
-    pub duration: Time,
+    pub(crate) duration: Time,
     /// Of the random phases.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// Counts of the packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PacketCounts {
+pub(crate) struct PacketCounts {
     /// They came within what was promised to their flows.
-    pub ok: u64,
+    pub(crate) ok: u64,
     /// They came later; with histograms that count to within a few per cent, only those that are surely late.
-    pub late: u64,
+    pub(crate) late: u64,
     /// They found no room in a buffer.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// The longest that a packet took.
-    pub longest: Time,
+    pub(crate) longest: Time,
     /// Maximum delay of a packet, in thousandths of its flow's promise.
-    pub longest_share: u64,
+    pub(crate) longest_share: u64,
 }
 
 impl fmt::Display for PacketCounts {
@@ -53,14 +56,19 @@ impl fmt::Display for PacketCounts {
 /// Lets everything that a scheme has admitted send at its token buckets.
 ///
 /// # Errors
-/// What the simulator refuses.
-pub fn run(network: &Arc<Network>, scheme: &impl AdmittedSet, trial: &Trial) -> Result<PacketCounts, ScenarioError> {
+/// Returns an error if the scenario is invalid or the measurement is cancelled.
+pub(crate) fn run(
+    simulator: &Simulator,
+    network: &Arc<Network>,
+    scheme: &impl AdmittedSet,
+    trial: &Trial,
+) -> Result<PacketCounts, Failed> {
     let flows: Vec<AdmittedFlow<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
     let mut scenario = Scenario::new("trial", network.clone(), trial.duration + Time::from_millis(60_000));
     scenario.shared_services = network.switches().map(|switch| device(&trial.device, &trial.case, switch)).collect();
     scenario.traffic =
         flows.iter().enumerate().filter_map(|(number, held)| traffic(network, trial, number, held)).collect();
-    let outcome = wayleave_sim::run(&scenario, trial.seed, |_| true)?;
+    let outcome = simulator.run(&scenario, trial.seed)?;
     let mut counted = PacketCounts::default();
     for flow in &outcome.flows {
         let bound_ps = flows[flow.traffic].released.as_nanos().saturating_mul(1_000);

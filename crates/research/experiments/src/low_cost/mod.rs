@@ -8,7 +8,5 @@
 mod comparison;
 mod experiment;
 
-pub use comparison::{
-    ComparisonError, FlowSize, LokoFill, SchemeResult, burst, compare, line, loko, requests, scalability,
-};
-pub use experiment::{PacketCounts, Trial, run};
+pub(crate) use comparison::{FlowSize, SchemeResult, burst, compare, line, loko, requests, scalability};
+pub(crate) use experiment::{PacketCounts, Trial, run};

@@ -12,7 +12,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{
     FRAME, MarkFeedback, RELEASED, ROUNDS, System, THRESHOLD, cabling, curves, endless, free, mean_between, policy,
-    scenario, service, simulate, testbed, throughput,
+    scenario, service, testbed, throughput,
 };
 use crate::data::{Axis, Figure, Form, Panel, Table};
 use crate::failed::Failed;
@@ -132,7 +132,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let jobs: Vec<(Reading, u64)> =
         READINGS.iter().flat_map(|&reading| seeds.iter().map(move |&seed| (reading, seed))).collect();
     let seen = run.map(&jobs, |&(reading, seed)| {
-        let outcome = simulate(&two_services(reading, phases, seed)?, seed)?;
+        let outcome = run.simulator().run(&two_services(reading, phases, seed)?, seed)?;
         let lost = outcome.queues.iter().map(|queue| queue.counts.drops).sum();
         Ok(Seen { rates: [throughput(&outcome, 0), throughput(&outcome, 1)], lost })
     })?;

@@ -13,7 +13,7 @@ use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{free, mean_between, policy, service, settings, simulate};
+use super::testbed::{free, mean_between, policy, service, settings};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -100,7 +100,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         patterns.iter().flat_map(|&pattern| seeds.iter().map(move |&seed| (pattern, seed))).collect();
     let used = run.map(&jobs, |&(pattern, seed)| {
         let scenario = fabric(pattern, racks, phases, seed)?;
-        Ok(usage(&simulate(&scenario, seed)?))
+        Ok(usage(&run.simulator().run(&scenario, seed)?))
     })?;
     let mut used = used.into_iter();
     let runs = patterns.map(|pattern| (pattern, used.by_ref().take(seeds.len()).collect())).to_vec();

@@ -9,7 +9,7 @@ use wayleave_units::{Rate, Time};
 
 use super::testbed::{
     MarkFeedback, RELEASED, ROUNDS, Size, System, curves, endless, free, mean_between, policy, racks, received,
-    scenario, service, simulate, testbed, throughput,
+    scenario, service, testbed, throughput,
 };
 use crate::data::{Axis, Figure, Form, Panel, Table};
 use crate::failed::Failed;
@@ -116,7 +116,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         .chain(seeds.first().map(|&seed| (None, seed)))
         .collect();
     let seen = run.map(&jobs, |&(case, seed)| {
-        let outcome = simulate(&rack(case, round, size)?, seed)?;
+        let outcome = run.simulator().run(&rack(case, round, size)?, seed)?;
         let points = |traffic: usize| {
             let points = throughput(&outcome, traffic).into_iter();
             points.map(|(at, rate)| (at * 1e9 / round.as_nanos() as f64, rate * size.scale())).collect::<Vec<_>>()

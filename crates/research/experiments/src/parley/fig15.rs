@@ -7,7 +7,7 @@ use wayleave_scenarios::{Eyeq, FlowArrivals, FlowEndpoints, FlowSizes, HostSchem
 use wayleave_topology::builders::build;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{cabling, flows, policy, received, scenario, service, simulate, testbed};
+use super::testbed::{cabling, flows, policy, received, scenario, service, testbed};
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -62,7 +62,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let cases: Vec<(u64, Limited)> = SCALES.iter().flat_map(|&scale| LIMITS.map(|limited| (scale, limited))).collect();
     let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
     let times = run.map(&jobs, |&((scale, limited), seed)| {
-        let outcome = simulate(&burst(limited, scale, rounds)?, seed)?;
+        let outcome = run.simulator().run(&burst(limited, scale, rounds)?, seed)?;
         let times = outcome.traffic[0].completions.times();
         Ok([50.0, 99.0].map(|percent| times.percentile(percent).map_or(f64::NAN, |ps| ps as f64 / 1e9)))
     })?;

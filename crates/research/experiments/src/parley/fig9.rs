@@ -11,10 +11,11 @@ use wayleave_sim::stats::Histogram;
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{FRAME, free, policy, service, simulate};
+use super::testbed::{FRAME, free, policy, service};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
 
@@ -33,7 +34,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 1);
     let duration = Time::from_millis(run.choose(300_000, 120_000));
     let jobs: Vec<(u64, u64)> = LOADS.iter().flat_map(|&load| seeds.iter().map(move |&seed| (load, seed))).collect();
-    let queues = run.map(&jobs, |&(load, seed)| queue(load, seed, duration))?;
+    let queues = run.map(&jobs, |&(load, seed)| queue(run.simulator(), load, seed, duration))?;
     let of = |load: u64| jobs.iter().zip(&queues).filter(move |((of, _), _)| *of == load).map(|(_, queue)| queue);
     let tails = LOADS.map(|load| of(load).map(|queue| packets(queue.percentile(99.0).unwrap_or(0))).collect());
     let series = LOADS.iter().map(|&load| {
@@ -90,7 +91,7 @@ fn statements(tails: &[Vec<f64>; LOADS.len()]) -> Vec<Statement> {
 }
 
 /// Returns the queue that packets find at the receiver's port, in bytes.
-fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
+fn queue(simulator: &Simulator, load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     let cabling = Cabling { rate: LINE, ..Cabling::default() };
     let network = std::sync::Arc::new(build::star(SENDERS + 1, cabling).map_err(Failed::broken)?);
     let hosts: Vec<_> = network.hosts().collect();
@@ -120,7 +121,7 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     );
     traffic.service = Some("bulk".to_owned());
     scenario.traffic.push(traffic);
-    let outcome = simulate(&scenario, seed)?;
+    let outcome = simulator.run(&scenario, seed)?;
     let mut found = Histogram::new();
     for queue in outcome.queues.iter().filter(|queue| network.link(queue.link).to == *receiver) {
         found.merge(&queue.counts.found);

@@ -11,8 +11,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::table3_data::{BEYOND, CONTROLS, Case, Data, LOADS, OTHERS, READINGS, RunReadings, text};
 use super::table3_statements::statements;
 use super::testbed::{
-    FRAME, ROUNDS, Size, flows, free, mean_between, policy, racks, received, scenario, service, simulate, testbed,
-    throughput,
+    FRAME, ROUNDS, Size, flows, free, mean_between, policy, racks, received, scenario, service, testbed, throughput,
 };
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
@@ -58,7 +57,8 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let length = run.choose(full, Length { warmup: 6, drained: 2, round: ROUNDS[1], size: Size::Half, ..full });
     let cases = cases();
     let jobs: Vec<(Case, u64)> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut seen = run.map(&jobs, |&(case, seed)| seen(&simulate(&rack(case, length)?, seed)?, length))?.into_iter();
+    let mut seen =
+        run.map(&jobs, |&(case, seed)| seen(&run.simulator().run(&rack(case, length)?, seed)?, length))?.into_iter();
     let cells = cases.into_iter().map(|case| (case, seen.by_ref().take(seeds.len()).collect())).collect();
     let bounds = SIZES.map(|size| BOUND_LOADS.map(|load| bound(size, load)));
     let data = Data { cells, bounds };

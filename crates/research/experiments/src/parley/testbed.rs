@@ -1,9 +1,8 @@
 //! Common parts of the simulated experiments: networks, services by port, transport, switches.
 
-use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_contracts::{Bandwidth, PerDirection, Policy};
 use wayleave_scenarios::{
     Buffering, Congestion, Ecn, Eyeq, FlowArrivals, FlowEndpoints, HostSchemeConfig, Parley, PortEcn, Reliable,
     Scenario, Sharing, Traffic, TransportConfig, Workload,
@@ -16,6 +15,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::data::{Figure, Point, Series};
 use crate::failed::Failed;
+pub(super) use crate::policies::{policy, service};
 
 /// A full frame on the wire.
 pub(super) const FRAME: Bytes = Bytes::new(1_538);
@@ -100,12 +100,6 @@ pub(super) fn racks(network: &Network) -> Vec<Vec<NodeId>> {
     network.switches().map(attached).filter(|hosts| !hosts.is_empty()).collect()
 }
 
-/// Returns a service that is identified by its listening port.
-pub(super) fn service(name: &str, port: u16, bandwidth: PerDirection<Bandwidth>) -> ServiceSpec {
-    let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
-    ServiceSpec { name: name.to_owned(), filter: Some(filter), bandwidth, ..ServiceSpec::default() }
-}
-
 /// Without minimum, maximum or weight.
 pub(super) fn free() -> PerDirection<Bandwidth> {
     PerDirection::default()
@@ -114,18 +108,6 @@ pub(super) fn free() -> PerDirection<Bandwidth> {
 /// Returns a minimum and maximum of received traffic.
 pub(super) fn received(min: Option<Rate>, max: Option<Rate>) -> PerDirection<Bandwidth> {
     PerDirection { receive: Bandwidth { min, max, weight: None }, ..PerDirection::default() }
-}
-
-/// A policy at all points of a level.
-pub(super) fn policy(
-    network: &Network,
-    level: PolicyLevel,
-    peak: Option<Rate>,
-    services: Vec<ServiceSpec>,
-) -> Result<Policy, Failed> {
-    Policy::new(network, level.name(), level, Vec::new(), peak, services).map_err(|errors| {
-        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
-    })
 }
 
 /// Marks that machine shapers receive, and their form.
@@ -226,11 +208,6 @@ pub(super) fn flows(service: &str, ends: FlowEndpoints, reliable: Reliable) -> T
 /// One endless flow between each pair.
 pub(super) fn endless(service: &str, ends: FlowEndpoints) -> Traffic {
     flows(service, ends, Reliable::new(FlowArrivals::Once, None))
-}
-
-/// Simulates it.
-pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
-    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
 }
 
 /// Returns the throughput of one traffic over time: the middle of each interval in seconds, and the arrivals in

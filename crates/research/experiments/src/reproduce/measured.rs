@@ -40,8 +40,18 @@ pub struct Reproduced {
     pub left_out: Vec<(&'static Entry, String)>,
     /// Figures whose measurement failed, each with the reason. The others were still measured.
     pub failed: Vec<(&'static Entry, String)>,
-    /// `true` if the run was stopped.
-    pub is_stopped: bool,
+    /// Figure whose measurement was cancelled, if one was. The figures after it were not measured.
+    pub cancelled: Option<CancelledFigure>,
+}
+
+/// A figure whose measurement was cancelled.
+#[derive(Clone, Copy, Debug)]
+pub struct CancelledFigure {
+    /// The figure's catalogue entry.
+    pub entry: &'static Entry,
+    /// Number of completed runs in the folder of [`ReproduceOptions::with_resume`](crate::ReproduceOptions::with_resume)
+    /// that figures of this reproduction use.
+    pub kept_runs: usize,
 }
 
 impl Default for MeasuredBy {

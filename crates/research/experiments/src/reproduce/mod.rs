@@ -45,7 +45,7 @@ use wayleave::{ProgressStep, Watch};
 use checkpoints::Folder;
 use totals::Reasons;
 
-pub use measured::{Measured, MeasuredBy, Reproduced};
+pub use measured::{CancelledFigure, Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
 
 /// Name of the file with the numbers of statements by result.
@@ -140,8 +140,9 @@ pub fn reproduce(
         made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", folder.display())))?;
     }
     // The index of the figure under way, and the watch that threads share.
+    let cancel = watch.cancel();
     let shared = Mutex::new((0, watch));
-    let run = Run::new(effort).with_runs(seeds).with_servers(servers).with_threads(threads);
+    let run = Run::new(effort).with_runs(seeds).with_servers(servers).with_threads(threads).with_cancel(cancel);
     let run = match resume {
         Some(folder) => run.with_checkpoints(Box::new(Folder::open(&folder, &origin)?)),
         None => run,
@@ -153,11 +154,9 @@ pub fn reproduce(
     let run = run.watched(|done, total| {
         let (index, watch) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
         watch.step(ProgressStep::Figure { index: *index, done, total });
-        !watch.is_cancelled()
     });
     let command = |figures: &str| command(figures, effort, (seeds, servers));
-    let mut reproduced =
-        Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), is_stopped: false };
+    let mut reproduced = Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), cancelled: None };
     for (at, entry) in chosen.iter().enumerate() {
         shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
         match (entry.measure)(&run) {
@@ -172,7 +171,7 @@ pub fn reproduce(
                 reproduced.figures.push(measured);
             }
             Err(Failed::Stopped) => {
-                reproduced.is_stopped = true;
+                reproduced.cancelled = Some(CancelledFigure { entry, kept_runs: run.kept_runs() });
                 break;
             }
             Err(Failed::LeftOut(why)) => {
@@ -183,7 +182,7 @@ pub fn reproduce(
             Err(Failed::Broken(why)) => reproduced.failed.push((entry, why)),
         }
     }
-    if reproduced.figures.is_empty() && !reproduced.left_out.is_empty() {
+    if reproduced.figures.is_empty() && !reproduced.left_out.is_empty() && reproduced.cancelled.is_none() {
         return Err(Error::Internal("nothing was measured".to_owned()));
     }
     Ok(reproduced)

@@ -28,7 +28,7 @@ fn reproduced(measured: Measured) -> Reproduced {
         figures: vec![measured],
         left_out: missing("chameleon-fig14", "needs root"),
         failed: missing("parley-fig9", "out of luck"),
-        is_stopped: false,
+        cancelled: None,
     }
 }
 
@@ -154,7 +154,8 @@ fn an_interrupted_figure_resumes_to_the_same_bytes() {
     };
     let whole = resumed(None, usize::MAX);
     let interrupted = resumed(Some(&folder), 2);
-    assert!(interrupted.is_stopped && interrupted.figures.is_empty());
+    let cancelled = interrupted.cancelled.unwrap();
+    assert_eq!((cancelled.entry.id, cancelled.kept_runs, interrupted.figures.len()), ("ufab-fig4", 2, 0));
     let kept = || {
         let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
         let mut files: Vec<(std::path::PathBuf, String)> =

@@ -10,11 +10,12 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::readings::Metrics;
 use super::systems::{System, equal_tenants};
-use super::testbed::{SWITCH_BUFFER, propagation, scenario, simulate};
+use super::testbed::{SWITCH_BUFFER, propagation, scenario};
 use super::workloads::{Application, DeadlineFlows, published, wire};
 use crate::data::Figure;
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 
 /// "the average bandwidth requirement of each class is 300 Mbps" (VI), of every host.
 const DEMAND: Rate = Rate::from_mbit(300);
@@ -150,12 +151,18 @@ fn ends(place: NetworkCase, hosts: &[(NodeId, NodeId)]) -> FlowEndpoints<NodeId>
 pub(super) fn gather(run: &Run, cases: &[Case], seeds: &[u64]) -> Result<Vec<Vec<Metrics>>, Failed> {
     let runs = format!("SCC, {:?}, {:?}", run.effort, Sizes::ALL.map(|sizes| sizes.duration(run)));
     run.gather(&runs, (cases, seeds), |case, seed| {
-        one(case, &Arc::new(network(case.place, run)?), case.sizes.duration(run), seed)
+        one(run.simulator(), case, &Arc::new(network(case.place, run)?), case.sizes.duration(run), seed)
     })
 }
 
-fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Metrics, Failed> {
-    simulate(&of_case(case, network, duration)?, seed).map(|outcome| Metrics::of(&outcome))
+fn one(
+    simulator: &Simulator,
+    case: &Case,
+    network: &Arc<Network>,
+    duration: Time,
+    seed: u64,
+) -> Result<Metrics, Failed> {
+    simulator.run(&of_case(case, network, duration)?, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 /// Returns the scenario of a case.
@@ -223,7 +230,7 @@ mod tests {
             let applications = Application::ALL.to_vec();
             let deadlines = DeadlineFlows::SmallMessages;
             let case = Case { place, system: System::Direct, sizes: Sizes::WebSearch, applications, deadlines };
-            let metrics = one(&case, &network, Time::from_millis(200), 1).unwrap();
+            let metrics = one(&Simulator::default(), &case, &network, Time::from_millis(200), 1).unwrap();
             assert!(metrics.completion > 0.0 && metrics.missed >= 0.0, "{metrics:?}");
             assert!(metrics.round_trip[0] > 300.0, "{metrics:?}");
         }

@@ -5,12 +5,13 @@ use wayleave_units::{Rate, Time};
 
 use super::readings::{Metric, Metrics, completion, each, mean_of, missed, ranges, round_trip};
 use super::systems::{SHARE, System, equal_tenants};
-use super::testbed::{Bottleneck, ROUND_TRIP, bottleneck, scenario, settings, simulate};
+use super::testbed::{Bottleneck, ROUND_TRIP, bottleneck, scenario, settings};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -108,7 +109,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = Case::all();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![
         "Where two applications meet on 1 Gbit/s, the text says that this \"is large enough to meet the demands of both types of flows\", so a load of 80 % is 400 Mbit/s of \
          each, as where they are alone on 500 Mbit/s. Series and remarks show two other readings: what is alone has 1 Gbit/s as well, so that only the company differs; and a load of \
@@ -124,7 +125,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(simulator: &Simulator, case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let Bottleneck { network, pairs } = bottleneck(Rate::from_mbit(u64::from(case.capacity)))?;
     let mut run = scenario("objectives", &network, duration);
     run.traffic = Application::ALL
@@ -137,7 +138,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         })
         .collect();
     System::Direct.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 /// Runs of a case; none if it was not run.

@@ -6,12 +6,13 @@ use wayleave_units::{Rate, Time};
 use super::fig1::TOGETHER;
 use super::readings::{Metric, Metrics, each, ranges};
 use super::systems::{SHARE, System, equal_tenants};
-use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
+use super::testbed::{Bottleneck, bottleneck, scenario, settings};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -48,7 +49,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(20_000, 2_000));
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(system, duration, seed))?;
+    let found =
+        run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(run.simulator(), system, duration, seed))?;
     let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, runs)| Row { system, runs }).collect();
     let notes = vec![format!(
         "The text names neither the network nor the workload of this experiment. Here it is the single bottleneck with the applications of section II, 300 Mbit/s each, 90 % of the link \
@@ -61,7 +63,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one(system: System, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(simulator: &Simulator, system: System, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let Bottleneck { network, pairs } = bottleneck(Rate::from_mbit(u64::from(TOGETHER)))?;
     let mut run = scenario("higher queue", &network, duration);
     run.traffic = Application::ALL
@@ -70,7 +72,7 @@ fn one(system: System, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .map(|(application, pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), EACH, Spacing::Random))
         .collect();
     system.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], system: System, metric: Metric) -> Vec<f64> {

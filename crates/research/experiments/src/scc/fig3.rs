@@ -6,12 +6,13 @@ use wayleave_units::Time;
 
 use super::readings::{Metric, Metrics, completion, each, missed, ranges};
 use super::systems::{SHARE, System, equal_tenants};
-use super::testbed::{rack, scenario, settings, simulate};
+use super::testbed::{rack, scenario, settings};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -78,7 +79,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let with = |senders| Mix::ALL.into_iter().flat_map(move |mix| SYSTEMS.map(|system| (system, mix, senders)));
     let cases: Vec<Case> = SENDERS.into_iter().flat_map(with).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![
         "The text does not say which servers send to which, nor the rates beside \"medium\" and \"high\". Here each application sends from five servers to the sixteenth, whose link is the only \
          bottleneck; beside others each has 300 Mbit/s, as in section VI: 60 % and 90 % of the link. The base round trip is 300 us, as in the simulations. Without in-tunnel scheduling, as on the \
@@ -91,7 +92,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one((system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(simulator: &Simulator, (system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let network = rack(system.queues())?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let Some((&last, others)) = hosts.split_last() else { return Err(Failed::broken("a rack without servers")) };
@@ -107,7 +108,7 @@ fn one((system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metric
         })
         .collect();
     system.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], case: Case, metric: Metric) -> Vec<f64> {
@@ -237,7 +238,8 @@ pub(crate) mod tests {
     /// Catches a system whose ports have too few queues, and one that is not plugged in: it would have the figures of another.
     #[test]
     fn every_system_runs_and_has_its_own_figures() {
-        let run = |system| one((system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
+        let run =
+            |system| one(&Simulator::default(), (system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
         let runs = SYSTEMS.map(|system| (system, run(system)));
         for (system, metrics) in &runs {
             // A flow takes at least a base round trip (0.3 ms), and one that is counted has ended within the run.

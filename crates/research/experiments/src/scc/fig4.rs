@@ -6,12 +6,13 @@ use wayleave_units::{Rate, Time};
 use super::fig1::{ALONE, HIGH, LOADS, TOGETHER};
 use super::readings::{Metric, Metrics, completion, each, missed, ranges};
 use super::systems::{HALF, SHARE, System, equal_tenants};
-use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
+use super::testbed::{Bottleneck, bottleneck, scenario, settings};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -95,7 +96,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = cases();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![
         "The motivation's scenario (II-B): DS and CS share 1 Gbit/s, and a load of 80 % is 400 Mbit/s of each. 90 % and 100 % are ours. A factor holds if the \
          effect is between half of it and twice it: 4x is 2.5x to 7x. The testbed has no in-tunnel algorithms, and the text does not say that of the simulations: both are readings."
@@ -107,7 +108,12 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one(Case { system, load, change }: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(
+    simulator: &Simulator,
+    Case { system, load, change }: Case,
+    duration: Time,
+    seed: u64,
+) -> Result<Metrics, Failed> {
     let Bottleneck { network, pairs } = bottleneck(Rate::from_mbit(u64::from(TOGETHER)))?;
     let mut run = scenario("coexistence", &network, duration);
     let mbit = f64::from(load.0 * load.1 / 100);
@@ -124,7 +130,7 @@ fn one(Case { system, load, change }: Case, duration: Time, seed: u64) -> Result
             _ => (params.increase_factor_percent, params.max_increase_steps),
         };
     })?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn runs(rows: &[Row], case: Case) -> &[Metrics] {

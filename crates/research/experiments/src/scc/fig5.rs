@@ -5,12 +5,13 @@ use wayleave_units::{Rate, Time};
 
 use super::readings::{Metrics, completion, each, mean_of, missed};
 use super::systems::{HALF, System, equal_tenants};
-use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
+use super::testbed::{Bottleneck, bottleneck, scenario, settings};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -60,7 +61,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = cases();
     let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(case, duration, seed))?.into_iter();
+    let mut found = run.map(&jobs, |&(case, seed)| one(run.simulator(), case, duration, seed))?.into_iter();
     let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
     let rows: Vec<Row> = cases.into_iter().map(row).collect();
     let notes = vec![
@@ -74,7 +75,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(simulator: &Simulator, case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let Bottleneck { network, pairs } = bottleneck(TOGETHER)?;
     let mut run = scenario("in-tunnel scheduling", &network, duration);
     let demand = f64::from(ALONE * case.load / 100);
@@ -84,7 +85,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .map(|(application, &pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), demand, Spacing::Random))
         .collect();
     case.system.carry(&mut run, &equal_tenants(&APPLICATIONS, HALF))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 /// Runs of a case; none if it was not run.

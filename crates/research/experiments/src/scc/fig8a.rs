@@ -6,12 +6,13 @@ use wayleave_units::{Rate, Time};
 use super::coexist::Sizes;
 use super::readings::{Metric, Metrics, completion, each, missed};
 use super::systems::{System, equal_tenants};
-use super::testbed::{clos, clos_scenario, clos_settings, simulate};
+use super::testbed::{clos, clos_scenario, clos_settings};
 use super::workloads::{Application, DeadlineFlows, Receivers, published};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -47,7 +48,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
     let figure = format!("{}, {hosts} hosts a leaf, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(system, hosts, duration, seed))?;
+    let found =
+        run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(run.simulator(), system, hosts, duration, seed))?;
     let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, runs)| Row { system, runs }).collect();
     let notes = vec![
         "pFabric gives deadlines the first class and completion times the second, each packet a path of its own, windows of a bandwidth-delay product and time-outs of three round trips; \
@@ -58,7 +60,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     Ok(clos_settings(figure, hosts, duration))
 }
 
-fn one(system: System, per_leaf: u64, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(simulator: &Simulator, system: System, per_leaf: u64, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let network = clos(per_leaf)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut run = clos_scenario("pfabric", &network, duration);
@@ -69,7 +71,7 @@ fn one(system: System, per_leaf: u64, duration: Time, seed: u64) -> Result<Metri
         .flat_map(|each| published(each, ("data-mining", &ends, DeadlineFlows::SmallMessages), mbit as f64))
         .collect();
     system.carry(&mut run, &equal_tenants(&APPLICATIONS, Rate::from_mbit(mbit)))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], system: System, metric: Metric) -> Vec<f64> {

@@ -6,12 +6,13 @@ use wayleave_units::{Rate, Time};
 use super::fig1::TOGETHER;
 use super::readings::{missed_by, ranges};
 use super::systems::{System, Tenant};
-use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
+use super::testbed::{Bottleneck, bottleneck, scenario, settings};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -77,7 +78,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 2_000));
     let cases: Vec<Case> = [Case::DIRECT, Case::TRANSPORTS].into_iter().chain(SHARES.map(Case::scc)).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![format!(
         "The text says neither the shares nor the deadlines. Here both send the DS flows of section II over 1 Gbit/s, {EACH} Mbit/s each, and A has {} of 1,000 parts; two other \
          divisions of the link are drawn. \"Almost all\" leaves at most {ALMOST_NONE} % of misses.",
@@ -89,7 +90,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one(case: Case, duration: Time, seed: u64) -> Result<[f64; 2], Failed> {
+fn one(simulator: &Simulator, case: Case, duration: Time, seed: u64) -> Result<[f64; 2], Failed> {
     let Bottleneck { network, pairs } = bottleneck(Rate::from_mbit(u64::from(TOGETHER)))?;
     let mut run = scenario("two tenants", &network, duration);
     let of = |(name, pair): (&str, _)| Traffic {
@@ -101,7 +102,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<[f64; 2], Failed> {
     let tenant = |(name, share)| Tenant { name, application: Application::Deadline, share };
     let tenants: Vec<Tenant> = NAMES.into_iter().zip(shares).map(tenant).collect();
     case.system.carry(&mut run, &tenants)?;
-    let outcome = simulate(&run, seed)?;
+    let outcome = simulator.run(&run, seed)?;
     Ok(NAMES.map(|name| missed_by(&outcome, name)))
 }
 

@@ -5,12 +5,13 @@ use wayleave_units::{Rate, Time};
 
 use super::readings::{Metric, Metrics, completion, each, missed, ranges};
 use super::systems::{System, equal_tenants};
-use super::testbed::{clos, clos_scenario, clos_settings, simulate};
+use super::testbed::{clos, clos_scenario, clos_settings};
 use super::workloads::{Application, DeadlineFlows, Receivers, published};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -45,7 +46,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
     let cases = cases();
     let figure = format!("{}, {hosts} hosts a leaf, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, hosts, duration, seed))?;
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, hosts, duration, seed))?;
     let notes = vec![
         "Misses are those of flows up to 200 kB, since only these have deadlines; AFCT is that of flows that are complete at the end. \"Similar\" is within a tenth; a factor holds if the largest is \
          between half of it and twice it. The text has 2x in its list of answers and 2.5x beside the figure: both stand."
@@ -67,6 +68,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn one(
+    simulator: &Simulator,
     (system, application, load, receivers): Case,
     per_leaf: u64,
     duration: Time,
@@ -79,7 +81,7 @@ fn one(
     let flows = ("data-mining", &receivers.ends(&hosts), DeadlineFlows::SmallMessages);
     run.traffic = published(application, flows, mbit as f64);
     system.carry(&mut run, &equal_tenants(&[application], Rate::from_mbit(mbit)))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], case: Case, metric: Metric) -> Vec<f64> {

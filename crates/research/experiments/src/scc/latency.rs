@@ -11,7 +11,7 @@ use wayleave_units::{Bytes, Time};
 
 use super::coexist::{Case, NetworkCase, Sizes, network, notes, of_case, settings};
 use super::systems::System;
-use super::testbed::{FRAME, ROUND_TRIP, simulate};
+use super::testbed::{FRAME, ROUND_TRIP};
 use super::workloads::{Application, DeadlineFlows};
 use crate::catalogue::{Entry, SCC};
 use crate::checkpoint::stored;
@@ -147,7 +147,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         if let Some(marks) = variant.marks() {
             scenario.switches.ecn = Ecn::above(Bytes::new(marks * FRAME.get())).into();
         }
-        Latency::of(&simulate(&scenario, seed)?)
+        Latency::of(&run.simulator().run(&scenario, seed)?)
             .ok_or_else(|| Failed::Broken("a run without the traffic of LS".to_owned()))
     })?;
     let notes = notes().into_iter().chain([format!(

@@ -10,12 +10,13 @@ use wayleave_units::{Rate, Time};
 
 use super::readings::{Metric, Metrics, completion, each, mean_of, missed, round_trip};
 use super::systems::{System, Tenant};
-use super::testbed::{ROUND_TRIP, rack, scenario, settings, simulate};
+use super::testbed::{ROUND_TRIP, rack, scenario, settings};
 use super::workloads::{Application, DeadlineFlows, Receivers, Spacing, published, traffic};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -109,7 +110,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(4_000, 500));
     let cases = cases();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(case, duration, seed))?;
+    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![
         "The text measures the latency of LS beside data-mining flows (VI-A) and omits the figure. Here LS are the messages of II-B, between all servers of the testbed. \
          \"We set average bandwidth of a tunnel to be at least 10 x N_f\" (IV-C) can be a floor of rate, for the first window of ten packets or for all flows, or a part of the weight only, \
@@ -124,7 +125,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} ms, of which the first tenth does not count", duration.as_nanos() / 1_000_000)))
 }
 
-fn one((variant, load): Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+fn one(simulator: &Simulator, (variant, load): Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let system = variant.system();
     let network = rack(system.queues())?;
     let servers: Vec<NodeId> = network.hosts().collect();
@@ -145,7 +146,7 @@ fn one((variant, load): Case, duration: Time, seed: u64) -> Result<Metrics, Fail
         share: Rate::from_mbit(rate(application)),
     });
     system.carry_with(&mut run, &tenants, |params| variant.set(params))?;
-    simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
+    simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 /// Runs of a case; none if it was not run.
@@ -262,7 +263,8 @@ pub(crate) mod tests {
     /// Catches a variant whose parameters reach no tunnel: it would have the figures of another.
     #[test]
     fn every_variant_runs_and_has_figures_of_its_own() {
-        let run = |variant| one((variant, MIDDLE), Time::from_millis(60), 1).unwrap().round_trip[0];
+        let run =
+            |variant| one(&Simulator::default(), (variant, MIDDLE), Time::from_millis(60), 1).unwrap().round_trip[0];
         let [direct, first, weight, higher] =
             [Variant::Direct, Variant::FirstWindow, Variant::Weight, Variant::HigherQueue].map(run);
         assert!([direct, first, weight, higher].iter().all(|mean| (290.0..50_000.0).contains(mean)));

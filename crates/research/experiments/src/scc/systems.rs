@@ -1,8 +1,6 @@
 //! The systems that the text compares, and one scenario under each of them.
 
-use std::num::NonZeroU16;
-
-use wayleave_contracts::{Division, FlowObjective, Match, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_contracts::{Division, FlowObjective, PerDirection, Policy, PolicyLevel, ServiceSpec};
 use wayleave_scenarios::{
     Congestion, Discipline, HostSchemeConfig, Routing, Scenario, Sharing, TransportConfig, Workload,
 };
@@ -12,6 +10,7 @@ use wayleave_units::Rate;
 
 use super::workloads::Application;
 use crate::failed::Failed;
+use crate::policies::{self, service};
 
 /// Systems that isolate objectives, or do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,17 +152,11 @@ fn policy(run: &Scenario, divisions: &[Tenant]) -> Result<Policy, Failed> {
             Application::Deadline => FlowObjective::Deadline,
             Application::Completion => FlowObjective::Completion,
         };
-        let filter =
-            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
         ServiceSpec {
-            name: tenant.name.to_owned(),
-            filter: Some(filter),
             division: Some(Division { share: tenant.share, objective: Some(objective) }),
-            ..ServiceSpec::default()
+            ..service(tenant.name, port, PerDirection::default())
         }
     };
     let services = (1..).zip(divisions).map(service).collect();
-    Policy::new(&run.network, "divisions", PolicyLevel::Machine, Vec::new(), None, services).map_err(|errors| {
-        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
-    })
+    policies::policy(&run.network, PolicyLevel::Machine, None, services)
 }

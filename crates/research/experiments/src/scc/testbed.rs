@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{Buffering, Ecn, PortBehaviour, Routing, Scenario};
-use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -113,11 +112,6 @@ pub(super) fn scenario(name: &str, network: &Arc<Network>, duration: Time) -> Sc
     run
 }
 
-/// Simulates it.
-pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
-    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
-}
-
 /// Adds the settings of every figure of the bottleneck.
 pub(super) fn settings(figure: Figure) -> Figure {
     figure
@@ -146,6 +140,7 @@ pub(super) fn clos_settings(figure: Figure, hosts_per_leaf: u64, duration: Time)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulator::Simulator;
     use wayleave_scenarios::{FlowArrivals, FlowEndpoints, FlowSizes, Traffic};
 
     /// A single packet takes the round trip of the text, at any rate.
@@ -157,7 +152,7 @@ mod tests {
             run.warmup = Time::ZERO;
             let size = FlowSizes::Fixed(Bytes::new(1_460));
             run.traffic = vec![Traffic::flows("one", FlowEndpoints::Pairs(vec![pairs[0]]), FlowArrivals::Once, size)];
-            let outcome = simulate(&run, 1).unwrap();
+            let outcome = Simulator::default().run(&run, 1).unwrap();
             let round_trip = outcome.traffic[0].round_trips.as_ref().unwrap().all().max().unwrap();
             assert!(round_trip.abs_diff(300_000_000) < 20_000, "{rate}: {round_trip} ps");
         }

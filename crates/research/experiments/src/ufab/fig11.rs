@@ -12,12 +12,13 @@ use super::readings::{
     sum, thinned,
 };
 use super::systems::{AS_HERE, AS_PRINTED, System};
-use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings, simulate};
+use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
 
@@ -129,7 +130,7 @@ impl Row {
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
-    let found = run.gather(ENTRY.id, (&SYSTEMS, &seeds), |&system, seed| case(system, seed))?;
+    let found = run.gather(ENTRY.id, (&SYSTEMS, &seeds), |&system, seed| case(run.simulator(), system, seed))?;
     let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, cases)| Row { system, cases }).collect();
     let packed = packed(run.choose(PACKED_DRAWS, PACKED_DRAWS / 10))?;
     let figure = Figure {
@@ -177,7 +178,7 @@ fn packed(draws: u64) -> Result<f64, Failed> {
     Ok((1..=draws).filter(fits).count() as f64 / draws as f64)
 }
 
-fn case(system: System, seed: u64) -> Result<Case, Failed> {
+fn case(simulator: &Simulator, system: System, seed: u64) -> Result<Case, Failed> {
     let network = network(Rate::from_gbit(10))?;
     let pairs = tenants(&servers(&network), seed);
     let named = |index: usize| format!("vf{}", index + 1);
@@ -195,7 +196,7 @@ fn case(system: System, seed: u64) -> Result<Case, Failed> {
     let mut run = scenario("permutation", &network, system, &tenants, (duration, BIN))?;
     run.traffic =
         (0..).zip(&pairs).map(|(index, &(_, from, to))| endless(&named(index), from, to, comes_at(index))).collect();
-    let outcome = simulate(&run, seed)?;
+    let outcome = simulator.run(&run, seed)?;
     let late: Span = (measured_from as f64 / 1e6, milliseconds(duration));
     let misses: Vec<Curve> = tenants.iter().map(|tenant| missed(&outcome, &tenant.name)).collect();
     let vfs: Vec<Vf> = (0..)

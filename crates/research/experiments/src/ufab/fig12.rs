@@ -12,6 +12,7 @@ use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -126,7 +127,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(100, 60));
     let found = run.gather(&format!("{}, {duration}", ENTRY.id), (&SYSTEMS, &seeds), |&system, seed| {
-        case(system, duration, seed)
+        case(run.simulator(), system, duration, seed)
     })?;
     let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, cases)| Row { system, cases }).collect();
     let data = Data { rows, swept: sweep(run, &seeds)? };
@@ -151,14 +152,17 @@ const NOTES: [&str; 2] = [
 fn sweep(run: &Run, seeds: &[u64]) -> Result<Vec<Swept>, Failed> {
     let lengths = run.choose(&LENGTHS[..], &LENGTHS[..2]);
     let tail = |system: System, unstated: Unstated, seed: u64| -> Result<f64, Failed> {
-        let outcome = incast_with(system, SENDERS, Time::from_millis(1 + unstated.length_ms), seed, |run| {
-            if system == System::PwcCubic {
-                run.transport.initial_window = unstated.first_window;
-            }
-            if let Some(HostSchemeConfig::Picnic(settings)) = run.sharing.as_mut().map(|sharing| &mut sharing.scheme) {
-                settings.burst = Bytes::new(unstated.burst_kb * 1_000);
-            }
-        })?;
+        let outcome =
+            incast_with(run.simulator(), system, SENDERS, Time::from_millis(1 + unstated.length_ms), seed, |run| {
+                if system == System::PwcCubic {
+                    run.transport.initial_window = unstated.first_window;
+                }
+                if let Some(HostSchemeConfig::Picnic(settings)) =
+                    run.sharing.as_mut().map(|sharing| &mut sharing.scheme)
+                {
+                    settings.burst = Bytes::new(unstated.burst_kb * 1_000);
+                }
+            })?;
         Ok(microseconds(&round_trips(&outcome), 99.0))
     };
     let all = Unstated::all(lengths);
@@ -176,8 +180,8 @@ fn sweep(run: &Run, seeds: &[u64]) -> Result<Vec<Swept>, Failed> {
     Ok(all.into_iter().zip(cubic).map(swept).collect())
 }
 
-fn case(system: System, duration: Time, seed: u64) -> Result<Case, Failed> {
-    let outcome = incast(system, SENDERS, duration, seed)?;
+fn case(simulator: &Simulator, system: System, duration: Time, seed: u64) -> Result<Case, Failed> {
+    let outcome = incast(simulator, system, SENDERS, duration, seed)?;
     let rates: Vec<Curve> = (0..SENDERS).map(|index| thinned(&rates(&outcome, index), SMOOTHED)).collect();
     let end = duration.as_nanos() as f64 / 1e6;
     let bounds = ((1.0 - NEAR) * FAIR, (1.0 + NEAR) * FAIR);

@@ -7,12 +7,13 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::systems::System;
-use super::testbed::{Tenant, flows, network, scenario, servers, settings, simulate};
+use super::testbed::{Tenant, flows, network, scenario, servers, settings};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -131,7 +132,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         MINIMA[1..].iter().flat_map(|&minima| others.clone().map(move |beside| (beside, minima, LOADS[0])));
     let cases: Vec<_> = everything.chain(other_minima).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&how, seed| case(how, duration, seed))?;
+    let found = run.gather(&figure, (&cases, &seeds), |&how, seed| case(run.simulator(), how, duration, seed))?;
     let row = |((beside, minima, load), cases)| Row { beside, minima, load, cases };
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure = Figure {
@@ -182,7 +183,12 @@ fn loops(tenant: &str, clients: Vec<Endpoint>, servers: Vec<Endpoint>, answer: F
     flows(tenant, FlowEndpoints::Random(clients, servers), reliable)
 }
 
-fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u64) -> Result<Case, Failed> {
+fn case(
+    simulator: &Simulator,
+    (beside, minima, load): (Beside, [u64; 2], u32),
+    duration: Time,
+    seed: u64,
+) -> Result<Case, Failed> {
     let network = network(Rate::from_gbit(10))?;
     let hosts = servers(&network);
     let (left, right) = hosts.split_at(hosts.len() / 2);
@@ -211,7 +217,7 @@ fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u
         run.vms.iter_mut().for_each(|vm| vm.service = None);
         run.traffic.iter_mut().for_each(|traffic| traffic.service = None);
     }
-    let outcome = simulate(&run, seed)?;
+    let outcome = simulator.run(&run, seed)?;
     let seconds = duration.as_nanos() as f64 / 1e9;
     let times = outcome.traffic[0].completions.times();
     let mongo = outcome.traffic.get(1).map_or(0, |mongo| mongo.completions.all().bytes);
@@ -361,7 +367,8 @@ pub(crate) mod tests {
     /// Catches: clients that plain TCP does not serve, which has no tenants.
     #[test]
     fn plain_tcp_serves_queries_without_a_policy() {
-        let case = case((Beside::NothingOverTcp, MINIMA[0], 1), Time::from_millis(2), 1).unwrap();
+        let case =
+            case(&Simulator::default(), (Beside::NothingOverTcp, MINIMA[0], 1), Time::from_millis(2), 1).unwrap();
         assert!(case.kqps > 1.0 && case.times[0] > 0.0 && case.mongo == 0.0, "{case:?}");
     }
 

@@ -7,12 +7,13 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::readings::listed;
 use super::systems::System;
-use super::testbed::{Tenant, drained, flows, network, scenario, servers, settings, simulate};
+use super::testbed::{Tenant, drained, flows, network, scenario, servers, settings};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -114,8 +115,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let slow = run.choose(&SLOW[..], &[]).iter().map(|&system| (system, USUAL));
     let cases: Vec<_> = unstated.flat_map(|unstated| SYSTEMS.map(|system| (system, unstated))).chain(slow).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let found =
-        run.gather(&figure, (&cases, &seeds), |&(system, unstated), seed| case(system, unstated, duration, seed))?;
+    let found = run.gather(&figure, (&cases, &seeds), |&(system, unstated), seed| {
+        case(run.simulator(), system, unstated, duration, seed)
+    })?;
     let row = |((system, unstated), cases)| Row { system, unstated, cases };
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure = Figure {
@@ -139,7 +141,13 @@ const NOTES: [&str; 4] = [
     "Whatever is not complete at the end has no time. The table shows how many of all writes were stored.",
 ];
 
-fn case(system: System, Unstated { read, drain }: Unstated, duration: Time, seed: u64) -> Result<Case, Failed> {
+fn case(
+    simulator: &Simulator,
+    system: System,
+    Unstated { read, drain }: Unstated,
+    duration: Time,
+    seed: u64,
+) -> Result<Case, Failed> {
     let network = network(Rate::from_gbit(10))?;
     let servers = servers(&network);
     let (agents, stores) = servers.split_at(servers.len() / 2);
@@ -175,7 +183,7 @@ fn case(system: System, Unstated { read, drain }: Unstated, duration: Time, seed
         named("read", flows("gc", among(), after("ask", Onward::Sender, Some(read)))),
         named("write-back", flows("gc", among(), after("read", Onward::Sender, Some(half)))),
     ];
-    Ok(case_of(&simulate(&run, seed)?))
+    Ok(case_of(&simulator.run(&run, seed)?))
 }
 
 fn case_of(outcome: &Outcome) -> Case {
@@ -301,7 +309,7 @@ pub(crate) mod tests {
     /// had their place.
     #[test]
     fn flows_that_end_before_their_pair_resumes_leave_once() {
-        let case = case(System::Unbounded, USUAL, Time::from_millis(40), 1).unwrap();
+        let case = case(&Simulator::default(), System::Unbounded, USUAL, Time::from_millis(40), 1).unwrap();
         assert!(case.stored > 95.0, "{case:?}");
     }
 

@@ -5,11 +5,12 @@ use wayleave_units::{Rate, Time};
 
 use super::readings::{mean_in, microseconds, rates, round_trips};
 use super::systems::{AS_HERE, AS_PRINTED, System};
-use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings, simulate};
+use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings};
 use crate::catalogue::{Entry, UFAB};
 use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
 
@@ -57,7 +58,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let cases: Vec<_> =
         SYSTEMS.iter().flat_map(|&system| senders.iter().map(move |&senders| (system, senders))).collect();
     let found = run.gather(&format!("{}, {duration}", ENTRY.id), (&cases, &seeds), |&(system, senders), seed| {
-        let outcome = incast(system, senders, duration, seed)?;
+        let outcome = incast(run.simulator(), system, senders, duration, seed)?;
         let round_trips = round_trips(&outcome);
         let [median, tail, longest] = [50.0, 99.0, 100.0].map(|percent| microseconds(&round_trips, percent));
         let settled = (SETTLED, duration.as_nanos() as f64 / 1e6);
@@ -72,16 +73,18 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 
 /// Tenants with one sender each, two of them at a host where there are more than seven, send to the last server from 1 ms on.
 pub(super) fn incast(
+    simulator: &Simulator,
     system: System,
     senders: usize,
     duration: Time,
     seed: u64,
 ) -> Result<wayleave_sim::Outcome, Failed> {
-    incast_with(system, senders, duration, seed, |_| {})
+    incast_with(simulator, system, senders, duration, seed, |_| {})
 }
 
 /// The same with a change of the scenario.
 pub(super) fn incast_with(
+    simulator: &Simulator,
     system: System,
     senders: usize,
     duration: Time,
@@ -99,7 +102,7 @@ pub(super) fn incast_with(
     let flow = |(index, tenant): (usize, &Tenant)| endless(&tenant.name, from(index), last, Time::from_millis(1));
     run.traffic = tenants.iter().enumerate().map(flow).collect();
     change(&mut run);
-    simulate(&run, seed)
+    simulator.run(&run, seed)
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

@@ -9,12 +9,13 @@ use wayleave_units::{Rate, Time};
 
 use super::readings::{Curve, Span, listed, mean_in, missed, over_time, rates, thinned};
 use super::systems::System;
-use super::testbed::{Tenant, flows, scenario, servers, settings, simulate};
+use super::testbed::{Tenant, flows, scenario, servers, settings};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
 use crate::data::{Figure, Panel, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
 
@@ -81,7 +82,7 @@ const SYSTEMS: [System; 5] = [System::Ufab, System::PwcRecommended, System::Pwc,
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
-    let found = run.gather(ENTRY.id, (&SYSTEMS, &seeds), |&system, seed| case(system, seed))?;
+    let found = run.gather(ENTRY.id, (&SYSTEMS, &seeds), |&system, seed| case(run.simulator(), system, seed))?;
     let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, cases)| Row { system, cases }).collect();
     let figure = Figure {
         statements: statements(&rows),
@@ -109,7 +110,7 @@ fn network() -> Result<Arc<Network>, Failed> {
     build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
 }
 
-fn case(system: System, seed: u64) -> Result<Case, Failed> {
+fn case(simulator: &Simulator, system: System, seed: u64) -> Result<Case, Failed> {
     let network = network()?;
     let servers = servers(&network);
     let name = |flow: usize| format!("f{}", flow + 1);
@@ -133,7 +134,7 @@ fn case(system: System, seed: u64) -> Result<Case, Failed> {
         run.traffic.push(traffic);
     }
     system.open_pairs(&mut run);
-    let outcome = simulate(&run, seed)?;
+    let outcome = simulator.run(&run, seed)?;
     let curves = [0, 1, 2, 3].map(|flow| rates(&outcome, flow));
     let f4: Vec<f64> =
         thinned(&curves[3], 10).into_iter().filter(|(at, _)| *at > STARTS_MS[3] as f64).map(|(_, rate)| rate).collect();

@@ -1,11 +1,9 @@
 //! The testbed of Fig. 10, its tenants, and the results read from a run.
 
-use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_contracts::{Policy, PolicyLevel, ServiceSpec};
 use wayleave_scenarios::{Buffering, Endpoint, FlowArrivals, FlowEndpoints, Reliable, Scenario, Traffic, Workload};
-use wayleave_sim::Outcome;
 use wayleave_topology::builders::testbeds;
 use wayleave_topology::{Link, LinkSpec, Network, NetworkBuilder, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -13,6 +11,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::systems::System;
 use crate::data::Figure;
 use crate::failed::Failed;
+use crate::policies::{self, minimum, service};
 
 /// Buffer shared by all ports of a switch. The text does not state it; queues of 2.2 ms at 10 Gbit/s (Fig. 12b) take
 /// 2.75 MB of one port.
@@ -59,22 +58,12 @@ pub(super) struct Tenant {
 
 /// Returns the hosts' policy for the tenants.
 pub(super) fn policy(network: &Network, tenants: &[Tenant]) -> Result<Policy, Failed> {
-    let service = |(port, tenant): (u16, &Tenant)| {
-        let bandwidth = Bandwidth { min: Some(tenant.min), ..Bandwidth::default() };
-        let filter =
-            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
-        ServiceSpec {
-            name: tenant.name.clone(),
-            filter: Some(filter),
-            endpoints: tenant.hosts.clone(),
-            bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
-            ..ServiceSpec::default()
-        }
+    let service = |(port, tenant): (u16, &Tenant)| ServiceSpec {
+        endpoints: tenant.hosts.clone(),
+        ..service(&tenant.name, port, minimum(Some(tenant.min)))
     };
     let services = (1..).zip(tenants).map(service).collect();
-    Policy::new(network, "tenants", PolicyLevel::Machine, Vec::new(), None, services).map_err(|errors| {
-        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
-    })
+    policies::policy(network, PolicyLevel::Machine, None, services)
 }
 
 /// Returns a run of tenants under a system, still without traffic. Results are recorded in intervals of `bin`.
@@ -103,11 +92,6 @@ pub(super) fn flows(tenant: &str, ends: impl Into<FlowEndpoints<Endpoint>>, reli
 pub(super) fn endless(tenant: &str, from: NodeId, to: NodeId, start: Time) -> Traffic {
     let reliable = Reliable::new(FlowArrivals::Once, None);
     Traffic { start, ..flows(tenant, FlowEndpoints::Pairs(vec![(from, to)]), reliable) }
-}
-
-/// Simulates it.
-pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
-    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
 }
 
 /// Adds the settings of every figure of the testbed.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wayleave_topology::{NodeKind, RouteError};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Time, count};
 
 use super::limits::{MAX_ACTORS, MAX_HOP};
 use crate::{DeadlineError, ScheduleError, SharingError, SizesError, VmError};
@@ -35,7 +35,7 @@ pub enum ScenarioError {
         what: &'static str,
     },
     /// A parameter of a path scheme that is out of range.
-    #[error("{parameter} is {value}: {range} is accepted")]
+    #[error("{parameter} is {value}: expected {range}")]
     Routing {
         /// Its key.
         parameter: &'static str,
@@ -470,21 +470,21 @@ impl fmt::Display for PortError {
         match self {
             Self::Weights { link, queues, strict, weights } => {
                 match strict {
-                    0 => write!(f, "{weights} weight{}", plural(*weights))?,
-                    _ => write!(f, "{strict} strict queue{}, {weights} weighted", plural(*strict))?,
+                    0 => f.write_str(&count(*weights, "weight"))?,
+                    _ => write!(f, "{}, {weights} weighted", count(*strict, "strict queue"))?,
                 }
                 let each = if *strict == 0 { "expected one for each" } else { "expected as many in total" };
-                write!(f, ", and the port of {link} has {queues} queue{}: {each}", plural(*queues))
+                write!(f, ", and the port of {link} has {}: {each}", count(*queues, "queue"))
             }
             Self::Marks { link, queues, marks } => {
-                let (entries, of) = (if *marks == 1 { "entry" } else { "entries" }, plural(*queues));
-                write!(f, "{marks} {entries}, and the port of {link} has {queues} queue{of}: expected one for each")
+                let (marks, queues) = (count(*marks, "entry"), count(*queues, "queue"));
+                write!(f, "{marks}, and the port of {link} has {queues}: expected one for each")
             }
             Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: expected at least 1"),
             Self::NoBuffer => write!(f, "a buffer of 0B holds no packet"),
             Self::Alpha(alpha) => write!(f, "an alpha of {alpha}: expected a number above 0, such as 1"),
             Self::EcnConflict(conflict) => f.write_str(conflict),
-            Self::Ecn { key, value, range } => write!(f, "a {key} of {value}: {range} is accepted"),
+            Self::Ecn { key, value, range } => write!(f, "a {key} of {value}: expected {range}"),
         }
     }
 }
@@ -528,7 +528,7 @@ impl fmt::Display for TrafficError {
             ),
             Self::Zero { what, .. } => write!(f, "{what} has to be above zero"),
             Self::Congestion { parameter, value, range } => {
-                write!(f, "{parameter} is {value}: {range} is accepted")
+                write!(f, "{parameter} is {value}: expected {range}")
             }
             Self::Burst { burst, frame } => {
                 write!(f, "a burst of {burst} lets no frame of {frame} through")
@@ -577,7 +577,7 @@ impl fmt::Display for TrafficError {
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
                 let what = if *key == "load" { "a load" } else { "flows per second" };
-                write!(f, "{what} of {value}: above 0 and up to {most} is accepted")
+                write!(f, "{what} of {value}: expected above 0 and up to {most}")
             }
             Self::NoFlows => write!(f, "the list has no flows"),
             Self::FlowOrder { at, before, .. } => {
@@ -589,10 +589,6 @@ impl fmt::Display for TrafficError {
             }
         }
     }
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 impl std::error::Error for PortError {}

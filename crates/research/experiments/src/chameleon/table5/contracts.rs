@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayleave_adversary::{AdmittedClaim, Background, Effort, Promise, verify};
+use wayleave_adversary::{AdmittedClaim, Background, Effort, Promise, verify_until};
 use wayleave_contracts::{Category, RequestMix};
 use wayleave_ledger::Model;
 use wayleave_scenarios::{FlowEndpoints, PacketKind, Scenario, StartPhase, Traffic};
@@ -22,6 +22,7 @@ use super::rows::Tick;
 use super::seen::{MAX, ObservedProperties};
 use crate::failed::Failed;
 use crate::low_cost::{self, FlowSize, Trial, line, requests};
+use crate::simulator::Simulator;
 
 /// As many contracts as QJump has places (5.1.1).
 const CONTRACTS: usize = 32;
@@ -36,7 +37,11 @@ fn network() -> Result<Arc<Network>, Failed> {
 }
 
 /// A scheme that admits contracts.
-pub(super) fn admission(name: &'static str, system: System) -> Result<ObservedProperties, Failed> {
+pub(super) fn admission(
+    simulator: &Simulator,
+    name: &'static str,
+    system: System,
+) -> Result<ObservedProperties, Failed> {
     let (network, model) = (network()?, Model::default());
     let mut scheme = system.with_model(&network, model)?;
     let clocks = RequestMix::new(&network, 8, 1).filter(|contract| Category::of(contract) == Some(Category::Clock));
@@ -47,14 +52,14 @@ pub(super) fn admission(name: &'static str, system: System) -> Result<ObservedPr
         let Ok(decision) = scheme.admit(request) else { continue };
         is_reserved &= scheme.held(decision.flow).is_some_and(|held| held.demand.rate >= request.rate);
     }
-    let (report, all) = attacked(&scheme, &network, &model)?;
+    let (report, all) = attacked(simulator, &scheme, &network, &model)?;
     let packets: u64 = report.findings.iter().map(|finding| finding.packets).sum();
     let lost: u64 = report.findings.iter().map(|finding| finding.drops).sum();
     let worst = report
         .closest(&all)
         .map_or(0.0, |at| report.findings[at].delay_ps as f64 / 10.0 / all.promises[at].bound.as_nanos().max(1) as f64);
-    let at_once = burst(&mut system.with_model(&network, model)?, &network, &requests[0])?;
-    let lone = lone_contract(&scheme, &network)?;
+    let at_once = burst(simulator, &mut system.with_model(&network, model)?, &network, &requests[0])?;
+    let lone = lone_contract(simulator, &scheme, &network)?;
     let flows = all.promises.len();
     Ok(ObservedProperties {
         name,
@@ -73,6 +78,7 @@ pub(super) fn admission(name: &'static str, system: System) -> Result<ObservedPr
 }
 
 fn attacked(
+    simulator: &Simulator,
     scheme: &Scheme,
     network: &Arc<Network>,
     model: &Model,
@@ -87,24 +93,30 @@ fn attacked(
     let largest = network.links().map(|(_, link)| model.largest_frame(link)).collect();
     let promises = scheme.flows().into_iter().filter_map(promise).collect();
     let claim = AdmittedClaim::new(network.clone(), Background::Saturating { largest }, promises);
-    let report = verify(&claim, &Effort::QUICK, None, |_, _| true).map_err(Failed::broken)?;
-    Ok((report, claim))
+    let report = verify_until(&claim, &Effort::QUICK, None, &|| simulator.is_cancelled(), |_, _| true);
+    let report = report.map_err(Failed::broken)?;
+    if report.stopped_of.is_some() { Err(Failed::Stopped) } else { Ok((report, claim)) }
 }
 
 /// Returns the number of packets of a burst that have arrived after twice its time on every link of the path. Packets
 /// that the shaper of an admitted contract holds back arrive later. There are no other senders.
-fn burst(scheme: &mut Scheme, network: &Arc<Network>, like: &Request) -> Result<u64, Failed> {
+fn burst(simulator: &Simulator, scheme: &mut Scheme, network: &Arc<Network>, like: &Request) -> Result<u64, Failed> {
     let request = Request { burst: BURST, deadline: Time::from_millis(50), ..like.clone() };
     let decision = scheme.admit(&request).map_err(|refusal| Failed::broken(format!("no burst: {refusal:?}")))?;
     let held = scheme.held(decision.flow).ok_or_else(|| Failed::broken("a contract that is not held"))?;
     let sends = held.route.hops.iter().filter_map(|hop| Amount::from(BURST).time_at(network.link(hop.link).rate)).max();
     let enough = sends.unwrap_or_default() * (2 * held.route.hops.len() as u64);
-    let outcome = alone(&held, network, enough)?;
+    let outcome = alone(simulator, &held, network, enough)?;
     Ok(outcome.flows.iter().map(|flow| flow.delivered).sum())
 }
 
 /// Simulates a contract that always has packets to send, without other senders.
-fn alone(held: &AdmittedFlow<'_>, network: &Arc<Network>, duration: Time) -> Result<Outcome, Failed> {
+fn alone(
+    simulator: &Simulator,
+    held: &AdmittedFlow<'_>,
+    network: &Arc<Network>,
+    duration: Time,
+) -> Result<Outcome, Failed> {
     let ends = held.route.hops.first().zip(held.route.hops.last());
     let (first, last) = ends.ok_or_else(|| Failed::broken("a contract without a route"))?;
     let ends = FlowEndpoints::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
@@ -115,23 +127,22 @@ fn alone(held: &AdmittedFlow<'_>, network: &Arc<Network>, duration: Time) -> Res
     let mut traffic = Traffic::packets("contract", ends, kind, frame);
     traffic.route = Some(held.route.clone());
     scenario.traffic.push(traffic);
-    wayleave_sim::run(&scenario, 1, |_| true).map_err(Failed::broken)
+    simulator.run(&scenario, 1)
 }
 
 /// The share of an idle link that a contract gets, which always has something to send.
-fn lone_contract(scheme: &Scheme, network: &Arc<Network>) -> Result<f64, Failed> {
+fn lone_contract(simulator: &Simulator, scheme: &Scheme, network: &Arc<Network>) -> Result<f64, Failed> {
     let Some(held) = scheme.flows().first().and_then(|&flow| scheme.held(flow)) else { return Ok(0.0) };
     let rate = held.route.hops.first().map_or(Rate::ZERO, |first| network.link(first.link).rate);
-    let outcome = alone(&held, network, DURATION)?;
+    let outcome = alone(simulator, &held, network, DURATION)?;
     Ok(outcome.flows.iter().map(|flow| share(flow.delivered_bytes, rate, DURATION)).sum())
 }
 
 /// Loko, on switches that share a service: contracts of the figures about it, all bursts at once.
-pub(super) fn loko(name: &'static str) -> Result<ObservedProperties, Failed> {
+pub(super) fn loko(simulator: &Simulator, name: &'static str) -> Result<ObservedProperties, Failed> {
     const SWITCHES: u64 = 4;
-    let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut scheme =
-        low_cost::loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1).map_err(Failed::broken)?;
+    let network = line(SWITCHES)?;
+    let mut scheme = low_cost::loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1)?;
     let asked = requests(&network, FlowSize::MEDIUM, 1, 400);
     let admitted: Vec<&Request> = asked.iter().filter(|request| scheme.admit(request).is_ok()).collect();
     let held: Vec<AdmittedFlow<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
@@ -145,7 +156,7 @@ pub(super) fn loko(name: &'static str) -> Result<ObservedProperties, Failed> {
         duration: Time::from_millis(10_000),
         seed,
     };
-    let counted = low_cost::run(&network, &scheme, &trial(1)).map_err(Failed::broken)?;
+    let counted = low_cost::run(simulator, &network, &scheme, &trial(1))?;
     let burst = held.iter().map(|held| held.demand.burst).max().unwrap_or_default();
     let line = Rate::from_mbit(100);
     let most = held.iter().map(|held| held.demand.rate.bits_per_second()).max().unwrap_or(0);

@@ -22,6 +22,7 @@ use super::system::{FastFlowRule, Qjump, Silo, System};
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 
 #[derive(Clone, Copy)]
@@ -49,10 +50,10 @@ const JOBS: [Job; 10] = [
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seen = run.map(&JOBS, |job| match *job {
-        Job::Admission(name, system) => contracts::admission(name, system),
-        Job::Loko(name) => contracts::loko(name),
-        Job::Sharing(name, shares) => sharing::sharing(name, shares),
-        Job::Fabric(name) => one_fabric(name),
+        Job::Admission(name, system) => contracts::admission(run.simulator(), name, system),
+        Job::Loko(name) => contracts::loko(run.simulator(), name),
+        Job::Sharing(name, shares) => sharing::sharing(run.simulator(), name, shares),
+        Job::Fabric(name) => one_fabric(run.simulator(), name),
     })?;
     let figure = Figure {
         statements: statements(&seen),
@@ -76,8 +77,8 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// All kinds of contracts at once, each against the others ([`crate::fabric`]).
-fn one_fabric(name: &'static str) -> Result<ObservedProperties, Failed> {
-    let seen = crate::fabric::for_a_while()?;
+fn one_fabric(simulator: &Simulator, name: &'static str) -> Result<ObservedProperties, Failed> {
+    let seen = crate::fabric::for_a_while(simulator)?;
     let (is_in_time, is_kept) = (seen.broken == 0.0, seen.short == 0.0);
     let latency = format!(
         "of {:.0} contracts whose tenants send bursts together {:.0} are broken; the slowest packet takes {:.2} of its deadline",

@@ -4,10 +4,9 @@
 //! then, and bursts of four packets. A system that names no bound for a packet is held against the least that any could promise: what the packet
 //! takes alone, and one frame before it on each link.
 
-use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, ServiceSpec};
+use wayleave_contracts::{Policy, PolicyLevel};
 use wayleave_scenarios::{
     Congestion, Ecn, FlowArrivals, FlowEndpoints, HostSchemeConfig, PacketKind, Reliable, Scenario, Sharing,
     StartPhase, Traffic, TransportConfig, Workload,
@@ -21,6 +20,8 @@ use super::contracts::share;
 use super::rows::Tick;
 use super::seen::{MAX, ObservedProperties};
 use crate::failed::Failed;
+use crate::policies::{self, minimum, service};
+use crate::simulator::Simulator;
 
 /// Of a rack: a receiver and nine senders.
 const HOSTS: usize = 10;
@@ -46,7 +47,7 @@ const OTHERS: &str = "others";
 pub(super) type Shares = Option<fn() -> HostSchemeConfig>;
 
 /// Measures a system.
-pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProperties, Failed> {
+pub(super) fn sharing(simulator: &Simulator, name: &'static str, shares: Shares) -> Result<ObservedProperties, Failed> {
     let cabling = Cabling { rate: LINE, ..Cabling::default() };
     // Everything stays in the first rack, whose uplinks a rack broker of Parley monitors.
     let racks =
@@ -55,7 +56,7 @@ pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<ObservedProp
     let hosts: Vec<NodeId> = network.hosts().take(HOSTS).collect();
     let run = |cross_traffic: CrossTraffic| -> Result<Outcome, Failed> {
         let scenario = scenario(name, &network, &hosts, shares.map(|scheme| scheme()), cross_traffic)?;
-        wayleave_sim::run(&scenario, 1, |_| true).map_err(Failed::broken)
+        simulator.run(&scenario, 1)
     };
     let (idle, lone, many) = (run(CrossTraffic::Nobody)?, run(CrossTraffic::Flow)?, run(CrossTraffic::Many)?);
     let of_link =
@@ -148,15 +149,7 @@ fn scenario(
 }
 
 fn policy(network: &Network, level: PolicyLevel) -> Result<Policy, Failed> {
-    let service = |name: &str, port: u16, guarantee: Rate| {
-        let min = Bandwidth { min: Some(guarantee), ..Bandwidth::default() };
-        let filter =
-            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
-        let bandwidth = PerDirection { transmit: min, receive: min };
-        ServiceSpec { name: name.to_owned(), filter: Some(filter), bandwidth, ..ServiceSpec::default() }
-    };
+    let service = |name, port, guarantee| service(name, port, minimum(Some(guarantee)));
     let services = vec![service(ONE, 80, GUARANTEES[0]), service(OTHERS, 81, GUARANTEES[1])];
-    Policy::new(network, level.name(), level, Vec::new(), None, services).map_err(|errors| {
-        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
-    })
+    policies::policy(network, level, None, services)
 }

@@ -19,10 +19,11 @@ use crate::catalogue::{Entry, UFAB};
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::ufab::readings::{mean_in, rates};
 use crate::ufab::systems::System;
-use crate::ufab::testbed::{Tenant, endless, network, policy, servers, simulate};
+use crate::ufab::testbed::{Tenant, endless, network, policy, servers};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ufab-design",
@@ -81,18 +82,18 @@ struct Data {
 }
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
-    let [in_order, as_usual] = [moves(true)?, moves(false)?];
+    let [in_order, as_usual] = [moves(run.simulator(), true)?, moves(run.simulator(), false)?];
     let data = Data {
         telemetry_bytes: telemetry_bytes()?,
         false_positives: false_positives(),
-        queues: queues(QUEUES)?,
-        levels: queues(LEVELS)?,
-        two_paths: paths(2)?,
-        one_path: paths(1)?,
+        queues: queues(run.simulator(), QUEUES)?,
+        levels: queues(run.simulator(), LEVELS)?,
+        two_paths: paths(run.simulator(), 2)?,
+        one_path: paths(run.simulator(), 1)?,
         moved: in_order.0,
         reordered: [in_order.1, as_usual.1],
-        settles: settles()?,
-        queue: queue_while_pairs_join()?,
+        settles: settles(run.simulator())?,
+        queue: queue_while_pairs_join(run.simulator())?,
     };
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let notes = vec![
@@ -195,7 +196,7 @@ fn rates_from(outcome: &Outcome, from: f64) -> Vec<f64> {
 }
 
 /// Returns the rates of three tenants of one host with eight weighted queues, over those with exact weights. Its interface is full.
-fn queues(minima: [u64; 3]) -> Result<Vec<f64>, Failed> {
+fn queues(simulator: &Simulator, minima: [u64; 3]) -> Result<Vec<f64>, Failed> {
     // One switch: only the interface of the sender is full.
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(5), ..Cabling::default() };
     let network = build::star(4, cabling).map(Arc::new).map_err(Failed::broken)?;
@@ -204,7 +205,7 @@ fn queues(minima: [u64; 3]) -> Result<Vec<f64>, Failed> {
     let by = |turns: ClassWeights| -> Result<Vec<f64>, Failed> {
         let mut run = scenario(&network, &pairs, Time::from_millis(20), |settings| settings.class_weights = turns)?;
         run.record.series = Some(Time::from_micros(100));
-        Ok(rates_from(&simulate(&run, 1)?, 5.0))
+        Ok(rates_from(&simulator.run(&run, 1)?, 5.0))
     };
     Ok(by(ClassWeights::AsPrinted)?
         .iter()
@@ -214,7 +215,7 @@ fn queues(minima: [u64; 3]) -> Result<Vec<f64>, Failed> {
 }
 
 /// Returns the rates of tenants of which no two fit on one path over their minima, with this number of paths of each pair.
-fn paths(count: u32) -> Result<Vec<f64>, Failed> {
+fn paths(simulator: &Simulator, count: u32) -> Result<Vec<f64>, Failed> {
     let network = two_spines()?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<_> = (0..).zip(TWO_PATHS).map(|(at, min): (usize, u64)| (min, hosts[at], hosts[at + 3])).collect();
@@ -223,13 +224,13 @@ fn paths(count: u32) -> Result<Vec<f64>, Failed> {
         run.routing = Routing::spraying();
     }
     run.record.series = Some(Time::from_micros(100));
-    let rates = rates_from(&simulate(&run, 1)?, 10.0);
+    let rates = rates_from(&simulator.run(&run, 1)?, 10.0);
     Ok(rates.iter().zip(TWO_PATHS).map(|(rate, min)| rate / min as f64).collect())
 }
 
 /// Returns the time until one of two pairs on a path moves to a free one, over the time for which that has to be better, and the number of
 /// packets that arrived behind later ones of their flow.
-fn moves(in_order: bool) -> Result<(f64, f64), Failed> {
+fn moves(simulator: &Simulator, in_order: bool) -> Result<(f64, f64), Failed> {
     let network = unequal_spines()?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs = [(1, hosts[0], hosts[3]), (1, hosts[1], hosts[4])];
@@ -243,7 +244,7 @@ fn moves(in_order: bool) -> Result<(f64, f64), Failed> {
     run.outages = vec![outage(Time::ZERO, ElementChange::FailsSilently), outage(REPAIRED_AT, ElementChange::Works)];
     run.record.series = Some(Time::from_micros(100));
     run.record.trace = Some(1 << 20);
-    let outcome = simulate(&run, 1)?;
+    let outcome = simulator.run(&run, 1)?;
     // Together on one path they have 9.5 Gbit/s, apart twice as much.
     let [one, other] = [0, 1].map(|at| rates(&outcome, at));
     let apart = one.iter().zip(&other).find(|((at, one), (_, other))| *at > 3.0 && one + other > 14.0);
@@ -271,7 +272,7 @@ const FAST_ROUND_TRIP_US: f64 = 24.0 - 0.9 * 6.0 * (1_538.0 + 84.0) * 8.0 / 10e3
 
 /// Returns the time until two pairs with equal tokens have half of a link of 100 Gbit/s each but for 15 %, in base round trips. The first
 /// one fills the link when the second one joins.
-fn settles() -> Result<f64, Failed> {
+fn settles(simulator: &Simulator) -> Result<f64, Failed> {
     // A base round trip: windows leave in bursts, which shorter intervals would show.
     const BIN: Time = Time::from_micros(17);
     const JOINS: Time = Time::from_micros(17 * 24);
@@ -284,7 +285,7 @@ fn settles() -> Result<f64, Failed> {
     run.record.series = Some(BIN);
     Contender::Ufab.share(&mut run, policy(&network, &tenants)?);
     run.traffic = vec![endless("vf1", from[0], to, Time::ZERO), endless("vf2", from[1], to, JOINS)];
-    let outcome = simulate(&run, 1)?;
+    let outcome = simulator.run(&run, 1)?;
     let rates = ["vf1", "vf2"].map(|name| received(&outcome, name, to));
     let joined = (JOINS.as_nanos() / BIN.as_nanos()) as usize;
     let late = |rates: &[f64]| {
@@ -297,7 +298,7 @@ fn settles() -> Result<f64, Failed> {
 }
 
 /// Returns the queue that 99 % of packets find at most on the link to a host, while pairs to this host join one after the other.
-fn queue_while_pairs_join() -> Result<f64, Failed> {
+fn queue_while_pairs_join(simulator: &Simulator) -> Result<f64, Failed> {
     let network = network(LINE)?;
     let hosts = servers(&network);
     let Some((&to, others)) = hosts.split_last() else { return Err(Failed::broken("a testbed without servers")) };
@@ -308,7 +309,7 @@ fn queue_while_pairs_join() -> Result<f64, Failed> {
     let mut run = Scenario::new("joins", network.clone(), Time::from_micros(200 * (JOINING as u64 + 1)));
     Contender::Ufab.share(&mut run, policy(&network, &tenants)?);
     run.traffic = (0..JOINING).map(|at| endless(&name(at), from(at), to, Time::from_micros(200 * at as u64))).collect();
-    let outcome = simulate(&run, 1)?;
+    let outcome = simulator.run(&run, 1)?;
     let port = outcome.queues.iter().find(|queue| network.link(queue.link).to == to);
     let found = port.and_then(|port| port.counts.found.percentile(99.0)).unwrap_or_default() as f64;
     Ok(found / (SHARED * FAST_ROUND_TRIP_US * 125.0))
@@ -449,11 +450,11 @@ pub(crate) mod tests {
     /// eight queues give other rates than exact weights.
     #[test]
     fn what_the_claims_forbid_occurs_without_the_design() {
-        let [with, without] = [true, false].map(|in_order| moves(in_order).unwrap());
+        let [with, without] = [true, false].map(|in_order| moves(&Simulator::default(), in_order).unwrap());
         assert!(with.1 == 0.0 && without.1 > 0.0, "{with:?}, {without:?}");
-        let ratios = queues(QUEUES).unwrap();
+        let ratios = queues(&Simulator::default(), QUEUES).unwrap();
         assert!(ratios.iter().any(|ratio| (ratio - 1.0).abs() > 0.05), "{ratios:?}");
-        let settles = settles().unwrap();
+        let settles = settles(&Simulator::default()).unwrap();
         assert!(settles > 0.0, "{settles}");
         println!("{with:?} {without:?} {ratios:?} {settles}");
     }

@@ -11,9 +11,10 @@ use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
-use crate::ufab::testbed::{Tenant, endless, flows, network, policy, servers, simulate};
+use crate::ufab::testbed::{Tenant, endless, flows, network, policy, servers};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ufab-fig15",
@@ -74,11 +75,12 @@ struct Data {
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let step = Time::from_millis(run.choose(10, 2));
-    let found = run.gather(&format!("{}, {step}", ENTRY.id), (&["joins"], &seeds), |_, seed| joins(step, seed))?;
+    let found = run
+        .gather(&format!("{}, {step}", ENTRY.id), (&["joins"], &seeds), |_, seed| joins(run.simulator(), step, seed))?;
     let mut found = found.into_iter().next().unwrap_or_default();
     let rates = found.first_mut().map(|(_, rates)| std::mem::take(rates)).unwrap_or_default();
     let counts = run.choose(vec![1, 2, 4, 8, 16, 32, 64, 128, 256], vec![1, 8, 64]);
-    let probing = run.map(&counts, |&pairs| probing(pairs))?;
+    let probing = run.map(&counts, |&pairs| probing(run.simulator(), pairs))?;
     let data = Data { runs: found.into_iter().map(|(run, _)| run).collect(), probing, rates };
     let notes = vec![
         format!(
@@ -101,7 +103,7 @@ fn product_bytes() -> f64 {
     SHARED * round_trip_ns / 8.0
 }
 
-fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
+fn joins(simulator: &Simulator, step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
     let network = network(LINE)?;
     let servers = servers(&network);
     let Some((&last, others)) = servers.split_last() else { return Err(Failed::broken("a testbed without servers")) };
@@ -125,7 +127,7 @@ fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
     scenario.outages = into_core
         .map(|&link| Outage { at: times(9), what: Element::Link(link), change: ElementChange::FailsSilently })
         .collect();
-    let outcome = simulate(&scenario, seed)?;
+    let outcome = simulator.run(&scenario, seed)?;
     let rates: Vec<Vec<f64>> = (0..MINIMA.len()).map(|at| received(&outcome, &name(at), last)).collect();
     let bin_ms = BIN.as_nanos() as f64 / 1e6;
     let bins = |time: Time| (time.as_nanos() / BIN.as_nanos()) as usize;
@@ -152,7 +154,7 @@ fn joins(step: Time, seed: u64) -> Result<(Joins, Vec<Vec<f64>>), Failed> {
 }
 
 /// Runs one tenant of S1 that fills its line with `pairs` pairs.
-fn probing(pairs: usize) -> Result<Probing, Failed> {
+fn probing(simulator: &Simulator, pairs: usize) -> Result<Probing, Failed> {
     let network = network(LINE)?;
     let servers = servers(&network);
     let Some((&from, others)) = servers.split_first() else { return Err(Failed::broken("a testbed without servers")) };
@@ -167,7 +169,7 @@ fn probing(pairs: usize) -> Result<Probing, Failed> {
         (0..pairs).map(|pair| Some((from.into(), Endpoint::of_vm(&scenario.vms, pair)?))).collect();
     let ends = FlowEndpoints::Pairs(ends.ok_or_else(|| Failed::broken("a pair without its machine"))?);
     scenario.traffic = vec![flows("vf", ends, Reliable::new(FlowArrivals::Once, None))];
-    let outcome = simulate(&scenario, 1)?;
+    let outcome = simulator.run(&scenario, 1)?;
     let probes = outcome.sharing.as_ref().map(|sharing| sharing.probes).unwrap_or_default();
     let up = network.links_from(from).first().and_then(|up| outcome.links.iter().find(|link| link.link == *up));
     let all = up.map_or(f64::NAN, |up| up.sent.get() as f64);

@@ -12,10 +12,11 @@ use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
 use crate::ufab::systems::AS_PRINTED;
-use crate::ufab::testbed::{Tenant, endless, policy, simulate};
+use crate::ufab::testbed::{Tenant, endless, policy};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ufab-fig16",
@@ -89,7 +90,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let periods = run.choose(6, 2);
     let cases = cases();
     let figure = format!("{}, {periods} periods", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, periods, seed))?;
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(run.simulator(), case, periods, seed))?;
     let mut first = Vec::new();
     let row = |(case, runs): (Case, Vec<(Measured, Vec<f64>)>)| {
         if case.1 == Spread::None {
@@ -116,7 +117,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Returns a run, and the total received by all in each interval.
-fn one((system, spread): Case, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>), Failed> {
+fn one(simulator: &Simulator, (system, spread): Case, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>), Failed> {
     let network = fabric(4, 8)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let Some((&to, others)) = hosts.split_first() else { return Err(Failed::broken("a fabric without servers")) };
@@ -143,7 +144,7 @@ fn one((system, spread): Case, periods: u64, seed: u64) -> Result<(Measured, Vec
         scenario.traffic.extend([little, much]);
     }
     system.on_testbed().open_pairs(&mut scenario);
-    let outcome = simulate(&scenario, seed)?;
+    let outcome = simulator.run(&scenario, seed)?;
     let rates: Vec<Vec<f64>> = (0..SENDERS).map(|at| received(&outcome, &name(at), to)).collect();
     let bins = rates.first().map_or(0, Vec::len);
     let sums: Vec<f64> = (0..bins).map(|bin| rates.iter().map(|rates| rates[bin]).sum()).collect();

@@ -13,9 +13,10 @@ use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
-use crate::ufab::testbed::{Tenant, flows, policy, simulate};
+use crate::ufab::testbed::{Tenant, flows, policy};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ufab-fig17",
@@ -111,7 +112,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         cases.extend(COMPARED.map(|system| (HEAVY, tenancy, system)));
     }
     let figure = format!("{}, {pods} pods, {warmup} to {duration}", ENTRY.id);
-    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(pods, case, (warmup, duration), seed))?;
+    let found = run
+        .gather(&figure, (&cases, &seeds), |&case, seed| one(run.simulator(), pods, case, (warmup, duration), seed))?;
     let row = |((place, tenancy, system), runs)| Row { place, tenancy, system, runs };
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let notes = vec![
@@ -155,6 +157,7 @@ fn tenants(network: &Arc<Network>, tenancy: Tenancy, seed: u64) -> Vec<Tenant> {
 }
 
 fn one(
+    simulator: &Simulator,
     pods: u64,
     (place, tenancy, system): (Place, Tenancy, Contender),
     (warmup, duration): (Time, Time),
@@ -177,7 +180,7 @@ fn one(
         })
         .collect();
     system.on_testbed().open_pairs(&mut scenario);
-    let outcome = simulate(&scenario, seed)?;
+    let outcome = simulator.run(&scenario, seed)?;
     let (mut owed, mut missed) = (0, 0);
     for share in outcome.sharing.iter().flat_map(|sharing| &sharing.services) {
         for shortfall in share.machines.iter().filter_map(|machine| machine.transmit_shortfall.as_ref()) {

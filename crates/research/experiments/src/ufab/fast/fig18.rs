@@ -13,9 +13,10 @@ use crate::checkpoint::stored;
 use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
-use crate::ufab::testbed::{Tenant, endless, policy, simulate};
+use crate::ufab::testbed::{Tenant, endless, policy};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ufab-fig18",
@@ -91,11 +92,13 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let cases: Vec<(f64, u32)> =
         [0.5, 0.7].iter().flat_map(|&load| windows.iter().map(move |&window| (load, window))).collect();
     let name = |part: &str| format!("{} {part}, {pods} pods, {duration}", ENTRY.id);
-    let found =
-        run.gather(&name("a"), (&cases, &seeds), |&(load, window), seed| frozen(pods, load, window, duration, seed))?;
+    let found = run.gather(&name("a"), (&cases, &seeds), |&(load, window), seed| {
+        frozen(run.simulator(), pods, load, window, duration, seed)
+    })?;
     let frozen = cases.iter().zip(found).map(|(&(load, window), runs)| Frozen { load, window, runs }).collect();
     let rounds = run.choose(vec![None, Some(1), Some(2), Some(4), Some(8)], vec![None, Some(4)]);
-    let found = run.gather(&name("c"), (&rounds, &seeds), |&round, seed| probed(pods, round, duration, seed))?;
+    let found =
+        run.gather(&name("c"), (&rounds, &seeds), |&round, seed| probed(run.simulator(), pods, round, duration, seed))?;
     let probed =
         rounds.iter().zip(found).map(|(&round_trips, settles_us)| Probed { round_trips, settles_us }).collect();
     let data = Data { frozen, probed };
@@ -134,7 +137,14 @@ fn scenario(
     Ok(scenario)
 }
 
-fn frozen(pods: u64, load: f64, window: u32, duration: Time, seed: u64) -> Result<Settled, Failed> {
+fn frozen(
+    simulator: &Simulator,
+    pods: u64,
+    load: f64,
+    window: u32,
+    duration: Time,
+    seed: u64,
+) -> Result<Settled, Failed> {
     let network = fabric(pods, 8)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs = background(&hosts, load, &mut generator(seed));
@@ -145,7 +155,7 @@ fn frozen(pods: u64, load: f64, window: u32, duration: Time, seed: u64) -> Resul
         })
         .collect();
     let settings = Settings { migration_backoff: window, ..super::fast() };
-    let (outcome, notes) = watch(&scenario(&network, pairs, settings, duration)?, seed)?;
+    let (outcome, notes) = watch(simulator, &scenario(&network, pairs, settings, duration)?, seed)?;
     // Of each pair, what it has of its minimum, interval by interval.
     let parts = wanted
         .iter()
@@ -175,7 +185,13 @@ fn settled_us(parts: &[f64], together: usize) -> f64 {
 }
 
 /// The incast beside a background of half of the load: until each of its senders has its fair share but for a quarter, in us.
-fn probed(pods: u64, round_trips: Option<u64>, duration: Time, seed: u64) -> Result<f64, Failed> {
+fn probed(
+    simulator: &Simulator,
+    pods: u64,
+    round_trips: Option<u64>,
+    duration: Time,
+    seed: u64,
+) -> Result<f64, Failed> {
     let network = fabric(pods, 8)?;
     let mut random = generator(seed);
     let mut hosts: Vec<NodeId> = network.hosts().collect();
@@ -192,7 +208,7 @@ fn probed(pods: u64, round_trips: Option<u64>, duration: Time, seed: u64) -> Res
     let bytes = |count: u64| Bytes::new((fair * ROUND_TRIP_US * 125.0) as u64 * count);
     let usual = super::fast();
     let probe_every = round_trips.map_or(usual.probe_every, bytes);
-    let outcome = simulate(&scenario(&network, pairs, Settings { probe_every, ..usual }, duration)?, seed)?;
+    let outcome = simulator.run(&scenario(&network, pairs, Settings { probe_every, ..usual }, duration)?, seed)?;
     let from_start = (start.as_nanos() / BIN.as_nanos()) as usize;
     let late = (0..SENDERS).map(|at| {
         let rates = received(&outcome, &format!("vf{}", at + 1), to).split_off(from_start);

@@ -14,6 +14,7 @@ use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::stats::mean;
 use crate::ufab::testbed::{Tenant, endless, policy};
@@ -65,7 +66,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let (pods, senders) = run.choose((5, 128), (4, 96));
     let duration = Time::from_millis(run.choose(4, 2));
     let figure = format!("{}, {pods} pods, {senders} senders, {duration}", ENTRY.id);
-    let of = |&load: &f64, seed: u64| one((pods, senders), load, duration, seed);
+    let of = |&load: &f64, seed: u64| one(run.simulator(), (pods, senders), load, duration, seed);
     let mut found = run.gather(&figure, (&[0.5, 0.0], &seeds), of)?.into_iter();
     let [runs, alone] = [found.next(), found.next()].map(Option::unwrap_or_default);
     let data = Data { runs, alone };
@@ -81,7 +82,13 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// The incast beside background of this load.
-fn one((pods, senders): (u64, usize), load: f64, duration: Time, seed: u64) -> Result<Measured, Failed> {
+fn one(
+    simulator: &Simulator,
+    (pods, senders): (u64, usize),
+    load: f64,
+    duration: Time,
+    seed: u64,
+) -> Result<Measured, Failed> {
     let network = fabric(pods, 8)?;
     let mut random = generator(seed);
     let mut hosts: Vec<NodeId> = network.hosts().collect();
@@ -103,7 +110,7 @@ fn one((pods, senders): (u64, usize), load: f64, duration: Time, seed: u64) -> R
     scenario.record.series = Some(BIN);
     Contender::Ufab.share(&mut scenario, policy(&network, &tenants)?);
     scenario.traffic = traffic;
-    let (outcome, notes) = watch(&scenario, seed)?;
+    let (outcome, notes) = watch(simulator, &scenario, seed)?;
     let from_start = (start.as_nanos() / BIN.as_nanos()) as usize;
     let rates: Vec<Vec<f64>> = (0..senders).map(|at| received(&outcome, &name(at), to).split_off(from_start)).collect();
     let fair = SHARED / senders as f64;

@@ -14,6 +14,7 @@ use crate::catalogue::{Entry, UFAB};
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
+use crate::simulator::Simulator;
 use crate::statement::Statement;
 use crate::ufab::testbed::{Tenant, endless, policy};
 
@@ -55,9 +56,9 @@ struct Data {
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let data = Data {
-        enough: example(None, UnusedTokens::Kept)?,
-        little: example(Some(EPSILON), UnusedTokens::AsPrinted)?,
-        kept: example(Some(EPSILON), UnusedTokens::Kept)?,
+        enough: example(run.simulator(), None, UnusedTokens::Kept)?,
+        little: example(run.simulator(), Some(EPSILON), UnusedTokens::AsPrinted)?,
+        kept: example(run.simulator(), Some(EPSILON), UnusedTokens::Kept)?,
     };
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let figure = Figure { statements: statements(&data), tables: vec![table(&data)], seeds, ..Figure::default() };
@@ -72,7 +73,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 /// Six hosts of one tenant; a1 sends to a4, a5 and a6, and a2 to a6.
-fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Answers, Failed> {
+fn example(simulator: &Simulator, epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Answers, Failed> {
     let cabling = Cabling {
         rate: LINE,
         propagation: Time::from_micros(1),
@@ -97,7 +98,7 @@ fn example(epsilon: Option<u64>, unused_tokens: UnusedTokens) -> Result<Answers,
         // Of each frame of 1,538 B 1,460 are payload.
         flows.send_schedule = Some(SendSchedule::Rate(Rate::from_mbit(2 * epsilon * 1_460 / 1_538)));
     }
-    let (_, notes) = watch(&scenario, 1)?;
+    let (_, notes) = watch(simulator, &scenario, 1)?;
     let (mut asked, mut admitted) = (BTreeMap::new(), BTreeMap::new());
     for note in notes {
         match note.what {

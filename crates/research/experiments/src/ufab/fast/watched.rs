@@ -15,6 +15,7 @@ use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::Time;
 
 use crate::failed::Failed;
+use crate::simulator::Simulator;
 
 /// An action of a machine, or a message that it received about one of its pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl CustomScheme for Watched {
 }
 
 /// Runs a scenario of uFAB; with it what was noted, in order of time.
-pub(super) fn watch(scenario: &Scenario, seed: u64) -> Result<(Outcome, Vec<Note>), Failed> {
+pub(super) fn watch(simulator: &Simulator, scenario: &Scenario, seed: u64) -> Result<(Outcome, Vec<Note>), Failed> {
     const NAME: &str = "ufab, watched";
     let mut scenario = scenario.clone();
     let scheme = scenario.sharing.as_mut().map(|sharing| &mut sharing.scheme);
@@ -121,7 +122,7 @@ pub(super) fn watch(scenario: &Scenario, seed: u64) -> Result<(Outcome, Vec<Note
     let notes = Notes::default();
     let mut custom = Custom::default();
     custom.schemes.insert(NAME.to_owned(), Arc::new(Watched { settings, seed, is_switch, notes: notes.clone() }));
-    let outcome = wayleave_sim::run_with(&scenario, seed, &custom, |_| true).map_err(Failed::broken)?;
+    let outcome = simulator.run_with(&scenario, seed, &custom)?;
     let seen = std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner));
     Ok((outcome, seen))
 }

@@ -1,0 +1,58 @@
+//! The packet simulator, as the jobs of figures use it: a run ends soon after the measurement is cancelled.
+
+use wayleave::Cancel;
+use wayleave_scenarios::Scenario;
+use wayleave_sim::{Custom, Outcome, RunEnd};
+
+use crate::failed::Failed;
+
+/// Simulator of a measurement. Clones share its cancellation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Simulator {
+    cancel: Cancel,
+}
+
+impl Simulator {
+    /// Returns a simulator whose runs end once `cancel` is set.
+    pub(crate) const fn new(cancel: Cancel) -> Self {
+        Self { cancel }
+    }
+
+    /// Returns `true` if the measurement is cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Checks for a cancellation, in jobs that compute for long without the simulator.
+    ///
+    /// # Errors
+    /// Returns `Failed::Stopped` if the measurement is cancelled.
+    pub(crate) fn check(&self) -> Result<(), Failed> {
+        if self.is_cancelled() { Err(Failed::Stopped) } else { Ok(()) }
+    }
+
+    /// Simulates a scenario to its end.
+    ///
+    /// # Errors
+    /// Returns `Failed::Stopped` if the measurement is cancelled before the end. Also returns an error if the scenario
+    /// is invalid, or has more flows than the simulator can number.
+    pub(crate) fn run(&self, scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
+        self.run_with(scenario, seed, &Custom::default())
+    }
+
+    /// Simulates a scenario with schemes of the caller, as [`Self::run`] does.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn run_with(&self, scenario: &Scenario, seed: u64, custom: &Custom<'_>) -> Result<Outcome, Failed> {
+        let outcome = wayleave_sim::run_with(scenario, seed, custom, |_| !self.is_cancelled());
+        let outcome = outcome.map_err(Failed::broken)?;
+        match outcome.ending {
+            RunEnd::Complete => Ok(outcome),
+            RunEnd::Stopped => Err(Failed::Stopped),
+            RunEnd::TooManyFlows => {
+                Err(Failed::Broken(format!("{}: more flows were open at once than can be numbered", scenario.name)))
+            }
+        }
+    }
+}
