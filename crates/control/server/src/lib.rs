@@ -38,6 +38,7 @@ mod cluster_role;
 mod copy_of;
 mod detail_metrics;
 pub mod disk;
+mod doubt;
 mod engine;
 mod explain;
 mod exposition;

@@ -162,6 +162,8 @@ pub(crate) fn contract(
         effective,
         measured,
         rate_bps: None,
+        counting_hosts: None,
+        reporting_hosts: None,
         pending_releases: grant.waits_for() as u64,
     };
     let mut spec = spec(network, &grant.order);
@@ -243,7 +245,7 @@ fn enforcement(
 }
 
 /// The agents of some hosts: `the agent of h1 has`, `the agents of h1, h2 and 3 more hosts have`.
-fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
+pub(crate) fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
     const SHOWN: usize = 4;
     let names: Vec<&str> = hosts.iter().take(SHOWN).map(|&host| network.node(host).name.as_str()).collect();
     match (names.as_slice(), hosts.len().saturating_sub(SHOWN)) {

@@ -13,6 +13,7 @@
 
 mod clock;
 mod disk;
+mod excess;
 mod limit;
 mod links;
 mod minutes;
@@ -35,6 +36,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Time, WallTime};
 
 pub(crate) use disk::RecordedPeriod;
+pub(crate) use excess::Excess;
 pub(crate) use limit::{FRESH, is_believable, line_of_host};
 pub(crate) use links::MIN_INTERVAL;
 pub(crate) use minutes::{Sums, sums};
@@ -48,6 +50,7 @@ pub(crate) use tracker::{MINUTE_NS, Missed};
 use crate::read_view::Edit;
 use clock::{Moment, RecordClock};
 use disk::LoadDisk;
+use excess::ExcessTracker;
 use links::CountedLinks;
 use presence::Presence;
 use reading::ReportClocks;
@@ -61,6 +64,12 @@ pub(crate) struct Window {
     covered: Duration,
     /// Highest rate of an interval.
     max_bps: u64,
+    /// Number of runs of intervals that adjoin.
+    runs: u32,
+    /// `true` if the next interval adjoins the last one.
+    is_continued: bool,
+    /// `true` if an interval has no time by the clock of its node.
+    has_arrivals: bool,
 }
 
 impl Window {
@@ -69,6 +78,17 @@ impl Window {
         self.bits = self.bits.saturating_add(bits);
         self.covered = self.covered.saturating_add(took);
         self.max_bps = self.max_bps.max(rate_bps);
+        self.runs += u32::from(!std::mem::replace(&mut self.is_continued, true));
+    }
+
+    /// Takes an interval of which the traffic is unknown.
+    pub(crate) fn interrupt(&mut self) {
+        self.is_continued = false;
+    }
+
+    /// Takes an interval without a time by the clock of its node.
+    pub(crate) fn on_arrival(&mut self) {
+        self.has_arrivals = true;
     }
 
     /// Returns the mean rate; `None` if less than half of [`SLOT_S`] was observed.
@@ -91,6 +111,7 @@ pub(crate) struct Load {
     inner: Mutex<Inner>,
     presence: Mutex<Presence>,
     tracker: Mutex<Tracker>,
+    excess: Mutex<ExcessTracker>,
     disk: Mutex<LoadDisk>,
 }
 
@@ -115,6 +136,7 @@ impl Load {
             inner: Mutex::default(),
             presence: Mutex::default(),
             tracker: Mutex::default(),
+            excess: Mutex::default(),
             disk: Mutex::new(LoadDisk::new(file)),
         }
     }
@@ -255,14 +277,15 @@ impl Load {
         [fine, stored].into_iter().flatten().min()
     }
 
-    /// Returns the contracts of a tenant in a period of minutes since 1970, and the minutes that are recorded.
+    /// Returns the contracts of a tenant in a period of minutes since 1970, without those up to the serial number `after`,
+    /// and the minutes that are recorded.
     ///
     /// # Errors
     /// If they cannot be read.
-    pub(crate) fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
+    pub(crate) fn contracts(&self, tenant: &str, after: u64, from: u64, to: u64) -> Result<RecordedPeriod, String> {
         // The record forgets a tenant before the tracker does.
         let is_forgotten = lock(&self.tracker).forgets(tenant);
-        let recorded = lock(&self.disk).contracts(tenant, from, to)?;
+        let recorded = lock(&self.disk).contracts(tenant, after, from, to)?;
         let contracts = if is_forgotten { Vec::new() } else { recorded.contracts };
         Ok(RecordedPeriod { contracts, ..recorded })
     }
