@@ -232,7 +232,7 @@ export interface FlowEdge {
   rateBps: number | null;
   reservedBps: number;
   to: FlowElement;
-  unmeasured?: number;
+  unmeasured: number;
 }
 
 /** Element of a flow. */
@@ -576,7 +576,7 @@ export interface TopTraffic {
   items: ContractCounters[];
   measured: number;
   omitted: number;
-  partial?: number;
+  partial: number;
   rateBps: number | null;
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct ContractObject {
     rule: Option<Arc<ShareRule>>,
     /// Hosts have agents.
     has_agents: bool,
+    /// Reason that no packet conforms to it.
+    unusable: Option<Box<str>>,
     /// The doubt for which it is shown as admitted, with the contract as it is recorded.
     doubt: Option<(Doubt, Arc<Self>)>,
 }
@@ -57,6 +59,7 @@ impl ContractObject {
             switches: controller.switches_of(grant).into_iter().collect(),
             rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
+            unusable: render::unusable(controller, grant).map(String::into),
             doubt: None,
         })
     }
@@ -79,6 +82,7 @@ impl ContractObject {
             switches: recorded.switches.clone(),
             rule: recorded.rule.clone(),
             has_agents: recorded.has_agents,
+            unusable: recorded.unusable.clone(),
             doubt: Some((doubt, recorded)),
         })
     }
@@ -86,6 +90,11 @@ impl ContractObject {
     /// Returns `true` if the contract differs from its revision.
     pub(crate) fn is_provisional(&self) -> bool {
         self.doubt.is_some()
+    }
+
+    /// Returns `true` if counters show more than its rule lets through.
+    pub(crate) fn is_contradicted(&self) -> bool {
+        matches!(self.doubt, Some((Doubt::Excess(_), _)))
     }
 
     /// Returns the contract as it is recorded.
@@ -96,7 +105,12 @@ impl ContractObject {
     /// Returns the reason for its state: a stable code, and a message.
     pub(crate) fn reason(&self, network: &Network) -> (Option<&'static str>, Option<String>) {
         let of_doubt = self.doubt.as_ref().and_then(|(doubt, _)| doubt.reason(network));
-        of_doubt.map_or_else(|| render::reason(network, &self.grant, self.has_agents), |reason| Some(reason).unzip())
+        let (reason, message) = of_doubt
+            .map_or_else(|| render::reason(network, &self.grant, self.has_agents), |reason| Some(reason).unzip());
+        match &self.unusable {
+            None => (reason, message),
+            Some(why) => (reason.or(Some(render::UNUSABLE)), Some(render::with_unusable(message, why))),
+        }
     }
 
     pub(crate) fn id(&self) -> &Arc<Id> {
@@ -188,7 +202,7 @@ impl ContractObject {
     /// Returns the contract with its status. Serial numbers count over all tenants, so tenants are shown none.
     pub(crate) fn document(&self, network: &Network, is_tenants: bool) -> Contract {
         let mut document = render::contract(network, &self.grant, &self.routes, self.has_agents);
-        if self.is_provisional() {
+        if self.is_provisional() || self.unusable.is_some() {
             let (reason, message) = self.reason(network);
             (document.status.reason, document.status.message) = (reason.map(str::to_owned), message);
         }

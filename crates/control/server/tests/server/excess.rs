@@ -103,6 +103,8 @@ fn a_contract_is_not_enforced_while_its_counters_show_more_than_its_rule_lets_th
     );
     let counts = world.client.get("/v1/status").is(200).json();
     assert_eq!((&counts["contracts"]["admitted"], &counts["contracts"]["enforced"]), (&json!(1), &json!(0)));
+    let health = world.client.get("/v1/health?level=unknown").is(200).json();
+    assert_eq!(health["items"][0]["id"], "default:a", "{health}");
     let csv = String::from_utf8(world.client.get("/v1/contracts?format=csv").is(200).body).unwrap();
     assert!(csv.contains("admitted,RATE_EXCEEDED"), "{csv}");
     // It stays so while nothing is known, and until a point is within the bound.
