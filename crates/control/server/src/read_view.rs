@@ -13,7 +13,7 @@ use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 
-use crate::doubt::{Doubts, ExcessContracts};
+use crate::caveat::{Caveats, ExcessContracts};
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, LogTopic};
 use crate::past::KnownSince;
@@ -161,7 +161,7 @@ pub(crate) struct Tables {
     pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
-    doubts: Doubts,
+    caveats: Caveats,
     pub(crate) down: BTreeMap<ElementName, String>,
     /// By number of the link; none until the engine has computed them.
     links: Vec<Option<LinkFigures>>,
@@ -228,7 +228,7 @@ impl Tables {
             tokens: BTreeMap::new(),
             holders: HashMap::new(),
             nodes: BTreeMap::new(),
-            doubts: Doubts::default(),
+            caveats: Caveats::default(),
             down: BTreeMap::new(),
             links: Vec::new(),
             counts: BTreeMap::new(),
@@ -294,13 +294,13 @@ impl Tables {
         range(&self.vms, tenant, after)
     }
 
-    /// Contracts of a node are in doubt until its agent has opened a session of this controller, and until it has
+    /// Contracts of a node have a caveat until its agent has opened a session of this controller, and until it has
     /// reported its rules in a new session. Agents have no sessions with a follower.
     fn put_node(&mut self, node: NodeId, name: &str, state: NodeState) {
         if self.health == Health::Ready && !self.nodes.contains_key(&node) {
-            self.doubts.on_start(node, &state);
+            self.caveats.on_start(node, &state);
         }
-        let (confirmed, has_rules_changed) = self.doubts.on_node(node, &state);
+        let (confirmed, has_rules_changed) = self.caveats.on_node(node, &state);
         self.nodes.insert(node, state);
         self.show_again(confirmed);
         if has_rules_changed {
@@ -321,11 +321,11 @@ impl Tables {
 
     /// Returns the contracts of which counters show more than their rules let through.
     pub(crate) fn excess(&self) -> &ExcessContracts {
-        self.doubts.excess()
+        self.caveats.excess()
     }
 
     fn put_contract(&mut self, id: Arc<Id>, contract: Option<Arc<ContractObject>>) {
-        let contract = contract.map(|contract| contract.shown(&mut self.doubts));
+        let contract = contract.map(|contract| contract.shown(&mut self.caveats));
         let counts = self.counts.entry(id.tenant.clone()).or_default();
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);
@@ -502,7 +502,7 @@ impl View {
     pub(crate) fn set_excess(&self, excess: ExcessContracts) {
         if *self.read().excess() != excess {
             let mut tables = self.write();
-            let changed = tables.doubts.set_excess(excess);
+            let changed = tables.caveats.set_excess(excess);
             tables.show_again(changed);
         }
     }

@@ -13,7 +13,7 @@ use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_topology::{LinkId, Network, NodeId};
 
-use crate::doubt::{Doubt, Doubts};
+use crate::caveat::{Caveat, Caveats};
 use crate::render::{self, Bounded};
 
 /// An object as it is answered.
@@ -43,8 +43,8 @@ pub(crate) struct ContractObject {
     has_agents: bool,
     /// Reason that no packet conforms to it.
     unusable: Option<Box<str>>,
-    /// The doubt for which it is shown as admitted, with the contract as it is recorded.
-    doubt: Option<(Doubt, Arc<Self>)>,
+    /// The caveat for which it is shown as admitted, with the contract as it is recorded.
+    caveat: Option<(Caveat, Arc<Self>)>,
 }
 
 impl ContractObject {
@@ -60,20 +60,20 @@ impl ContractObject {
             rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
             unusable: render::unusable(controller, grant).map(String::into),
-            doubt: None,
+            caveat: None,
         })
     }
 
     /// Returns a contract as it is shown.
-    pub(crate) fn shown(self: Arc<Self>, doubts: &mut Doubts) -> Arc<Self> {
-        let recorded = match &self.doubt {
+    pub(crate) fn shown(self: Arc<Self>, caveats: &mut Caveats) -> Arc<Self> {
+        let recorded = match &self.caveat {
             Some((_, recorded)) => recorded.clone(),
             None => self,
         };
-        let Some(doubt) = doubts.of(&recorded) else { return recorded };
-        let grant = match &doubt {
-            Doubt::NotSinceStart(nodes) | Doubt::Unreported(nodes) => recorded.grant.until_confirmed(nodes),
-            Doubt::Excess(_) => recorded.grant.as_admitted(),
+        let Some(caveat) = caveats.of(&recorded.grant, &recorded.switches) else { return recorded };
+        let grant = match &caveat {
+            Caveat::NotSinceStart(nodes) | Caveat::Unreported(nodes) => recorded.grant.until_confirmed(nodes),
+            Caveat::Excess(_) => recorded.grant.as_admitted(),
         };
         Arc::new(Self {
             grant: Arc::new(grant),
@@ -83,29 +83,29 @@ impl ContractObject {
             rule: recorded.rule.clone(),
             has_agents: recorded.has_agents,
             unusable: recorded.unusable.clone(),
-            doubt: Some((doubt, recorded)),
+            caveat: Some((caveat, recorded)),
         })
     }
 
     /// Returns `true` if the contract differs from its revision.
     pub(crate) fn is_provisional(&self) -> bool {
-        self.doubt.is_some()
+        self.caveat.is_some()
     }
 
     /// Returns `true` if counters show more than its rule lets through.
     pub(crate) fn is_contradicted(&self) -> bool {
-        matches!(self.doubt, Some((Doubt::Excess(_), _)))
+        matches!(self.caveat, Some((Caveat::Excess(_), _)))
     }
 
     /// Returns the contract as it is recorded.
     pub(crate) fn recorded(&self) -> &Self {
-        self.doubt.as_ref().map_or(self, |(_, recorded)| recorded)
+        self.caveat.as_ref().map_or(self, |(_, recorded)| recorded)
     }
 
     /// Returns the reason for its state: a stable code, and a message.
     pub(crate) fn reason(&self, network: &Network) -> (Option<&'static str>, Option<String>) {
-        let of_doubt = self.doubt.as_ref().and_then(|(doubt, _)| doubt.reason(network));
-        let (reason, message) = of_doubt
+        let of_caveat = self.caveat.as_ref().and_then(|(caveat, _)| caveat.reason(network));
+        let (reason, message) = of_caveat
             .map_or_else(|| render::reason(network, &self.grant, self.has_agents), |reason| Some(reason).unzip());
         match &self.unusable {
             None => (reason, message),

@@ -237,7 +237,7 @@ mod tests {
 
     /// Others have an event every 700 ms: a heartbeat that each of them delays is never sent.
     #[tokio::test(start_paused = true)]
-    async fn a_heartbeat_is_sent_15_seconds_after_the_last_piece_whatever_others_do() {
+    async fn a_heartbeat_is_sent_15_seconds_after_the_last_piece_despite_events_of_other_tenants() {
         let ((others, reports), (_end, ending)) = (watch::channel(0), watch::channel(false));
         let (pieces, mut body) = mpsc::channel(4);
         let began = Instant::now();

@@ -19,7 +19,7 @@ use wayleave_topology::NodeId;
 use super::Window;
 use super::limit::READ_ERROR;
 use super::reading::BAND;
-use crate::doubt::ExcessContracts;
+use crate::caveat::{Excess, ExcessContracts};
 use crate::rendered::ContractObject;
 
 /// Maximum error of the length of a run. [`BAND`] limits the error of a clock, and the time between the stated time and the
@@ -29,16 +29,6 @@ const TIME_ERROR: Duration = BAND.saturating_add(READ_ERROR);
 const PROOF: u8 = 3;
 /// Largest token bucket of a pair of hosts in a contract with a maximum (`MAX_BURST` and `MAX_FRAMES` in the agent).
 const PAIR_BURST_BYTES: u128 = 64_000;
-
-/// Counters that show more than the rule of a contract lets through.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Excess {
-    pub(crate) host: NodeId,
-    /// Mean rate of the counters.
-    pub(crate) mean_bps: u64,
-    /// The highest mean rate that the rule lets through, with the errors of the readings.
-    pub(crate) max_bps: u64,
-}
 
 /// Token buckets of a contract at a host together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

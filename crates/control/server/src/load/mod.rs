@@ -36,7 +36,6 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Time, WallTime};
 
 pub(crate) use disk::RecordedPeriod;
-pub(crate) use excess::Excess;
 pub(crate) use limit::{FRESH, is_believable, line_of_host};
 pub(crate) use links::MIN_INTERVAL;
 pub(crate) use minutes::{Sums, sums};

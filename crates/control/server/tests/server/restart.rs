@@ -73,9 +73,8 @@ fn after_a_restart_contracts_are_not_confirmed_until_their_agents_open_sessions(
     assert_eq!(states(&second), [json!("enforced"), json!("admitted")]);
     sender.post("/v1/agents/h1/reports", &report).is(204);
     assert_eq!(states(&second), [json!("enforced"), json!("enforced")]);
-    assert_eq!(status(&second, "ptp")["revision"], enforced["revision"], "readers alone know the doubt");
+    assert_eq!(status(&second, "ptp")["revision"], enforced["revision"], "it is no change of the contract");
     second.end();
-    // A follower shows the states of the leader's record, and agents that are gone are expected for the heartbeat timeout.
     let third = world(&disk, &scratch, EnforcedBy::Hosts);
     assert_eq!(states(&third), [json!("admitted"), json!("admitted")]);
     third.end();
@@ -83,7 +82,7 @@ fn after_a_restart_contracts_are_not_confirmed_until_their_agents_open_sessions(
     assert_eq!(status(&without, "ptp")["reason"], "NOT_ENFORCED");
 }
 
-/// Catches: a switch whose queues nobody has confirmed since the start.
+/// Catches: a contract whose switches have not confirmed their queues since the start.
 #[test]
 fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
     let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));

@@ -4,17 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wayleave_controller::{Id, NodeState, State};
+use wayleave_controller::{AdmittedContract, Id, NodeState, State};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Human, Rate};
 
-use crate::load::Excess;
 use crate::render::agents_of;
-use crate::rendered::ContractObject;
+
+/// Counters that show more than the rule of a contract lets through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Excess {
+    pub(crate) host: NodeId,
+    /// Mean rate of the counters.
+    pub(crate) mean_bps: u64,
+    /// The highest mean rate that the rule lets through, with the errors of the readings.
+    pub(crate) max_bps: u64,
+}
 
 /// Reason for which a contract is not known to be enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum Caveat {
     /// Agents of these nodes have opened no session since this controller started.
     NotSinceStart(Vec<NodeId>),
     /// Agents of these members have not reported their rules in their present sessions.
@@ -23,7 +31,7 @@ pub(crate) enum Doubt {
     Excess(Excess),
 }
 
-impl Doubt {
+impl Caveat {
     /// Returns a stable code and a message; `None` for the reason of any contract that agents have to confirm.
     pub(crate) fn reason(&self, network: &Network) -> Option<(&'static str, String)> {
         match self {
@@ -51,9 +59,9 @@ impl Doubt {
 /// Contracts of which counters show more than their rules let through, by serial number.
 pub(crate) type ExcessContracts = BTreeMap<u64, (Arc<Id>, Excess)>;
 
-/// Evidence for the doubts of all contracts.
+/// Evidence about all contracts.
 #[derive(Debug, Default)]
-pub(crate) struct Doubts {
+pub(crate) struct Caveats {
     /// Nodes that had a session before this controller started and none since, with their contracts by serial number.
     not_since_start: BTreeMap<NodeId, BTreeMap<u64, Arc<Id>>>,
     /// Nodes with an open session that has not reported its rules.
@@ -61,30 +69,29 @@ pub(crate) struct Doubts {
     excess: ExcessContracts,
 }
 
-impl Doubts {
-    /// Returns the doubt about a contract as it is recorded.
-    pub(crate) fn of(&mut self, contract: &ContractObject) -> Option<Doubt> {
-        let grant = contract.grant();
+impl Caveats {
+    /// Returns the caveat about a contract as it is recorded, with the switches whose queues it uses.
+    pub(crate) fn of(&mut self, grant: &AdmittedContract, switches: &[NodeId]) -> Option<Caveat> {
         let is_certain = self.not_since_start.is_empty() && self.unreported.is_empty() && self.excess.is_empty();
-        if is_certain || contract.state() != State::Enforced {
+        if is_certain || grant.state != State::Enforced {
             return None;
         }
         let hosts = grant.hosts_to_confirm();
-        let nodes = hosts.iter().chain(contract.switches()).filter(|node| self.not_since_start.contains_key(node));
+        let nodes = hosts.iter().chain(switches).filter(|node| self.not_since_start.contains_key(node));
         let nodes: Vec<NodeId> = nodes.copied().collect();
         if !nodes.is_empty() {
             for node in &nodes {
                 self.not_since_start.entry(*node).or_default().insert(grant.serial, grant.id.clone());
             }
-            return Some(Doubt::NotSinceStart(nodes));
+            return Some(Caveat::NotSinceStart(nodes));
         }
         // The sender of a latency contract names its rules when it opens a session.
         let is_unreported = |host: &&NodeId| grant.terms().is_none() && self.unreported.contains(host);
         let members: Vec<NodeId> = hosts.iter().filter(is_unreported).copied().collect();
         if !members.is_empty() {
-            return Some(Doubt::Unreported(members));
+            return Some(Caveat::Unreported(members));
         }
-        self.excess.get(&grant.serial).map(|(_, excess)| Doubt::Excess(excess.clone()))
+        self.excess.get(&grant.serial).map(|(_, excess)| Caveat::Excess(excess.clone()))
     }
 
     /// Takes the first state of a node after this controller started.
@@ -94,7 +101,7 @@ impl Doubts {
         }
     }
 
-    /// Takes the state of a node. Returns the contracts that may have been in doubt, and `true` if those whose rules it
+    /// Takes the state of a node. Returns the contracts that may have had a caveat, and `true` if those whose rules it
     /// reports may be.
     pub(crate) fn on_node(&mut self, node: NodeId, state: &NodeState) -> (Vec<Arc<Id>>, bool) {
         let is_known = state.is_open || state.is_silent;
