@@ -16,9 +16,9 @@ use wayleave_contracts::{Contract, Endpoints, Excess as ExcessPackets, MIN_MAXIM
 use wayleave_controller::Id;
 use wayleave_topology::NodeId;
 
-use super::Window;
 use super::limit::READ_ERROR;
 use super::reading::BAND;
+use super::window::Window;
 use crate::caveat::{Excess, ExcessContracts};
 use crate::rendered::ContractObject;
 

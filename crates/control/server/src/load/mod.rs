@@ -25,6 +25,7 @@ mod sample;
 mod series;
 mod timer;
 mod tracker;
+mod window;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ pub(crate) use sample::reserved_bps;
 pub(crate) use series::{MINUTE_S, SLOT_S, SeriesKey};
 pub(crate) use timer::LoadTimer;
 pub(crate) use tracker::{MINUTE_NS, Missed};
+pub(crate) use window::Window;
 
 use crate::read_view::Edit;
 use clock::{Moment, RecordClock};
@@ -55,53 +57,6 @@ use presence::Presence;
 use reading::ReportClocks;
 use series::{Histories, SLOTS_OF_MINUTE};
 use tracker::Tracker;
-
-/// Traffic between two points of a history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Window {
-    bits: u64,
-    covered: Duration,
-    /// Highest rate of an interval.
-    max_bps: u64,
-    /// Number of runs of intervals that adjoin.
-    runs: u32,
-    /// `true` if the next interval adjoins the last one.
-    is_continued: bool,
-    /// `true` if an interval has no time by the clock of its node.
-    has_arrivals: bool,
-}
-
-impl Window {
-    /// Adds the traffic of an interval.
-    pub(crate) fn add(&mut self, bits: u64, took: Duration, rate_bps: u64) {
-        self.bits = self.bits.saturating_add(bits);
-        self.covered = self.covered.saturating_add(took);
-        self.max_bps = self.max_bps.max(rate_bps);
-        self.runs += u32::from(!std::mem::replace(&mut self.is_continued, true));
-    }
-
-    /// Takes an interval of which the traffic is unknown.
-    pub(crate) fn interrupt(&mut self) {
-        self.is_continued = false;
-    }
-
-    /// Takes an interval without a time by the clock of its node.
-    pub(crate) fn on_arrival(&mut self) {
-        self.has_arrivals = true;
-    }
-
-    /// Returns the mean rate; `None` if less than half of [`SLOT_S`] was observed.
-    pub(crate) fn mean_bps(&self) -> Option<u64> {
-        let is_known = self.covered >= Duration::from_secs(SLOT_S) / 2;
-        let mean = u128::from(self.bits) * 1_000_000_000 / self.covered.as_nanos().max(1);
-        is_known.then(|| u64::try_from(mean).unwrap_or(u64::MAX))
-    }
-
-    /// Returns the highest rate; `None` if the mean is unknown.
-    pub(crate) fn max_bps(&self) -> Option<u64> {
-        self.mean_bps().map(|mean| self.max_bps.max(mean))
-    }
-}
 
 /// Measured load of a process. The locks are independent: the engine never waits for the disk.
 #[derive(Debug)]
