@@ -70,7 +70,7 @@ export function Badge({ of, children }: { of: State | HealthLevel | string; chil
 
 /** State of a contract, and whether all its hosts enforce it. */
 export function StateBadge({ of }: { of: ContractStatus }) {
-  if (of.reason === 'NOT_ENFORCED' || of.reason === 'NOT_CONFIRMED') return <Badge of="admitted, not enforced" />;
+  if (['NOT_ENFORCED', 'NOT_CONFIRMED', 'RATE_EXCEEDED'].includes(of.reason ?? '')) return <Badge of="admitted, not enforced" />;
   return <Badge of={of.reason === 'ENFORCED_IN_PART' ? 'enforced in part' : of.state} />;
 }
 

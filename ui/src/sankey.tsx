@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { middle, rate } from './format';
 import { to, useRoom } from './state';
-import { atLeast, measured, type Measured } from './sum';
+import { atLeast, measured, ofEdge, type Measured } from './sum';
 import type { FlowEdge, FlowElement as FlowEnd } from './types';
 
 export type Width = 'measured' | 'reserved';
@@ -129,7 +129,7 @@ function Drawing({ edges, width, hasLinkPages, totals, room, chosen, choose }: {
         const [a, b, half] = [band.y0 + band.height / 2, band.y1 + band.height / 2, (x0 + x1) / 2];
         return (
           <path class={`band ${band.edge.from.kind}${isLit(band) ? '' : ' faint'}${width === 'measured' && band.edge.rateBps === null ? ' unknown' : ''}`} stroke-width={band.height} d={`M${x0} ${a} C${half} ${a} ${half} ${b} ${x1} ${b}`}>
-            <title>{`${band.edge.from.name} to ${band.edge.to.name}: ${measured(atLeast(band.edge.rateBps))}${band.edge.rateBps === null ? '' : ' measured'}, ${rate(band.edge.reservedBps ?? 0)} reserved`}</title>
+            <title>{`${band.edge.from.name} to ${band.edge.to.name}: ${measured(ofEdge(band.edge))}${band.edge.rateBps === null ? '' : ' measured'}, ${rate(band.edge.reservedBps ?? 0)} reserved`}</title>
           </path>
         );
       })}

@@ -1,7 +1,7 @@
 // Measured rates and their sums: the one rule by which a rate is exact, a lower bound, or not measured.
 
 import { rate } from './format';
-import type { Contract, ContractCounters, ContractTraffic, LoadPoint, TopTraffic } from './types';
+import type { Contract, ContractTraffic, FlowEdge, LoadPoint, TopTraffic } from './types';
 
 /** A measured rate. With `isLeast`, a part is not measured: the rate may be higher. */
 export interface Measured { bps: number | null; isLeast: boolean }
@@ -34,20 +34,21 @@ export function ofCounters(counters: Pick<ContractTraffic, 'rateBps' | 'reportin
   return counters ? sum([{ bps: counters.rateBps, isLeast: counters.reporting < counters.hosts }]) : NOT_MEASURED;
 }
 
-/** Returns the rate of a contract in a list, which does not have the number of reporting hosts. Only a single sender's is complete. */
-export function ofContract({ status, bandwidth, objective, bestEffort }: Contract): Measured {
-  const hasManySenders = bandwidth?.hose !== undefined || objective !== undefined || bestEffort !== undefined;
-  return hasManySenders ? atLeast(status.rateBps) : exact(status.rateBps);
+/** Returns the rate of a contract in a list: a lower bound unless all its hosts report. */
+export function ofContract({ status: { rateBps, reportingHosts, countingHosts } }: Pick<Contract, 'status'>): Measured {
+  const isComplete = reportingHosts !== undefined && countingHosts !== undefined && reportingHosts >= countingHosts;
+  return isComplete ? exact(rateBps) : atLeast(rateBps);
+}
+
+/** Returns the rate of an edge of the flow view: a lower bound if the rate of a contract there is not known. */
+export function ofEdge({ rateBps, unmeasured }: Pick<FlowEdge, 'rateBps' | 'unmeasured'>): Measured {
+  return unmeasured > 0 ? atLeast(rateBps) : exact(rateBps);
 }
 
 /** Returns the total of all contracts that an answer counts, including those beyond its items. */
 export function ofAll(top: TopTraffic | undefined): Measured {
   if (!top) return NOT_MEASURED;
-  const isPart = (item: ContractCounters) => item.reporting < item.hosts;
-  const known = top.items.filter((item) => item.rateBps !== null).length;
-  // Hosts of contracts beyond the items may be silent.
-  const missing = Math.max(top.contracts - top.measured, top.measured - known);
-  return sum([{ bps: top.rateBps, isLeast: top.items.some(isPart) }], missing);
+  return sum([{ bps: top.rateBps, isLeast: top.partial > 0 }], top.contracts - top.measured);
 }
 
 /** Returns the total of a tenant's contracts among those of an answer. */

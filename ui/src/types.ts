@@ -175,6 +175,7 @@ export interface ContractStatus {
   boundNs?: number;
   certainty?: string;
   configured?: number;
+  countingHosts?: number;
   created: string;
   deadlineNs?: number;
   decision: number;
@@ -187,6 +188,7 @@ export interface ContractStatus {
   pendingReleases?: number;
   rateBps?: number;
   reason?: string;
+  reportingHosts?: number;
   revision: number;
   routes: Route[];
   serial?: number;
@@ -230,6 +232,7 @@ export interface FlowEdge {
   rateBps: number | null;
   reservedBps: number;
   to: FlowElement;
+  unmeasured: number;
 }
 
 /** Element of a flow. */
@@ -573,6 +576,7 @@ export interface TopTraffic {
   items: ContractCounters[];
   measured: number;
   omitted: number;
+  partial: number;
   rateBps: number | null;
 }
 

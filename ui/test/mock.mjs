@@ -71,7 +71,7 @@ const MEASURED = new Map([['plant:robot', 18_300_000], ['plant:camera', 502_100_
 /** Adds measured rates to an answer of the controller. */
 function measured(path, body, tenant) {
   const link = (one, at) => Object.assign(one, { measured: at % 5 === 4 ? null : { rateBps: Math.round(one.rateBps * ((at % 7) / 8)), at: new Date().toISOString(), source: 'sender', dropped: at % 3 ? 0 : 17 } });
-  const contract = (one) => Object.assign(one.status, { rateBps: MEASURED.get(one.id) ?? null });
+  const contract = (one) => Object.assign(one.status, { rateBps: MEASURED.get(one.id) ?? null, reportingHosts: MEASURED.has(one.id) ? one.status.countingHosts : 0 });
   if (/^\/v1\/links\/[^/]+$/.test(path)) link(body, 5);
   if (path === '/v1/links') body.items.forEach(link);
   if (path === '/v1/contracts') body.items.forEach(contract);

@@ -19,18 +19,20 @@ async function altered(page, change, headers = {}) {
 }
 
 /** Functions of sums and names, without a page. */
-export function sums({ check }, { sum, ofAll, ofContract, ofCounters, ofPoint, ofTenant, measured }, { short, remaining }) {
+export function sums({ check }, { sum, ofAll, ofContract, ofCounters, ofEdge, ofPoint, ofTenant, measured }, { short, remaining }) {
   const item = (id, rateBps, reporting, hosts) => ({ contract: { id }, rateBps, reporting, hosts });
   check(measured(sum([{ bps: 3e6, isLeast: false }, { bps: 4e6, isLeast: false }])) === '7 Mbit/s', 'a complete sum is exact');
   check(measured(sum([{ bps: 1_000_900, isLeast: false }, { bps: null, isLeast: false }])) === '≥ 1 Mbit/s', 'a sum with an unknown part is a lower bound, rounded down');
   check(measured(sum([{ bps: 0, isLeast: true }])) === 'not measured', 'a lower bound of 0 is no measurement');
   check(measured(ofCounters(item('shop:db', 372_300_000, 3, 4))) === '≥ 372.3 Mbit/s', 'three of four hosts are a lower bound');
-  check(measured(ofContract({ status: { rateBps: 5e6 }, objective: { members: ['h1', 'h2'] } })) === '≥ 5 Mbit/s', 'a list does not have the number of reporting hosts');
+  const listed = (rateBps, reportingHosts, countingHosts) => measured(ofContract({ status: { rateBps, reportingHosts, countingHosts } }));
+  check(listed(5e6, 4, 4) === '5 Mbit/s' && listed(5e6, 3, 4) === '≥ 5 Mbit/s' && listed(5e6) === '≥ 5 Mbit/s', 'a rate in a list is exact if all its hosts report');
+  check(measured(ofEdge({ rateBps: 5e6, unmeasured: 0 })) === '5 Mbit/s' && measured(ofEdge({ rateBps: 5e6, unmeasured: 1 })) === '≥ 5 Mbit/s' && measured(ofEdge({ rateBps: null, unmeasured: 1 })) === 'not measured', 'a flow with an unknown part is a lower bound');
   check(measured(ofPoint(0, { unreported: 2 })) === 'not measured' && measured(ofPoint(0, { unreported: 0 })) === '0 bit/s', 'a mean of 0 without reports is no measurement');
-  const top = { items: [item('plant:a', 1e6, 1, 1), item('plant:b', 2e6, 1, 1), item('shop:db', 4e6, 3, 4)], contracts: 4, measured: 3, omitted: 0, rateBps: 7e6 };
+  const top = { items: [item('plant:a', 1e6, 1, 1), item('plant:b', 2e6, 1, 1), item('shop:db', 4e6, 3, 4)], contracts: 4, measured: 3, partial: 1, omitted: 0, rateBps: 7e6 };
   check(measured(ofTenant(top, 'plant')) === '3 Mbit/s' && measured(ofTenant(top, 'shop')) === '≥ 4 Mbit/s' && measured(ofTenant(top, 'web')) === 'not measured', 'a tenant whose hosts all report has an exact sum');
   check(measured(ofTenant({ ...top, omitted: 1 }, 'plant')) === '≥ 3 Mbit/s', 'contracts beyond the answer make a lower bound');
-  check(measured(ofAll(top)) === '≥ 7 Mbit/s' && measured(ofAll({ ...top, items: top.items.slice(0, 2), contracts: 2, measured: 2, rateBps: 3e6 })) === '3 Mbit/s', 'the total is a lower bound if a host is silent');
+  check(measured(ofAll(top)) === '≥ 7 Mbit/s' && measured(ofAll({ ...top, items: top.items.slice(0, 1), contracts: 2, measured: 2, partial: 0, omitted: 1, rateBps: 3e6 })) === '3 Mbit/s' && measured(ofAll({ ...top, items: [], contracts: 3, omitted: 3 })) === '≥ 7 Mbit/s', 'the total is a lower bound if a host is silent, shown or not');
   check(short(`${LONG}:${'C'.repeat(100)}`).length === 45 && short('plant:robot') === 'plant:robot' && short(`${LONG}:robot`).endsWith(':robot'), `a tenant and a contract are shortened each: ${short(`${LONG}:robot`)}`);
   check(remaining(196_000) === '19.6 %' && remaining(199_999) === '19.9 %', 'a margin is rounded down');
 }
@@ -92,14 +94,15 @@ export async function partial({ browser, open, go, text, check, look, settle, sa
   const page = await open(browser);
   const rates = { 'plant:robot': [114_700_000, 1, 1], 'plant:camera': [128_900_000, 1, 1], 'shop:db': [372_300_000, 3, 4], 'web:index': [458_400_000, 4, 4] };
   await altered(page, (path, body) => {
-    if (path === '/v1/flows') return { ...body, measured: 4, edges: body.edges.map((edge) => ({ ...edge, rateBps: edge.from.name === 'plant' || edge.to.name === 'h8' ? 114_700_000 : null })) };
+    if (path === '/v1/flows') return { ...body, measured: 4, edges: body.edges.map((edge) => ({ ...edge, unmeasured: 1, rateBps: edge.from.name === 'plant' || edge.to.name === 'h8' ? 114_700_000 : null })) };
     if (path !== '/v1/traffic') return undefined;
     const items = body.items.map((one) => {
       const [rateBps = null, reporting = 0, hosts = one.hosts] = rates[one.contract.id] ?? [];
       return { ...one, rateBps, reporting, hosts };
     }).sort((a, b) => (b.rateBps ?? -1) - (a.rateBps ?? -1));
     const known = items.flatMap(({ rateBps }) => (rateBps === null ? [] : [rateBps]));
-    return { ...body, items, measured: known.length, rateBps: known.length ? known.reduce((sum, one) => sum + one, 0) : null };
+    const partial = items.filter((one) => one.rateBps !== null && one.reporting < one.hosts).length;
+    return { ...body, items, measured: known.length, partial, rateBps: known.length ? known.reduce((sum, one) => sum + one, 0) : null };
   });
   await page.goto(`${server.address}/ui/#token=${server.token}`);
   const visit = async (at) => {

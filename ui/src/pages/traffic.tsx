@@ -5,7 +5,7 @@ import { get, path } from '../api';
 import { count, many, rate, short } from '../format';
 import { Combo } from '../combo';
 import { ContractLink, Empty, Failed, Field, Load, LoadLegend, Loading, NotMeasured, OwnOnly, Shown, Table } from '../parts';
-import { SUMMED, atLeast, measured, ofAll, ofCounters, ofTenant } from '../sum';
+import { SUMMED, measured, ofAll, ofCounters, ofEdge, ofTenant } from '../sum';
 import { Sankey, address as pageOf, type Width } from '../sankey';
 import { RATES_MS, readsAll, to, useRead, useWorld, type Address } from '../state';
 import { reservedOf } from './contracts';
@@ -55,7 +55,7 @@ export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: 
   if (known === 0) return <NotMeasured nobody="Not measured: no agent reports the rate of a contract." />;
   return (
     <>
-      <p>{total.bps !== null && <><strong>{measured(total)}</strong> measured on </>}{count(known)} of {many(contracts, 'contract')}{known < contracts && '; the rate of the others is unknown'}{total.isLeast && known === contracts && '; not all their hosts report, or more contracts are measured than shown'}.</p>
+      <p>{total.bps !== null && <><strong>{measured(total)}</strong> measured on </>}{count(known)} of {many(contracts, 'contract')}{known < contracts && '; the rate of the others is unknown'}{total.isLeast && known === contracts && '; not all their hosts report'}.</p>
       <LoadLegend />
       <Table caption="Contracts with the highest measured rate" items={shown} rowKey={(item) => item.contract.id} columns={[
         { head: 'Contract', cell: (item) => <ContractLink id={item.contract.id} /> },
@@ -92,7 +92,7 @@ function FlowView({ flows, tenant, by, setBy }: { flows: Flows; tenant: string |
         <Table caption="Flows" items={[...edges].sort((a, b) => size(b, width) - size(a, width))} rowKey={(edge) => `${edge.from.kind} ${edge.from.name} ${edge.to.kind} ${edge.to.name}`} columns={[
           { head: 'From', cell: (edge) => <End end={edge.from} isLinked={readsAll(about)} /> },
           { head: 'To', cell: (edge) => <End end={edge.to} isLinked={readsAll(about)} /> },
-          { head: 'Measured', cell: (edge) => measured(atLeast(edge.rateBps)), isNumber: true },
+          { head: 'Measured', cell: (edge) => measured(ofEdge(edge)), isNumber: true },
           { head: 'Reserved', cell: (edge) => (edge.reservedBps === null ? 'unknown' : rate(edge.reservedBps)), isNumber: true },
         ]} />
       </details>

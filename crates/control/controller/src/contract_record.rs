@@ -235,6 +235,7 @@ impl ContractRecord {
         let mut held = match &self.terms {
             TermsRecord::Latency(latency) => KindState::Latency(LatencyState {
                 bound: Time::from_nanos(latency.bound_ns),
+                lowest_bound: None,
                 violation: latency.violation(),
                 flow: None,
                 cut_routes: 0,

@@ -55,6 +55,8 @@ pub(crate) enum KindState {
 pub(crate) struct LatencyState {
     /// No packet takes longer.
     pub(crate) bound: Time,
+    /// The lowest earlier bound since the controller was loaded.
+    pub(crate) lowest_bound: Option<Time>,
     /// The packets that came too late, if some did.
     pub(crate) violation: Option<LateDelivery>,
     /// Its reservation; `None` if it is degraded and its reservation was given to others, or if it is released.
@@ -183,6 +185,22 @@ impl Sender {
     }
 }
 
+impl LatencyState {
+    /// Takes a reservation with its bound.
+    pub(crate) fn reserve(&mut self, flow: FlowId, bound: Time) {
+        (self.flow, self.cut_routes) = (Some(flow), 0);
+        self.set_bound(bound);
+    }
+
+    /// Replaces the bound. Packets that were sent before may be measured by the earlier one.
+    pub(crate) fn set_bound(&mut self, bound: Time) {
+        let before = std::mem::replace(&mut self.bound, bound);
+        if before > Time::ZERO {
+            self.lowest_bound = Some(self.lowest_bound.map_or(before, |lowest| lowest.min(before)));
+        }
+    }
+}
+
 impl AdmittedContract {
     /// A contract that is not announced yet and holds nothing.
     pub(crate) fn new(id: Id, serial: u64, order: ContractRequest, created: WallTime) -> Self {
@@ -289,7 +307,7 @@ impl AdmittedContract {
     }
 
     /// Hosts whose agents have to carry it: the sender of a latency contract, all members of another.
-    pub(crate) fn hosts_to_confirm(&self) -> BTreeSet<NodeId> {
+    pub fn hosts_to_confirm(&self) -> BTreeSet<NodeId> {
         match &self.order.contract {
             Contract::Latency(latency) => BTreeSet::from([latency.from]),
             other => other.hosts().into_iter().collect(),
@@ -316,19 +334,21 @@ impl AdmittedContract {
         self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
     }
 
-    /// Returns an enforced contract of another kind than latency as it is until these members have reported their rules in
-    /// their present sessions; `None` if it does not depend on them.
+    /// Returns an enforced contract as it is while it is not known to be enforced.
     #[must_use]
-    pub fn unconfirmed_by(&self, is_unreported: impl Fn(NodeId) -> bool) -> Option<Self> {
-        let is_enforced = self.state == State::Enforced && self.share_state().is_some();
-        let members = self.order.contract.hosts().into_iter().filter(|&host| is_enforced && is_unreported(host));
-        let members: BTreeSet<NodeId> = members.collect();
-        if members.is_empty() {
-            return None;
+    pub fn as_admitted(&self) -> Self {
+        Self { state: State::Admitted, ..self.clone() }
+    }
+
+    /// Returns an enforced contract as it is until the agents of these nodes have confirmed it.
+    #[must_use]
+    pub fn until_confirmed(&self, nodes: &[NodeId]) -> Self {
+        let mut contract = self.as_admitted();
+        match &mut contract.held {
+            KindState::Latency(latency) => latency.sender.confirmed = None,
+            KindState::Share(share) => share.unconfirmed.extend(nodes),
         }
-        let mut contract = Self { state: State::Admitted, ..self.clone() };
-        contract.share_state_mut()?.unconfirmed.extend(members);
-        Some(contract)
+        contract
     }
 
     /// Returns the version of the rule that agents fetch for a contract of another kind than latency.

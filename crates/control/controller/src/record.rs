@@ -33,6 +33,14 @@ pub(crate) struct TenantRecord {
     /// Absent in records that are older than it, and of a tenant that has had nothing yet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) numbers: Option<TenantNumbers>,
+    /// Absent in records that are older than it.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub(crate) created_after: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl TenantRecord {
@@ -43,6 +51,7 @@ impl TenantRecord {
             contracts: tenant.quota.contracts,
             revision: tenant.revision,
             numbers,
+            created_after: tenant.created_after,
         }
     }
 

@@ -20,6 +20,9 @@ pub struct TenantState {
     pub usage: QuotaUsage,
     /// Its revision.
     pub revision: u64,
+    /// The last serial number before its creation: contracts up to it are of earlier tenants with this name. 0 if it was
+    /// created by a version without this number.
+    pub created_after: u64,
 }
 
 /// All tenants, by name.
@@ -42,12 +45,14 @@ impl Tenants {
         if let Some(same) = known.filter(|tenant| tenant.quota == quota) {
             return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: same.revision });
         }
-        let (usage, outcome) =
-            known.map_or((QuotaUsage::default(), Outcome::Created), |old| (old.usage, Outcome::Changed));
+        let (usage, created_after, outcome) = match known {
+            Some(old) => (old.usage, old.created_after, Outcome::Changed),
+            None => (QuotaUsage::default(), journal.counters().serial, Outcome::Created),
+        };
         let revision = journal.next_revision_of(&name);
         journal.event(EventKind::Put, &format!("tenant {name}"), Some(name.clone()), revision, String::new());
         journal.mark(DirtyRecord::Tenant(name.clone()));
-        self.by_name.insert(name, TenantState { quota, usage, revision });
+        self.by_name.insert(name, TenantState { quota, usage, revision, created_after });
         Ok(Reply::Done { outcome, revision })
     }
 
@@ -65,20 +70,21 @@ impl Tenants {
     pub(crate) fn insert_default(&mut self, journal: &mut Journal) {
         if self.get(DEFAULT_TENANT).is_none() {
             let revision = journal.next_revision_of(DEFAULT_TENANT);
-            self.insert(DEFAULT_TENANT.to_owned(), Quota::default(), revision);
+            self.insert(DEFAULT_TENANT.to_owned(), Quota::default(), revision, 0);
             journal.mark(DirtyRecord::Tenant(DEFAULT_TENANT.to_owned()));
         }
     }
 
     /// From a record; what it uses follows from its contracts.
-    pub(crate) fn insert(&mut self, name: String, quota: Quota, revision: u64) {
-        self.by_name.insert(name, TenantState { quota, usage: QuotaUsage::default(), revision });
+    pub(crate) fn insert(&mut self, name: String, quota: Quota, revision: u64, created_after: u64) {
+        let usage = QuotaUsage::default();
+        self.by_name.insert(name, TenantState { quota, usage, revision, created_after });
     }
 
     /// The same for a tenant that may be there with its contracts, which stay.
-    pub(crate) fn replace(&mut self, name: &str, quota: Quota, revision: u64) {
+    pub(crate) fn replace(&mut self, name: &str, quota: Quota, revision: u64, created_after: u64) {
         let usage = self.get(name).map_or_else(QuotaUsage::default, |tenant| tenant.usage);
-        self.by_name.insert(name.to_owned(), TenantState { quota, usage, revision });
+        self.by_name.insert(name.to_owned(), TenantState { quota, usage, revision, created_after });
     }
 
     /// Forgets a tenant whose record was deleted.

@@ -384,8 +384,8 @@ pub struct Measured {
     pub serial: u64,
     /// Packets.
     pub packets: u64,
-    /// Packets that took longer than the bound.
+    /// Packets that took longer than the bound. The controller ignores them if the longest delay is within the bound.
     pub late: u64,
-    /// The longest delay.
+    /// The longest delay since the contract was installed.
     pub worst_ns: u64,
 }

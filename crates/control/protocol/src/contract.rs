@@ -335,7 +335,9 @@ pub struct ContractStatus {
     #[serde(default)]
     pub kind: Kind,
     /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNFIT`, `UNCONFIRMED`, `SILENT`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`;
-    /// for `admitted`: `NOT_ENFORCED`, without agents; `ENFORCED_IN_PART`, where agents keep its share on the links of hosts.
+    /// for `admitted`: `NOT_ENFORCED`, without agents; `NOT_CONFIRMED`; `RATE_EXCEEDED`, where counters show more than its rule lets through;
+    /// for `enforced`: `ENFORCED_IN_PART`, where agents keep its share on the links of hosts; `PROTECTION_LOST`;
+    /// for any: `NO_PACKET_CONFORMS`, where its burst is below the smallest frame.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The same for people.
@@ -385,10 +387,16 @@ pub struct ContractStatus {
     /// Late packets as measured by its receiver, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<LatePackets>,
-    /// Rate of its packets on the wire between the last two reports of its hosts, in lists of contracts. Absent if no host
-    /// reports it: unknown, not zero.
+    /// Rate of its packets on the wire between the last two reports of its hosts, in lists of contracts. Absent if it is
+    /// unknown, which is not zero. If not all hosts report, the rate is a lower bound.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate_bps: Option<u64>,
+    /// Number of hosts whose agents count it, in lists of contracts: the sender, or every member; 0 for best effort.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub counting_hosts: Option<u64>,
+    /// Number of those hosts that have reported counters within the last five seconds, in lists of contracts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reporting_hosts: Option<u64>,
     /// Number of routes that other contracts have left and whose packets must drain before packets of this contract may be sent.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub pending_releases: u64,

@@ -13,7 +13,7 @@ use crate::contract::{Kind, State};
 pub enum HealthLevel {
     /// Packets were late, or the guarantee is lost: an element failed, or an agent cannot install the rule.
     Violated,
-    /// Agents of its hosts are silent: the guarantee may hold or not.
+    /// Agents of its hosts are silent, or their counters show more than its rule lets through: the guarantee may hold or not.
     Unknown,
     /// A host has not confirmed the terms in time: the guarantee may hold or not.
     Unconfirmed,

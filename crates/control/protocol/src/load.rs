@@ -140,6 +140,10 @@ pub struct FlowEdge {
     /// Sum of the measured rates; `null` if none is known.
     #[schema(required)]
     pub rate_bps: Option<u64>,
+    /// Number of contracts of which the rate here is not known: if it is not 0, the measured rate is a lower bound.
+    #[serde(default)]
+    #[schema(required)]
+    pub unmeasured: u64,
     /// Sum of the reserved rates.
     pub reserved_bps: u64,
 }
@@ -210,7 +214,7 @@ pub struct UncoveredPart {
     pub from: String,
     /// End (RFC 3339).
     pub to: String,
-    /// Reason, human-readable: `not yet over`.
+    /// Reason, human-readable: `not yet over`, `not yet begun`.
     pub reason: String,
 }
 

@@ -56,7 +56,7 @@ pub struct PolicyService {
     /// The service of which it is a part.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<String>,
-    /// Tenant to which it is delegated.
+    /// Tenant that may change the services below it, but not its own terms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tenant: Option<String>,
     /// Packets of the service.

@@ -81,7 +81,7 @@ pub struct Status {
     pub problems: Vec<String>,
     /// The ledger on disk.
     pub ledger: Ledger,
-    /// State of this controller in its cluster; absent for a single controller, and for tenants.
+    /// State of this controller in its cluster; absent for a single controller.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cluster: Option<Cluster>,
 }

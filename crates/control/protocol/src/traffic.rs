@@ -18,7 +18,8 @@ pub struct ContractTraffic {
     /// Counters since the contract was installed on its hosts.
     #[schema(required)]
     pub traffic: Option<Traffic>,
-    /// Rate of the packets sent between the last two reports, on the wire.
+    /// Rate of the packets sent between the last two reports, on the wire; `null` if it is unknown at one of those hosts. If
+    /// not all hosts report, the rate is a lower bound.
     #[schema(required)]
     pub rate_bps: Option<u64>,
     /// Mean wait of the packets that waited for tokens between the last two reports; `null` also if none waited.
@@ -46,7 +47,11 @@ pub struct TopTraffic {
     pub contracts: u64,
     /// Number of contracts of which a rate is known.
     pub measured: u64,
-    /// Sum of the known rates; `null` if none is known.
+    /// Number of contracts of which a rate is known and not all hosts report: their rates are lower bounds.
+    #[serde(default)]
+    #[schema(required)]
+    pub partial: u64,
+    /// Sum of the known rates; `null` if none is known. A lower bound if rates are unknown or partial.
     #[schema(required)]
     pub rate_bps: Option<u64>,
     /// Number of contracts that are not among the items.

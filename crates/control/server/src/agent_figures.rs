@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_protocol::agent::{Reports, Samples, SentPackets, Traffic};
+use wayleave_protocol::agent::{Measured, Reports, Samples, SentPackets, Traffic};
 use wayleave_protocol::check::{CheckReport, MAX_PROBES};
 use wayleave_protocol::load::LinkCounters;
+use wayleave_units::Time;
 
 /// Maximum number of packets: the largest integer that every JSON reader takes exactly (RFC 8259, section 6). A host that
 /// handles 20 million packets per second reaches it after 14 years.
@@ -80,6 +81,35 @@ pub(crate) fn bound(reports: &mut Reports) -> Option<String> {
     }
     reports.checks.iter_mut().flatten().for_each(|check| bound_check(check, &mut left_out));
     left_out.problem()
+}
+
+/// Maximum number of contracts that a problem names.
+const NAMES: usize = 4;
+
+/// Leaves out late packets of contracts whose slowest packet was within every bound by which packets were measured: the
+/// report contradicts itself. Agents report the slowest packet since a contract was installed, so it is never faster than the
+/// slowest one of a period. `contract` returns the name and the lowest bound of a contract. Returns a problem of the node if
+/// there are any.
+pub(crate) fn leave_out_contradictions(
+    measured: &mut Vec<Measured>,
+    contract: impl Fn(u64) -> Option<(String, Time)>,
+) -> Option<String> {
+    let mut names = Vec::new();
+    measured.retain(|one| {
+        let known = contract(one.serial).filter(|(_, bound)| one.late > 0 && Time::from_nanos(one.worst_ns) <= *bound);
+        let is_taken = known.is_none();
+        names.extend(known.map(|(name, _)| name));
+        is_taken
+    });
+    let more = names.len().saturating_sub(NAMES);
+    names.truncate(NAMES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| {
+        format!(
+            "its report has late packets of contracts {}{more}, of which the slowest packet was within the bound: they are ignored; restart its agent, or upgrade it",
+            names.join(", ")
+        )
+    })
 }
 
 /// The counters of a host together are bounded, too: they are summed. If one of them is not possible, none is taken: a sum
@@ -157,7 +187,7 @@ fn bound_check(check: &mut CheckReport, left_out: &mut LeftOut) {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use wayleave_protocol::agent::{Clock, ContractProblem, Measured};
+    use wayleave_protocol::agent::{Clock, ContractProblem};
     use wayleave_protocol::check::ProbeCounts;
     use wayleave_protocol::load::LinkReport;
 
@@ -294,6 +324,23 @@ mod tests {
                 assert!(!is_same && problem.is_some_and(|text| text.contains("ignored")), "{path} {figure}");
             }
         }
+    }
+
+    /// Two contracts with bounds of 5 ms and 7 ms; the third one is unknown.
+    #[test]
+    fn late_packets_without_one_above_the_bound_are_left_out() {
+        let bounds = [5, 7].map(Time::from_millis);
+        let contract = |serial: u64| Some((format!("c{serial}"), *bounds.get(usize::try_from(serial).ok()?)?));
+        let one = |serial, late, worst_ns| Measured { serial, packets: 9, late, worst_ns };
+        let taken = [one(0, 1, 5_000_001), one(0, 0, 1), one(1, 2, 7_000_001), one(2, 1, 1)];
+        let mut measured = taken.to_vec();
+        assert_eq!((leave_out_contradictions(&mut measured, contract), measured.len()), (None, 4));
+        measured.extend([one(0, 1, 5_000_000), one(1, 9, 7_000_000)]);
+        let problem = leave_out_contradictions(&mut measured, contract).unwrap();
+        assert!(problem.contains("late packets of contracts c0, c1, of which"), "{problem}");
+        assert_eq!(measured, taken);
+        let mut many = vec![one(0, 1, 1); 6];
+        assert!(leave_out_contradictions(&mut many, contract).unwrap().contains("c0, c0, c0, c0 and 2 more"));
     }
 
     /// Counters of many contracts are summed: each may be within its limit.

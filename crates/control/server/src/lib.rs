@@ -29,6 +29,7 @@ mod alert_watch;
 mod alerts;
 mod answer;
 mod audit;
+mod caveat;
 mod certificate_name;
 mod checks;
 mod clock;

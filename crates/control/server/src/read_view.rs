@@ -13,6 +13,7 @@ use wayleave_protocol::contract::Kind;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::WallTime;
 
+use crate::caveat::{Caveats, ExcessContracts};
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, LogTopic};
 use crate::past::KnownSince;
@@ -24,6 +25,14 @@ pub(crate) struct VmObject {
     pub(crate) object: Object,
     pub(crate) host: NodeId,
     pub(crate) mac: Mac,
+}
+
+/// A tenant as it is answered.
+#[derive(Clone, Debug)]
+pub(crate) struct TenantObject {
+    pub(crate) object: Object,
+    /// Contracts up to this serial number are of an earlier tenant with its name.
+    pub(crate) created_after: u64,
 }
 
 /// A client that may ask.
@@ -147,13 +156,12 @@ pub(crate) struct Tables {
     contracts: BTreeMap<Box<str>, Arc<ContractObject>>,
     pub(crate) vms: BTreeMap<Id, VmObject>,
     pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
-    pub(crate) tenants: BTreeMap<String, Object>,
+    pub(crate) tenants: BTreeMap<String, TenantObject>,
     pub(crate) policies: BTreeMap<String, Object>,
     pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
-    /// Nodes with an open session that has not reported its rules.
-    unreported: BTreeSet<NodeId>,
+    caveats: Caveats,
     pub(crate) down: BTreeMap<ElementName, String>,
     /// By number of the link; none until the engine has computed them.
     links: Vec<Option<LinkFigures>>,
@@ -177,7 +185,7 @@ pub(crate) struct Tables {
 pub(crate) enum Edit {
     Contract(Arc<Id>, Option<Arc<ContractObject>>),
     Vm(Id, Option<VmObject>),
-    Tenant(String, Option<Object>),
+    Tenant(String, Option<TenantObject>),
     Policy(String, Option<Object>),
     Token(String, Option<(Object, Arc<Holder>)>),
     /// A node of this name.
@@ -220,7 +228,7 @@ impl Tables {
             tokens: BTreeMap::new(),
             holders: HashMap::new(),
             nodes: BTreeMap::new(),
-            unreported: BTreeSet::new(),
+            caveats: Caveats::default(),
             down: BTreeMap::new(),
             links: Vec::new(),
             counts: BTreeMap::new(),
@@ -286,16 +294,24 @@ impl Tables {
         range(&self.vms, tenant, after)
     }
 
-    /// Contracts of a node are not confirmed while its agent has not reported its rules in a new session.
+    /// Contracts of a node have a caveat until its agent has opened a session of this controller, and until it has
+    /// reported its rules in a new session. Agents have no sessions with a follower.
     fn put_node(&mut self, node: NodeId, name: &str, state: NodeState) {
-        let is_unreported = state.is_open && !state.has_reported_rules();
-        self.nodes.insert(node, state);
-        let has_changed = if is_unreported { self.unreported.insert(node) } else { self.unreported.remove(&node) };
-        if !has_changed {
-            return;
+        if self.health == Health::Ready && !self.nodes.contains_key(&node) {
+            self.caveats.on_start(node, &state);
         }
-        let rules = self.shares_on.get(name).into_iter().flat_map(BTreeMap::values);
-        let ids: Vec<Id> = rules.filter_map(|rule| Id::parse(&rule.id, DEFAULT_TENANT).ok()).collect();
+        let (confirmed, has_rules_changed) = self.caveats.on_node(node, &state);
+        self.nodes.insert(node, state);
+        self.show_again(confirmed);
+        if has_rules_changed {
+            let rules = self.shares_on.get(name).into_iter().flat_map(BTreeMap::values);
+            let ids: Vec<Id> = rules.filter_map(|rule| Id::parse(&rule.id, DEFAULT_TENANT).ok()).collect();
+            self.show_again(ids.into_iter().map(Arc::new).collect());
+        }
+    }
+
+    /// Shows contracts by present evidence.
+    fn show_again(&mut self, ids: Vec<Arc<Id>>) {
         for id in ids {
             if let Some(contract) = self.contract(&id).cloned() {
                 self.put_contract(contract.id().clone(), Some(contract));
@@ -303,8 +319,13 @@ impl Tables {
         }
     }
 
+    /// Returns the contracts of which counters show more than their rules let through.
+    pub(crate) fn excess(&self) -> &ExcessContracts {
+        self.caveats.excess()
+    }
+
     fn put_contract(&mut self, id: Arc<Id>, contract: Option<Arc<ContractObject>>) {
-        let contract = contract.map(|contract| contract.shown(|host| self.unreported.contains(&host)));
+        let contract = contract.map(|contract| contract.shown(&mut self.caveats));
         let counts = self.counts.entry(id.tenant.clone()).or_default();
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);
@@ -475,6 +496,15 @@ impl View {
             (tables.sequence, tables.revision)
         };
         self.publish(edits, sequence, revision);
+    }
+
+    /// Replaces the contracts of which counters show more than their rules let through.
+    pub(crate) fn set_excess(&self, excess: ExcessContracts) {
+        if *self.read().excess() != excess {
+            let mut tables = self.write();
+            let changed = tables.caveats.set_excess(excess);
+            tables.show_again(changed);
+        }
     }
 
     /// Makes changes of another controller visible at once.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use wayleave_contracts::{
-    Accounting, Contract, ContractRequest, DataPlane, Endpoints, Excess, LatencyContract, Priority,
+    Accounting, Contract, ContractRequest, DataPlane, Endpoints, Excess, LatencyContract, Priority, Unusable,
 };
 use wayleave_controller::{
     self as controller, AdmittedContract, ContractPromise, Controller, Decided, DecisionRecord, DegradedReason,
@@ -162,6 +162,8 @@ pub(crate) fn contract(
         effective,
         measured,
         rate_bps: None,
+        counting_hosts: None,
+        reporting_hosts: None,
         pending_releases: grant.waits_for() as u64,
     };
     let mut spec = spec(network, &grant.order);
@@ -171,7 +173,33 @@ pub(crate) fn contract(
 
 /// Returns a contract with its present state.
 pub(crate) fn of(controller: &Controller, grant: &AdmittedContract) -> contract::Contract {
-    contract(controller.network(), grant, &routes(controller, grant), controller.has_agents())
+    let mut shown = contract(controller.network(), grant, &routes(controller, grant), controller.has_agents());
+    if let Some(why) = unusable(controller, grant) {
+        let ContractStatus { reason, message, .. } = &mut shown.status;
+        reason.get_or_insert_with(|| UNUSABLE.to_owned());
+        *message = Some(with_unusable(message.take(), &why));
+    }
+    shown
+}
+
+/// Code of the reason for a contract whose state has no other.
+pub(crate) const UNUSABLE: &str = "NO_PACKET_CONFORMS";
+
+/// Returns the reason that no packet, or none a day, conforms to a latency contract.
+pub(crate) fn unusable(controller: &Controller, grant: &AdmittedContract) -> Option<String> {
+    Some(match grant.terms()?.unusable(controller.model().overhead)? {
+        Unusable::Burst { burst, frame } => {
+            format!(
+                "the burst, {burst}, is below the smallest frame, {frame} on the wire: none of the packets conforms"
+            )
+        }
+        Unusable::Rate { rate, frame } => format!("the rate, {rate}, is below one frame of {frame} a day"),
+    })
+}
+
+/// Returns the message of a contract to which no packet conforms.
+pub(crate) fn with_unusable(message: Option<String>, why: &str) -> String {
+    message.map_or_else(|| why.to_owned(), |message| format!("{message}; {why}"))
 }
 
 /// Returns the rule of a contract of another kind than latency for the agents of its members.
@@ -243,7 +271,7 @@ fn enforcement(
 }
 
 /// The agents of some hosts: `the agent of h1 has`, `the agents of h1, h2 and 3 more hosts have`.
-fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
+pub(crate) fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
     const SHOWN: usize = 4;
     let names: Vec<&str> = hosts.iter().take(SHOWN).map(|&host| network.node(host).name.as_str()).collect();
     match (names.as_slice(), hosts.len().saturating_sub(SHOWN)) {

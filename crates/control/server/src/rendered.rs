@@ -13,6 +13,7 @@ use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_topology::{LinkId, Network, NodeId};
 
+use crate::caveat::{Caveat, Caveats};
 use crate::render::{self, Bounded};
 
 /// An object as it is answered.
@@ -40,8 +41,10 @@ pub(crate) struct ContractObject {
     rule: Option<Arc<ShareRule>>,
     /// Hosts have agents.
     has_agents: bool,
-    /// The contract as it is recorded, if members have not reported their rules in their present sessions.
-    recorded: Option<Arc<Self>>,
+    /// Reason that no packet conforms to it.
+    unusable: Option<Box<str>>,
+    /// The caveat for which it is shown as admitted, with the contract as it is recorded.
+    caveat: Option<(Caveat, Arc<Self>)>,
 }
 
 impl ContractObject {
@@ -56,15 +59,22 @@ impl ContractObject {
             switches: controller.switches_of(grant).into_iter().collect(),
             rule: grant.is_announced_to_hosts().then(|| Arc::new(render::shared_rule(controller, grant))),
             has_agents: controller.has_agents(),
-            recorded: None,
+            unusable: render::unusable(controller, grant).map(String::into),
+            caveat: None,
         })
     }
 
-    /// Returns a contract as it is while some members have not reported their rules in their present sessions. That is
-    /// known to readers only: it is neither recorded nor a revision.
-    pub(crate) fn shown(self: Arc<Self>, is_unreported: impl Fn(NodeId) -> bool) -> Arc<Self> {
-        let recorded = self.recorded.clone().unwrap_or(self);
-        let Some(grant) = recorded.grant.unconfirmed_by(is_unreported) else { return recorded };
+    /// Returns a contract as it is shown.
+    pub(crate) fn shown(self: Arc<Self>, caveats: &mut Caveats) -> Arc<Self> {
+        let recorded = match &self.caveat {
+            Some((_, recorded)) => recorded.clone(),
+            None => self,
+        };
+        let Some(caveat) = caveats.of(&recorded.grant, &recorded.switches) else { return recorded };
+        let grant = match &caveat {
+            Caveat::NotSinceStart(nodes) | Caveat::Unreported(nodes) => recorded.grant.until_confirmed(nodes),
+            Caveat::Excess(_) => recorded.grant.as_admitted(),
+        };
         Arc::new(Self {
             grant: Arc::new(grant),
             routes: recorded.routes.clone(),
@@ -72,13 +82,35 @@ impl ContractObject {
             switches: recorded.switches.clone(),
             rule: recorded.rule.clone(),
             has_agents: recorded.has_agents,
-            recorded: Some(recorded),
+            unusable: recorded.unusable.clone(),
+            caveat: Some((caveat, recorded)),
         })
     }
 
     /// Returns `true` if the contract differs from its revision.
     pub(crate) fn is_provisional(&self) -> bool {
-        self.recorded.is_some()
+        self.caveat.is_some()
+    }
+
+    /// Returns `true` if counters show more than its rule lets through.
+    pub(crate) fn is_contradicted(&self) -> bool {
+        matches!(self.caveat, Some((Caveat::Excess(_), _)))
+    }
+
+    /// Returns the contract as it is recorded.
+    pub(crate) fn recorded(&self) -> &Self {
+        self.caveat.as_ref().map_or(self, |(_, recorded)| recorded)
+    }
+
+    /// Returns the reason for its state: a stable code, and a message.
+    pub(crate) fn reason(&self, network: &Network) -> (Option<&'static str>, Option<String>) {
+        let of_caveat = self.caveat.as_ref().and_then(|(caveat, _)| caveat.reason(network));
+        let (reason, message) = of_caveat
+            .map_or_else(|| render::reason(network, &self.grant, self.has_agents), |reason| Some(reason).unzip());
+        match &self.unusable {
+            None => (reason, message),
+            Some(why) => (reason.or(Some(render::UNUSABLE)), Some(render::with_unusable(message, why))),
+        }
     }
 
     pub(crate) fn id(&self) -> &Arc<Id> {
@@ -170,6 +202,10 @@ impl ContractObject {
     /// Returns the contract with its status. Serial numbers count over all tenants, so tenants are shown none.
     pub(crate) fn document(&self, network: &Network, is_tenants: bool) -> Contract {
         let mut document = render::contract(network, &self.grant, &self.routes, self.has_agents);
+        if self.is_provisional() || self.unusable.is_some() {
+            let (reason, message) = self.reason(network);
+            (document.status.reason, document.status.message) = (reason.map(str::to_owned), message);
+        }
         if is_tenants {
             document.status.serial = 0;
         }

@@ -36,7 +36,7 @@ struct Reports {
     /// Problems of nodes.
     troubles: BTreeMap<String, Vec<String>>,
     /// Figures of nodes' last reports that were ignored, as problems.
-    ignored: BTreeMap<String, String>,
+    ignored: BTreeMap<String, Vec<String>>,
     /// Begins of the last sessions of nodes, at most [`MAX_SESSIONS`].
     sessions: BTreeMap<String, VecDeque<Instant>>,
     /// Addresses at which the agents of hosts listen for each other.
@@ -102,9 +102,10 @@ impl Counters {
         took: Option<Duration>,
         line: Rate,
         traffic: Traffic,
+        is_stated: bool,
         on_unbelievable: impl FnOnce(),
     ) -> Self {
-        let (mut since, mut window) = (None, self.window);
+        let (mut since, mut window, mut is_counted) = (None, self.window, false);
         // After a silence the interval is unknown.
         if let Some((before, took)) = self.before.as_ref().zip(took.filter(|took| *took <= FRESH)) {
             let bits = traffic.bytes.checked_sub(before.bytes).unwrap_or(traffic.bytes).saturating_mul(8);
@@ -116,9 +117,25 @@ impl Counters {
             // A counter that began anew leaves the interval of the history unknown.
             if since.is_some() && traffic.bytes >= before.bytes {
                 window.add(bits, took, 0);
+                is_counted = true;
+                if !is_stated {
+                    window.on_arrival();
+                }
             }
         }
+        if !is_counted {
+            window.interrupt();
+        }
         Self { before: Some(traffic.clone()), traffic, since, window }
+    }
+}
+
+/// Sets the problems of a node.
+fn set(all: &mut BTreeMap<String, Vec<String>>, node: &str, problems: Vec<String>) {
+    if problems.is_empty() {
+        all.remove(node);
+    } else {
+        all.insert(node.to_owned(), problems);
     }
 }
 
@@ -142,13 +159,13 @@ impl ReportedTraffic {
         if !is_kept {
             unbelievable.clear();
         }
-        let took = took.filter(|_| !is_kept);
+        let (took, is_stated) = (took.filter(|_| !is_kept), matches!(read, ReadTime::Stated(_)));
         let mut contracts = BTreeMap::new();
         for traffic in traffic {
             let serial = traffic.serial;
             let counters = match known.remove(&serial) {
                 Some(known) if is_kept => Counters { traffic, ..known },
-                Some(known) => known.end_interval(took, line, traffic, || unbelievable.push(serial)),
+                Some(known) => known.end_interval(took, line, traffic, is_stated, || unbelievable.push(serial)),
                 None => {
                     let before = Some(traffic.clone()).filter(|_| !is_kept);
                     Counters { traffic, before, since: None, window: Window::default() }
@@ -216,21 +233,12 @@ impl ReportedTraffic {
 
     /// Stores all problems of a node.
     pub(crate) fn set_problems(&self, node: &str, troubles: Vec<String>) {
-        let all = &mut self.lock().troubles;
-        if troubles.is_empty() {
-            all.remove(node)
-        } else {
-            all.insert(node.to_owned(), troubles)
-        };
+        set(&mut self.lock().troubles, node, troubles);
     }
 
-    /// Stores the problem of figures that were ignored in the last report of a node, if there are any.
-    pub(crate) fn set_ignored(&self, node: &str, problem: Option<String>) {
-        let ignored = &mut self.lock().ignored;
-        match problem {
-            Some(problem) => drop(ignored.insert(node.to_owned(), problem)),
-            None => drop(ignored.remove(node)),
-        }
+    /// Stores the problems of figures that were ignored in the last report of a node.
+    pub(crate) fn set_ignored(&self, node: &str, problems: Vec<String>) {
+        set(&mut self.lock().ignored, node, problems);
     }
 
     /// Takes the begin of a session of a node.
@@ -276,14 +284,14 @@ impl ReportedTraffic {
     pub(crate) fn problems_of(&self, node: &str) -> Vec<String> {
         let reports = self.lock();
         let troubles = reports.troubles.get(node).cloned().unwrap_or_default();
-        troubles.into_iter().chain(reports.ignored.get(node).cloned()).collect()
+        troubles.into_iter().chain(reports.ignored.get(node).cloned().unwrap_or_default()).collect()
     }
 
     /// Returns all problems: each sentence begins with its node.
     pub(crate) fn problems(&self) -> Vec<String> {
         let reports = self.lock();
-        let all = reports.troubles.iter().flat_map(|(node, troubles)| troubles.iter().map(move |what| (node, what)));
-        all.chain(&reports.ignored).map(|(node, what)| format!("{node}: {what}")).collect()
+        let all = reports.troubles.iter().chain(&reports.ignored);
+        all.flat_map(|(node, problems)| problems.iter().map(move |what| format!("{node}: {what}"))).collect()
     }
 
     /// Contracts of which every followed packet is lost now: sender, number, how many in a row, and where the last was seen last.
@@ -304,7 +312,7 @@ impl ReportedTraffic {
         serial: u64,
     ) -> ContractTraffic {
         let reports = self.lock();
-        let (mut shown, mut sum) = (ContractTraffic::default(), None::<Since>);
+        let (mut shown, mut sum) = (ContractTraffic::default(), Some(Since::default()));
         let mut one_host = None;
         for host in hosts {
             shown.hosts += 1;
@@ -313,8 +321,10 @@ impl ReportedTraffic {
             let Some(counters) = fresh.and_then(|report| report.contracts.get(&serial)) else { continue };
             shown.reporting += 1;
             shown.traffic.get_or_insert_with(|| Traffic { serial, ..Traffic::default() }).add(&counters.traffic);
-            sum = counters.since.map(|since| sum.unwrap_or_default().add(since)).or(sum);
+            sum = sum.zip(counters.since).map(|(sum, since)| sum.add(since));
         }
+        // A sum without the rate of a host that reports would look complete.
+        let sum = sum.filter(|_| shown.reporting > 0);
         // Only packets of contracts with one sender are followed.
         if let (Some(traffic), Some(host), 1) = (&mut shown.traffic, one_host, shown.hosts) {
             traffic.followed = reports.follower.of(host, serial);
@@ -415,6 +425,7 @@ mod tests {
         let known = of(0);
         assert_eq!((known.reporting, known.rate_bps, known.traffic.unwrap().bytes), (2, None, 1_500));
         report(2, "h1", 4_000, 5, 450);
+        assert_eq!((of(2).reporting, of(2).rate_bps), (2, None), "the rate of h2 is unknown");
         report(2, "h2", 500, 0, 0);
         let known = of(2);
         assert_eq!((known.rate_bps, known.waited_ns, known.traffic.unwrap().packets), (Some(12_000), Some(100), 2));

@@ -9,7 +9,7 @@ use wayleave_store::StoredRecord;
 
 use crate::links::OutdatedLinks;
 use crate::past::ChangedContract;
-use crate::read_view::{Bucket, Edit, Holder, VmObject};
+use crate::read_view::{Bucket, Edit, Holder, TenantObject, VmObject};
 use crate::render;
 use crate::rendered::{ContractObject, Object, json};
 
@@ -194,7 +194,10 @@ impl Stage {
 
 fn tenant(controller: &Controller, name: String) -> Edit {
     let tenant = controller.tenant(&name).ok();
-    let object = tenant.map(|tenant| Object { revision: tenant.revision, json: json(&render::tenant(&name, tenant)) });
+    let object = tenant.map(|tenant| TenantObject {
+        object: Object { revision: tenant.revision, json: json(&render::tenant(&name, tenant)) },
+        created_after: tenant.created_after,
+    });
     Edit::Tenant(name, object)
 }
 

@@ -459,22 +459,24 @@ impl Measurements {
     }
 
     /// Returns the contracts of a tenant that existed in a period of minutes, with their intervals within it, by name.
+    /// Contracts up to the serial number `after` are of an earlier tenant with its name.
     ///
     /// # Errors
     /// If they cannot be read.
-    pub fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<Vec<RecordedContract>, String> {
+    pub fn contracts(&self, tenant: &str, after: u64, from: u64, to: u64) -> Result<Vec<RecordedContract>, String> {
         let until = self.until()?;
-        self.read_contracts(tenant, (from, to), until).map_err(|error| format!("measurements cannot be read: {error}"))
+        self.read_contracts((tenant, after), (from, to), until)
+            .map_err(|error| format!("measurements cannot be read: {error}"))
     }
 
     fn read_contracts(
         &self,
-        tenant: &str,
+        (tenant, after): (&str, u64),
         (from, to): (u64, u64),
         until: u64,
     ) -> rusqlite::Result<Vec<RecordedContract>> {
         let text = "SELECT serial, name, begun, ended FROM contract
-            WHERE tenant = ?1 AND begun < ?3 AND ifnull(ended, ?3) > ?2 ORDER BY name, serial";
+            WHERE tenant = ?1 AND serial > ?4 AND begun < ?3 AND ifnull(ended, ?3) > ?2 ORDER BY name, serial";
         let mut contracts = self.connection.prepare_cached(text)?;
         let row = |row: &Row<'_>| {
             let ended: Option<i64> = row.get(3)?;
@@ -486,7 +488,7 @@ impl Measurements {
             };
             Ok((row.get::<_, i64>(0)?, contract))
         };
-        let rows = contracts.query_map(params![tenant, integer(from), integer(to)], row)?;
+        let rows = contracts.query_map(params![tenant, integer(from), integer(to), integer(after)], row)?;
         let (mut all, mut places) = (Vec::<RecordedContract>::new(), HashMap::<i64, usize>::new());
         for row in rows {
             let (serial, contract) = row?;

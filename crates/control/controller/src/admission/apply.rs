@@ -298,7 +298,7 @@ impl Admission {
         let enforcement = &mut self.enforcement;
         enforcement.book_mut().own(decision.flow, serial);
         if let Some(latency) = enforcement.contracts_mut().latency_mut(serial) {
-            (latency.bound, latency.flow, latency.cut_routes) = (decision.bound, Some(decision.flow), 0);
+            latency.reserve(decision.flow, decision.bound);
         }
         let waits_for = enforcement.must_wait_for(&routes(decision), None, freed);
         enforcement.run(serial, waits_for);
@@ -321,7 +321,7 @@ impl Admission {
         let is_pinned = grant.is_pinned();
         (grant.degraded_reason, grant.order) = (None, order);
         if let Some(latency) = grant.latency_mut() {
-            (latency.bound, latency.flow, latency.cut_routes) = (decision.bound, Some(decision.flow), 0);
+            latency.reserve(decision.flow, decision.bound);
         }
         enforcement.book_mut().own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new reservation until then, it need not wait for it.

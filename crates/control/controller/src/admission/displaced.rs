@@ -285,7 +285,7 @@ impl Admission {
         if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
             grant.degraded_reason = None;
             if let Some(latency) = grant.latency_mut() {
-                (latency.flow, latency.bound, latency.cut_routes) = (Some(decision.flow), decision.bound, 0);
+                latency.reserve(decision.flow, decision.bound);
             }
         }
         enforcement.refresh_degraded(serial);

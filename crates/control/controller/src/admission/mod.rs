@@ -199,7 +199,7 @@ impl Admission {
             if let Some(bound) = bound
                 && let Some(latency) = enforcement.contracts_mut().latency_mut(serial)
             {
-                latency.bound = bound;
+                latency.set_bound(bound);
             }
             enforcement.run(serial, waits_for);
             enforcement.advance(serial);

@@ -148,7 +148,8 @@ impl Controller {
             }
             (RecordKind::Tenant, Some(body)) => {
                 let record = parse::<TenantRecord>(kind, key, body)?;
-                self.admission.tenants_mut().0.replace(key, record.quota(), record.revision);
+                let (quota, created_after) = (record.quota(), record.created_after);
+                self.admission.tenants_mut().0.replace(key, quota, record.revision, created_after);
                 match record.numbers {
                     Some(numbers) => self.journal_mut().restore_own(key, numbers),
                     None => self.journal_mut().forget_own(key),

@@ -123,7 +123,8 @@ impl Controller {
             RecordKind::Controller => self.journal_mut().restore(parse::<Counters>(kind, key, body)?),
             RecordKind::Tenant => {
                 let record = parse::<TenantRecord>(kind, key, body)?;
-                self.admission.tenants_mut().0.insert(key.to_owned(), record.quota(), record.revision);
+                let (quota, created_after) = (record.quota(), record.created_after);
+                self.admission.tenants_mut().0.insert(key.to_owned(), quota, record.revision, created_after);
                 if let Some(numbers) = record.numbers {
                     self.journal_mut().restore_own(key, numbers);
                 }
@@ -311,7 +312,7 @@ impl Controller {
         });
         for (serial, bound) in others.collect::<Vec<_>>() {
             if let Some(latency) = self.enforcement_mut().contracts_mut().latency_mut(serial) {
-                latency.bound = bound;
+                latency.set_bound(bound);
             }
             self.enforcement_mut().touch(serial);
         }

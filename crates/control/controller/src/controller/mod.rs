@@ -289,6 +289,13 @@ impl Controller {
         self.contracts().get_shared(serial)
     }
 
+    /// Returns the lowest bound by which late packets of a latency contract may have been measured.
+    pub fn lowest_bound(&self, serial: u64) -> Option<Time> {
+        let latency = self.contracts().get(serial)?.latency()?;
+        let left = self.enforcement().releases().of(serial).map(|(_, release)| release.drain);
+        left.chain(latency.lowest_bound).chain([latency.bound]).min()
+    }
+
     /// All contracts, by name; those that are being released, while no other contract has the name.
     pub fn grants(&self) -> impl Iterator<Item = &AdmittedContract> {
         self.contracts().iter_named()

@@ -234,10 +234,10 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
 pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
     let mut reports = made_plain(call.json()?, &call.body);
-    let ignored = agent_figures::bound(&mut reports);
+    let bounded = agent_figures::bound(&mut reports);
     let Reports {
         epoch,
-        measured,
+        mut measured,
         without_carrier,
         repairs,
         traffic,
@@ -270,6 +270,10 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             executor.handle(Command::Heartbeat { node: node.clone(), epoch, repairs }).map_err(fault)?;
             executor.metrics.repaired(&node, repaired);
         }
+        let controller = &executor.controller;
+        let contradiction = agent_figures::leave_out_contradictions(&mut measured, |serial| {
+            Some((controller.grant_of(serial)?.id.to_string(), controller.lowest_bound(serial)?))
+        });
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
         let (now, network) = (load.now(), executor.controller.network());
@@ -279,6 +283,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             }
             if beat {
                 load.on_heartbeat(now, id);
+                let ignored: Vec<String> = bounded.into_iter().chain(contradiction).collect();
                 counted.set_ignored(&node, ignored);
             }
             let read = match &links {

@@ -17,7 +17,6 @@ use crate::handlers::traffic::MeasuredRates;
 use crate::http::call::AuthorizedRequest;
 use crate::http::csv::Csv;
 use crate::http::page::Page;
-use crate::render;
 use crate::rendered::{ContractObject, json};
 use crate::state::Shared;
 
@@ -36,6 +35,8 @@ const HEADINGS: &[&str] = &[
     "boundNs",
     "headroomPpm",
     "measuredBps",
+    "measuredHosts",
+    "countingHosts",
     "certainty",
     "priority",
     "created",
@@ -93,7 +94,10 @@ fn stored(
 fn document(shared: &Shared, call: &AuthorizedRequest, contract: &ContractObject) -> Bytes {
     let is_tenants = call.only_tenant().is_some();
     let mut document = contract.document(shared.network(), is_tenants);
-    document.status.rate_bps = shared.counters(contract.grant(), is_tenants).rate_bps;
+    let counters = shared.counters(contract.grant(), is_tenants);
+    document.status.rate_bps = counters.rate_bps;
+    (document.status.counting_hosts, document.status.reporting_hosts) =
+        (Some(counters.hosts), Some(counters.reporting));
     json(&document)
 }
 
@@ -110,16 +114,21 @@ fn export(shared: &Shared, tenant: Option<&str>, filter: &Filter, order: Contrac
     items.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut csv = Csv::new(HEADINGS);
     for (_, contract) in &items {
-        let measured = rates.of_contract(contract.grant());
+        let measured = rates.of_hosts(contract.grant());
         write(&mut csv, shared.network(), contract, measured);
     }
     csv.into_reply()
 }
 
-fn write(csv: &mut Csv, network: &Network, contract: &ContractObject, measured: Option<u64>) {
+fn write(
+    csv: &mut Csv,
+    network: &Network,
+    contract: &ContractObject,
+    (measured, measured_hosts, counting_hosts): (Option<u64>, usize, usize),
+) {
     let grant = contract.grant();
     // Not the whole document, which takes most of the time of an export.
-    let (reason, _) = render::reason(network, grant, contract.has_agents());
+    let (reason, _) = contract.reason(network);
     let terms = grant.terms();
     let hosts: Vec<&str> =
         grant.order.contract.hosts().into_iter().map(|host| network.node(host).name.as_str()).collect();
@@ -136,6 +145,8 @@ fn write(csv: &mut Csv, network: &Network, contract: &ContractObject, measured: 
     csv.value(grant.bound().map(|bound| bound.as_nanos()));
     csv.value(headroom_ppm(grant));
     csv.value(measured);
+    csv.value(Some(measured_hosts));
+    csv.value(Some(counting_hosts));
     csv.value(grant.certainty().map(|certainty| certainty.name()));
     csv.value(Some(contract.priority()));
     csv.text(&grant.created.to_string());

@@ -8,7 +8,7 @@ use wayleave_units::Rate;
 
 use crate::detail_metrics::{Details, Figures};
 use crate::handlers::traffic::MeasuredRates;
-use crate::rendered::Object;
+use crate::read_view::TenantObject;
 use crate::state::Shared;
 
 /// Returns the figures of all tenants and links.
@@ -30,8 +30,8 @@ fn tenants(shared: &Shared) -> Vec<(String, Figures)> {
         });
     }
     let tables = shared.view.read();
-    let figures = |(name, object): (&String, &Object)| {
-        let usage = serde_json::from_slice::<Tenant>(&object.json).ok().map(|tenant| tenant.usage);
+    let figures = |(name, tenant): (&String, &TenantObject)| {
+        let usage = serde_json::from_slice::<Tenant>(&tenant.object.json).ok().map(|tenant| tenant.usage);
         let figures = Figures {
             reserved_bps: usage.and_then(|usage| usage.rate.parse().ok()).map(Rate::bits_per_second),
             measured_bps: measured.get(name).copied(),

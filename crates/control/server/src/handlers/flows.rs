@@ -29,15 +29,23 @@ type Path = (String, LinkId, NodeId);
 #[derive(Clone, Copy, Debug, Default)]
 struct Rates {
     measured: Option<u64>,
+    /// Contracts whose rate is not known here.
+    unmeasured: u64,
     reserved: u64,
 }
 
 impl Rates {
+    /// Of one contract.
+    fn new(measured: Option<u64>, reserved: u64) -> Self {
+        Self { measured, unmeasured: u64::from(measured.is_none()), reserved }
+    }
+
     fn add(&mut self, other: Self) {
         self.measured = match (self.measured, other.measured) {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
             (one, other) => one.or(other),
         };
+        self.unmeasured += other.unmeasured;
         self.reserved = self.reserved.saturating_add(other.reserved);
     }
 }
@@ -104,12 +112,12 @@ impl Shared {
         if let Some(to) = pair {
             let used = |link: &LinkId| used.get(link.index()).copied().unwrap_or(0);
             let fullest = contract.links().max_by_key(|link| (used(link), Reverse(*link)));
-            let rates = Rates { measured, reserved: reserved_bps(contract_terms) };
+            let rates = Rates::new(measured, reserved_bps(contract_terms));
             // Without a link, sender and receiver are on one host, or the contract has no place now.
             return fullest.map(|link| ((link, to), rates)).into_iter().collect();
         }
         let members = contract_terms.hosts();
-        let of_each = Rates { measured: None, reserved: reserved_bps(contract_terms) / (members.len() as u64).max(1) };
+        let of_each = Rates::new(None, reserved_bps(contract_terms) / (members.len() as u64).max(1));
         // Agents count packets where they are sent: rates into the members' hosts are not known.
         let into = |host: NodeId| Some(((*self.network().links_into(host).first()?, host), of_each));
         members.into_iter().filter_map(into).collect()
@@ -130,6 +138,7 @@ impl Shared {
             from,
             to,
             rate_bps: rates.measured,
+            unmeasured: rates.unmeasured,
             reserved_bps: rates.reserved,
         };
         edges.into_iter().map(shape).collect()

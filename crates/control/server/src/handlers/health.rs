@@ -108,6 +108,7 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>) -> Option<Place
             Some(DegradedReason::Unconfirmed) => HealthLevel::Unconfirmed,
             _ => HealthLevel::Violated,
         },
+        _ if contract.is_contradicted() => HealthLevel::Unknown,
         _ if is_near(contract, worst) => HealthLevel::AtRisk,
         State::Pending => HealthLevel::Pending,
         State::Admitted | State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,

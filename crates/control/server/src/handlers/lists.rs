@@ -105,11 +105,11 @@ pub(crate) fn tenants(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
     let behind = |name: &str| after.is_none_or(|after| name > after);
     let items = tables.tenants.iter().filter(|(name, _)| behind(name) && only.is_none_or(|only| only == *name));
     if page.is_csv {
-        let documents: Vec<bytes::Bytes> = items.map(|(_, tenant)| tenant.json.clone()).collect();
+        let documents: Vec<bytes::Bytes> = items.map(|(_, tenant)| tenant.object.json.clone()).collect();
         drop(tables);
         return Ok(export::tenants(documents.iter().map(|json| &**json)));
     }
-    Ok(page.of(items.map(|(name, tenant)| (Page::next("tenants", name), tenant.json.clone()))))
+    Ok(page.of(items.map(|(name, tenant)| (Page::next("tenants", name), tenant.object.json.clone()))))
 }
 
 pub(crate) fn policies(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {

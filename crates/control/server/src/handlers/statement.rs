@@ -29,7 +29,9 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let text =
         "the statement is unknown: the recorded minutes cannot be read; the status of the controller names the problem";
     let unreadable = |_| problem(Code::Unavailable, text);
-    let recorded = shared.load.contracts(&tenant, first, last).map_err(unreadable)?;
+    // The record may have contracts of an earlier tenant, which was deleted while another controller led.
+    let created_after = shared.view.read().tenants.get(&tenant).map_or(0, |tenant| tenant.created_after);
+    let recorded = shared.load.contracts(&tenant, created_after, first, last).map_err(unreadable)?;
     let coverage = Coverage::new((first, last), &recorded, now.as_nanos() / MINUTE_NS);
     let (contracts, (begin, until)) = (recorded.contracts, coverage.range);
     let Sums { tenant: minutes, contracts: each } = sums(&contracts, begin, until);
@@ -86,6 +88,8 @@ struct Coverage {
 const MAX_LAG: u64 = 2;
 /// Reason of minutes that are not covered because they are in the future, or are being observed.
 const NOT_OVER: &str = "not yet over";
+/// Reason of the minutes of a month in the future.
+const NOT_BEGUN: &str = "not yet begun";
 /// Reason of a gap within the record.
 const GAP: &str = "not observed: the controller did not run or lead, could not write the record, or its clock was set";
 
@@ -93,11 +97,12 @@ impl Coverage {
     /// `now` is the present minute.
     fn new((first, last): (u64, u64), recorded: &RecordedPeriod, now: u64) -> Self {
         let until = recorded.until;
+        let rest = if now < first && until <= first { NOT_BEGUN } else { NOT_OVER };
         let Some(began) = recorded.began else {
             let present = seconds(now.clamp(first, last));
             let parts = [
                 (seconds(first), present, "nothing is recorded yet".to_owned()),
-                (present, seconds(last), NOT_OVER.to_owned()),
+                (present, seconds(last), rest.to_owned()),
             ];
             return Self { range: (first, first), covered: None, parts: parts_of(parts), unknown: last - first };
         };
@@ -114,7 +119,7 @@ impl Coverage {
         let parts = [(seconds(first), since, format!("before the record began on {}", time(began)))].into_iter();
         let parts = parts.chain(gaps).chain([
             (seconds(end), seconds(present), format!("not recorded: the record ends on {}", time(seconds(until)))),
-            (seconds(present), seconds(last), NOT_OVER.to_owned()),
+            (seconds(present), seconds(last), rest.to_owned()),
         ]);
         let unknown = if begin < end { begin - first } else { last - first };
         let covered = Some((since, seconds(end))).filter(|(since, end)| since < end);
@@ -237,6 +242,7 @@ mod tests {
         let part = |from: u64, to: u64, reason: &str| (60 * from, 60 * to, reason.to_owned());
         let covered = |from: u64, to: u64| Some((60 * from, 60 * to));
         let over = |from| part(from, 200, "not yet over");
+        let to_come = part(100, 200, "not yet begun");
         let before = |to| part(100, to, "before the record began on 1970-01-01T02:30:00Z");
         assert_eq!(coverage(Some(50), 300, 301), (covered(100, 200), vec![], 0));
         assert_eq!(coverage(Some(50), 180, 181), (covered(100, 180), vec![over(180)], 0));
@@ -244,7 +250,7 @@ mod tests {
         let down = |from, to, at: &str| part(from, to, &format!("not recorded: the record ends on 1970-01-01T{at}Z"));
         assert_eq!(coverage(Some(50), 180, 190), (covered(100, 180), vec![down(180, 190, "03:00:00"), over(190)], 0));
         assert_eq!(coverage(Some(50), 80, 300), (None, vec![down(100, 200, "01:20:00")], 100));
-        assert_eq!(coverage(Some(50), 80, 81), (None, vec![over(100)], 100));
+        assert_eq!(coverage(Some(50), 80, 81), (None, vec![to_come.clone()], 100));
         assert_eq!(
             coverage(Some(150), 151, 90),
             (covered(150, 151), vec![before(150), over(151)], 50),
@@ -253,7 +259,7 @@ mod tests {
         let earlier = |began: &str| part(100, 200, &format!("before the record began on 1970-01-01T{began}Z"));
         assert_eq!(coverage(Some(300), 400, 401), (None, vec![earlier("05:00:00")], 100));
         assert_eq!(coverage(None, 0, 150), (None, vec![part(100, 150, "nothing is recorded yet"), over(150)], 100));
-        assert_eq!(coverage(None, 0, 50), (None, vec![over(100)], 100));
+        assert_eq!(coverage(None, 0, 50), (None, vec![to_come], 100));
         assert_eq!(coverage(None, 0, 500), (None, vec![part(100, 200, "nothing is recorded yet")], 100));
         // The record began within minute 150, and has a gap up to the middle of minute 170.
         let gap = (9_600, 10_230, GAP.to_owned());

@@ -1,11 +1,13 @@
 //! Status: identity and state of the server, and endpoints for monitoring programs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::header::ACCEPT;
 use wayleave_controller::{EnforcedBy, Principal};
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
+use wayleave_topology::NodeId;
 
 use wayleave_units::Time;
 
@@ -43,7 +45,8 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
     let is_known = shared.receives_reports();
     let tables = shared.view.read();
     let only = call.only_tenant();
-    let cluster = cluster_state.filter(|_| only.is_none()).map(|cluster_state| Cluster {
+    // No secret: every answer has the role and the commit, and tenants need the leader for their changes.
+    let cluster = cluster_state.map(|cluster_state| Cluster {
         role: cluster_state.role,
         leader: match &tables.health {
             Health::Following(leader) => leader.clone(),
@@ -98,6 +101,7 @@ fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
     let mut problems = shared.counted.problems();
     problems.extend(shared.load.problems(shared.network()));
     problems.extend(unbelievable(shared, tables));
+    problems.extend(excess(shared, tables));
     problems.extend(shared.counted.session_problems(shared.load.now().0));
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
     problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
@@ -121,13 +125,36 @@ fn unbelievable<'a>(shared: &'a Shared, tables: &'a Tables) -> impl Iterator<Ite
     shared.counted.unbelievable().into_iter().map(|(node, serials)| {
         let line = shared.network().find_node(&node).map(|host| line_of_host(shared.network(), host));
         let names = serials.iter().take(NAMES).filter_map(|&serial| Some(tables.contract_with(serial)?.id().to_string()));
-        let names: Vec<String> = names.collect();
-        let more = serials.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = list(names.collect(), serials.len());
         format!(
-            "{node}: the counters of contracts {}{more} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
-            names.join(", "),
+            "{node}: the counters of contracts {names} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
             line.unwrap_or_default()
+        )
+    })
+}
+
+/// Returns the first names of a list of this length.
+fn list(names: Vec<String>, length: usize) -> String {
+    let more = length.saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// Returns a problem for each host of which counters of contracts show more than their rules let through.
+fn excess<'a>(shared: &'a Shared, tables: &Tables) -> impl Iterator<Item = String> + use<'a> {
+    let mut hosts: BTreeMap<NodeId, (Vec<String>, usize)> = BTreeMap::new();
+    for (id, excess) in tables.excess().values() {
+        let (names, length) = hosts.entry(excess.host).or_default();
+        *length += 1;
+        if names.len() < NAMES {
+            names.push(id.to_string());
+        }
+    }
+    hosts.into_iter().map(|(host, (names, length))| {
+        format!(
+            "{}: the counters of contracts {} show more than their rules let through: these contracts count as not enforced; restart its agent, and look for other programs that change its queues",
+            shared.network().node(host).name,
+            list(names, length)
         )
     })
 }

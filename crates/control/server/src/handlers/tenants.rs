@@ -57,7 +57,7 @@ async fn write(
 pub(crate) async fn get(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let name = call.name();
     let is_hidden = call.only_tenant().is_some_and(|tenant| tenant != name);
-    let tenant = shared.view.read().tenants.get(name).filter(|_| !is_hidden).cloned();
+    let tenant = shared.view.read().tenants.get(name).filter(|_| !is_hidden).map(|tenant| tenant.object.clone());
     let Some(tenant) = tenant else { return Err(not_found("tenant", name)) };
     Ok(shown(&call, tenant.revision, || tenant.json))
 }

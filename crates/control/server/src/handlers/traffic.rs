@@ -62,6 +62,7 @@ impl Shared {
             top.contracts += 1;
             if let Some(rate) = counters.rate_bps {
                 top.measured += 1;
+                top.partial += u64::from(counters.reporting < counters.hosts);
                 top.rate_bps = Some(top.rate_bps.unwrap_or(0).saturating_add(rate));
             }
             let place = (Reverse(counters.rate_bps), contract.id().clone());
@@ -92,10 +93,15 @@ impl MeasuredRates {
 
     /// Returns the sum over the hosts that count the packets of a contract; `None` if none of them has reported.
     pub(crate) fn of_contract(&self, grant: &AdmittedContract) -> Option<u64> {
-        let rates = self.0.get(&grant.serial)?;
+        self.of_hosts(grant).0
+    }
+
+    /// Returns the sum over the hosts that count the packets of a contract, the number of hosts in the sum, and of all.
+    pub(crate) fn of_hosts(&self, grant: &AdmittedContract) -> (Option<u64>, usize, usize) {
         let hosts = counting_hosts(&grant.order.contract);
-        let known = rates.iter().filter(|(host, _)| hosts.contains(host)).map(|&(_, rate)| rate);
-        known.reduce(u64::saturating_add)
+        let rates = self.0.get(&grant.serial).into_iter().flatten();
+        let known: Vec<u64> = rates.filter(|(host, _)| hosts.contains(host)).map(|&(_, rate)| rate).collect();
+        (known.iter().copied().reduce(u64::saturating_add), known.len(), hosts.len())
     }
 }
 

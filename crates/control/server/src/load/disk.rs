@@ -257,10 +257,11 @@ impl LoadDisk {
         Ok(())
     }
 
-    /// Returns the contracts of a tenant in a period of minutes, and the minutes that are recorded.
-    pub(crate) fn contracts(&mut self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
+    /// Returns the contracts of a tenant in a period of minutes, without those up to the serial number `after`, and the
+    /// minutes that are recorded.
+    pub(crate) fn contracts(&mut self, tenant: &str, after: u64, from: u64, to: u64) -> Result<RecordedPeriod, String> {
         self.access(|measurements| {
-            let contracts = measurements.contracts(tenant, from, to)?;
+            let contracts = measurements.contracts(tenant, after, from, to)?;
             let (began, until) = (measurements.began()?, measurements.until()?);
             Ok(RecordedPeriod { contracts, began, until, gaps: measurements.gaps(from * MINUTE_S, to * MINUTE_S)? })
         })

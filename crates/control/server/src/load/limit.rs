@@ -11,7 +11,7 @@ pub(crate) const FRESH: Duration = Duration::from_secs(5);
 
 /// Traffic that an interval may have beyond its length, as a time. An agent reads its interfaces one after the other,
 /// and drivers count packets before they are on the wire, or in batches.
-const READ_ERROR: Duration = Duration::from_millis(100);
+pub(super) const READ_ERROR: Duration = Duration::from_millis(100);
 
 /// Returns `true` if a line can carry these bits in this time.
 pub(crate) fn is_believable(line: Rate, bits: u64, took: Duration) -> bool {

@@ -13,6 +13,7 @@
 
 mod clock;
 mod disk;
+mod excess;
 mod limit;
 mod links;
 mod minutes;
@@ -24,6 +25,7 @@ mod sample;
 mod series;
 mod timer;
 mod tracker;
+mod window;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,45 +46,17 @@ pub(crate) use sample::reserved_bps;
 pub(crate) use series::{MINUTE_S, SLOT_S, SeriesKey};
 pub(crate) use timer::LoadTimer;
 pub(crate) use tracker::{MINUTE_NS, Missed};
+pub(crate) use window::Window;
 
 use crate::read_view::Edit;
 use clock::{Moment, RecordClock};
 use disk::LoadDisk;
+use excess::ExcessTracker;
 use links::CountedLinks;
 use presence::Presence;
 use reading::ReportClocks;
 use series::{Histories, SLOTS_OF_MINUTE};
 use tracker::Tracker;
-
-/// Traffic between two points of a history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Window {
-    bits: u64,
-    covered: Duration,
-    /// Highest rate of an interval.
-    max_bps: u64,
-}
-
-impl Window {
-    /// Adds the traffic of an interval.
-    pub(crate) fn add(&mut self, bits: u64, took: Duration, rate_bps: u64) {
-        self.bits = self.bits.saturating_add(bits);
-        self.covered = self.covered.saturating_add(took);
-        self.max_bps = self.max_bps.max(rate_bps);
-    }
-
-    /// Returns the mean rate; `None` if less than half of [`SLOT_S`] was observed.
-    pub(crate) fn mean_bps(&self) -> Option<u64> {
-        let is_known = self.covered >= Duration::from_secs(SLOT_S) / 2;
-        let mean = u128::from(self.bits) * 1_000_000_000 / self.covered.as_nanos().max(1);
-        is_known.then(|| u64::try_from(mean).unwrap_or(u64::MAX))
-    }
-
-    /// Returns the highest rate; `None` if the mean is unknown.
-    pub(crate) fn max_bps(&self) -> Option<u64> {
-        self.mean_bps().map(|mean| self.max_bps.max(mean))
-    }
-}
 
 /// Measured load of a process. The locks are independent: the engine never waits for the disk.
 #[derive(Debug)]
@@ -91,6 +65,7 @@ pub(crate) struct Load {
     inner: Mutex<Inner>,
     presence: Mutex<Presence>,
     tracker: Mutex<Tracker>,
+    excess: Mutex<ExcessTracker>,
     disk: Mutex<LoadDisk>,
 }
 
@@ -115,6 +90,7 @@ impl Load {
             inner: Mutex::default(),
             presence: Mutex::default(),
             tracker: Mutex::default(),
+            excess: Mutex::default(),
             disk: Mutex::new(LoadDisk::new(file)),
         }
     }
@@ -255,14 +231,15 @@ impl Load {
         [fine, stored].into_iter().flatten().min()
     }
 
-    /// Returns the contracts of a tenant in a period of minutes since 1970, and the minutes that are recorded.
+    /// Returns the contracts of a tenant in a period of minutes since 1970, without those up to the serial number `after`,
+    /// and the minutes that are recorded.
     ///
     /// # Errors
     /// If they cannot be read.
-    pub(crate) fn contracts(&self, tenant: &str, from: u64, to: u64) -> Result<RecordedPeriod, String> {
+    pub(crate) fn contracts(&self, tenant: &str, after: u64, from: u64, to: u64) -> Result<RecordedPeriod, String> {
         // The record forgets a tenant before the tracker does.
         let is_forgotten = lock(&self.tracker).forgets(tenant);
-        let recorded = lock(&self.disk).contracts(tenant, from, to)?;
+        let recorded = lock(&self.disk).contracts(tenant, after, from, to)?;
         let contracts = if is_forgotten { Vec::new() } else { recorded.contracts };
         Ok(RecordedPeriod { contracts, ..recorded })
     }

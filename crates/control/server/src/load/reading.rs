@@ -15,7 +15,7 @@ use wayleave_topology::{Network, NodeId};
 use super::limit::FRESH;
 
 /// Maximum difference between the delays of reports: the interval of reports.
-const BAND: Duration = Duration::from_secs(1);
+pub(super) const BAND: Duration = Duration::from_secs(1);
 /// Maximum drift of a clock, in millionths: `MAXFREQ` in include/linux/timex.h.
 const DRIFT_PPM: i128 = 500;
 /// Time after a clock was set in which its rates are unknown: a point of ten seconds never has two clocks.

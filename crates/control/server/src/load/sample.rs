@@ -1,6 +1,6 @@
 //! Points of all histories, from the counters that agents have reported since the last points.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use wayleave_contracts::{Contract, Endpoints};
 use wayleave_controller::State;
@@ -58,6 +58,7 @@ impl Shared {
         }
         let mut points = self.link_points();
         points.extend(self.contract_points());
+        self.show_excess(now);
         lock(&self.load.inner).histories.push(slot, points);
         self.record_chunks(false);
         self.record_minute(now);
@@ -143,8 +144,21 @@ impl Shared {
         links.into_iter().map(point).collect()
     }
 
+    /// Shows contracts of which counters show more than their rules let through.
+    fn show_excess(&self, now: WallTime) {
+        let mut excess = lock(&self.load.excess);
+        if !self.receives_reports() {
+            excess.retain(|_| false);
+        }
+        // A point may be late, and its first interval may have begun before the last point.
+        let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(2 * SLOT_S * 1_000_000_000));
+        lock(&self.load.tracker).on_excess(begin, now, excess.suspects());
+        self.view.set_excess(excess.proven());
+    }
+
     fn contract_points(&self) -> Vec<(SeriesKey, Point)> {
         let windows = self.counted.take_windows();
+        let (mut excess, mut serials) = (lock(&self.load.excess), HashSet::new());
         let mut tenants: BTreeMap<String, TenantSum> =
             self.view.read().tenants.keys().map(|tenant| (tenant.clone(), TenantSum::default())).collect();
         let mut points = Vec::new();
@@ -161,8 +175,10 @@ impl Shared {
                 }
                 return;
             }
-            let mean_at = |host| windows.get(&self.network().node(host).name)?.get(&grant.serial)?.mean_bps();
-            let mean = hosts.into_iter().map(mean_at).sum::<Option<u64>>();
+            let window = |host| windows.get(&self.network().node(host).name)?.get(&grant.serial);
+            excess.on_point(contract, self.setup.model.overhead, window, hosts.iter().copied());
+            serials.insert(grant.serial);
+            let mean = hosts.into_iter().map(|host| window(host)?.mean_bps()).sum::<Option<u64>>();
             let reserved = reserved_bps(&grant.order.contract);
             // A tenant that was created after the tables were read is in the next point.
             if let Some(sum) = tenants.get_mut(&contract.id().tenant) {
@@ -178,6 +194,7 @@ impl Shared {
             let unreported = u32::from(mean.is_none());
             points.push((SeriesKey::Contract(grant.serial), Point::new(mean, mean, Some(reserved), unreported)));
         });
+        excess.retain(|serial| serials.contains(&serial));
         let tenant = |(tenant, sum): (String, TenantSum)| (SeriesKey::Tenant(tenant), sum.point());
         points.extend(tenants.into_iter().map(tenant));
         points

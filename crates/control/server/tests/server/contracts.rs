@@ -199,3 +199,20 @@ fn what_if_answers_and_changes_nothing() {
     client.post("/v1/what-if", &json!({ "fail": ["nowhere"] })).is_problem(404, "NOT_FOUND");
     assert_eq!(client.get("/v1/contracts/ab").json(), contract);
 }
+
+/// Catches: a burst above the smallest accepted size and below the smallest frame, without a word.
+#[test]
+fn a_contract_to_which_no_packet_conforms_names_the_smallest_frame() {
+    let world = World::new();
+    for (burst, is_named) in [("83B", true), ("84B", false)] {
+        let spec = json!({ "from": "h1", "to": "h16", "rate": "1Mbit", "burst": burst, "deadline": "5ms" });
+        let path = format!("/v1/contracts/a{burst}");
+        let created = world.client.put(&path, &spec).is(201).json();
+        for shown in [created, world.client.get(&path).is(200).json()] {
+            let message = shown["status"]["message"].as_str().unwrap();
+            assert!(message.contains("this controller has no agents"), "{message}");
+            let named = "; the burst, 83B, is below the smallest frame, 84B on the wire: none of the packets conforms";
+            assert_eq!(message.ends_with(named), is_named, "{message}");
+        }
+    }
+}

@@ -496,7 +496,7 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
         (&json!(at(base + 600).to_string()), &json!(at(base + 700).to_string()))
     );
     assert!(skipped["reason"].as_str().unwrap().starts_with("not observed: the controller"), "{whole}");
-    for (month, days, reason) in [("2020-01", 31, "before the record began on "), ("2500-02", 28, "not yet over")] {
+    for (month, days, reason) in [("2020-01", 31, "before the record began on "), ("2500-02", 28, "not yet begun")] {
         let other = client.get(&format!("/v1/tenants/shop/statement?month={month}")).is(200).json();
         assert_eq!((minutes(&other), &other["contracts"]), ([0, 0, days * 1_440], &json!([])), "{other}");
         assert_eq!((&other["since"], &other["until"]), (&Value::Null, &Value::Null), "{other}");

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
+use wayleave_replica::Lease;
 use wayleave_server::disk::{Disk, ForeignChanges, Memory, Opened, WriterTurn};
 use wayleave_store::{MemoryStore, StoreError, StoredRecord};
 
@@ -33,6 +34,10 @@ impl Disk for Foreign {
     fn name(&self) -> String {
         "foreign".to_owned()
     }
+
+    fn lease(&self) -> Option<Lease> {
+        Some(Lease::default())
+    }
 }
 
 /// Catches: a follower that claims that no agent is connected, or silent.
@@ -43,6 +48,7 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
     leader.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
     let agent = Agent::new(&leader, now_s(), "h1");
     agent.report(json!({}));
+    let tenant = leader.client.token(json!({ "role": "tenant", "tenant": "default" }));
     let of = |world: &World| {
         let status = world.client.get("/v1/status").is(200).json();
         let host = world.client.get("/v1/hosts/h1").is(200).json();
@@ -71,6 +77,13 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
         let answer = follower.client.get(path).is_problem(421, "NOT_LEADER");
         assert_eq!(answer["leader"], LEADER, "{path}");
     }
+    // Tenants need the address of the leader, too.
+    let answer = tenant.at(&follower).get("/v1/traffic").is_problem(421, "NOT_LEADER");
+    assert_eq!(answer["leader"], LEADER);
+    let answer = tenant.at(&follower).put("/v1/contracts/b", &contract("h1", "h16", "1Mbit"));
+    assert_eq!(answer.is_problem(421, "NOT_LEADER")["leader"], LEADER);
+    let cluster = tenant.at(&follower).get("/v1/status").is(200).json()["cluster"].clone();
+    assert_eq!((&cluster["role"], &cluster["leader"]), (&json!("follower"), &json!(LEADER)));
     let metrics = String::from_utf8(follower.client.get("/metrics").is(200).body).unwrap();
     for name in ["wayleave_agent_sessions", "wayleave_agents_silent", "wayleave_contract_packets"] {
         let samples = metrics.lines().filter(|line| line.starts_with(name)).count();
@@ -114,12 +127,20 @@ fn figures_above_any_possible_value_reach_no_metric_and_are_named() {
         assert!(agents["items"][0]["problems"].to_string().contains("which are ignored"), "{agents}");
     }
     // Packets that came too late, in a number that no host can count, are no violation.
-    let measured = |late: u64| json!({ "measured": [{ "serial": 1, "packets": 1, "late": late, "worstNs": 5 }] });
+    let measured = |late: u64, worst_ns: u64| json!({ "measured": [{ "serial": 1, "packets": 1, "late": late, "worstNs": worst_ns }] });
     let state = || world.client.get("/v1/contracts/a").is(200).json()["status"]["state"].clone();
-    agents[1].report(measured(u64::MAX));
+    agents[1].report(measured(u64::MAX, 9_000_000));
     assert_ne!(state(), "violated");
-    agents[1].report(measured(1));
+    // Nor are late packets of which the slowest was within the bound.
+    let bound = world.client.get("/v1/contracts/a").is(200).json()["status"]["boundNs"].as_u64().unwrap();
+    agents[1].report(measured(1, bound));
+    assert_ne!(state(), "violated");
+    let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
+    assert!(problems.contains("h16: its report has late packets of contracts default:a"), "{problems}");
+    agents[1].report(measured(1, bound + 1));
     assert_eq!(state(), "violated");
+    let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
+    assert!(!problems.contains("late packets"), "{problems}");
     agents[0].report(json!({}));
     let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
     assert!(!problems.contains("above any possible value"), "{problems}");

@@ -170,3 +170,34 @@ fn a_tenant_has_no_minutes_of_an_earlier_one_with_its_name() {
     assert_eq!(minutes(&statement, "shop:web"), None, "{statement}");
     assert!(minutes(&statement, "shop:api").unwrap()[0] >= 1, "{statement}");
 }
+
+/// Catches: minutes of an earlier tenant in the file of a controller that did not lead when it was deleted.
+#[test]
+fn a_tenant_that_another_controller_created_again_has_no_minutes_of_an_earlier_one() {
+    let base = now_s() / 60 * 60 + 120;
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let files = ["first", "second"].map(|name| scratch.join(name));
+    let create = |world: &World, name: &str| {
+        world.client.put(&format!("/v1/contracts/shop:{name}"), &contract("h1", "h16", "10Mbit")).is(201);
+    };
+    let first = world(base, &disk, scratch.clone(), Some(&files[0]));
+    first.client.put("/v1/tenants/shop", &json!({})).is(201);
+    create(&first, "web");
+    run(&first, base, 1..=200, &[]);
+    assert!(minutes(&statement(&first, "shop", base), "shop:web").is_some());
+    first.end();
+    let second = world(base + 300, &disk, scratch.clone(), Some(&files[1]));
+    second.client.delete("/v1/contracts/shop:web?force=true").is(204);
+    while second.client.delete("/v1/tenants/shop").status == 409 {}
+    second.client.put("/v1/tenants/shop", &json!({})).is(201);
+    // Another quota is not another tenant.
+    create(&second, "api");
+    second.client.put("/v1/tenants/shop", &json!({ "quota": { "contracts": 9 } })).is(200);
+    second.end();
+    let third = world(base + 400, &disk, scratch, Some(&files[0]));
+    assert_eq!(statement(&third, "shop", base)["contracts"], json!([]));
+    run(&third, base, 401..=600, &[]);
+    let statement = statement(&third, "shop", base);
+    assert_eq!(minutes(&statement, "shop:web"), None, "{statement}");
+    assert!(minutes(&statement, "shop:api").is_some(), "{statement}");
+}

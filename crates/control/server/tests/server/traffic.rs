@@ -1,10 +1,14 @@
 //! `/v1/traffic`: the contracts that send most, out of more than a page has.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
+use wayleave_repo_checks::TempFolder;
+use wayleave_server::Options;
 use wayleave_server::disk::Memory;
 
-use crate::common::World;
+use crate::common::{World, classed, contract, options};
 
 const CONTRACTS: usize = 150;
 
@@ -104,4 +108,70 @@ fn the_topology_summary_has_the_measured_share_of_links() {
         agent.post("/v1/agents/h1/reports", &json!({ "epoch": epoch, "beat": true, "links": report })).is(204);
     }
     assert_eq!(shares(), [json!(250_000)]);
+}
+
+/// Catches: the rate of some hosts of a contract that looks like the rate of all.
+#[test]
+fn a_rate_is_complete_only_if_all_hosts_report_one() {
+    let scratch = Arc::new(TempFolder::new("server"));
+    let options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Hosts);
+    let world = World::of(Options { setup: classed(EnforcedBy::Hosts), ..options }, scratch);
+    let client = &world.client;
+    client.put("/v1/contracts/db", &json!({ "bandwidth": { "hose": ["h1", "h5"], "min": "100Mbit" } })).is(201);
+    client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
+    let serials = ["db", "ptp"]
+        .map(|name| client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"]["serial"].as_u64().unwrap());
+    let agents = ["h1", "h5"].map(|node| {
+        let agent = client.token(json!({ "role": "agent", "node": node }));
+        let epoch = agent.post(&format!("/v1/agents/{node}/session"), &json!({})).is(200).json()["epoch"].clone();
+        (node, agent, epoch)
+    });
+    let report = |second: u64, (node, agent, epoch): &(&str, crate::common::Client, Value), serials: &[u64]| {
+        world.set_report_second(second);
+        let one = |serial: &u64| {
+            json!({ "serial": serial, "packets": second, "bytes": 1_000 * second, "delayed": 0, "waiting": 0,
+                "queueFull": 0, "oversized": 0, "waitedNs": 0, "waits": [] })
+        };
+        let traffic: Vec<Value> = serials.iter().map(one).collect();
+        let body = json!({ "epoch": epoch, "beat": true, "traffic": traffic });
+        agent.post(&format!("/v1/agents/{node}/reports"), &body).is(204);
+    };
+    let listed = || {
+        let list = client.get("/v1/contracts?text=db").is(200).json();
+        let status = list["items"][0]["status"].clone();
+        let csv = String::from_utf8(client.get("/v1/contracts?format=csv").is(200).body).unwrap();
+        let db = csv.lines().find(|line| line.starts_with("default:db")).unwrap();
+        let columns: Vec<String> = db.split(',').skip(12).take(3).map(str::to_owned).collect();
+        let hosts = [status["reportingHosts"].clone(), status["countingHosts"].clone()];
+        (status.get("rateBps").cloned(), hosts, columns.join(","))
+    };
+    let top = || {
+        let top = client.get("/v1/traffic").is(200).json();
+        ["contracts", "measured", "partial", "rateBps"].map(|key| top[key].clone())
+    };
+    // Contracts without a known rate, by the host at which an edge ends.
+    let unmeasured = || {
+        let flows = client.get("/v1/flows").is(200).json();
+        let of = |host: &str| -> Vec<u64> {
+            let edges = flows["edges"].as_array().unwrap().iter().filter(|edge| edge["to"]["name"] == host);
+            edges.map(|edge| edge["unmeasured"].as_u64().unwrap()).collect()
+        };
+        ["h1", "h5", "h16"].map(of)
+    };
+    assert_eq!(listed(), (None, [json!(0), json!(2)], ",0,2".to_owned()));
+    assert_eq!(unmeasured(), [[1], [1], [1]]);
+    (1..=2).for_each(|second| report(second, &agents[0], &serials));
+    assert_eq!(listed(), (Some(json!(8_000)), [json!(1), json!(2)], "8000,1,2".to_owned()));
+    assert_eq!(top(), [json!(2), json!(2), json!(1), json!(16_000)]);
+    // Agents count at the sender: the rates of a hose into its hosts are not known.
+    assert_eq!(unmeasured(), [[1], [1], [0]]);
+    report(3, &agents[1], &serials[..1]);
+    assert_eq!(listed(), (None, [json!(2), json!(2)], "8000,1,2".to_owned()), "the second host has one reading");
+    assert_eq!(top(), [json!(2), json!(1), json!(0), json!(8_000)]);
+    report(4, &agents[0], &serials);
+    report(4, &agents[1], &serials[..1]);
+    assert_eq!(listed(), (Some(json!(16_000)), [json!(2), json!(2)], "16000,2,2".to_owned()));
+    assert_eq!(top(), [json!(2), json!(2), json!(0), json!(24_000)]);
+    let alone = client.get("/v1/contracts/db").is(200).json();
+    assert_eq!(alone["status"].get("countingHosts"), None, "{alone}");
 }

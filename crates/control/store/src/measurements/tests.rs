@@ -61,7 +61,7 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
     measurements.put_minute(105, None, &[MinuteChange::Close { serial: 7, minute: 104 }, begin(104, false)]).unwrap();
     drop(measurements);
     let mut measurements = open(&path);
-    let read = |measurements: &Measurements| measurements.contracts("shop", 0, 1_000).unwrap();
+    let read = |measurements: &Measurements| measurements.contracts("shop", 0, 0, 1_000).unwrap();
     let expected = RecordedContract {
         name: "web".to_owned(),
         begun: 100,
@@ -76,8 +76,10 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
     let changes = vec![(7, "violated".to_owned(), "late".to_owned())];
     let intervals = vec![(100, 104, true), (104, 105, false), (110, 111, true)];
     assert_eq!(read(&measurements), [RecordedContract { ended: Some(111), intervals, changes, ..expected }]);
-    assert_eq!(measurements.contracts("shop", 111, 200).unwrap(), []);
-    assert_eq!(measurements.contracts("other", 0, 1_000).unwrap(), []);
+    assert_eq!(measurements.contracts("shop", 0, 111, 200).unwrap(), []);
+    assert_eq!(measurements.contracts("shop", 6, 0, 1_000).unwrap().len(), 1);
+    assert_eq!(measurements.contracts("shop", 7, 0, 1_000).unwrap(), [], "it is of an earlier tenant");
+    assert_eq!(measurements.contracts("other", 0, 0, 1_000).unwrap(), []);
     measurements.prune(111 + INTERVAL_RETENTION + 1).unwrap();
     assert_eq!(read(&measurements), []);
     let again = MinuteChange::Contract { serial: 8, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 5 };
@@ -161,7 +163,7 @@ fn minutes_of_100_000_contracts_take_a_few_megabytes() {
         |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
     let bytes = pages("page_count") * pages("page_size");
     assert!(bytes < 12 << 20, "{bytes}");
-    let own = measurements.contracts("t7", 0, 1_000).unwrap();
+    let own = measurements.contracts("t7", 0, 0, 1_000).unwrap();
     assert_eq!((own.len(), own[0].intervals.as_slice()), (1_000, [(100, 111, true)].as_slice()));
     drop(measurements);
     let _ = std::fs::remove_file(path);

@@ -1,0 +1,221 @@
+//! Contracts of which counters show more than their rules let through: a rule is not in force, or the counters are wrong.
+//!
+//! A token bucket of rate r and burst b lets through at most r t + b in a time t. The times of readings have errors, so
+//! intervals that adjoin last at most [`TIME_ERROR`] longer than stated: 11 % of the rate over ten seconds. Each run of
+//! intervals that adjoin has a burst of its own. Counters without a time of reading prove nothing, as those of version 0.2.0:
+//! reports may wait at the agent for longer than their readings are apart.
+//!
+//! A point may have traffic of an earlier rule with a higher rate, and so may the first interval of the next point. So only
+//! the third excess by one version of a rule ([`PROOF`]) is evidence. Minima without a maximum have no upper bound.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wayleave_contracts::{Contract, Endpoints, Excess as ExcessPackets, MIN_MAXIMUM, WireOverhead};
+use wayleave_controller::Id;
+use wayleave_topology::NodeId;
+
+use super::limit::READ_ERROR;
+use super::reading::BAND;
+use super::window::Window;
+use crate::caveat::{Excess, ExcessContracts};
+use crate::rendered::ContractObject;
+
+/// Maximum error of the length of a run. [`BAND`] limits the error of a clock, and the time between the stated time and the
+/// reading: a report that is sent later is ignored.
+const TIME_ERROR: Duration = BAND.saturating_add(READ_ERROR);
+/// Points of one version of a rule that show more than it lets through, before its contract counts as not enforced.
+const PROOF: u8 = 3;
+/// Largest token bucket of a pair of hosts in a contract with a maximum (`MAX_BURST` and `MAX_FRAMES` in the agent).
+const PAIR_BURST_BYTES: u128 = 64_000;
+
+/// Token buckets of a contract at a host together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Buckets {
+    rate_bps: u128,
+    burst_bits: u128,
+}
+
+impl Buckets {
+    /// Returns the buckets at a host that sends; `None` if its rule has no upper bound.
+    fn of(contract: &Contract, overhead: WireOverhead) -> Option<Self> {
+        match contract {
+            // Packets above the rate belong to another class.
+            Contract::Latency(terms) if terms.excess == ExcessPackets::Demote => None,
+            Contract::Latency(terms) => {
+                let demand = terms.demand(overhead);
+                let (rate, burst) = (demand.rate.bits_per_second(), demand.burst.get());
+                Some(Self { rate_bps: rate.into(), burst_bits: u128::from(burst) * 8 })
+            }
+            Contract::Bandwidth(terms) => {
+                let max = u128::from(terms.max?.bits_per_second());
+                let pairs = match &terms.between {
+                    Endpoints::Pair(..) => 1,
+                    Endpoints::Hose(members) => members.len().saturating_sub(1).max(1) as u128,
+                };
+                // An agent divides the maximum among its pairs, none of which is below a floor. It sets their rates one after
+                // the other, so a sum may have rates from before and after a division.
+                let floors = max.min(pairs * u128::from(MIN_MAXIMUM.bits_per_second()));
+                let rate_bps = if pairs == 1 { max } else { 2 * (max + floors) };
+                Some(Self { rate_bps, burst_bits: pairs * PAIR_BURST_BYTES * 8 })
+            }
+            Contract::Objective(_) | Contract::BestEffort(_) => None,
+        }
+    }
+
+    /// Returns the most traffic of a period, in bits.
+    fn max_bits(self, covered: Duration, runs: u32) -> u128 {
+        let time = covered + TIME_ERROR * runs;
+        self.rate_bps * time.as_nanos() / 1_000_000_000 + self.burst_bits * u128::from(runs)
+    }
+}
+
+/// Returns `true` if the traffic of a period can be compared with a rule.
+fn is_known(window: &Window) -> bool {
+    window.mean_bps().is_some() && !window.has_arrivals
+}
+
+fn excess(buckets: Buckets, host: NodeId, window: &Window) -> Option<Excess> {
+    let max = buckets.max_bits(window.covered, window.runs);
+    let mean_bps = window.mean_bps().filter(|_| is_known(window) && u128::from(window.bits) > max)?;
+    let max_bps = max * 1_000_000_000 / window.covered.as_nanos().max(1);
+    Some(Excess { host, mean_bps, max_bps: u64::try_from(max_bps).unwrap_or(u64::MAX) })
+}
+
+/// A rule with an excess.
+#[derive(Debug)]
+struct Suspect {
+    id: Arc<Id>,
+    version: u64,
+    points: u8,
+    excess: Excess,
+}
+
+/// Rules with an excess, by the serial number of the contract.
+#[derive(Debug, Default)]
+pub(crate) struct ExcessTracker(BTreeMap<u64, Suspect>);
+
+impl ExcessTracker {
+    /// Takes the counters of a contract at its hosts since the last point.
+    pub(crate) fn on_point<'a>(
+        &mut self,
+        contract: &ContractObject,
+        overhead: WireOverhead,
+        mut window: impl FnMut(NodeId) -> Option<&'a Window>,
+        hosts: impl Iterator<Item = NodeId>,
+    ) {
+        let contract = contract.recorded();
+        let grant = contract.grant();
+        let Some(version) = grant.versions().0 else { return };
+        if self.0.get(&grant.serial).is_some_and(|suspect| suspect.version != version) {
+            self.0.remove(&grant.serial);
+        }
+        let buckets = Buckets::of(&grant.order.contract, overhead).filter(|_| contract.is_effective());
+        let Some(buckets) = buckets else { return };
+        let found = hosts.filter_map(|host| excess(buckets, host, window(host)?)).max_by_key(|found| found.mean_bps);
+        match (found, self.0.get_mut(&grant.serial)) {
+            (Some(excess), None) => {
+                self.0.insert(grant.serial, Suspect { id: grant.id.clone(), version, points: 1, excess });
+            }
+            // The figures do not change any more once they are evidence.
+            (Some(excess), Some(suspect)) if suspect.points < PROOF => {
+                (suspect.points, suspect.excess) = (suspect.points + 1, excess);
+            }
+            (None, Some(suspect)) if window(suspect.excess.host).is_some_and(is_known) => {
+                self.0.remove(&grant.serial);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets all contracts but these.
+    pub(crate) fn retain(&mut self, exists: impl Fn(u64) -> bool) {
+        self.0.retain(|serial, _| exists(*serial));
+    }
+
+    /// Returns the contracts with an excess, by serial number.
+    pub(crate) fn suspects(&self) -> impl Iterator<Item = u64> {
+        self.0.keys().copied()
+    }
+
+    /// Returns the contracts that count as not enforced.
+    pub(crate) fn proven(&self) -> ExcessContracts {
+        let proven = self.0.iter().filter(|(_, suspect)| suspect.points >= PROOF);
+        proven.map(|(&serial, suspect)| (serial, (suspect.id.clone(), suspect.excess.clone()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_contracts::{BandwidthContract, LatencyContract};
+    use wayleave_topology::builders::{Cabling, build};
+    use wayleave_units::{Bytes, Rate, Time};
+
+    fn hosts() -> Vec<NodeId> {
+        build::star(4, Cabling::default()).unwrap().hosts().collect()
+    }
+
+    fn latency(excess: ExcessPackets) -> Contract {
+        let (from, to) = (hosts()[0], hosts()[1]);
+        let (rate, burst, deadline) = (Rate::from_mbit(20), Bytes::new(3_000), Time::from_millis(5));
+        Contract::Latency(LatencyContract { excess, ..LatencyContract::new("a", from, to, rate, burst, deadline) })
+    }
+
+    fn minimum(members: usize, max: Option<Rate>) -> Contract {
+        let between = match hosts()[..members] {
+            [from, to] => Endpoints::Pair(from, to),
+            ref members => Endpoints::Hose(members.to_vec()),
+        };
+        let (name, min) = ("a".to_owned(), Rate::from_mbit(1));
+        Contract::Bandwidth(BandwidthContract { name, tenant: None, between, min, max, weight: None, within: None })
+    }
+
+    /// Traffic of `runs` runs of five seconds, with a last interval that is not known.
+    fn window(bits: u64, runs: u32) -> Window {
+        let mut window = Window::default();
+        for _ in 0..runs {
+            window.add(bits / u64::from(runs), Duration::from_secs(2), 0);
+            window.add(0, Duration::from_secs(3), 0);
+            window.interrupt();
+        }
+        window
+    }
+
+    /// 20 Mbit/s for 5 s and 1.1 s, and 3,000 B: 122 Mbit and 24 kbit. A maximum of 50 Mbit/s for three pairs has floors of
+    /// 192 kbit/s, which is twice 50.192 Mbit/s at most, and buckets of 64,000 B.
+    #[test]
+    fn a_rule_lets_through_its_rate_and_a_burst_for_each_run() {
+        assert_eq!(MIN_MAXIMUM, Rate::from_bits_per_second(64_000), "the figures below have it");
+        let max = Some(Rate::from_mbit(50));
+        for (contract, runs, expected) in [
+            (latency(ExcessPackets::Wait), 1, Some(122_024_000)),
+            (latency(ExcessPackets::Drop), 2, Some(244_048_000)),
+            (latency(ExcessPackets::Demote), 1, None),
+            (minimum(2, max), 1, Some(305_512_000)),
+            (minimum(4, max), 1, Some(100_384_000 * 61 / 10 + 3 * 512_000)),
+            (minimum(2, None), 1, None),
+            (minimum(4, None), 1, None),
+        ] {
+            let buckets = Buckets::of(&contract, WireOverhead::Counted { tags: 6 });
+            assert_eq!(buckets.is_some(), expected.is_some(), "{contract:?}");
+            let (Some(buckets), Some(expected)) = (buckets, expected) else { continue };
+            assert_eq!(excess(buckets, hosts()[0], &window(expected, runs)), None, "{contract:?}");
+            let above = excess(buckets, hosts()[0], &window(expected + u64::from(runs), runs)).unwrap();
+            assert_eq!(above.max_bps, expected / 5 / u64::from(runs), "{contract:?}");
+        }
+    }
+
+    #[test]
+    fn traffic_without_times_of_readings_or_of_a_short_time_is_no_excess() {
+        let buckets = Buckets { rate_bps: 1, burst_bits: 1 };
+        let of = |window: &Window| excess(buckets, hosts()[0], window).is_some();
+        let mut short = Window::default();
+        short.add(1 << 40, Duration::from_millis(4_999), 0);
+        let mut arrivals = window(1 << 40, 1);
+        assert_eq!((of(&short), of(&arrivals)), (false, true));
+        arrivals.on_arrival();
+        assert!(!of(&arrivals));
+    }
+}
