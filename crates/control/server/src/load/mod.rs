@@ -30,7 +30,7 @@ mod window;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wayleave_protocol::load::{LinkCounters, MeasuredLoad};
 use wayleave_topology::{LinkId, Network, NodeId};
