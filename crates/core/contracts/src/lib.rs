@@ -57,7 +57,7 @@ pub use order::{ContractRequest, OrderError, Priority, check_times};
 pub use policy::{
     Bandwidth, ContentionPoint, Direction, Division, FlowObjective, LinkMinima, LinkNeed, Overcommitted, PacketFields,
     PerDirection, PointLeaf, PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, PolicyNeed, PolicyShort,
-    ServiceSpec, TimedTerms, guarantee_between,
+    ServiceSpec, TimedTerms,
 };
 pub use support::{DataPlane, UnsupportedKey, sentences};
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};

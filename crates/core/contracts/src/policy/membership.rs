@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::num::NonZeroU16;
 
 use wayleave_topology::{Network, NodeId, NodeKind};
-use wayleave_units::Rate;
 
 use super::{Policy, PolicyFault};
 use crate::{Match, Protocol};
@@ -23,19 +22,6 @@ pub struct PacketFields {
     pub destination_address: IpAddr,
     /// The receiver's port, of a protocol that has ports.
     pub destination_port: Option<NonZeroU16>,
-}
-
-/// Returns the guarantee of traffic from one service to another. It is charged to both, the sender's transmission and
-/// the receiver's reception, and so it gets the smaller of both guarantees (Parley, section 3.1).
-///
-/// ```
-/// use wayleave_contracts::guarantee_between;
-/// use wayleave_units::Rate;
-/// // "a MapReduce client guaranteed 2Gb/s and a DFS server guaranteed 1Gb/s will be guaranteed only 1Gb/s"
-/// assert_eq!(guarantee_between(Rate::from_gbit(2), Rate::from_gbit(1)), Rate::from_gbit(1));
-/// ```
-pub fn guarantee_between(sender: Rate, receiver: Rate) -> Rate {
-    sender.min(receiver)
 }
 
 impl Policy {

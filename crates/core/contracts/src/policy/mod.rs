@@ -27,7 +27,7 @@ use wayleave_units::{Rate, WallTime};
 use crate::Match;
 
 pub use fault::{PolicyError, PolicyFault};
-pub use membership::{PacketFields, guarantee_between};
+pub use membership::PacketFields;
 pub use minima::{LinkMinima, LinkNeed, PolicyShort};
 pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree, PolicyNeed};
 pub use tree::Policy;
