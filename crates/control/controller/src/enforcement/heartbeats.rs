@@ -48,8 +48,8 @@ impl Enforcement {
     }
 
     /// Processes the removal of all rules from a node. No heartbeat of its agent is expected any more. A node that leaves
-    /// again within the heartbeat timeout counts as silent when that expires: otherwise, an agent that comes and leaves
-    /// quickly would change all contracts of its node each time, while other requests wait.
+    /// again within the heartbeat timeout counts as silent when the timeout after its last heartbeat expires: otherwise, an
+    /// agent that comes and leaves quickly would change all contracts of its node each time, while other requests wait.
     pub(crate) fn take_leave(&mut self, name: &str, epoch: u64) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;

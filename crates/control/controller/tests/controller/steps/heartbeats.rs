@@ -112,9 +112,9 @@ fn a_node_that_leaves_again_within_the_heartbeat_timeout_changes_no_contract_unt
         let node = controller.node_state(setup.network.find_node("h1").unwrap()).unwrap();
         assert!(!node.is_there(), "nothing is known of it");
     }
-    controller.tick(at(25_499));
+    controller.tick(at(24_999));
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
-    controller.tick(at(25_500));
+    controller.tick(at(25_000));
     assert_eq!(controller.grant(&id).unwrap().degraded_reason.as_ref().unwrap().code(), "SILENT");
     begin(&mut controller, 26_000, epoch, done);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
