@@ -20,8 +20,6 @@ pub struct NodeState {
     pub is_silent: bool,
     /// Time of the last heartbeat, by the steady clock.
     pub(crate) last_heartbeat: Time,
-    /// Time at which it was last taken out of service, by the steady clock.
-    pub(crate) left: Option<Time>,
     /// Versions of the rules of shares in force, as its agent has reported in this session; `None` if it has not.
     pub(crate) in_force: Option<BTreeMap<u64, u64>>,
     /// Contracts that its agent cannot enforce, with the reason; `None` if it has not reported them in this session.

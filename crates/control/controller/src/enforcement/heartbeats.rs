@@ -47,24 +47,16 @@ impl Enforcement {
         self.refresh_degraded_at(node);
     }
 
-    /// Processes the removal of all rules from a node. No heartbeat of its agent is expected any more. A node that leaves
-    /// again within the heartbeat timeout counts as silent when the timeout after its last heartbeat expires: otherwise, an
-    /// agent that comes and leaves quickly would change all contracts of its node each time, while other requests wait.
+    /// Processes the removal of all rules from a node. No heartbeat of its agent is expected any more.
     pub(crate) fn take_leave(&mut self, name: &str, epoch: u64) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
-        let (now, after) = (self.now().steady, self.timing.silent_after);
         let state = self.nodes.entry(node);
-        (state.is_open, state.is_watched) = (false, true);
-        state.is_silent = state.left.replace(now).is_none_or(|left| now >= left + after);
-        let is_silent = state.is_silent;
+        state.is_open = false;
+        (state.is_watched, state.is_silent) = (true, true);
         self.journal.mark(DirtyRecord::Node(node));
         self.journal.event(EventKind::AgentSilent, name, None, epoch, LEFT.to_owned());
-        if is_silent {
-            self.refresh_degraded_at(node);
-        } else {
-            self.timers.at(now + after, TimerEvent::Heartbeat(node));
-        }
+        self.refresh_degraded_at(node);
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
