@@ -411,7 +411,7 @@ impl PyExplanation {
 }
 
 /// The worst that packets met of every promise.
-#[pyclass(name = "VerifyReport", module = "wayleave", frozen)]
+#[pyclass(name = "Verified", module = "wayleave", frozen)]
 pub(crate) struct PyVerified {
     verified: Arc<VerifyReport>,
     provenance: Provenance,
@@ -473,7 +473,7 @@ impl PyVerified {
     }
 
     fn __repr__(&self) -> String {
-        format!("<VerifyReport {}>", self.summary())
+        format!("<Verified {}>", self.summary())
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {

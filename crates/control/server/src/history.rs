@@ -286,6 +286,12 @@ impl History {
             self.audit = self.audit.max(last.number);
         }
         show(&chunk, written, edits);
+        if let Account::Tenant(tenant) = chunk.account {
+            let is_end = |event: &Event| event.kind == "deleted" && event.object == format!("tenant {tenant}");
+            if chunk.events.iter().any(is_end) {
+                edits.push(Edit::EndTenant(tenant));
+            }
+        }
     }
 
     /// Forgets what an account has too much of, but never its last chunk, which knows its numbers.

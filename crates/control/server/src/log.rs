@@ -136,8 +136,17 @@ impl Log {
     pub(crate) fn forget(&mut self, number: u64) {
         let Some(old) = self.all.remove(&number) else { return };
         self.lost = self.lost.max(number);
-        if let Some(own) = old.tenant.as_ref().and_then(|tenant| self.of.get_mut(tenant)) {
+        let Some(own) = old.tenant.as_ref().and_then(|tenant| self.of.get_mut(tenant)) else { return };
+        // A later tenant of the name may have its own number.
+        if own.entries.get(&old.own).is_some_and(|entry| entry.number == number) {
             own.entries.remove(&old.own);
+        }
+    }
+
+    /// Hides the entries of a tenant that was deleted from later tenants of its name.
+    pub(crate) fn end_tenant(&mut self, tenant: &str) {
+        if let Some(own) = self.of.get_mut(tenant) {
+            own.entries.clear();
         }
     }
 
@@ -213,6 +222,18 @@ mod tests {
         assert!(log.misses(None, 1) && log.misses(Some("b"), 0));
         assert!(!log.misses(Some("a"), 0) && !log.misses(Some("b"), 1) && !log.misses(None, 2));
         assert!(log.misses(Some("a"), 3), "that is of another ledger");
+    }
+
+    #[test]
+    fn a_later_tenant_of_a_name_sees_no_entries_of_an_earlier_one() {
+        let mut log = Log::default();
+        log.put(entry(1, 1, "a"));
+        log.end_tenant("a");
+        assert_eq!((log.after(Some("a"), 0).count(), log.after(None, 0).count()), (0, 1));
+        assert!(log.get(Some("a"), 1).is_none() && log.before(Some("a"), 9).next().is_none());
+        log.put(entry(2, 1, "a"));
+        log.forget(1);
+        assert_eq!(log.get(Some("a"), 1).map(|entry| entry.number), Some(2));
     }
 
     #[test]

@@ -199,6 +199,8 @@ pub(crate) enum Edit {
     Forget(LogTopic, u64),
     /// Numbers of events, entries of the audit and undo records of a tenant.
     Counted(String, [u64; 3]),
+    /// A tenant was deleted: later tenants of this name do not see its entries.
+    EndTenant(String),
     /// Undo records are kept from here on.
     UndoSince(KnownSince),
     /// Events up to this number are not kept.
@@ -422,6 +424,7 @@ impl Tables {
                 self.audit.count(&tenant, audit);
                 self.undo.count(&tenant, undo);
             }
+            Edit::EndTenant(tenant) => LogTopic::ALL.into_iter().for_each(|topic| self.log(topic).end_tenant(&tenant)),
             Edit::UndoSince(since) => self.undo_since = since,
             Edit::Lost(number) => self.events.lose(number),
             Edit::Wake(_) => {}

@@ -65,6 +65,45 @@ fn changes_are_recorded_with_their_author_and_survive_a_restart() {
     crate::events::until(&mut stream, "admitted");
 }
 
+/// Catches: contracts, VMs and tokens of an earlier tenant in events, decisions and the past of a later one of its name.
+#[test]
+fn a_tenant_created_again_reads_nothing_of_an_earlier_one() {
+    let disk = Memory::default();
+    let world =
+        begin(&disk, ServerLimits::default(), std::sync::Arc::new(wayleave_repo_checks::TempFolder::new("server")));
+    let operator = world.client.clone();
+    operator.put("/v1/tenants/acme", &json!({})).is(201);
+    operator.token(json!({ "role": "tenant", "tenant": "acme", "label": "secret-label" }));
+    for (vm, host) in [("secret-a", "h1"), ("secret-b", "h16")] {
+        operator.put(&format!("/v1/vms/acme:{vm}"), &json!({ "placement": { "host": host } })).is(201);
+    }
+    operator.put("/v1/contracts/acme:secret-c", &contract("secret-a", "secret-b", "10Mbit")).is(201);
+    operator.put("/v1/contracts/acme:secret-d", &contract("secret-a", "secret-b", "100Gbit"));
+    operator.delete("/v1/contracts/acme:secret-c?force=true").is(204);
+    // Reservations are held for the bound of the route.
+    for object in ["vms/acme:secret-a", "vms/acme:secret-b", "tenants/acme"] {
+        while operator.delete(&format!("/v1/{object}")).status == 409 {}
+    }
+    operator.put("/v1/tenants/acme", &json!({})).is(201);
+    let acme = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
+    let is_separated = |operator: &Client, acme: &Client| {
+        let numbers: Vec<u64> =
+            items(operator, "/v1/events?limit=1000").iter().map(|event| event["number"].as_u64().unwrap()).collect();
+        let lists = ["/v1/events?limit=1000", "/v1/decisions", "/v1/timeline", "/v1/audit"].map(str::to_owned);
+        let one = |number: &u64| ["decisions", "timeline", "past"].map(|list| format!("/v1/{list}/{number}"));
+        for path in lists.into_iter().chain(numbers.iter().flat_map(one)) {
+            let answer = acme.send("GET", &path, &[], b"");
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            assert!(!text.contains("secret"), "{path}: {text}");
+        }
+        let all = items(operator, "/v1/events?limit=1000");
+        assert!(all.iter().any(|event| event["object"] == "acme:secret-c"), "operators keep it: {all:?}");
+    };
+    is_separated(&operator, &acme);
+    let world = begin(&disk, ServerLimits::default(), world.end());
+    is_separated(&operator.at(&world), &acme.at(&world));
+}
+
 #[test]
 fn refusals_are_recorded_counted_and_need_no_token() {
     let disk = Memory::default();
