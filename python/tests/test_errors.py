@@ -50,7 +50,7 @@ def test_a_missing_file_is_named(tmp_path: Path, fat_tree: wl.Network) -> None:
 @pytest.mark.parametrize(
     ("ask", "expected"),
     [
-        (lambda s: wl.Network("fat-tree:k=3"), "k is 3: an even number from 2 to 64"),
+        (lambda s: wl.Network("fat-tree:k=3"), "k is 3: expected an even number from 2 to 64"),
         (lambda s: wl.Network.fat_tree(4, quees=3), 'did you mean "queues"'),
         (lambda s: wl.plan(3, []), "this is an int"),  # type: ignore[arg-type]
         (lambda s: wl.plan("star:hosts=3", 3), "contracts: a path"),

@@ -82,7 +82,7 @@ def test_a_bound_above_the_deadline_is_an_error() -> None:
         wl.plan(network, rows, scheme=Late(100))
     # Within the deadline, packets decide.
     verified = wl.plan(network, rows, scheme=Late(1)).verify(effort="quick")
-    assert not verified.is_sound and "promised were 100us" in " ".join(verified.violations)
+    assert not verified.is_sound and "above the guaranteed 100 us" in " ".join(verified.violations)
 
 
 def test_an_exception_of_a_scheme_is_raised_unchanged() -> None:
