@@ -427,7 +427,7 @@ mod tests {
     }
 
     /// Papers whose ranges are checked, and arguments for ranges that the rule of [`too_wide`] refuses: figure, part of the statement, reason.
-    const CHECKED: [&Paper; 4] = [&CHAMELEON, &LOKO, &PARLEY, &ONE_FABRIC];
+    const CHECKED: [&Paper; 6] = [&CHAMELEON, &LOKO, &PARLEY, &UFAB, &SCC, &ONE_FABRIC];
     const ARGUED: &[[&str; 3]] = &[
         ["chameleon-fig8b", "a few per cent", "few are below ten, and none is not a few"],
         ["chameleon-fig8b", "most successful reroutings", "most are more than half"],
@@ -437,6 +437,18 @@ mod tests {
             "remains as in the idle network",
             "tens of us of an idle network remain tens with less than ten more",
         ],
+        ["ufab-fig4", "every tenant has its minimum", "a minimum is a lower bound, and the upper one is the line"],
+        ["ufab-fig11", "guarantees bandwidth for more tenants", "more by any number"],
+        ["ufab-fig11", "mostly close to zero", "the text has no number, and ElasticSwitch's is ten times this one"],
+        ["ufab-fig17", "and than with PicNIC'+WCC+Clove", "the second half of a sentence with fewer"],
+        ["ufab-design", "has its guarantee on all of them together", "a guarantee is a lower bound; links carry 95 %"],
+        ["scc-fig1", "very close to 300 us", "a tenth is very close"],
+        ["scc-fig1", "almost no DS flows", "one in twenty is almost none; the text has no number"],
+        ["scc-fig1", "many DS flows", "more than almost none"],
+        ["scc-fig7", "CS is not degraded", "a tenth is the limit of remaining the same in Fig. 3, too"],
+        ["scc-fig8b", "almost all deadlines", "all but one in twenty"],
+        ["scc-fig11", "only marginally", "a tenth at most"],
+        ["scc-messages", "no longer than without it", "a tenth is the limit of remaining the same in Fig. 3, too"],
         ["parley-fig12", "Jain's index is 0.99", "an index is at most 1, and a larger one is fairer"],
         ["parley-fig12", "too slow to guarantee fair shares", "unfair is below what rounds to 0.99"],
         ["parley-fig12", "a reaction time of 1 ms is sufficient", "fair is what rounds to 0.99 or is fairer"],

@@ -229,7 +229,7 @@ pub(crate) const HEADLINES: &[Headline] = &[
         ["ufab-fig13", "5.3"],
         "with PicNIC'+WCC+Clove queries a second are 2.5 times fewer than with uFAB",
         ["Memcached queries a second, uFAB over PicNIC'+WCC+Clove", "2.5x", "x"],
-        "a pair sends on an initial path at once (4.1), and ended pairs return their tokens",
+        "",
     ),
     headline(
         &UFAB,
@@ -268,16 +268,9 @@ pub(crate) const HEADLINES: &[Headline] = &[
     ),
     headline(
         &SCC,
-        ["scc-latency", "VI-A"],
-        "with data-mining flows SCC reduces the latency of LS flows by up to 40 %",
-        ["latency of LS, data-mining", "-40 %", "% less"],
-        "",
-    ),
-    headline(
-        &SCC,
-        ["scc-messages", "VI-A"],
-        "SCC reduces the latency of messages of LS by up to 40 %",
-        ["latency of messages of 2 kB", "-40 %", "% less"],
+        ["scc-fig6", "abstract, VI-A"],
+        "with data-mining flows SCC reduces the latency of LS packets by up to 40 %",
+        ["end-to-end round trips of LS, data-mining", "-40 %", "% less"],
         "",
     ),
     headline(
@@ -291,7 +284,7 @@ pub(crate) const HEADLINES: &[Headline] = &[
         &SCC,
         ["scc-fig4", "V"],
         "at high load 4x fewer flows miss their deadlines with SCC",
-        ["missed deadlines at high load, testbed", "4x fewer", "x"],
+        ["missed deadlines at high load, one bottleneck", "4x fewer", "x"],
         "",
     ),
     headline(

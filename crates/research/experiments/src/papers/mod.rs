@@ -74,5 +74,6 @@ fn write_pages(results: &Results, papers: &Path) -> Result<(), Error> {
     for paper in PAPERS {
         write_whole(&papers.join(format!("{}.md", paper.slug)), page::of(paper, results).as_bytes())?;
     }
+    write_whole(&papers.join("figures.md"), page::figures(results).as_bytes())?;
     write_whole(&papers.join("README.md"), page::overview(&PAPERS, results).as_bytes())
 }

@@ -2,6 +2,7 @@
 
 use super::results::Results;
 use super::{HEADLINES, Headline};
+use crate::catalogue::CATALOGUE;
 use crate::digits::{mark, number};
 use crate::entry::Paper;
 use crate::reproduce::markdown::{Align, by_verdict, escaped, paragraph, row, table};
@@ -10,6 +11,8 @@ use crate::statement::{Check, Claim, Effect, Statement, Verdict, claims};
 
 /// Texts around the tables of the overview.
 const OVERVIEW: &str = include_str!("overview.md.in");
+/// Text above the table of all figures.
+const FIGURES: &str = "# Figures\n\nThe last full measurement of each figure that was recorded, and its claims by verdict. A figure that is not measured since has the claims of that version.\n";
 /// First line of each page.
 const MARK: &str = "<!-- Made by `make reproduction` from results.json. Do not edit. -->\n";
 /// Unit of a reduction in per cent.
@@ -46,8 +49,7 @@ pub(super) fn of(paper: &Paper, results: &Results) -> String {
 fn origins(figures: &[&str], results: &Results) -> Vec<String> {
     let mut all: Vec<(&MeasuredBy, Vec<String>)> = Vec::new();
     for (figure, record) in figures.iter().filter_map(|figure| Some((figure, results.figure(figure)?))) {
-        let runs = record.statements.iter().find_map(|statement| statement.runs);
-        let runs = runs.map_or_else(String::new, |runs| format!(" ({} of {} seeds)", runs.made, runs.needed));
+        let runs = record.seeds().map_or_else(String::new, |runs| format!(" ({} of {} seeds)", runs.made, runs.needed));
         let text = format!("{figure}{runs}");
         match all.iter_mut().find(|(origin, _)| **origin == record.origin) {
             Some((_, figures)) => figures.push(text),
@@ -197,4 +199,22 @@ pub(super) fn overview(papers: &[&Paper], results: &Results) -> String {
     let rows: Vec<Vec<String>> =
         papers.iter().map(|paper| row(&format!("[{}]({}.md)", paper.name, paper.slug), &tally(paper))).collect();
     format!("{MARK}{OVERVIEW}\n{}", by_verdict("headline claims", &rows))
+}
+
+/// Returns the page of all figures: the last full measurement of each, and its claims by verdict.
+pub(super) fn figures(results: &Results) -> String {
+    let rows = CATALOGUE.iter().map(|entry| match results.figure(entry.id) {
+        None => [entry.id, "no record"].map(str::to_owned).into_iter().chain(vec![String::new(); 8]).collect(),
+        Some(record) => {
+            let commit = record.origin.commit.as_deref().unwrap_or("unknown");
+            let seeds = record.seeds().map_or_else(String::new, |runs| format!("{} of {}", runs.made, runs.needed));
+            let measured = [record.origin.version.clone(), commit.to_owned(), seeds];
+            let counts = record.claims.map_or_else(|| vec![String::new(); 6], |tally| tally.cells().to_vec());
+            [entry.id.to_owned()].into_iter().chain(measured).chain(counts).collect()
+        }
+    });
+    let heads = ["figure", "version", "commit", "seeds"].into_iter().chain(Verdict::ALL.map(Verdict::name));
+    let heads: Vec<String> = heads.map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = rows.collect();
+    format!("{MARK}{FIGURES}\n{}", table(&heads, &rows, Align::NumbersRight))
 }

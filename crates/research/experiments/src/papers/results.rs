@@ -1,12 +1,13 @@
-//! Measured statements of headline claims, as `docs/papers/results.json` has them: the numbers in short, with version and command.
+//! Full measurements of all figures, as `docs/papers/results.json` has them: version, command, seeds and verdicts, and the numbers of headline claims in
+//! short.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{HEADLINES, Headline};
-use crate::reproduce::{Measured, MeasuredBy};
-use crate::statement::Statement;
+use crate::reproduce::{Measured, MeasuredBy, Tally};
+use crate::statement::{Runs, Statement};
 
 /// Statements by figure.
 #[derive(Default, Serialize, Deserialize)]
@@ -21,6 +22,12 @@ pub(super) struct Record {
     pub(super) origin: MeasuredBy,
     /// The command that measures it again.
     pub(super) command: String,
+    /// Seeds of the figure; unknown in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) runs: Option<Runs>,
+    /// All claims of the figure by verdict; unknown in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) claims: Option<Tally>,
     /// Statements that headline claims name, without the numbers of single runs.
     pub(super) statements: Vec<Statement>,
 }
@@ -40,7 +47,7 @@ impl Results {
         Ok(format!("{}\n", serde_json::to_string_pretty(self)?))
     }
 
-    /// Takes the statements of figures that were measured in full.
+    /// Takes the statements of figures that were measured in full. A measurement with fewer seeds than a verdict needs replaces none that has enough.
     pub(super) fn update(&mut self, measured: &[Measured]) {
         for of in measured.iter().filter(|of| of.effort == "full") {
             let is_named = |statement: &&Statement| {
@@ -50,8 +57,15 @@ impl Results {
             };
             let short = |statement: &Statement| Statement { values: Vec::new(), ..statement.clone() };
             let statements: Vec<Statement> = of.figure.statements.iter().filter(is_named).map(short).collect();
-            if !statements.is_empty() {
-                let record = Record { origin: of.origin.clone(), command: of.command.clone(), statements };
+            let record = Record {
+                origin: of.origin.clone(),
+                command: of.command.clone(),
+                runs: of.figure.statements.iter().find_map(|statement| statement.runs),
+                claims: Some(Tally::of(&of.figure.statements)),
+                statements,
+            };
+            let is_whole = |record: &Record| record.seeds().is_none_or(|runs| runs.made >= runs.needed);
+            if is_whole(&record) || self.figure(of.entry.id).is_none_or(|known| !is_whole(known)) {
                 self.figures.insert(of.entry.id.to_owned(), record);
             }
         }
@@ -66,5 +80,12 @@ impl Results {
     pub(super) fn statements(&self, headline: &Headline) -> Vec<&Statement> {
         let all = self.figure(headline.figure).into_iter().flat_map(|record| &record.statements);
         all.filter(|statement| statement.claim_text == headline.claim_text).collect()
+    }
+}
+
+impl Record {
+    /// Returns the number of seeds; `None` if the figure has none, or the record does not name it.
+    pub(super) fn seeds(&self) -> Option<Runs> {
+        self.runs.or_else(|| self.statements.iter().find_map(|statement| statement.runs))
     }
 }

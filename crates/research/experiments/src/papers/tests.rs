@@ -27,6 +27,7 @@ fn the_committed_pages_match_the_committed_data() {
     };
     is(RESULTS, &results.text().unwrap());
     PAPERS.iter().for_each(|paper| is(&format!("{}.md", paper.slug), &page::of(paper, &results)));
+    is("figures.md", &page::figures(&results));
     is("README.md", &page::overview(&PAPERS, &results));
 }
 
@@ -99,8 +100,22 @@ fn a_verdict_in_the_file_is_computed_again() {
     let mut results = Results::default();
     results.update(&[measured(&[2.0; 5], TAIL, 0)]);
     let text = results.text().unwrap();
-    let edited = text.replace("\"unexplained\"", "\"holds\"");
+    let edited = text.replace("\"verdict\": \"unexplained\"", "\"verdict\": \"holds\"");
     assert!(edited != text && Results::read(&edited).unwrap().text().unwrap() == text);
+}
+
+/// Catches: `--seeds 1` in place of a measurement with five.
+#[test]
+fn fewer_seeds_than_needed_replace_no_measurement_with_enough() {
+    let mut results = Results::default();
+    let seeds = |results: &Results| results.figure("ufab-fig14").and_then(|record| record.seeds()).unwrap().made;
+    let update = |results: &mut Results, lacking| results.update(&[measured(&[20.0; 5], TAIL, lacking)]);
+    update(&mut results, 4);
+    assert_eq!(seeds(&results), 1);
+    update(&mut results, 0);
+    update(&mut results, 4);
+    assert_eq!(seeds(&results), 5);
+    assert!(page::figures(&results).contains("| ufab-fig14 "), "{}", page::figures(&results));
 }
 
 #[test]

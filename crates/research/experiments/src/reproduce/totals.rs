@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::measured::{Measured, Reproduced};
 
 /// Numbers of claims by verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
     /// Claims in the range of the text.

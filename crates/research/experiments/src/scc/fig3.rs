@@ -1,9 +1,13 @@
 //! Fig. 3: the testbed, with SCC and without (section V).
+//!
+//! V: "We use same settings as Base-DS, Base-LS and Base-CS", "CS/DS (medium load) and CS/DS/LS (high load)". By II-B, LS sends 400 Mbit/s, a medium load is
+//! 50 % and a high one 80 % of the link. Rates of single applications beside each other are not given, so there are two readings ([`Rates`]).
 
 use wayleave_scenarios::FlowEndpoints;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
+use super::fig4::Change;
 use super::readings::{Metric, Metrics, completion, each, missed, ranges};
 use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{rack, scenario, settings};
@@ -58,31 +62,110 @@ impl Mix {
         }
     }
 
-    /// Mbit/s of LS, DS and CS: "an average load of 400 Mbps" alone (V), and 300 Mbit/s of each beside others (VI).
-    const fn demands(self) -> [u32; 3] {
-        match self {
-            Self::Alone => [0, 0, 400],
-            Self::WithDeadlines => [0, 300, 300],
-            Self::All => [300, 300, 300],
+    /// Mbit/s of LS, DS and CS: "an average load of 400 Mbps" alone (V).
+    const fn demands(self, rates: Rates) -> [u32; 3] {
+        match (self, rates) {
+            (Self::Alone, _) => [0, 0, 400],
+            (Self::WithDeadlines, Rates::Simulations) => [0, 300, 300],
+            (Self::All, Rates::Simulations) => [300, 300, 300],
+            (Self::WithDeadlines, Rates::Motivation) => [0, 250, 250],
+            (Self::All, Rates::Motivation) => [400, 200, 200],
         }
     }
 }
 
-/// One system with one mix and one number of senders for each application, run with every seed.
+/// Rates of applications beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rates {
+    /// 300 Mbit/s of each (VI): 60 and 90 % of the link.
+    Simulations,
+    /// Those of II-B: 50 and 80 % of the link, of which LS has 400 Mbit/s.
+    Motivation,
+}
+
+impl Rates {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Simulations => "300 Mbit/s of each",
+            Self::Motivation => "loads of II-B: 50 and 80 %, LS with 400 Mbit/s",
+        }
+    }
+}
+
+/// One case, run with every seed.
 type Row = crate::run::CaseRuns<Case, Metrics>;
 
-type Case = (System, Mix, usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Case {
+    system: System,
+    mix: Mix,
+    /// Servers of each application.
+    senders: usize,
+    rates: Rates,
+    change: Change,
+}
+
+impl Case {
+    const fn new(system: System, mix: Mix) -> Self {
+        Self { system, mix, senders: SENDERS[0], rates: Rates::Simulations, change: Change::SmallShares }
+    }
+}
+
+/// Experiments on a mix, with names: a case and the direct one with which it is compared.
+fn experiments(mix: Mix) -> Vec<(String, Case, Case)> {
+    let [many, one] = SENDERS;
+    let systems = [
+        ("one server for each application", System::SccTransports, one),
+        ("in-tunnel scheduling", System::Scc, many),
+        ("in-tunnel scheduling and one server for each application", System::Scc, one),
+        ("a fair share alone: a queue for each application at every port, equal weights", System::Weighted, many),
+    ];
+    let of_system = systems.into_iter().map(|(name, system, senders)| {
+        let case = Case { senders, ..Case::new(system, mix) };
+        (name.to_owned(), case, Case { system: System::Direct, ..case })
+    });
+    let others = [
+        (System::SccTransports, Rates::Motivation, Change::SmallShares),
+        (System::Scc, Rates::Motivation, Change::SmallShares),
+        (System::SccTransports, Rates::Simulations, Change::FastGrowth),
+        (System::SccTransports, Rates::Simulations, Change::LargeShares),
+        (System::SccTransports, Rates::Motivation, Change::FastGrowth),
+        (System::SccTransports, Rates::Motivation, Change::LargeShares),
+    ];
+    let of_rates = others.into_iter().filter(|_| mix != Mix::Alone).map(|(system, rates, change)| {
+        let parts = [
+            (rates != Rates::Simulations).then_some(rates.name()),
+            (system == System::Scc).then_some("in-tunnel scheduling"),
+            (change != Change::SmallShares).then_some(change.name()),
+        ];
+        let name = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let case = Case { rates, change, ..Case::new(system, mix) };
+        (name, case, Case { system: System::Direct, change: Change::SmallShares, ..case })
+    });
+    of_system.chain(of_rates).collect()
+}
+
+/// All cases, each once.
+fn cases() -> Vec<Case> {
+    let compared = Mix::ALL.into_iter().flat_map(|mix| SYSTEMS.map(|system| Case::new(system, mix)));
+    let tested = Mix::ALL.into_iter().flat_map(experiments).flat_map(|(_, with, without)| [without, with]);
+    let mut cases: Vec<Case> = Vec::new();
+    for case in compared.chain(tested) {
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    cases
+}
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(20_000, 2_000));
-    let with = |senders| Mix::ALL.into_iter().flat_map(move |mix| SYSTEMS.map(|system| (system, mix, senders)));
-    let cases: Vec<Case> = SENDERS.into_iter().flat_map(with).collect();
     let figure = format!("{}, {duration}", ENTRY.id);
-    let rows = run.rows(&figure, cases, &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
+    let rows = run.rows(&figure, cases(), &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![
         "The text does not say which servers send to which, nor the rates beside \"medium\" and \"high\". Here each application sends from five servers to the sixteenth, whose link is the only \
-         bottleneck; beside others each has 300 Mbit/s, as in section VI: 60 % and 90 % of the link. The base round trip is 300 us, as in the simulations. Without in-tunnel scheduling, as on the \
+         bottleneck; beside others each has 300 Mbit/s, as in section VI: 60 % and 90 % of the link. II-B's loads are an experiment: 50 % (250 Mbit/s each) and 80 % (LS 400, the others 200). The base round trip is 300 us, as in the simulations. Without in-tunnel scheduling, as on the \
          testbed. A reduction holds if ours is between half of it and twice it; \"remain the same\" is within a tenth."
             .to_owned(),
     ];
@@ -92,22 +175,24 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
         .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
 }
 
-fn one(simulator: &Simulator, (system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
-    let network = rack(system.queues())?;
+fn one(simulator: &Simulator, case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
+    let network = rack(case.system.queues())?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let Some((&last, others)) = hosts.split_last() else { return Err(Failed::broken("a rack without servers")) };
     let mut run = scenario("testbed", &network, duration);
     run.traffic = Application::ALL
         .into_iter()
         .zip(others.chunks(others.len() / Application::ALL.len()))
-        .zip(mix.demands())
+        .zip(case.mix.demands(case.rates))
         .filter(|&(_, mbit)| mbit > 0)
         .map(|((application, from), mbit)| {
-            let ends = FlowEndpoints::Random(from.iter().copied().take(senders).collect(), vec![last]);
+            let ends = FlowEndpoints::Random(from.iter().copied().take(case.senders).collect(), vec![last]);
             traffic(application, ends, f64::from(mbit), Spacing::Random)
         })
         .collect();
-    system.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
+    let share = if case.change == Change::LargeShares { case.change.share() } else { SHARE };
+    let tenants = equal_tenants(&Application::ALL, share);
+    case.system.carry_with(&mut run, &tenants, |params| case.change.apply(params))?;
     simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -121,7 +206,7 @@ fn reduction(after: &[f64], before: &[f64]) -> Vec<f64> {
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
-    let both = |mix, metric| COMPARED.map(|system| of(rows, (system, mix, SENDERS[0]), metric));
+    let both = |mix, metric| COMPARED.map(|system| of(rows, Case::new(system, mix), metric));
     let less = |mix, metric| -> Vec<f64> {
         let [direct, scc] = both(mix, metric);
         reduction(&scc, &direct)
@@ -130,24 +215,14 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         let [direct, scc] = both(mix, metric).map(|runs| mean(&runs));
         format!("{direct:.2} {unit} without, {scc:.2} {unit} with SCC")
     };
-    // With one server for each application, and with in-tunnel scheduling: the number of tunnels of a division, and their scheduler.
-    let experiments = |statement: Statement,
-                       mix,
-                       (metric, unit): (Metric, &str),
-                       compare: fn(&[f64], &[f64]) -> Vec<f64>| {
-        let [many, one] = SENDERS;
-        let cases = [
-            ("one server for each application", System::SccTransports, one),
-            ("in-tunnel scheduling", System::Scc, many),
-            ("in-tunnel scheduling and one server for each application", System::Scc, one),
-            ("a fair share alone: a queue for each application at every port, equal weights", System::Weighted, many),
-        ];
-        cases.into_iter().fold(statement, |statement, (name, system, senders)| {
-            let [direct, other] = [System::Direct, system].map(|system| of(rows, (system, mix, senders), metric));
-            let name = format!("{name}: {:.2} {unit} without, {:.2} {unit} with it", mean(&direct), mean(&other));
-            statement.tested(name, &compare(&other, &direct))
-        })
-    };
+    let tested =
+        |statement: Statement, mix, (metric, unit): (Metric, &str), compare: fn(&[f64], &[f64]) -> Vec<f64>| {
+            experiments(mix).into_iter().fold(statement, |statement, (name, with, without)| {
+                let [with, without] = [with, without].map(|case| of(rows, case, metric));
+                let name = format!("{name}: {:.2} {unit} without, {:.2} {unit} with it", mean(&without), mean(&with));
+                statement.tested(name, &compare(&with, &without))
+            })
+        };
     let reduced = |mix: Mix, percent: f64| {
         let statement = Statement::mean_within(
             "V",
@@ -156,14 +231,14 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             &less(mix, completion),
             shown(mix, completion, "ms"),
         );
-        experiments(statement, mix, (completion, "ms"), reduction)
+        tested(statement, mix, (completion, "ms"), reduction)
     };
     let fewer = {
         let [direct, scc] = both(Mix::WithDeadlines, missed);
         ratio_of_means(&direct, &scc)
     };
     vec![
-        experiments(
+        tested(
             Statement::mean_within(
                 "V",
                 "alone, the AFCT of CS remains the same with SCC",
@@ -177,7 +252,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         ),
         reduced(Mix::WithDeadlines, 17.0),
         reduced(Mix::All, 53.0),
-        experiments(
+        tested(
             Statement::mean_within(
                 "V",
                 "SCC reduces the misses of DS by 2x beside CS",
@@ -212,7 +287,10 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
                     name: format!("{}, {senders} servers each", system.name()),
                     points: mixes
                         .iter()
-                        .map(|&mix| Point::of(mix.name(), of(rows, (system, mix, senders), metric)))
+                        .map(|&mix| {
+                            let case = Case { senders, ..Case::new(system, mix) };
+                            Point::of(mix.name(), of(rows, case, metric))
+                        })
                         .collect(),
                 })
                 .collect(),
@@ -238,8 +316,7 @@ pub(crate) mod tests {
     /// Catches a system whose ports have too few queues, and one that is not plugged in: it would have the figures of another.
     #[test]
     fn every_system_runs_and_has_its_own_figures() {
-        let run =
-            |system| one(&Simulator::default(), (system, Mix::All, SENDERS[0]), Time::from_millis(100), 1).unwrap();
+        let run = |system| one(&Simulator::default(), Case::new(system, Mix::All), Time::from_millis(100), 1).unwrap();
         let runs = SYSTEMS.map(|system| (system, run(system)));
         for (system, metrics) in &runs {
             // A flow takes at least a base round trip (0.3 ms), and one that is counted has ended within the run.
@@ -257,7 +334,7 @@ pub(crate) mod tests {
     #[test]
     pub(crate) fn every_verdict_can_change() {
         let metrics = |missed, completion| Metrics { round_trip: [300.0, 400.0], missed, completion };
-        let row = |system, mix, metrics| Row { case: (system, mix, SENDERS[0]), runs: vec![metrics; 2] };
+        let row = |system, mix, metrics| Row { case: Case::new(system, mix), runs: vec![metrics; 2] };
         let direct = Mix::ALL.map(|mix| row(System::Direct, mix, metrics(4.0, 10.0)));
         let scc = [(Mix::Alone, 10.0), (Mix::WithDeadlines, 8.0), (Mix::All, 5.0)]
             .map(|(mix, completion)| row(System::SccTransports, mix, metrics(2.0, completion)));

@@ -1,6 +1,7 @@
 //! Fig. 4: deadlines and completion times beside each other on one bottleneck, with SCC and without (section V).
 
 use wayleave_scenarios::FlowEndpoints;
+use wayleave_schemes::host::scc;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::{ALONE, HIGH, LOADS, TOGETHER};
@@ -36,9 +37,9 @@ const FULL: (u32, u32) = (50, TOGETHER);
 
 const SYSTEMS: [System; 3] = [System::Direct, System::Scc, System::SccTransports];
 
-/// Change of a run of SCC.
+/// Shares of divisions, and the law of tunnels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     /// Shares add up to the rate of the link, and the law is the default one.
     None,
     /// Shares of 300 Mbit/s, together 60 % of the link.
@@ -52,19 +53,33 @@ enum Change {
 }
 
 impl Change {
-    /// Experiments, with their names.
-    const EXPERIMENTS: [(Self, &'static str); 4] = [
-        (Self::ConstantSteps, "a tunnel grows by 1 % of its weight in a period, however long nothing is marked"),
-        (Self::FastGrowth, "a tunnel grows by 5 % of its weight in a period, and up to 64 times that on a free path"),
-        (Self::SmallShares, "shares of 300 Mbit/s each, 60 % of the link"),
-        (Self::LargeShares, "shares of ten times the link's rate, so that rates grow by up to an eighth in a period"),
-    ];
+    const EXPERIMENTS: [Self; 4] = [Self::ConstantSteps, Self::FastGrowth, Self::SmallShares, Self::LargeShares];
 
-    const fn share(self) -> Rate {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "shares that add up to the link's rate",
+            Self::ConstantSteps => "a tunnel grows by 1 % of its weight in a period, however long nothing is marked",
+            Self::FastGrowth => {
+                "a tunnel grows by 5 % of its weight in a period, and up to 64 times that on a free path"
+            }
+            Self::SmallShares => "shares of 300 Mbit/s each",
+            Self::LargeShares => "shares of 5 Gbit/s each, so that rates grow by up to an eighth in a period",
+        }
+    }
+
+    pub(super) const fn share(self) -> Rate {
         match self {
             Self::None | Self::ConstantSteps | Self::FastGrowth => HALF,
             Self::SmallShares => SHARE,
             Self::LargeShares => Rate::from_gbit(5),
+        }
+    }
+
+    pub(super) fn apply(self, params: &mut scc::Params) {
+        match self {
+            Self::ConstantSteps => params.max_increase_steps = 1,
+            Self::FastGrowth => (params.increase_factor_percent, params.max_increase_steps) = (5, 64),
+            Self::None | Self::SmallShares | Self::LargeShares => {}
         }
     }
 }
@@ -85,7 +100,7 @@ type Row = crate::run::CaseRuns<Case, Metrics>;
 fn cases() -> Vec<Case> {
     let loads = LOADS.map(|load| (load, ALONE)).into_iter().chain([NEARLY_FULL, FULL]);
     let all = loads.flat_map(|load| SYSTEMS.map(|system| Case { system, load, change: Change::None }));
-    let experiments = Change::EXPERIMENTS.into_iter().flat_map(|(change, _)| {
+    let experiments = Change::EXPERIMENTS.into_iter().flat_map(|change| {
         [System::Scc, System::SccTransports].map(|system| Case { system, load: (HIGH, ALONE), change })
     });
     all.chain(experiments).collect()
@@ -123,13 +138,7 @@ fn one(
         .map(|(application, pair)| traffic(application, FlowEndpoints::Pairs(vec![pair]), mbit, Spacing::Random))
         .collect();
     let tenants = equal_tenants(&[Application::Deadline, Application::Completion], change.share());
-    system.carry_with(&mut run, &tenants, |params| {
-        (params.increase_factor_percent, params.max_increase_steps) = match change {
-            Change::ConstantSteps => (params.increase_factor_percent, 1),
-            Change::FastGrowth => (5, 64),
-            _ => (params.increase_factor_percent, params.max_increase_steps),
-        };
-    })?;
+    system.carry_with(&mut run, &tenants, |params| change.apply(params))?;
     simulator.run(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -172,8 +181,8 @@ fn of_system(rows: &[Row], with: System) -> [Statement; 2] {
             let name = format!("the load: {}", shown(load, Change::None, metric, unit));
             statement.tested(name, &better(load, Change::None, metric))
         });
-        Change::EXPERIMENTS.into_iter().fold(statement, |statement, (change, name)| {
-            let name = format!("{name}: {}", shown(high, change, metric, unit));
+        Change::EXPERIMENTS.into_iter().fold(statement, |statement, change| {
+            let name = format!("{}: {}", change.name(), shown(high, change, metric, unit));
             statement.tested(name, &better(high, change, metric))
         })
     })

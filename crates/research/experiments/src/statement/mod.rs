@@ -250,7 +250,8 @@ impl Statement {
             Effect::Moves { by, .. } => by,
             Effect::TooFewRuns | Effect::Nothing => f64::NEG_INFINITY,
         };
-        let found = all().max_by(|one, other| part(one.1).total_cmp(&part(other.1)));
+        // The first one of those that explain as much.
+        let found = all().reduce(|best, other| if part(other.1) > part(best.1) { other } else { best });
         let explains = |effect: Effect| matches!(effect, Effect::Closes | Effect::Moves { .. });
         found.filter(|(_, effect)| explains(*effect) && self.outcome() == Outcome::Outside)
     }

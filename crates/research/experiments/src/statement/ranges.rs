@@ -24,12 +24,16 @@ const BOUNDS: &[&str] = &[
     "between",
     "limited to",
     "exceed",
+    "no longer than",
 ];
+
+/// Numbers in words.
+const NUMBER_WORDS: &[&str] = &["millisecond", "half", "three", "four", "six", "twice", "tenths"];
 
 /// Words for a direction without a number, such as "faster".
 const DIRECTIONS: &[&str] = &[
     "more", "less", "fewer", "faster", "slower", "grow", "higher", "lower", "costs", "save", "better", "longer",
-    "shorter",
+    "shorter", "worse", "suffers", "improves",
 ];
 
 /// Returns the reason why a range is too wide; none if it follows from the words of the statement.
@@ -39,8 +43,12 @@ pub(crate) fn too_wide(statement: &Statement) -> Option<&'static str> {
         return None;
     }
     let has = |words: &[&str]| words.iter().any(|word| statement.claim_text.contains(word));
-    let names_number = statement.claim_text.chars().any(|c| c.is_ascii_digit());
-    let neutral = |end: f64| end == 0.0 || end == 1.0;
+    // D2TCP is no number.
+    let words = statement.claim_text.split(|c: char| !c.is_alphanumeric());
+    let names_number = words.into_iter().any(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    if low == high || !names_number && has(NUMBER_WORDS) && has(BOUNDS) {
+        return None;
+    }
     match (low.is_finite() && low != 0.0, high.is_finite() && high != 0.0) {
         (true, true) if low < 0.0 || high / low <= MAX_RATIO => None,
         // The text names both ends, such as 2x to 10x, or one as a bound of a count: fewer than 15 are at most 14.
@@ -49,8 +57,9 @@ pub(crate) fn too_wide(statement: &Statement) -> Option<&'static str> {
         (true, true) => Some("its ends are farther apart than half and twice a number"),
         _ if names_number && has(BOUNDS) => None,
         _ if names_number => Some("it names a number, and one end is open"),
-        (true, false) if neutral(low) && has(DIRECTIONS) => None,
-        (false, true) if neutral(high) && has(DIRECTIONS) => None,
+        // From a ratio of one on, or with a margin.
+        (true, false) if low >= 1.0 && has(DIRECTIONS) => None,
+        (false, true) if high <= 1.0 && has(DIRECTIONS) => None,
         (false, false) if has(DIRECTIONS) => None,
         _ => Some("one end is open, and no word of it is a bound or a direction"),
     }
@@ -79,6 +88,10 @@ fn ranges_follow_from_the_words_of_a_statement() {
     assert!(reason("fewer than 1,500 rounds", 1.0, 15_000.0));
     assert!(reason("2.5 times as fast", 1.0, open));
     assert!(!reason("it is faster", 1.0, open));
+    assert!(!reason("it is faster", 1.05, open));
+    assert!(reason("it is faster", 0.95, open));
+    assert!(reason("D2TCP serves it", 1.05, open) && !reason("it is faster than D2TCP", 1.05, open));
+    assert!(!reason("within a millisecond", 0.0, 1.0) && reason("in a millisecond", 0.0, 1.0));
     assert!(reason("it is faster", 0.1, open), "an end that no word names");
     assert!(reason("it is there", 1.0, open));
 }

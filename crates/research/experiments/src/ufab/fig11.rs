@@ -289,14 +289,19 @@ fn statements(rows: &[Row], packed: f64) -> Vec<Statement> {
     // The text shows one draw: the best of the seeds.
     let best_of =
         |values: Vec<f64>, better: fn(f64, f64) -> f64| values.into_iter().reduce(better).into_iter().collect();
+    let in_draws = |values: Vec<f64>, is_met: fn(f64) -> bool| {
+        format!("So in {} of {} draws.", values.iter().filter(|value| is_met(**value)).count(), values.len())
+    };
     let mut statements = vec![
         tested(all_kept(PACKED, of_packed(System::Ufab, &Case::kept)), &Case::kept)
             .remark(format!("Of {PACKED_DRAWS} draws of pairs {:.1} % can be packed at all.", 100.0 * packed))
             .supposed(rule.clone()),
-        all_kept(ONE_DRAW, best_of(kept(System::Ufab), f64::max)),
+        all_kept(ONE_DRAW, best_of(kept(System::Ufab), f64::max))
+            .remark(in_draws(kept(System::Ufab), |kept| kept >= 12.0)),
         all_kept(AS_PRINTED, of_packed(System::Printed, &Case::kept)),
         tested(converges(PACKED, of_packed(System::Ufab, &slowest)), &slowest).supposed(rule),
-        converges(ONE_DRAW, best_of(served(System::Ufab), f64::min)),
+        converges(ONE_DRAW, best_of(served(System::Ufab), f64::min))
+            .remark(in_draws(served(System::Ufab), |ms| ms <= 1.0)),
         converges(AS_PRINTED, of_packed(System::Printed, &slowest)),
         low_queue(AS_HERE, &queues(System::Ufab)),
         low_queue(AS_PRINTED, &queues(System::Printed)),

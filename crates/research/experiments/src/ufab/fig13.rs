@@ -52,7 +52,7 @@ const SIMILAR: f64 = 0.05;
 const SERVED: [System; 6] =
     [System::Ufab, System::Pwc, System::PwcCubic, System::Elastic, System::ElasticCubic, System::Unbounded];
 /// Changes of uFAB.
-const EXPERIMENTS: [System; 4] = [System::Probed, System::Hasty, System::Sparse, System::Printed];
+const EXPERIMENTS: [System; 5] = [System::Probed, System::Hasty, System::Sparse, System::Printed, System::UfabCubic];
 
 /// Configurations of the other workload: "with different workloads" (5.3).
 const AT_OTHER_LOADS: [Beside; 4] = [
@@ -303,7 +303,7 @@ const BUSY: &str = "four queries of a client at once";
 /// The alternatives, by their transport.
 const ALTERNATIVES: [(System, &str); 4] = [
     (System::Pwc, "over Swift (2.2)"),
-    (System::PwcCubic, "over CUBIC, the transport of virtual machines"),
+    (System::PwcCubic, "CUBIC, the transport of virtual machines, in place of WCC"),
     (System::Elastic, "over DCTCP"),
     (System::ElasticCubic, "over CUBIC, the transport of virtual machines"),
 ];

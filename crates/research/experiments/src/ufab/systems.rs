@@ -29,6 +29,8 @@ pub(super) enum System {
     Printed,
     /// uFAB with a probe for each 4 kB (5.4).
     Sparse,
+    /// uFAB below guests with CUBIC: it "can coexist with any congestion control scheme used by guest VMs" (6).
+    UfabCubic,
     /// uFAB without the bound of latency (5.2).
     Unbounded,
     /// PicNIC'+WCC+Clove.
@@ -66,6 +68,7 @@ impl System {
             Self::Probed => "uFAB, candidates first",
             Self::Printed => "uFAB as printed",
             Self::Sparse => "uFAB, a probe for 4 kB",
+            Self::UfabCubic => "uFAB, guests with CUBIC",
             Self::Unbounded => "uFAB'",
             Self::Pwc => "PicNIC'+WCC+Clove",
             Self::PwcRecommended => "PicNIC'+WCC+Clove, gap 200 us",
@@ -90,6 +93,7 @@ impl System {
             Self::Probed => "ufab-probed",
             Self::Printed => "ufab-printed",
             Self::Sparse => "ufab-sparse",
+            Self::UfabCubic => "ufab-cubic",
             Self::Unbounded => "ufab-unbounded",
             Self::Pwc => "pwc",
             Self::PwcRecommended => "pwc-200us",
@@ -135,6 +139,10 @@ impl System {
             }
             Self::Printed => share_by_ufab(run, as_printed(usual()), tenants),
             Self::Sparse => share_by_ufab(run, ufab::Settings::default(), tenants),
+            Self::UfabCubic => {
+                share_by_ufab(run, usual(), tenants);
+                run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() };
+            }
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
             Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
             Self::PwcSlow => {
