@@ -40,11 +40,10 @@ push = apply(
     p.OFPActionSetField(vlan_pcp=3),
     p.OFPActionOutput(2, 0),
 )
-change = {"table_id": 1, "command": o.OFPFC_MODIFY_STRICT, "idle_timeout": 10, "hard_timeout": 20, "flags": 1}
+change = {"table_id": 1, "command": o.OFPFC_DELETE_STRICT, "idle_timeout": 10, "hard_timeout": 20, "flags": 1}
 tell("push", p.OFPFlowMod, match=match, instructions=[push, p.OFPInstructionGotoTable(3)], **change, **anywhere)
 every = 0xFFFFFFFFFFFFFFFF
 tell("delete", p.OFPFlowMod, cookie=1, cookie_mask=every, table_id=255, command=o.OFPFC_DELETE, **anywhere)
-tell("flows", p.OFPFlowStatsRequest, 0, 255, o.OFPP_ANY, o.OFPG_ANY, 7, 0xFF)
+tell("flows", p.OFPFlowStatsRequest, 0, 255, o.OFPP_ANY, o.OFPG_ANY, 0, 0)
 tell("ports", p.OFPPortDescStatsRequest, 0)
-tell("queues", p.OFPQueueStatsRequest, 0, o.OFPP_ANY, o.OFPQ_ALL)
 tell("packet", p.OFPPacketOut, o.OFP_NO_BUFFER, o.OFPP_LOCAL, queue, b"\xaa" * 20)

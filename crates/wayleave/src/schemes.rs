@@ -180,6 +180,8 @@ fn failed(error: BuildError) -> Error {
 fn benchmark(file: Option<&str>, scenario: &PacketScenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
     match file {
         Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
-        None => Ok(crate::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
+        None => {
+            Ok(crate::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, &mut crate::Watch::none())?)
+        }
     }
 }

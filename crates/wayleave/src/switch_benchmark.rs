@@ -16,6 +16,8 @@ use wayleave_topology::devices::{Case, Measurement, PacketScenario as Cases, Sof
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
+use crate::progress::Watch;
+
 /// The ports of the Zodiac FX (slides, "small programmable hardware": 4x100M).
 const LINE: Rate = Rate::from_mbit(100);
 
@@ -42,6 +44,9 @@ pub enum BenchError {
         /// At which combination.
         case: Case,
     },
+    /// The measurement was cancelled.
+    #[error("cancelled")]
+    Cancelled,
     /// The measured throughput is not sustained.
     #[error("the throughput of {rate:#}, measured with {case}, is not sustained: packets are lost at this rate")]
     Throughput {
@@ -61,12 +66,16 @@ pub fn device(device: &SoftwareSwitch, case: &Case, switch: NodeId) -> SharedSer
 /// Measures every combination of a scenario.
 ///
 /// # Errors
-/// The first combination that cannot be measured.
-pub fn benchmark(device: &SoftwareSwitch, cases: &Cases, mut progress: impl FnMut(&Case)) -> Result<Table, BenchError> {
+/// The first combination that cannot be measured, or [`BenchError::Cancelled`].
+pub fn benchmark(device: &SoftwareSwitch, cases: &Cases, watch: &mut Watch<'_>) -> Result<Table, BenchError> {
     let mut table = Table::default();
-    for case in cases.cases() {
+    let total = cases.cases().count();
+    for (done, case) in (1..).zip(cases.cases()) {
+        if watch.is_cancelled() {
+            return Err(BenchError::Cancelled);
+        }
         table.enter(case, measure(device, case)?);
-        progress(&case);
+        watch.items(done, total);
     }
     Ok(table)
 }

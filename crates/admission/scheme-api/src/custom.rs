@@ -1,6 +1,6 @@
 //! Schemes that are not in this repository: hosts and brokers behind trait objects.
 //!
-//! [`Host`] has a message and a timer of its own and a sink that is generic, so it is no trait object. [`Plugged`] makes
+//! [`Host`] has a message and a timer of its own and a sink that is generic, so it is no trait object. [`DynRole`] makes
 //! one of any host or broker: its messages travel as [`CustomMessage`], its timers as numbers. That costs an allocation a
 //! message and an indirect call an input; schemes in the repository have neither. [`Tunnel`], [`Path`],
 //! [`Switch`](crate::Switch) and [`Flow`](crate::Flow) are trait objects as they are.

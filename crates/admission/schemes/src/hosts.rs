@@ -4,7 +4,6 @@
 //! without reading them.
 
 mod any;
-mod table;
 
 use std::fmt;
 

@@ -32,7 +32,7 @@
 //! | `fill.rs` | traffic without a contract |
 //! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to observations |
 //! | `verify.rs`, `effort.rs` | selection of attacks |
-//! | `meanwhile.rs` | shares after every event of a history |
+//! | `transition_checks.rs` | shares after every event of a history |
 //! | `classes.rs` | promises of classes below: minima, amounts in flight, shares |
 //! | `links.rs`, `matching.rs` | the worst demands of minima on single links |
 //! | `terms.rs` | maxima and weights of bandwidth contracts |

@@ -20,7 +20,7 @@ use crate::output::{out, tell};
 use crate::program;
 use crate::scheme_args::words;
 
-/// Benchmark Wayleave itself: one JSON object per line
+/// Measure the speed of Wayleave itself: one JSON object per line
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::ProgressStep;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
@@ -51,13 +50,11 @@ enum Form {
 
 /// Runs the command.
 pub(crate) fn run(args: &CharacterizeSwitchArgs) -> Result<Exit, Failure> {
-    let mut progress = Progress::new(args.progress);
-    let (mut done, total) = (0, args.scenario.cases().count() as u64);
-    let table = wayleave::switch_benchmark::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| {
-        done += 1;
-        wayleave::Progress::step(&mut progress, ProgressStep::Items { done, total });
-    });
-    drop(progress);
+    let table = wayleave::switch_benchmark::benchmark(
+        &SoftwareSwitch::ZODIAC_FX,
+        &args.scenario,
+        &mut wayleave::Watch::progress(&mut Progress::new(args.progress)),
+    );
     let table = table.map_err(|error| Failure::Usage(error.to_string()))?;
     match args.output {
         Form::Csv => {

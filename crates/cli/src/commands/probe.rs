@@ -114,7 +114,7 @@ fn table(check: &Check) -> Result<(), Failure> {
     for one in &check.counted {
         writeln!(
             out,
-            "{} counted during the check, for all packets: {} {}",
+            "{} counted during the probe, for all packets: {} {}",
             one.node,
             one.packets,
             escaped(&one.what)

@@ -148,7 +148,7 @@ pub(crate) struct LogArgs {
 }
 
 impl LogArgs {
-    /// From now on it is.
+    /// Starts the log in this format, at this level.
     pub(crate) fn begin(&self) -> Result<(), Failure> {
         let format = match self.log_format {
             LogFormatName::Text => LogFormat::Text,

@@ -165,7 +165,7 @@ impl SchemeLedger {
         Some(held)
     }
 
-    /// Takes back what [`Book::hold`] has reserved.
+    /// Takes back what [`Self::hold`] has reserved.
     pub(crate) fn release_holds(&mut self, held: Vec<FlowId>) {
         self.placement_mut().release_holds(held);
     }

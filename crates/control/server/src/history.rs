@@ -76,7 +76,7 @@ struct Stored {
     number: u64,
     at: u64,
     bytes: u64,
-    /// Numbers of its entries: [`Topic`] by [`Topic`].
+    /// Numbers of its entries, by topic.
     numbers: [Vec<u64>; 4],
 }
 

@@ -13,7 +13,7 @@
 //! | [`test_run`], [`sandbox`], [`measure`] | programs run on given frames in isolation, for tests; their cost and exactness |
 //!
 //! The programs are C (`bpf/*.c`), compiled by `make bpf` and shipped (`bpf/objects`): users need no compiler. The
-//! models in `wire` and `schemes::duplicates` specify them; tests compare both, packet by packet.
+//! models in `wayleave_packet_format` and `wayleave_schemes::duplicates` specify them; tests compare both, packet by packet.
 //!
 //! Follows Chameleon (CoNEXT 2020), sections 3.4, 4.2 and 5.3; docs/operate/dataplane.md lists the deviations.
 

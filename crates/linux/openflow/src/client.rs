@@ -97,7 +97,7 @@ impl<S: Read + Write> Client<S> {
     /// If it does not answer.
     pub fn rules(&mut self) -> Result<Vec<FlowEntry>, ClientError> {
         let mut all = Vec::new();
-        self.ask("its rules", &OpenFlowMessage::flows_of(0, 0), |message| match message {
+        self.ask("its rules", &OpenFlowMessage::FlowsRequest, |message| match message {
             OpenFlowMessage::FlowsReply(flows, more) => {
                 all.extend(flows);
                 (!more).then_some(())

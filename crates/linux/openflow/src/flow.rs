@@ -74,14 +74,10 @@ pub enum FlowCommand {
     /// A new rule, in place of one with the same match and priority.
     #[default]
     Add,
-    /// New instructions for all rules within this match.
-    Modify,
-    /// New instructions for the rule with this match and priority.
-    ModifyStrict,
     /// Removes all rules within this match.
-    Delete,
+    Delete = 3,
     /// Removes the rule with this match and priority.
-    DeleteStrict,
+    DeleteStrict = 4,
 }
 
 /// A change of a table.
@@ -346,10 +342,10 @@ impl Instruction {
 }
 
 impl FlowCommand {
-    const ALL: [Self; 5] = [Self::Add, Self::Modify, Self::ModifyStrict, Self::Delete, Self::DeleteStrict];
+    const ALL: [Self; 3] = [Self::Add, Self::Delete, Self::DeleteStrict];
 
     fn of(value: u8) -> Result<Self, DecodeError> {
-        let known = Self::ALL.get(usize::from(value)).copied();
+        let known = Self::ALL.into_iter().find(|command| *command as u8 == value);
         known.ok_or(DecodeError::Value { what: "command for a table", value: u32::from(value) })
     }
 }

@@ -29,7 +29,7 @@ mod rules;
 pub use client::{Client, ClientError};
 pub use flow::{FlowAction, FlowCommand, FlowEntry, FlowMatch, FlowMod, Instruction, Oxm};
 pub use frames::MessageReader;
-pub use message::{ErrorMessage, Features, OpenFlowMessage, OpenFlowPort, PortReason, QueueStats};
+pub use message::{ErrorMessage, Features, OpenFlowMessage, OpenFlowPort};
 pub use rules::Changes;
 
 /// The version in every header.

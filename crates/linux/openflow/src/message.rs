@@ -6,7 +6,6 @@ use crate::{ALL_TABLES, ANY, DecodeError, HEADER, TooLong, VERSION};
 
 /// Numbers of multipart messages.
 const FLOWS: u16 = 1;
-const QUEUES: u16 = 5;
 const PORTS: u16 = 13;
 /// More of the same answer follows.
 const MORE: u16 = 1;
@@ -28,31 +27,18 @@ pub enum OpenFlowMessage {
     FeaturesRequest,
     /// Identity and features of a switch.
     FeaturesReply(Features),
-    /// A port has come, gone or changed.
-    PortStatus(PortReason, OpenFlowPort),
     /// A packet of the controller: the port at which it counts as arrived ([`crate::LOCAL`] is one), what is done with it, and its bytes.
     PacketOut(u32, Vec<FlowAction>, Vec<u8>),
     /// A table changes.
     FlowMod(FlowMod),
-    /// Request of the rules in a table or in [`ALL_TABLES`], with these bits of the cookie.
-    FlowsRequest {
-        /// The table.
-        table: u8,
-        /// Of rules whose cookies agree with this one ...
-        cookie: u64,
-        /// ... in these bits.
-        cookie_mask: u64,
-    },
+    /// Request of the rules in all tables.
+    FlowsRequest,
     /// Rules; `true` if more follow.
     FlowsReply(Vec<FlowEntry>, bool),
     /// Request of the ports.
     PortsRequest,
     /// Ports; `true` if more follow.
     PortsReply(Vec<OpenFlowPort>, bool),
-    /// Request of counters of queues: of a port or of [`ANY`], one or [`ANY`].
-    QueuesRequest(u32, u32),
-    /// Counters of queues; `true` if more follow.
-    QueuesReply(Vec<QueueStats>, bool),
     /// Answer when everything before is done.
     BarrierRequest,
     /// Everything before is done.
@@ -106,41 +92,7 @@ pub struct OpenFlowPort {
     pub speeds_kbit: [u32; 2],
 }
 
-/// Kind of a port's change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PortReason {
-    /// It has come.
-    Added,
-    /// It was removed.
-    Deleted,
-    /// It has changed.
-    Modified,
-}
-
-/// Counters of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueStats {
-    /// The port.
-    pub port: u32,
-    /// The queue.
-    pub queue: u32,
-    /// Bytes.
-    pub bytes: u64,
-    /// Packets.
-    pub packets: u64,
-    /// Packets that found no room.
-    pub errors: u64,
-    /// Age of the queue, in seconds and nanoseconds.
-    pub age: (u32, u32),
-}
-
 impl OpenFlowPort {
-    /// Returns `true` if packets can leave by it: it is not set down (`OFPPC_PORT_DOWN`), and there is a link
-    /// (`OFPPS_LINK_DOWN`).
-    pub const fn is_up(&self) -> bool {
-        self.config & 1 == 0 && self.state & 1 == 0
-    }
-
     fn put(&self, bytes: &mut Vec<u8>) {
         put_u32(bytes, self.number);
         zeros(bytes, 4);
@@ -182,11 +134,10 @@ impl OpenFlowMessage {
             Self::EchoReply(_) => 3,
             Self::FeaturesRequest => 5,
             Self::FeaturesReply(_) => 6,
-            Self::PortStatus(..) => 12,
             Self::PacketOut(..) => 13,
             Self::FlowMod(_) => 14,
-            Self::FlowsRequest { .. } | Self::PortsRequest | Self::QueuesRequest(..) => 18,
-            Self::FlowsReply(..) | Self::PortsReply(..) | Self::QueuesReply(..) => 19,
+            Self::FlowsRequest | Self::PortsRequest => 18,
+            Self::FlowsReply(..) | Self::PortsReply(..) => 19,
             Self::BarrierRequest => 20,
             Self::BarrierReply => 21,
             Self::Other(kind, _) => *kind,
@@ -220,11 +171,6 @@ impl OpenFlowMessage {
                 put_u32(&mut bytes, features.capabilities);
                 put_u32(&mut bytes, 0);
             }
-            Self::PortStatus(reason, port) => {
-                bytes.push(*reason as u8);
-                zeros(&mut bytes, 7);
-                port.put(&mut bytes);
-            }
             Self::PacketOut(port, actions, frame) => {
                 put_u32(&mut bytes, ANY);
                 put_u32(&mut bytes, *port);
@@ -237,14 +183,15 @@ impl OpenFlowMessage {
                 bytes.extend_from_slice(frame);
             }
             Self::FlowMod(change) => change.put(&mut bytes)?,
-            Self::FlowsRequest { table, cookie, cookie_mask } => {
+            Self::FlowsRequest => {
                 multipart(&mut bytes, FLOWS, false);
-                bytes.extend([*table, 0, 0, 0]);
+                bytes.extend([ALL_TABLES, 0, 0, 0]);
+                // Any port, any group.
                 put_u32(&mut bytes, ANY);
                 put_u32(&mut bytes, ANY);
                 zeros(&mut bytes, 4);
-                put_u64(&mut bytes, *cookie);
-                put_u64(&mut bytes, *cookie_mask);
+                // Any cookie.
+                zeros(&mut bytes, 16);
                 FlowMatch::default().put(&mut bytes)?;
             }
             Self::FlowsReply(flows, more) => {
@@ -255,23 +202,6 @@ impl OpenFlowMessage {
             Self::PortsReply(ports, more) => {
                 multipart(&mut bytes, PORTS, *more);
                 ports.iter().for_each(|port| port.put(&mut bytes));
-            }
-            Self::QueuesRequest(port, queue) => {
-                multipart(&mut bytes, QUEUES, false);
-                put_u32(&mut bytes, *port);
-                put_u32(&mut bytes, *queue);
-            }
-            Self::QueuesReply(queues, more) => {
-                multipart(&mut bytes, QUEUES, *more);
-                for one in queues {
-                    put_u32(&mut bytes, one.port);
-                    put_u32(&mut bytes, one.queue);
-                    for value in [one.bytes, one.packets, one.errors] {
-                        put_u64(&mut bytes, value);
-                    }
-                    put_u32(&mut bytes, one.age.0);
-                    put_u32(&mut bytes, one.age.1);
-                }
             }
         }
         set_length(&mut bytes, 0, 2)?;
@@ -305,16 +235,6 @@ impl OpenFlowMessage {
                 body.take(2)?;
                 Self::FeaturesReply(Features { datapath, buffers, tables, auxiliary, capabilities: body.u32()? })
             }
-            12 => {
-                let reason = match body.u8()? {
-                    0 => PortReason::Added,
-                    1 => PortReason::Deleted,
-                    2 => PortReason::Modified,
-                    value => return Err(DecodeError::Value { what: "reason of a port", value: u32::from(value) }),
-                };
-                body.take(7)?;
-                Self::PortStatus(reason, OpenFlowPort::read(&mut body)?)
-            }
             13 => {
                 let (buffer, port, length) = (body.u32()?, body.u32()?, body.u16()?);
                 body.take(6)?;
@@ -341,15 +261,14 @@ impl OpenFlowMessage {
         Ok(match kind {
             FLOWS => {
                 let table = body.u8()?;
-                body.take(15)?;
-                let (cookie, cookie_mask) = (body.u64()?, body.u64()?);
-                match FlowMatch::read(&mut body)? {
-                    fields if fields == FlowMatch::default() => Self::FlowsRequest { table, cookie, cookie_mask },
+                body.take(23)?;
+                let mask = body.u64()?;
+                match (table, mask, FlowMatch::read(&mut body)?) {
+                    (ALL_TABLES, 0, fields) if fields == FlowMatch::default() => Self::FlowsRequest,
                     _ => Self::Other(18, whole.to_vec()),
                 }
             }
             PORTS => Self::PortsRequest,
-            QUEUES => Self::QueuesRequest(body.u32()?, body.u32()?),
             _ => Self::Other(18, whole.to_vec()),
         })
     }
@@ -367,22 +286,7 @@ impl OpenFlowMessage {
                 }
                 Self::PortsReply(ports, more)
             }
-            QUEUES => {
-                let mut queues = Vec::new();
-                while !body.is_empty() {
-                    let (port, queue) = (body.u32()?, body.u32()?);
-                    let (bytes, packets, errors) = (body.u64()?, body.u64()?, body.u64()?);
-                    let age = (body.u32()?, body.u32()?);
-                    queues.push(QueueStats { port, queue, bytes, packets, errors, age });
-                }
-                Self::QueuesReply(queues, more)
-            }
             _ => Self::Other(19, whole.to_vec()),
         })
-    }
-
-    /// The question for every rule whose cookie agrees with this one in the bits of the mask.
-    pub const fn flows_of(cookie: u64, cookie_mask: u64) -> Self {
-        Self::FlowsRequest { table: ALL_TABLES, cookie, cookie_mask }
     }
 }

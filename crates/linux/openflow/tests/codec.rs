@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use wayleave_openflow::{
-    ALL_TABLES, ANY, DecodeError, ErrorMessage, Features, FlowAction, FlowCommand, FlowEntry, FlowMatch, FlowMod,
-    Instruction, LOCAL, MessageReader, OpenFlowMessage, OpenFlowPort, Oxm, PortReason, QueueStats,
+    DecodeError, ErrorMessage, Features, FlowAction, FlowCommand, FlowEntry, FlowMatch, FlowMod, Instruction, LOCAL,
+    MessageReader, OpenFlowMessage, OpenFlowPort, Oxm,
 };
 
 const OS_KEN: &str = include_str!("golden/os-ken.txt");
@@ -37,7 +37,7 @@ fn vectors() -> Vec<(&'static str, OpenFlowMessage)> {
     };
     let push = FlowMod {
         table: 1,
-        command: FlowCommand::ModifyStrict,
+        command: FlowCommand::DeleteStrict,
         idle_s: 10,
         hard_s: 20,
         priority: 0x8000,
@@ -64,9 +64,8 @@ fn vectors() -> Vec<(&'static str, OpenFlowMessage)> {
         ("pop", OpenFlowMessage::FlowMod(pop)),
         ("push", OpenFlowMessage::FlowMod(push)),
         ("delete", OpenFlowMessage::FlowMod(delete)),
-        ("flows", OpenFlowMessage::FlowsRequest { table: ALL_TABLES, cookie: 7, cookie_mask: 0xff }),
+        ("flows", OpenFlowMessage::FlowsRequest),
         ("ports", OpenFlowMessage::PortsRequest),
-        ("queues", OpenFlowMessage::QueuesRequest(ANY, ANY)),
         (
             "packet",
             OpenFlowMessage::PacketOut(LOCAL, vec![FlowAction::SetQueue(2), FlowAction::Output(7)], vec![0xaa; 20]),
@@ -122,13 +121,7 @@ fn any_port() -> impl Strategy<Value = OpenFlowPort> {
 }
 
 fn any_message() -> impl Strategy<Value = OpenFlowMessage> {
-    let commands = [
-        FlowCommand::Add,
-        FlowCommand::Modify,
-        FlowCommand::ModifyStrict,
-        FlowCommand::Delete,
-        FlowCommand::DeleteStrict,
-    ];
+    let commands = [FlowCommand::Add, FlowCommand::Delete, FlowCommand::DeleteStrict];
     let change = (any::<[u64; 2]>(), any::<u8>(), prop::sample::select(commands.to_vec()), any::<[u16; 4]>());
     let change = (change, any_match(), any_instructions()).prop_map(
         |(([cookie, cookie_mask], table, command, [idle_s, hard_s, priority, flags]), fields, instructions)| {
@@ -151,15 +144,6 @@ fn any_message() -> impl Strategy<Value = OpenFlowMessage> {
             let (timeouts_s, counts, age) = ((idle, hard), (packets, bytes), age.into());
             FlowEntry { table, priority, flags, timeouts_s, age, cookie, counts, fields, instructions }
         });
-    let queue = any::<([u32; 4], [u64; 3])>().prop_map(|([port, queue, s, ns], [bytes, packets, errors])| QueueStats {
-        port,
-        queue,
-        bytes,
-        packets,
-        errors,
-        age: (s, ns),
-    });
-    let reasons = [PortReason::Added, PortReason::Deleted, PortReason::Modified];
     let some_bytes = || prop::collection::vec(any::<u8>(), 0..40);
     prop_oneof![
         Just(OpenFlowMessage::Hello),
@@ -172,23 +156,14 @@ fn any_message() -> impl Strategy<Value = OpenFlowMessage> {
                 OpenFlowMessage::FeaturesReply(Features { datapath, buffers, tables, auxiliary, capabilities })
             }
         ),
-        (prop::sample::select(reasons.to_vec()), any_port())
-            .prop_map(|(reason, port)| OpenFlowMessage::PortStatus(reason, port)),
         change,
         (any::<u32>(), prop::collection::vec(any_action(), 0..4), some_bytes())
             .prop_map(|(port, actions, frame)| OpenFlowMessage::PacketOut(port, actions, frame)),
-        (any::<u8>(), any::<[u64; 2]>()).prop_map(|(table, [cookie, cookie_mask])| OpenFlowMessage::FlowsRequest {
-            table,
-            cookie,
-            cookie_mask
-        }),
+        Just(OpenFlowMessage::FlowsRequest),
         (prop::collection::vec(entry, 0..4), any::<bool>())
             .prop_map(|(flows, more)| OpenFlowMessage::FlowsReply(flows, more)),
         (prop::collection::vec(any_port(), 0..4), any::<bool>())
             .prop_map(|(ports, more)| OpenFlowMessage::PortsReply(ports, more)),
-        (prop::collection::vec(queue, 0..4), any::<bool>())
-            .prop_map(|(queues, more)| OpenFlowMessage::QueuesReply(queues, more)),
-        (any::<[u32; 2]>()).prop_map(|[port, queue]| OpenFlowMessage::QueuesRequest(port, queue)),
         (30_u8.., some_bytes()).prop_map(|(kind, body)| OpenFlowMessage::Other(kind, body)),
     ]
 }

@@ -5,13 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::modules::{Crate, Module};
 use crate::repository::{File, files};
 
-/// Dependencies that are allowed although they close a cycle: the crate's folder, the dependency, and the reason.
-const ALLOWED: &[(&str, &str, &str)] = &[(
-    "crates/admission/schemes",
-    "hosts::table -> hosts::any",
-    "An entry builds the AnyHost of its scheme, and an AnyHost calls its scheme through the entry",
-)];
-
 /// Returns one shortest cycle of each group of modules that depend on one another.
 fn cycles(dependencies: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     let mut reported: BTreeSet<&Module> = BTreeSet::new();
@@ -60,25 +53,11 @@ fn shown(module: &Module) -> String {
     if module.is_empty() { "(root)".to_owned() } else { module.join("::") }
 }
 
-/// Returns the cycles of a crate without the allowed dependencies, and the allowed dependencies that close no cycle.
-fn faults(files: &[(&str, &str)], allowed: &[&str]) -> Result<Vec<String>, String> {
-    let mut dependencies = Crate::read(files.iter().copied())?.dependencies();
-    let mut faults = Vec::new();
-    for arrow in allowed {
-        let found = dependencies.iter().find_map(|(module, others)| {
-            let other = others.iter().find(|other| format!("{} -> {}", shown(module), shown(other)) == *arrow)?;
-            Some((module.clone(), other.clone()))
-        });
-        match found {
-            Some((module, other)) if search(&other, &dependencies).contains_key(&module) => {
-                dependencies.entry(module).or_default().remove(&other);
-            }
-            _ => faults.push(format!("{arrow} closes no cycle: remove it from ALLOWED")),
-        }
-    }
+/// Returns the cycles of a crate.
+fn found(files: &[(&str, &str)]) -> Result<Vec<String>, String> {
+    let dependencies = Crate::read(files.iter().copied())?.dependencies();
     let text = |cycle: Vec<Module>| cycle.iter().map(shown).collect::<Vec<_>>().join(" -> ");
-    faults.extend(cycles(&dependencies).into_iter().map(text));
-    Ok(faults)
+    Ok(cycles(&dependencies).into_iter().map(text).collect())
 }
 
 /// Returns the folders `src` of all crates.
@@ -99,23 +78,20 @@ fn files_depend_in_one_direction() {
             .filter_map(|file| Some((file.path.strip_prefix(folder.as_str())?, file.text.as_str())))
             .collect();
         assert!(!own.is_empty(), "{folder} has no file");
-        let allowed =
-            ALLOWED.iter().filter(|(place, _, reason)| *folder == format!("{place}/src/") && !reason.is_empty());
-        let allowed: Vec<&str> = allowed.map(|(_, arrow, _)| *arrow).collect();
-        all.extend(faults(&own, &allowed).unwrap().into_iter().map(|fault| format!("{folder}: {fault}")));
+        all.extend(found(&own).unwrap().into_iter().map(|cycle| format!("{folder}: {cycle}")));
     }
     assert!(all.is_empty(), "\n{}\n", all.join("\n"));
 }
 
-fn found(files: &[(&str, &str)]) -> Vec<String> {
-    faults(files, &[]).unwrap()
+fn cycles_of(files: &[(&str, &str)]) -> Vec<String> {
+    found(files).unwrap()
 }
 
 #[test]
 fn two_files_that_use_each_other_are_a_cycle() {
     let main = ("main.rs", "mod a;\nmod b;\nfn main() { a::run() }");
     let a = "use crate::b::B;\npub fn run() {}";
-    assert_eq!(found(&[main, ("a.rs", a), ("b.rs", "pub struct B;")]), [""; 0]);
+    assert_eq!(cycles_of(&[main, ("a.rs", a), ("b.rs", "pub struct B;")]), [""; 0]);
     for back in [
         "use crate::a;",
         "use super::a::run;",
@@ -128,9 +104,9 @@ fn two_files_that_use_each_other_are_a_cycle() {
         "impl B { fn b(&self) { <u8 as crate::a::A>::run() } }",
         "mod inner { use super::super::a::run; }",
     ] {
-        assert_eq!(found(&[main, ("a.rs", a), ("b.rs", back)]), ["a -> b -> a"], "{back}");
+        assert_eq!(cycles_of(&[main, ("a.rs", a), ("b.rs", back)]), ["a -> b -> a"], "{back}");
     }
-    assert_eq!(found(&[main, ("a.rs", a), ("b.rs", "mod inner { use super::B; use super::a; }")]), [""; 0]);
+    assert_eq!(cycles_of(&[main, ("a.rs", a), ("b.rs", "mod inner { use super::B; use super::a; }")]), [""; 0]);
 }
 
 #[test]
@@ -143,23 +119,23 @@ fn a_cycle_of_three_files_is_found_once() {
         ("c.rs", "use crate::a;"),
         ("d.rs", "use crate::a;"),
     ];
-    assert_eq!(found(&files), ["a -> b -> c -> a"]);
+    assert_eq!(cycles_of(&files), ["a -> b -> c -> a"]);
 }
 
 #[test]
 fn a_child_that_uses_its_parent_is_a_cycle_if_the_parent_uses_it() {
     let parent = "mod child;\npub const N: u8 = 1;\npub fn f() -> u8 { child::f() }";
     let root = ("lib.rs", "pub mod a;");
-    assert_eq!(found(&[root, ("a/mod.rs", parent), ("a/child.rs", "use super::N;")]), ["a -> a::child -> a"]);
+    assert_eq!(cycles_of(&[root, ("a/mod.rs", parent), ("a/child.rs", "use super::N;")]), ["a -> a::child -> a"]);
     let facade = "mod child;\npub const N: u8 = 1;\npub use child::f;";
-    assert_eq!(found(&[root, ("a/mod.rs", facade), ("a/child.rs", "use super::N;")]), [""; 0]);
+    assert_eq!(cycles_of(&[root, ("a/mod.rs", facade), ("a/child.rs", "use super::N;")]), [""; 0]);
 }
 
 #[test]
 fn a_re_exported_name_leads_to_its_definition() {
     let root = ("lib.rs", "mod a;\nmod b;");
     let a = [("a/mod.rs", "mod x;\npub use x::X;"), ("a/x.rs", "use crate::b::B;\npub struct X;")];
-    let cycle = found(&[root, a[0], a[1], ("b.rs", "use crate::a::X;\npub struct B;")]);
+    let cycle = cycles_of(&[root, a[0], a[1], ("b.rs", "use crate::a::X;\npub struct B;")]);
     assert_eq!(cycle, ["a::x -> b -> a::x"]);
 }
 
@@ -181,16 +157,11 @@ fn comments_strings_and_unit_tests_do_not_count() {
         #[cfg(test)]
         mod far;
     "##;
-    assert_eq!(found(&[root, a, ("b.rs", quiet), ("b/far.rs", "use crate::a;")]), [""; 0]);
-    assert_eq!(found(&[root, a, ("b.rs", "const C: char = '\"'; use crate::a;")]), ["a -> b -> a"]);
+    assert_eq!(cycles_of(&[root, a, ("b.rs", quiet), ("b/far.rs", "use crate::a;")]), [""; 0]);
+    assert_eq!(cycles_of(&[root, a, ("b.rs", "const C: char = '\"'; use crate::a;")]), ["a -> b -> a"]);
 }
 
 #[test]
-fn an_allowed_dependency_has_to_close_a_cycle() {
-    let root = ("lib.rs", "mod a;\nmod b;");
-    let (a, b) = (("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a;"));
-    assert_eq!(faults(&[root, a, b], &["b -> a"]).unwrap(), [""; 0]);
-    let stale = faults(&[root, a, ("b.rs", "")], &["a -> b"]).unwrap();
-    assert_eq!(stale, ["a -> b closes no cycle: remove it from ALLOWED"]);
-    assert!(faults(&[("lib.rs", "fn f( {")], &[]).is_err());
+fn a_file_that_cannot_be_parsed_is_an_error() {
+    assert!(found(&[("lib.rs", "fn f( {")]).is_err());
 }

@@ -250,7 +250,7 @@ fn minima_hold_within_maxima_while_senders_join_and_leave() {
                 all.push(usual.clone());
             }
             claim.whole.minima.retain(|promise| promise.host == to);
-            // The condition of the time (`Certainty::of_time`), which does not always hold here: of 12 seeds with 3 Gbit/s one has 1,084 per mille of the bound in flight.
+            // The condition of the time which does not always hold here: of 12 seeds with 3 Gbit/s one has 1,084 per mille of the bound in flight.
             claim.whole.in_flight.clear();
             if max == Some(500) {
                 claim.whole.minima.clear();

@@ -80,7 +80,7 @@ fn table(seen: &CheckResult) -> Result<(), Failure> {
         }
     }
     for (host, what, count) in &seen.counted {
-        writeln!(out, "{host} counted during the check: {count} {what}")?;
+        writeln!(out, "{host} counted during the probe: {count} {what}")?;
     }
     Ok(out.flush()?)
 }

@@ -25,7 +25,7 @@ pub(crate) enum DrainState {
 impl Enforcement {
     /// The pending releases that have to be complete before packets may be sent on these routes, which are reserved: those that are free
     /// in the ledger and do not fit beside all that is reserved there. All that share a link count where that cannot be checked
-    /// ([`Freed::Uncertain`]), or if they are more than [`MAX_CHECKED`].
+    /// ([`DrainState::Uncertain`]), or if they are more than [`MAX_CHECKED`].
     ///
     /// `from` is the one that the sender changes over from without a stop. As far as its old route is the new one, all of its packets
     /// have passed one bucket and have waited in the same queues, so there the larger of both reservations holds for all of them; only

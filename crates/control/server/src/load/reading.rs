@@ -2,7 +2,7 @@
 //!
 //! An agent states each reading's time by its own clock, which may be set or wrong. The difference between the arrival of
 //! a report and its reading is constant but for the report's delay and the drift of the clocks. So it has to stay within a
-//! band of [`BAND`], which may move by [`DRIFT`]. A report above the band is late: its readings are ignored, and the next
+//! band of [`BAND`], which may move by [`DRIFT_PPM`]. A report above the band is late: its readings are ignored, and the next
 //! report ends a longer interval. If the difference leaves the band otherwise, the clock was set: rates are unknown for
 //! [`SETTLE`]. In consequence, the measured intervals of a period add up to its length by the controller's own clock within
 //! [`BAND`], and a wrong clock changes a mean of ten seconds by at most a quarter.

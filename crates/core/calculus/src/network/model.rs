@@ -119,11 +119,6 @@ impl PortNetwork {
         &self.visitors[server]
     }
 
-    /// Returns `true` if a flow visits a server.
-    pub fn visits(&self, flow: usize, server: usize) -> bool {
-        self.previous[flow].contains_key(&server)
-    }
-
     /// Returns the server that a flow visits before a given one; `None` if it enters the network there.
     pub fn previous(&self, flow: usize, server: usize) -> Option<usize> {
         self.previous[flow].get(&server).copied().flatten()

@@ -65,13 +65,6 @@ impl ClassService {
     pub fn latency(&self) -> Option<Time> {
         rounded_up(self.debt.nanobits(), bits(self.rate))
     }
-
-    /// Returns the minimum amount that it gets in any time of this length in which it always has packets to send,
-    /// rounded down.
-    pub fn in_time(&self, time: Time) -> Amount {
-        let all = bits(self.rate) * i128::from(time.as_nanos()) - self.debt.nanobits();
-        Amount::from_nanobits(all.max(0) * i128::from(self.quantum) / i128::from(self.quanta))
-    }
 }
 
 /// `H_x`: what deficit round robin may serve before the class with quantum `own`, beside its share; rounded up. `others` are the
@@ -269,10 +262,6 @@ mod tests {
         let service = ClassService { rate: residual.rate, debt: residual.debt + ahead, quantum: 6, quanta: 10 };
         assert_eq!(service.latency(), Some(Time::from_nanos(22_428)), "22,427.26 ns, rounded up");
         assert_eq!(residual.latency(), Some(Time::from_nanos(13_458)), "15,140 B at 9 Gbit/s");
-        // A microsecond later it is 5,400 bits, less what rounding the latency up has given away.
-        let later = service.in_time(Time::from_nanos(23_428)).nanobits();
-        assert!((5_400 * NANO..5_404 * NANO).contains(&later), "{later}");
-        assert_eq!(service.in_time(Time::from_nanos(22_427)), Amount::from_nanobits(0));
     }
 
     /// 10 Gbit/s, T = 20 us, latency contracts of 4 Gbit/s with 97 kB.

@@ -1,7 +1,7 @@
 //! The registers of uFAB-C (SIGCOMM 2022, sections 3.6 and 4.2) in an eBPF program: the state of a port's queue about
-//! the pairs that are active on it. `schemes::ufab_core` is the model; a test compares both, probe by probe.
+//! the pairs that are active on it. `wayleave_schemes::switch::ufab_core` is the model; a test compares both, probe by probe.
 //!
-//! This is the arithmetic of a port. A probe's request comes as the bytes of [`Said`] behind an Ethernet header, and
+//! This is the arithmetic of a port. A probe's request comes as bytes behind an Ethernet header, and
 //! the answer follows them; the format of probes on the wire (`wayleave_packet_format::probe`) is not parsed here
 //! yet, and no agent attaches the program.
 

@@ -1,4 +1,4 @@
-//! Expected results of a host's programs, by the models of crate wire and of `schemes::duplicates`.
+//! Expected results of a host's programs, by the models in `wayleave_packet_format` and `wayleave_schemes::duplicates`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -16,7 +16,7 @@ mod sender;
 mod source;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
@@ -111,12 +111,6 @@ impl RunningTraffic {
     /// Returns the time of the first packets, in nanoseconds of the calendar's clock.
     pub const fn begins(&self) -> u64 {
         self.begins
-    }
-
-    /// Packets sent and received until now, of all flows.
-    pub fn so_far(&self) -> (u64, u64) {
-        let sum = |of: fn(&Counts) -> &AtomicU64| self.counts.iter().map(|counts| of(counts).load(Relaxed)).sum();
-        (sum(|counts| &counts.sent), sum(|counts| &counts.received))
     }
 
     /// Returns the counters of arrived packets, which can be read during the run and afterwards.

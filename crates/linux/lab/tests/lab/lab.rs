@@ -146,13 +146,11 @@ pub(crate) fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     assert!(state.is_empty() || state.contains(") Z "), "it runs on: {state}");
 }
 
-/// The variable that makes this test a program that sets up a lab.
-const CHILD: &str = "WAYLEAVE_TEST_LAB";
+/// The variable that makes this program one that sets up a lab.
+pub(crate) const CHILD: &str = "WAYLEAVE_TEST_LAB";
 
-pub(crate) fn child_that_sets_up_a_lab() {
-    if let Ok(name) = std::env::var(CHILD) {
-        up(&LabName::new(&name).unwrap(), &fat_tree()).unwrap();
-    }
+pub(crate) fn set_up(name: &str) {
+    up(&LabName::new(name).unwrap(), &fat_tree()).unwrap();
 }
 
 /// Returns `true` if a fat tree's lab is made up to `step`: its folder, then a growing number of its 53 namespaces,
@@ -176,7 +174,7 @@ pub(crate) fn a_lab_killed_during_its_creation_can_be_removed_completely() {
         let before = traces(&name);
         let _down = Down(name.clone());
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "lab::child_that_sets_up_a_lab", "--nocapture"]).env(CHILD, name.as_str());
+        child.env(CHILD, name.as_str());
         let mut child = child.stdout(Stdio::null()).spawn().unwrap();
         // The first is killed as soon as there is anything, the others when ever more is there: never by the time.
         let mut ended = None;

@@ -83,7 +83,8 @@ struct Data {
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 3);
     let scenario = PacketScenario::proof_of_concept();
-    let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
+    let table =
+        benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, &mut wayleave::Watch::none()).map_err(Failed::broken)?;
     let model = ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
     let allocation = Allocation::new(&model, AcceptedRate::FullRate).map_err(Failed::broken)?;
     let bursts = bursts(allocation.burst);

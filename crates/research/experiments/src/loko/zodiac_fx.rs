@@ -17,7 +17,8 @@ const SLIDE: &str = "slide \"Proof-of-Concept\"";
 /// Measures it: nothing here is random, so it needs no seeds.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let scenario = PacketScenario::proof_of_concept();
-    let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
+    let table =
+        benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, &mut wayleave::Watch::none()).map_err(Failed::broken)?;
     let model = ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
     let allocation = |share| Allocation::new(&model, share).map_err(Failed::broken);
     let (full, fifth) = (allocation(AcceptedRate::FullRate)?, allocation(AcceptedRate::FifthRate)?);
@@ -260,7 +261,7 @@ pub(crate) mod tests {
     fn data() -> Data {
         let run = Run::new(Effort::Quick);
         let scenario = PacketScenario::proof_of_concept();
-        let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).unwrap();
+        let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, &mut wayleave::Watch::none()).unwrap();
         let model = ServiceModel::of(&table, &scenario).unwrap();
         let [full, fifth] =
             [AcceptedRate::FullRate, AcceptedRate::FifthRate].map(|share| Allocation::new(&model, share).unwrap());

@@ -118,7 +118,8 @@ pub(crate) fn loko(
     buffer: u64,
 ) -> Result<Loko, Failed> {
     let scenario = PacketScenario::proof_of_concept();
-    let table = benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, |_| {}).map_err(Failed::broken)?;
+    let table =
+        benchmark(&SoftwareSwitch::ZODIAC_FX, &scenario, &mut wayleave::Watch::none()).map_err(Failed::broken)?;
     let measured = loko::ServiceModel::of(&table, &scenario).map_err(Failed::broken)?;
     let model = loko::ServiceModel { buffer: measured.buffer * buffer, ..measured };
     let params = loko::Params { model, share, services: Services::PerSwitch, counting };

@@ -231,8 +231,10 @@ mod tests {
             let deadlines = DeadlineFlows::SmallMessages;
             let case = Case { place, system: System::Direct, sizes: Sizes::WebSearch, applications, deadlines };
             let metrics = one(&Simulator::default(), &case, &network, Time::from_millis(200), 1).unwrap();
-            assert!(metrics.completion > 0.0 && metrics.missed >= 0.0, "{metrics:?}");
-            assert!(metrics.round_trip[0] > 300.0, "{metrics:?}");
+            // A flow takes at least a base round trip (0.3 ms), and one that is counted has ended within the run.
+            assert!((0.3..200.0).contains(&metrics.completion), "{metrics:?}");
+            assert!((0.0..=100.0).contains(&metrics.missed), "{metrics:?}");
+            assert!((300.0..200_000.0).contains(&metrics.round_trip[0]), "{metrics:?}");
         }
     }
 }

@@ -43,17 +43,6 @@ impl Lag {
         Self { rate, since: None, owed: 0, least: 0, worst: 0, arrived: 0 }
     }
 
-    /// Another rate is promised, in bit/s: windows begin anew.
-    pub fn set_rate(&mut self, now_ps: u64, rate: u64) {
-        let demand = self.since.is_some();
-        self.end(now_ps);
-        self.worst = if self.rate == 0 { 0 } else { self.worst / i128::from(self.rate) * i128::from(rate) };
-        self.rate = rate;
-        if demand {
-            self.begin(now_ps);
-        }
-    }
-
     /// There is demand from now on.
     pub fn begin(&mut self, now_ps: u64) {
         if self.since.is_none() {
