@@ -100,6 +100,12 @@ impl<'a> Run<'a> {
         Self { simulator: Simulator::new(cancel), ..self }
     }
 
+    /// Cancels the measurement after a number of checks.
+    #[cfg(test)]
+    pub(crate) fn cancelled_after(self, checks: usize) -> Self {
+        Self { simulator: Simulator::cancelled_after(checks), ..self }
+    }
+
     /// Sets a store for results of runs; stored results are not measured again.
     #[must_use]
     pub fn with_checkpoints(self, checkpoints: Box<dyn Checkpoints>) -> Self {
@@ -167,7 +173,7 @@ impl<'a> Run<'a> {
         work: impl Fn(&C, u64) -> Result<R, Failed> + Sync,
     ) -> Result<Vec<Vec<R>>, Failed> {
         let jobs: Vec<(&C, u64)> = cases.iter().flat_map(|case| seeds.iter().map(move |&seed| (case, seed))).collect();
-        let found = self.map(&jobs, |&(case, seed)| {
+        let found = self.jobs(&jobs, |&(case, seed)| {
             let inputs = format!("{figure}, {case:?}, seed {seed}");
             self.once(&inputs, || work(case, seed))
         })?;
@@ -223,11 +229,21 @@ impl<'a> Run<'a> {
         Ok(result)
     }
 
-    /// Runs all jobs, and returns their results in order.
+    /// Runs all jobs, and returns their results in order. They are not stored: for figures without
+    /// [`keeps_runs`](crate::Entry::keeps_runs).
     ///
     /// # Errors
     /// Returns the first error of a job, or `Failed::Stopped` if the measurement was cancelled.
     pub fn map<J: Sync, R: Send>(
+        &self,
+        jobs: &[J],
+        work: impl Fn(&J) -> Result<R, Failed> + Sync,
+    ) -> Result<Vec<R>, Failed> {
+        debug_assert!(self.checkpoints.is_none(), "a figure that keeps its runs uses `gather`");
+        self.jobs(jobs, work)
+    }
+
+    fn jobs<J: Sync, R: Send>(
         &self,
         jobs: &[J],
         work: impl Fn(&J) -> Result<R, Failed> + Sync,
