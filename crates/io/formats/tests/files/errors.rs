@@ -135,6 +135,7 @@ fn an_unreadable_quantity_is_reported_with_the_expected_form() {
         ("1Mbit", "-1Mbit", "5:42", "is negative"),
         ("1Mbit", "fast", "5:42", "does not begin with a number"),
         ("1Mbit", "\"\"", "5:42", "does not begin with a number"),
+        ("1Mbit", "1.5.2Mbit", "5:42", "has a misplaced decimal point .. 10Gbit"),
         ("1500B", "1500", "5:56", "has no unit .. 1500B, 97kB or 64KiB"),
         ("1500B", "1Mb", "5:56", "can mean bits or bytes .. write 1MB if bytes are meant"),
         ("1500B", "0.5B", "5:56", "is not a whole number of B"),
