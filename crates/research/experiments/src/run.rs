@@ -375,6 +375,17 @@ mod tests {
         assert_eq!((measured.load(Ordering::Relaxed), run.kept_runs()), (2, 3));
     }
 
+    /// Catches: figures of short runs that ignore Ctrl-C, since a run of few events ends before it looks.
+    #[test]
+    fn a_cancelled_simulator_begins_no_run_however_short_it_is() {
+        let cancel = Cancel::default();
+        let run = on(1).with_cancel(cancel.clone());
+        let scenario = Scenario { duration: Time::from_nanos(1), ..long_scenario() };
+        assert!(run.simulator().run(&scenario, 1).is_ok());
+        cancel.cancel();
+        assert_eq!(run.simulator().run(&scenario, 1).map(drop), Err(Failed::Stopped));
+    }
+
     /// In memory.
     #[derive(Default)]
     struct Kept(std::sync::Mutex<std::collections::BTreeMap<String, String>>);

@@ -119,7 +119,7 @@ fn read_kinds<'t>(
     let mut kinds = vec![NodeKind::Host; nodes as usize];
     let mut left = switches;
     while left > 0 {
-        let what = || format!("the numbers of {left} more switches are missing");
+        let what = || format!("numbers are missing: {}", count(left, "more switch"));
         let line = expect_line(lines, text, what, problems)?;
         if line.words.len() as u64 > left {
             let surplus = line.words[left as usize].span.to(line.span);

@@ -85,8 +85,8 @@ fn csv_has_one_meaning_for_any_order_of_columns() {
 #[test]
 fn a_quoted_csv_field_can_have_commas_quotes_and_lines() {
     let text = "name,from,to,rate,burst,deadline,tenant\na,h1,h2,1Mbit,1500B,2ms,\"one, \"\"two\"\"\nthree\"\n";
-    let list = csv(text).unwrap();
-    assert_eq!(list.contracts()[0].tenant.as_deref(), Some("one, \"two\"\nthree"));
+    let list = wayleave_formats::read_written(&Source::new("c.csv", text)).unwrap();
+    assert_eq!(list.written()[0].text(ContractField::Tenant), Some("one, \"two\"\nthree"));
 }
 
 #[test]
