@@ -62,7 +62,7 @@ pub(crate) fn problem<'py>(py: Python<'py>, found: &Problem) -> PyResult<Bound<'
 }
 
 /// Names of the command's options for files of other tools in messages, with the names of the arguments here.
-const OPTIONS: [(&str, &str); 12] = [
+const OPTIONS: [(&str, &str); 13] = [
     ("--default-rate 10Gbit", "default_rate=\"10Gbit\""),
     ("--default-rate", "default_rate="),
     ("--default-delay", "default_delay="),
@@ -74,6 +74,7 @@ const OPTIONS: [(&str, &str); 12] = [
     ("--hosts-per-node 1", "hosts=1"),
     ("`wayleave topology list` names them", "wayleave.Network has a method for each kind"),
     ("wayleave reproduce list prints the names of all figures", "wayleave.figures() names them all"),
+    ("wayleave reproduce list shows", "wayleave.figures() shows"),
     ("see `wayleave plan`", "see wayleave.plan"),
 ];
 

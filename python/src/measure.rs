@@ -29,9 +29,9 @@ pub(crate) struct PyFigure {
 /// All figures that can be measured: one row each.
 #[pyfunction]
 pub(crate) fn figures_known() -> Result<Table, Failure> {
-    let row = |entry: &wayleave_experiments::Entry| json!({ "figure": entry.id, "paper": entry.paper.name, "place": entry.place, "title": entry.title });
+    let row = |entry: &wayleave_experiments::Entry| json!({ "figure": entry.id, "paper": entry.paper.name, "place": entry.place, "title": entry.title, "resume": if entry.keeps_runs() { "yes" } else { "no" } });
     let rows: Vec<Value> = CATALOGUE.iter().map(row).collect();
-    Ok(Table::of(&rows, &columns(Kind::Text, &["figure", "paper", "place", "title"]), &provenance([]))?)
+    Ok(Table::of(&rows, &columns(Kind::Text, &["figure", "paper", "place", "title", "resume"]), &provenance([]))?)
 }
 
 /// Measures one figure.

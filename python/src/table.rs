@@ -262,7 +262,7 @@ impl Table {
 
     fn __repr__(&self) -> String {
         let (rows, names) = (self.batch.num_rows(), self.names());
-        format!("Table of {rows} rows: {}", names.join(", "))
+        format!("Table of {}: {}", wayleave_units::count(rows, "row"), names.join(", "))
     }
 
     fn _repr_html_(&self) -> String {

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow
+import pytest
 
 import wayleave as wl
 
@@ -13,6 +14,7 @@ import wayleave as wl
 def test_figures_are_listed() -> None:
     figures = wl.figures()
     assert "chameleon-fig8a" in figures["figure"] and "uFAB, SIGCOMM 2022" in figures["paper"]
+    assert {"yes", "no"} == set(figures["resume"])
 
 
 def test_a_figure_has_points_statements_and_a_picture(tmp_path: Path) -> None:
@@ -29,7 +31,13 @@ def test_a_figure_has_points_statements_and_a_picture(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_measurement_resumes(tmp_path: Path) -> None:
-    told: list[float] = []
-    first = wl.reproduce("chameleon-fig8a", seeds=2, resume=tmp_path)
-    again = wl.reproduce("chameleon-fig8a", seeds=2, resume=tmp_path, progress=lambda done, total, unit: told.append(done))
-    assert again.table.to_dict() == first.table.to_dict()
+    first = wl.reproduce("loko-burst", seeds=2, resume=tmp_path)
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) == 2
+    again = wl.reproduce("loko-burst", seeds=2, resume=tmp_path)
+    assert again.table.to_dict() == first.table.to_dict() and sorted(tmp_path.iterdir()) == kept
+
+
+def test_a_figure_that_keeps_no_runs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(wl.InputError, match="chameleon-fig8a keeps no runs"):
+        wl.reproduce("chameleon-fig8a", seeds=2, resume=tmp_path)

@@ -115,7 +115,7 @@ def reproduce(
     """Measures a figure of a publication again: with a tenth of the runs on smaller networks, or as in the paper with ``full``.
 
     :func:`figures` lists them. ``folder`` gets data files, pictures and a page; ``resume`` keeps completed runs, so that an
-    interrupted measurement continues.
+    interrupted measurement continues; figures that keep none, such as those of Chameleon, are refused.
     """
     seeds = None if seeds is None else whole("seeds", seeds, least=1)
     threads = None if threads is None else whole("threads", threads, least=1)

@@ -42,7 +42,7 @@ Exit codes:
   5  verify --inject: the fault was not detected, or had no effect
   6  diff found differences
   7  incomplete: guarantees were not tested, traffic did not arrive, or the history of a tenant is unknown
-  130  stopped by Ctrl-C; partial results (sim, verify, reproduce, lab run) are kept and marked as such";
+  130  stopped by Ctrl-C without an error before it; partial results (sim, verify, reproduce, lab run) are kept and marked as such";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

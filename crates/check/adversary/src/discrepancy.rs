@@ -156,7 +156,7 @@ impl fmt::Display for Discrepancy {
             }
             Self::Flows { link, queue, stated, derived } => write!(
                 f,
-                "queue {queue} of {link}: {stated} flows stated, {derived} by the routes: a move is missing or superfluous"
+                "queue {queue} of {link}: flows: {stated} stated, {derived} by the routes: a move is missing or superfluous"
             ),
             Self::Buffer { link, queue, stated, derived } => {
                 write!(f, "queue {queue} of {link}: a buffer of {stated:#} is stated, but the network has {derived:#}")

@@ -4,7 +4,7 @@ use std::fmt;
 
 use num_rational::BigRational;
 use wayleave_topology::LinkId;
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Time, count};
 
 use crate::exact::{bytes_rounded_up, time_rounded_up};
 use crate::violation::BrokenPromise;
@@ -85,11 +85,11 @@ impl FlowFinding {
 impl fmt::Display for RecheckReport {
     /// Writes one line with the number of checks, and one for each violation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} queues and {} flows checked: ", self.queues.len(), self.flows.len())?;
+        let (queues, flows) = (count(self.queues.len(), "queue"), count(self.flows.len(), "flow"));
+        write!(f, "{queues} and {flows} checked: ")?;
         match self.violations.len() {
             0 => return write!(f, "everything holds"),
-            1 => write!(f, "1 violation")?,
-            many => write!(f, "{many} violations")?,
+            many => write!(f, "{}", count(many, "violation"))?,
         }
         self.violations.iter().try_for_each(|violation| write!(f, "\n{violation}"))
     }

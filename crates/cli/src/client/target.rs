@@ -156,7 +156,7 @@ impl Target {
             return Ok(Service::new(Box::new(Local::open(Some(ledger), &session)?), tenant));
         }
         if self.setup.topology().is_some() {
-            let text = "-t is the topology of a ledger file: add --ledger FILE, or omit -t to use a server";
+            let text = "-t needs --ledger FILE, or contracts with -f (explain, what-if); omit -t to use a server";
             return Err(Failure::Usage(text.to_owned()));
         }
         let (address, saved) = self.server.resolve()?;

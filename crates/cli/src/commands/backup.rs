@@ -33,7 +33,7 @@ pub(crate) struct BackupArgs {
 pub(crate) fn run(args: &BackupArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     let (_, backup) = service.send::<Backup>(Method::Post, "/v1/backups", &BackupSpec { name: args.name.clone() })?;
-    let records = count(usize::try_from(backup.records).unwrap_or(usize::MAX), "record");
+    let records = count(backup.records, "record");
     let mut out = out();
     writeln!(out, "{}: {records}, all verified, up to commit {}", backup.path, backup.sequence)?;
     out.flush()?;

@@ -131,7 +131,7 @@ fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
     }
     let mean = waited_ns.checked_div(*delayed).unwrap_or(0);
     let mut fields = vec![
-        ("sent", format!("{packets} packets, {} on the wire{}", size(*bytes), of_hosts(counters))),
+        ("sent", format!("{}, {} on the wire{}", human::count(*packets, "packet"), size(*bytes), of_hosts(counters))),
         ("waited", format!("{delayed} waited for tokens, {} on average; {waiting} queued now", time(mean))),
         ("dropped", format!("{queue_full} because the queue was full, {oversized} because they were too large")),
     ];
@@ -152,14 +152,17 @@ fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
     let SampledPackets { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
     let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
     let places = places.concat();
-    let lost = ("lost", format!("{lost} of {packets} packets traced to the receiver's host{places}"));
+    let lost = ("lost", format!("{lost} of {} traced to the receiver's host{places}", human::count(packets, "packet")));
     let error = match clock_error_ns {
         0 => String::new(),
         error => format!("; clock error up to {}", time(error)),
     };
     let late = match timed {
         0 => "unknown: at least one of the hosts reports no clock error".to_owned(),
-        timed => format!("{late} of {timed} packets exceeded their bound; the slowest took {}{error}", time(worst_ns)),
+        timed => {
+            let timed = human::count(timed, "packet");
+            format!("{late} of {timed} above the bound; the slowest took {}{error}", time(worst_ns))
+        }
     };
     vec![lost, ("late", late)]
 }
@@ -190,10 +193,7 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
         Promise::Bandwidth | Promise::Objective | Promise::BestEffort => fields.extend(confirmed(contract)),
     }
     if status.pending_releases > 0 {
-        fields.push((
-            "waits for",
-            human::count(usize::try_from(status.pending_releases).unwrap_or(usize::MAX), "route") + " to drain",
-        ));
+        fields.push(("waits for", human::count(status.pending_releases, "route") + " to drain"));
     }
     fields.push(("admitted", format!("{} by decision {}", status.created, status.decision)));
     fields.push(("revision", status.revision.to_string()));
@@ -255,8 +255,8 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
     let status = &contract.status;
     let late = status.measured.as_ref().map(|late| {
         format!(
-            "{} packets were late, the slowest took {} (last reported {})",
-            late.packets,
+            "{} late, the slowest took {} (last reported {})",
+            human::count(late.packets, "packet"),
             time(late.worst_ns),
             late.at
         )

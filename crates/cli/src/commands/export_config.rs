@@ -214,8 +214,8 @@ fn find<'r>(rendered: &'r [Rendered], name: &str) -> Result<&'r Rendered, Failur
     rendered.iter().find(|one| one.switch == name).ok_or_else(|| {
         let names: Vec<&str> = rendered.iter().take(8).map(|one| one.switch.as_str()).collect();
         Failure::Usage(format!(
-            "no switch {name:?}; the topology has {} switches: {} ...",
-            rendered.len(),
+            "no switch {name:?}; the topology has {}: {} ...",
+            count(rendered.len(), "switch"),
             names.join(", ")
         ))
     })
@@ -259,14 +259,17 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
             continue;
         }
         changed += 1;
-        writeln!(out, "{}: {} changes", one.switch, found.len())?;
+        writeln!(out, "{}: {}", one.switch, count(found.len(), "change"))?;
         for change in found {
             writeln!(out, "  {change}")?;
         }
     }
-    let ports =
-        if different > 0 { format!("; {different} port settings differ from the topology") } else { String::new() };
-    writeln!(out, "{changed} of {} switches would change; nothing was sent{ports}", pairs.len())?;
+    let ports = if different > 0 {
+        format!("; differing from the topology: {}", count(different, "port setting"))
+    } else {
+        String::new()
+    };
+    writeln!(out, "{changed} of {} would change; nothing was sent{ports}", count(pairs.len(), "switch"))?;
     Ok(out.flush()?)
 }
 
@@ -293,10 +296,10 @@ impl Planned<'_> {
         write_table(&mut out, &mut table)?;
         writeln!(
             out,
-            "\n{} routes with {} codepoints, {} switches; DSCP 0 and all others are best effort",
-            self.placed.len(),
-            self.codepoints.count(),
-            rendered.len()
+            "\n{} with {}, {}; DSCP 0 and all others are best effort",
+            count(self.placed.len(), "route"),
+            count(self.codepoints.count(), "codepoint"),
+            count(rendered.len(), "switch")
         )?;
         self.notes(&mut out, target)?;
         writeln!(out, "\n--switch NAME prints a configuration, --out FOLDER writes all of them")?;

@@ -263,7 +263,7 @@ fn print(out: &mut impl Write, report: &Inspection, of: Option<&CopyOf>) -> std:
     let number = |number: Option<u64>| number.map_or_else(|| "unreadable".to_owned(), |number| number.to_string());
     writeln!(out, "commits: {} in the database, {} sealed", number(report.sequence), number(report.sealed))?;
     for (kind, records) in &report.records {
-        writeln!(out, "{kind}: {}", count(usize::try_from(*records).unwrap_or(usize::MAX), "record"))?;
+        writeln!(out, "{kind}: {}", count(*records, "record"))?;
     }
     writeln!(out, "on disk: {} bytes", report.bytes)?;
     if let Some(CopyOf { cluster, batch }) = of {

@@ -154,7 +154,7 @@ impl PlanArgs {
         if summary.refused_by_budgets == 0 || session.ledger().is_none() {
             return Ok(());
         }
-        let refused = count(usize::try_from(summary.refused_by_budgets).unwrap_or(usize::MAX), "contract");
+        let refused = count(summary.refused_by_budgets, "contract");
         let files: String = self.files.iter().map(|file| format!(" -f {file}")).collect();
         let tune = format!("`wayleave tune -t {}{files}`", self.session.network.topology);
         let is_short = contracts.all().count() <= MAX_ADVISED;

@@ -57,7 +57,7 @@ pub(crate) struct ReproduceArgs {
     /// Number of servers, for ufab-fig17: 32, 64, ... 512
     #[arg(long, value_name = "COUNT")]
     servers: Option<u64>,
-    /// Directory of finished runs, which are not repeated (figures of uFAB and SCC, and one-fabric)
+    /// Directory of finished runs, which are not repeated; `list` shows the figures that keep theirs
     #[arg(long, value_name = "DIRECTORY")]
     resume: Option<PathBuf>,
     /// Directory of JSON, CSV, SVG, PNG (feature png) and index.html [default: wayleave-reproduce; none with -o json]; with document: of
@@ -83,30 +83,35 @@ pub(crate) struct ReproduceArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
-    if args.figures.iter().any(|name| name == "list") {
-        if args.figures.len() > 1 {
-            return Err(Failure::Usage(
-                "`list` takes no other arguments: it prints the names of all figures".to_owned(),
-            ));
+    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+    let names: Vec<&str> = args.figures.iter().map(String::as_str).collect();
+    match names[..] {
+        ["list"] => {
+            args.refuse_unused("list", &["--output"])?;
+            list(args.output)
         }
-        return list(args.output);
+        _ if names.contains(&"list") => usage("`list` takes no other arguments: it prints the names of all figures"),
+        ["document", folder] => {
+            args.refuse_unused("document", &["--out", "--papers"])?;
+            args.document(Path::new(folder))
+        }
+        ["document", ..] => {
+            usage("document takes one directory: wayleave reproduce document DIRECTORY --out DIRECTORY")
+        }
+        ["claims", paper] => args.claims(paper, None),
+        ["claims", paper, folder] => args.claims(paper, Some(Path::new(folder))),
+        ["claims", ..] => usage(
+            "claims takes a paper, and a directory of results if not the released ones: wayleave reproduce claims PAPER [DIRECTORY]",
+        ),
+        _ if args.papers.is_some() => {
+            usage("--papers is for document: wayleave reproduce document DIRECTORY --papers DIRECTORY")
+        }
+        _ => measure(args),
     }
-    if let Some((_, folders)) = args.figures.split_first().filter(|(first, _)| *first == "document") {
-        let [folder] = folders else {
-            return Err(Failure::Usage(
-                "document takes one directory: wayleave reproduce document DIRECTORY --out DIRECTORY".to_owned(),
-            ));
-        };
-        return args.document(Path::new(folder));
-    }
-    if args.papers.is_some() {
-        return Err(Failure::Usage(
-            "--papers is for document: wayleave reproduce document DIRECTORY --papers DIRECTORY".to_owned(),
-        ));
-    }
-    if let Some((_, rest)) = args.figures.split_first().filter(|(first, _)| *first == "claims") {
-        return claims(rest);
-    }
+}
+
+/// Measures figures.
+fn measure(args: &ReproduceArgs) -> Result<Exit, Failure> {
     let chosen = figures(&args.figures)?;
     let cancel = interrupt::listen()?;
     let (folder, options) = (args.folder(), args.options(&cancel)?);
@@ -123,8 +128,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     }
     let finished = human::count(reproduced.figures.len(), "figure");
     crate::output::tell!("{finished} in {:.1} s", started.elapsed().as_secs_f64());
-    if let Some(cancelled) = &reproduced.cancelled {
-        crate::output::tell!("{}", describe_cancelled(cancelled, args.resume.as_deref()));
+    match &reproduced.cancelled {
+        Some(cancelled) => crate::output::tell!("{}", describe_cancelled(cancelled, args.resume.as_deref())),
+        None if cancel.is_cancelled() => crate::output::tell!("not stopped: the last run had already ended"),
+        None => {}
     }
     if !reproduced.failed.is_empty() {
         let why: Vec<String> = reproduced.failed.iter().map(|(entry, why)| format!("{}: {why}", entry.id)).collect();
@@ -159,6 +166,35 @@ impl ReproduceArgs {
             Some(threads) => options.with_threads(threads),
             None => options,
         })
+    }
+
+    /// Refuses options that a subcommand does not use.
+    fn refuse_unused(&self, subcommand: &str, used: &[&str]) -> Result<(), Failure> {
+        let given = [
+            ("--quick", self.quick),
+            ("--seeds", self.seeds.is_some()),
+            ("--servers", self.servers.is_some()),
+            ("--resume", self.resume.is_some()),
+            ("--out", self.out.is_some()),
+            ("--papers", self.papers.is_some()),
+            ("--commit", self.commit.is_some()),
+            ("--threads", self.threads.is_some()),
+            ("--output", self.output != OutputFormat::default()),
+            ("--progress", self.progress),
+        ];
+        match given.into_iter().find(|(name, is_given)| *is_given && !used.contains(name)) {
+            Some((name, _)) => Err(Failure::Usage(format!("`reproduce {subcommand}` does not use {name}: remove it"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints the headline claims of a paper, as released or by the results in a folder.
+    fn claims(&self, paper: &str, folder: Option<&Path>) -> Result<Exit, Failure> {
+        self.refuse_unused("claims", &[])?;
+        let mut out = out();
+        write!(out, "{}", claims_page(paper, folder)?)?;
+        out.flush()?;
+        Ok(Exit::Fine)
     }
 
     /// Writes pages from the results in a folder.
@@ -206,11 +242,12 @@ impl ReproduceArgs {
 
 /// Returns the message about a cancelled figure: the runs that were kept, and the way to continue.
 fn describe_cancelled(cancelled: &CancelledFigure, resume: Option<&Path>) -> String {
-    let CancelledFigure { entry, kept_runs } = cancelled;
+    let CancelledFigure { entry, kept_runs, .. } = cancelled;
     let next = match (resume, kept_runs) {
-        (None, _) => "its runs were not kept; to continue after Ctrl-C, use --resume DIRECTORY (figures of uFAB and \
-                      SCC, and one-fabric)"
-            .to_owned(),
+        (None, _) if entry.keeps_runs() => {
+            "its runs were not kept; to continue after Ctrl-C, use --resume DIRECTORY".to_owned()
+        }
+        (None, _) => "repeat the command to measure it".to_owned(),
         (Some(folder), 0) => format!("{} holds no complete run of it", folder.display()),
         (Some(folder), &runs) => format!(
             "{} in {}; repeat the command to measure only the others",
@@ -228,24 +265,6 @@ fn today() -> Option<String> {
     now.split_once('T').map(|(day, _)| day.to_owned())
 }
 
-/// Prints the headline claims of a paper.
-fn claims(names: &[String]) -> Result<Exit, Failure> {
-    let (paper, folder) = match names {
-        [paper] => (paper, None),
-        [paper, folder] => (paper, Some(Path::new(folder))),
-        _ => {
-            return Err(Failure::Usage(
-                "claims takes a paper, and a directory of results if not the released ones: wayleave reproduce claims PAPER [DIRECTORY]"
-                    .to_owned(),
-            ));
-        }
-    };
-    let mut out = out();
-    write!(out, "{}", claims_page(paper, folder)?)?;
-    out.flush()?;
-    Ok(Exit::Fine)
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed {
@@ -255,6 +274,7 @@ struct Listed {
     title: &'static str,
     quick_seconds: u32,
     full_seconds: u32,
+    keeps_runs: bool,
 }
 
 /// Prints what there is.
@@ -268,14 +288,18 @@ fn list(format: OutputFormat) -> Result<Exit, Failure> {
             title: entry.title,
             quick_seconds: entry.quick_seconds,
             full_seconds: entry.full_seconds,
+            keeps_runs: entry.keeps_runs(),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&listed.collect::<Vec<_>>())?)?;
         out.flush()?;
         return Ok(Exit::Fine);
     }
-    let mut table = plain_table(&["figure", "what", "paper", "quick", "full"]);
+    let mut table = plain_table(&["figure", "what", "paper", "quick", "full", "--resume"]);
     for entry in CATALOGUE {
-        let time = |seconds: u32| Cell::new(format!("{seconds} s")).set_alignment(CellAlignment::Right);
+        let time = |seconds: u32| {
+            let text = if seconds < 600 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) };
+            Cell::new(text).set_alignment(CellAlignment::Right)
+        };
         let paper = format!("{}, {}", entry.paper.name, entry.place);
         table.add_row([
             Cell::new(entry.id),
@@ -283,6 +307,7 @@ fn list(format: OutputFormat) -> Result<Exit, Failure> {
             Cell::new(paper),
             time(entry.quick_seconds),
             time(entry.full_seconds),
+            Cell::new(if entry.keeps_runs() { "yes" } else { "no" }),
         ]);
     }
     write_table(&mut out, &mut table)?;
@@ -297,8 +322,9 @@ mod tests {
 
     #[test]
     fn a_cancelled_figure_names_the_kept_runs_and_the_way_to_continue() {
-        let cancelled = |kept_runs| CancelledFigure { entry: &CATALOGUE[0], kept_runs };
-        let id = CATALOGUE[0].id;
+        let of = |entry, kept_runs| CancelledFigure { entry, not_begun: Vec::new(), kept_runs };
+        let entry = CATALOGUE.iter().find(|entry| entry.keeps_runs()).unwrap();
+        let (id, cancelled) = (entry.id, |kept_runs| of(entry, kept_runs));
         assert_eq!(
             describe_cancelled(&cancelled(12), Some(Path::new("runs"))),
             format!("stopped during {id}: 12 complete runs in runs; repeat the command to measure only the others")
@@ -307,5 +333,8 @@ mod tests {
         assert!(first.ends_with("runs holds no complete run of it"), "{first}");
         let without = describe_cancelled(&cancelled(0), None);
         assert!(without.contains("its runs were not kept") && without.contains("--resume DIRECTORY"), "{without}");
+        let refused = CATALOGUE.iter().find(|entry| !entry.keeps_runs()).unwrap();
+        let short = describe_cancelled(&of(refused, 0), None);
+        assert_eq!(short, format!("stopped during {}: repeat the command to measure it", refused.id));
     }
 }

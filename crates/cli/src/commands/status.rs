@@ -172,7 +172,10 @@ impl Screen {
         ];
         // Hidden from tenants.
         if !ledger.path.is_empty() {
-            fields.push(("ledger", format!("{}, {} records, commit {}", ledger.path, ledger.records, ledger.sequence)));
+            fields.push((
+                "ledger",
+                format!("{}, {}, commit {}", ledger.path, count(ledger.records, "record"), ledger.sequence),
+            ));
         }
         fields.push(("scheme", about.scheme.clone()));
         if let Some(topology) = &self.topology {
@@ -200,7 +203,7 @@ impl Screen {
         fields.push(("contracts", format!("{sum}{states}{kinds}")));
         fields.extend(enforcement(status));
         if status.unprotected > 0 {
-            let contracts = count(usize::try_from(status.unprotected).unwrap_or(usize::MAX), "contract");
+            let contracts = count(status.unprotected, "contract");
             let lost = format!(
                 "{contracts} with fewer disjoint routes up than requested (get contracts shows PROTECTION_LOST)"
             );
@@ -221,8 +224,7 @@ impl Screen {
             agents = format!("{agents}; silent: {}", silent.join(", "));
         }
         fields.push(("agents", agents));
-        let tenants = usize::try_from(status.tenants).unwrap_or(usize::MAX);
-        fields.push(("tenants", format!("{}, with {} VMs", count(tenants, "tenant"), status.vms)));
+        fields.push(("tenants", format!("{}, with {}", count(status.tenants, "tenant"), count(status.vms, "VM"))));
         fields
     }
 }

@@ -89,7 +89,7 @@ fn show(service: &Service, most: u64) -> Result<(), Failure> {
         terminal.flush()?;
     }
     let mut out = out();
-    let many = |number: u64, of: &str| count(usize::try_from(number).unwrap_or(usize::MAX), of);
+    let many = |number: u64, of: &str| count(number, of);
     let silent = status.silent.as_ref().filter(|silent| !silent.is_empty());
     let silent = silent.map_or_else(String::new, |silent| format!("; silent: {}", silent.join(", ")));
     let agents = status.agents.map_or_else(|| "unknown agents".to_owned(), |agents| many(agents, "agent"));

@@ -10,7 +10,7 @@ use wayleave_contracts::{
     BandwidthContract, BestEffortContract, Contract, Endpoints, FlowObjective, LatencyContract, ObjectiveContract,
     Policy, PolicyLevel,
 };
-use wayleave_explain::human::Human;
+use wayleave_explain::human::{Human, count};
 use wayleave_scenarios::{
     Bursts, Congestion, Discipline, Ecn, FabricSettings, FlowArrivals, FlowEndpoints, FlowSizes, HostSchemeConfig,
     Minimum, PortEcn, Reliable, Routing, Scenario, StaticLimits, Tenants, Traffic, TransportConfig, Workload,
@@ -288,8 +288,9 @@ fn rows(contracts: usize, within: Time, kept: &Seen, unkept: &Seen) -> Vec<[Stri
         row("plant", format!("{contracts} contracts: every packet within 0.2 or 0.5 ms"), &|seen| match seen.late {
             0 => format!("all on time; the slowest packet took {:.0} % of its deadline", 100.0 * seen.slowest),
             late => format!(
-                "{late} violated, {} packets lost; the slowest packet took {:.1} times its deadline",
-                seen.lost, seen.slowest
+                "{late} violated, {} lost; the slowest packet took {:.1} times its deadline",
+                count(seen.lost, "packet"),
+                seen.slowest
             ),
         }),
         row(

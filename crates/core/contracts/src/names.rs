@@ -1,7 +1,7 @@
-//! Permitted names of tenants, contracts and VMs where a controller identifies them by name.
+//! Permitted names of tenants, contracts and VMs.
 //!
-//! Names appear in addresses (`tenant:name`), in logs and on command lines, so they are short and plain. The commands
-//! that only plan take any name.
+//! Names appear in addresses (`tenant:name`), in logs and on command lines, so they are short and plain. All readers of
+//! files hold to them: a file that can be planned can be applied.
 
 use std::fmt;
 

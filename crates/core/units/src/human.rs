@@ -6,6 +6,7 @@
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
+use core::fmt;
 
 use crate::{Bytes, Rate, Time};
 
@@ -28,14 +29,14 @@ pub trait Human {
 }
 
 /// Returns a number with its noun in the right form: `1 flow`, `2 flows`, `2 switches`, `2 entries`.
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {}", plural(number, noun))
+pub fn count<N: fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    format!("{number} {}", plural(&number, noun))
 }
 
 /// Returns the form of an English noun for a number, without the number.
-pub fn plural(number: usize, noun: &str) -> Cow<'_, str> {
+pub fn plural<'n, N: PartialEq + From<u8>>(number: &N, noun: &'n str) -> Cow<'n, str> {
     match noun.strip_suffix("ry") {
-        _ if number == 1 => Cow::Borrowed(noun),
+        _ if *number == N::from(1) => Cow::Borrowed(noun),
         Some(stem) => Cow::Owned(format!("{stem}ries")),
         None if noun.ends_with("ch") => Cow::Owned(format!("{noun}es")),
         None => Cow::Owned(format!("{noun}s")),

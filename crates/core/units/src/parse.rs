@@ -49,6 +49,8 @@ pub struct ParseUnitError {
 pub enum ParseUnitErrorKind {
     /// There is no number at its start.
     NoNumber,
+    /// The number at its start has no single decimal point between digits.
+    BadPoint,
     /// The number has no unit.
     NoUnit,
     /// A minus sign.
@@ -70,6 +72,9 @@ impl fmt::Display for ParseUnitError {
         let (text, expected) = (&self.text, self.expected);
         match &self.kind {
             ParseUnitErrorKind::NoNumber => write!(f, "\"{text}\" does not begin with a number: expected {expected}"),
+            ParseUnitErrorKind::BadPoint => {
+                write!(f, "\"{text}\" has a misplaced decimal point: expected {expected}")
+            }
             ParseUnitErrorKind::NoUnit => write!(f, "\"{text}\" has no unit: expected {expected}"),
             ParseUnitErrorKind::Negative => write!(f, "\"{text}\" is negative: expected {expected}"),
             ParseUnitErrorKind::UnknownUnit(Some(near)) => {
@@ -104,8 +109,11 @@ pub(crate) fn parse(text: &str, units: &[Unit], expected: &'static str, max: u64
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, suffix) = (&trimmed[..end], trimmed[end..].trim_start());
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || fraction.contains('.') || (number.contains('.') && fraction.is_empty()) {
+    if number.is_empty() {
         return fail(ParseUnitErrorKind::NoNumber);
+    }
+    if whole.is_empty() || fraction.contains('.') || (number.contains('.') && fraction.is_empty()) {
+        return fail(ParseUnitErrorKind::BadPoint);
     }
     if suffix.is_empty() {
         return fail(ParseUnitErrorKind::NoUnit);

@@ -129,7 +129,7 @@ impl<'n, 'a> Fields<'n, 'a> {
             return;
         }
         problems.report(ProblemKind::MissingKey, self.at, || {
-            let keys = plural(missing.len(), "key");
+            let keys = plural(&missing.len(), "key");
             let hint = missing.first().and_then(|key| hint(key)).map(str::to_owned);
             let missing: Vec<String> = missing.into_iter().map(quoted).collect();
             Message { text: format!("{} needs the {keys} {}", self.shape.what, all_of(&missing)), hint }

@@ -8,7 +8,7 @@ use super::findings::{BoundTerms, Contender, Findings, NodeTier, Recheck, Reques
 use super::scale::ShareOfWhole;
 
 /// `12,345`.
-pub fn count(number: usize) -> String {
+pub fn count(number: impl ToString) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -21,8 +21,8 @@ pub fn count(number: usize) -> String {
 }
 
 /// `1 flow`, `12,345 flows`.
-pub fn counted(number: usize, noun: &str) -> String {
-    format!("{} {}", count(number), plural(number, noun))
+pub fn counted<N: ToString + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    format!("{} {}", count(number.to_string()), plural(&number, noun))
 }
 
 /// `1st`, `22nd`, `113th`.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use wayleave_dataplane::host::{SpoofKind, SpoofReport};
 use wayleave_packet_format::Mac;
-use wayleave_units::Time;
+use wayleave_units::{Time, count};
 
 /// Time after its last wrong packet for which an endpoint is reported.
 const REMEMBERED: Time = Time::from_millis(60_000);
@@ -58,7 +58,7 @@ impl SpoofReports {
         }
         let text = |Wrong { example, packets, addresses }| {
             let from = if addresses > 1 { format!(" from {addresses} addresses") } else { String::new() };
-            format!("{} ({packets} packets{from})", sentence(&example, names, own))
+            format!("{} ({}{from})", sentence(&example, names, own), count(packets, "packet"))
         };
         self.recent(now, all).into_iter().take(NAMED).map(text).collect()
     }

@@ -335,48 +335,44 @@ fn foreign_changes_in_the_maps_of_a_host_are_repaired_and_reported() {
         (
             "a class",
             &|| by_hand::change::<[u8; 24], 64>(pins, "classes", 8),
-            "1 entries of the map classes had been changed",
+            "1 entry of the map classes had been changed",
         ),
         (
             "no class",
             &|| by_hand::remove::<[u8; 24], 64>(pins, "classes"),
-            "1 entries of the map classes had been changed",
+            "1 entry of the map classes had been changed",
         ),
         (
             "an address",
             &|| by_hand::change::<u32, 44>(pins, "endpoints", 5),
-            "1 entries of the map endpoints had been changed",
+            "1 entry of the map endpoints had been changed",
         ),
         (
             "no endpoint",
             &|| by_hand::remove::<u32, 44>(pins, "endpoints"),
-            "1 entries of the map endpoints had been changed",
+            "1 entry of the map endpoints had been changed",
         ),
         (
             "an interface",
             &|| by_hand::change::<[u8; 8], 8>(pins, "local", 0),
-            "1 entries of the map local had been changed",
+            "1 entry of the map local had been changed",
         ),
         (
             "a way",
             &|| by_hand::change::<[u8; 8], 164>(pins, "best_effort", 4),
-            "1 entries of the map best_effort had been changed",
+            "1 entry of the map best_effort had been changed",
         ),
         (
             "no way",
             &|| by_hand::remove::<[u8; 8], 164>(pins, "best_effort"),
-            "1 entries of the map best_effort had been changed",
+            "1 entry of the map best_effort had been changed",
         ),
-        (
-            "a group",
-            &|| by_hand::change::<u32, 528>(pins, "groups", 16),
-            "1 entries of the map groups had been changed",
-        ),
+        ("a group", &|| by_hand::change::<u32, 528>(pins, "groups", 16), "1 entry of the map groups had been changed"),
         ("a setting", &|| by_hand::change_array::<40>(pins, "settings", 20), "the settings had been changed"),
         (
             "an endpoint that is none",
             &|| by_hand::hash::<[u8; 8], [u8; 8]>(pins, "local").insert([2; 8], [0_u8; 8], 0).unwrap(),
-            "1 entries of the map local had been changed",
+            "1 entry of the map local had been changed",
         ),
     ];
     for (what, change, neighbours) in changes {
@@ -448,8 +444,8 @@ fn foreign_changes_on_a_switch_are_repaired_and_reported() {
             "the queues of up0 had been changed",
         ),
         ("a default", &|| tool("tc qdisc del dev up0 parent 2:1"), "the queues of up0 had been changed"),
-        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 entries of the table were missing"),
-        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 entries of the table were missing"),
+        ("a line", &|| by_hand::change::<[u8; 8], 8>(&pins, "tags", 0), "1 entry had been removed from the table"),
+        ("no line", &|| by_hand::remove::<[u8; 8], 8>(&pins, "tags"), "1 entry had been removed from the table"),
         (
             "a foreign line",
             &|| {
@@ -458,7 +454,7 @@ fn foreign_changes_on_a_switch_are_repaired_and_reported() {
                 key[4..6].copy_from_slice(&4000_u16.to_ne_bytes());
                 by_hand::hash::<[u8; 8], [u8; 8]>(&pins, "tags").insert(key, [0_u8; 8], 0).unwrap();
             },
-            "1 entries of the table were foreign",
+            "1 entry had been added to the table",
         ),
     ];
     for (what, change, neighbours) in changes {

@@ -70,7 +70,7 @@ pub enum RenderError {
         has: usize,
     },
     /// A codepoint or class names a queue that one port does not have.
-    #[error("{link} has {has} queues, and DSCP {dscp} needs queue {queue} there")]
+    #[error("DSCP {dscp} needs queue {queue} of {link}, which has only {has}")]
     Missing {
         /// The link that leaves the port.
         link: String,

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use wayleave_dataplane::class;
 use wayleave_dataplane::net::PortQdisc;
+use wayleave_units::count;
 
 use crate::{ControlQueue, RenderError, Switch, Target};
 
@@ -34,7 +35,7 @@ pub(crate) fn script(switch: &Switch) -> Result<String, RenderError> {
             interface: interface.clone(),
             why: why.to_string(),
         })?;
-        let _ = writeln!(text, "\n# {interface}: {} in {} queues", egress.rate, egress.queues.len());
+        let _ = writeln!(text, "\n# {interface}: {} in {}", egress.rate, count(egress.queues.len(), "queue"));
         for line in lines {
             let _ = writeln!(text, "tc {line}");
         }

@@ -393,6 +393,14 @@ pub const CATALOGUE: &[Entry] = &[
 ];
 
 impl Entry {
+    /// Returns `true` if completed runs can be stored ([`Run::with_checkpoints`](crate::Run::with_checkpoints)). Figures of Chameleon and of
+    /// times cannot: they are measured in minutes, and their results are large or depend on the machine.
+    pub fn keeps_runs(&self) -> bool {
+        const OTHERS: [&str; 5] =
+            ["loko-zodiac-fx", "parley-fig9", "parley-table2", "parley-convergence", "ufab-design"];
+        *self.paper != CHAMELEON && !OTHERS.contains(&self.id)
+    }
+
     /// `true` if the figure can be measured with another number of servers ([`Run::with_servers`](crate::Run::with_servers)): uFAB's Fig. 17 on any number of pods, up to the 512
     /// servers of its text.
     pub fn has_network_of(&self, servers: u64) -> bool {
@@ -407,10 +415,15 @@ pub fn find(id: &str) -> Option<&'static Entry> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
+    use wayleave::Watch;
+
     use super::*;
     use crate::entry::ONE_FABRIC;
     use crate::papers::HEADLINES;
     use crate::statement::{recorded, too_wide};
+    use crate::{Checkpoints, Effort, Failed, ReproduceOptions, Run, reproduce};
 
     /// Numbers outside of each end of its range are planted into each statement of each figure, and have to be outside.
     #[test]
@@ -483,6 +496,51 @@ mod tests {
         refused.dedup();
         assert!(refused.is_empty(), "{}", refused.join("\n"));
         assert!(used.iter().all(|&used| used), "arguments for no statement: {ARGUED:?} {used:?}");
+    }
+
+    /// Catches: figures that end with a result after Ctrl-C.
+    #[test]
+    fn every_figure_ends_without_a_result_once_it_is_cancelled() {
+        const REAL_PACKETS: [&str; 5] =
+            ["chameleon-fig12a", "chameleon-fig12b", "chameleon-fig12-resources", "chameleon-fig14", "chameleon-fig15"];
+        for (entry, checks) in CATALOGUE.iter().flat_map(|entry| [(entry, 0), (entry, 1)]) {
+            let run = Run::new(Effort::Quick).with_runs(NonZeroUsize::new(1)).cancelled_after(checks);
+            let failed = (entry.measure)(&run).map(|_| "a result").unwrap_err();
+            // After the first check these need rights, or a laboratory.
+            let is_elsewhere = checks > 0 && REAL_PACKETS.contains(&entry.id);
+            assert!(failed == Failed::Stopped || is_elsewhere, "{}, {checks} checks: {failed}", entry.id);
+        }
+    }
+
+    /// Fails at the first run that is looked up.
+    struct Asked;
+
+    impl Checkpoints for Asked {
+        fn load(&self, inputs: &str) -> Result<Option<String>, Failed> {
+            Err(Failed::Broken(inputs.to_owned()))
+        }
+
+        fn save(&self, _: &str, _: &str) -> Result<(), Failed> {
+            Ok(())
+        }
+    }
+
+    /// Catches: figures that accept `--resume` and measure everything again. That no run of a figure uses `Run::map` is asserted there.
+    #[test]
+    fn every_figure_keeps_its_runs_or_is_refused_with_resume() {
+        for entry in CATALOGUE {
+            if entry.keeps_runs() {
+                let run = Run::new(Effort::Quick).with_runs(NonZeroUsize::new(1)).with_checkpoints(Box::new(Asked));
+                let asked = (entry.measure)(&run).map(|_| "nothing looked up").unwrap_err();
+                assert!(matches!(asked, Failed::Broken(_)), "{}: {asked}", entry.id);
+            } else {
+                let folder = std::env::temp_dir().join(format!("wayleave-refused-{}", std::process::id()));
+                let options = ReproduceOptions::default().with_resume(folder.clone());
+                let refused = reproduce(&[entry], options, &mut Watch::none()).map(|_| "a result").unwrap_err();
+                assert!(refused.to_string().starts_with(&format!("{} keeps no runs", entry.id)), "{refused}");
+                assert!(!folder.exists());
+            }
+        }
     }
 
     #[test]

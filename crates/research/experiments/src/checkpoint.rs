@@ -6,6 +6,8 @@
 use std::fmt::Write;
 use std::str::SplitWhitespace;
 
+use wayleave_units::Time;
+
 use crate::failed::Failed;
 
 /// Storage of the results of runs.
@@ -64,6 +66,16 @@ macro_rules! stored_as_text {
 }
 
 stored_as_text!(f64, u32, u64, usize, bool);
+
+impl Stored for Time {
+    fn write(&self, words: &mut String) {
+        self.as_nanos().write(words);
+    }
+
+    fn read(words: &mut SplitWhitespace<'_>) -> Option<Self> {
+        u64::read(words).map(Self::from_nanos)
+    }
+}
 
 impl<T: Stored> Stored for Vec<T> {
     fn write(&self, words: &mut String) {

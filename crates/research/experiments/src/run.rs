@@ -100,6 +100,12 @@ impl<'a> Run<'a> {
         Self { simulator: Simulator::new(cancel), ..self }
     }
 
+    /// Cancels the measurement after a number of checks.
+    #[cfg(test)]
+    pub(crate) fn cancelled_after(self, checks: usize) -> Self {
+        Self { simulator: Simulator::cancelled_after(checks), ..self }
+    }
+
     /// Sets a store for results of runs; stored results are not measured again.
     #[must_use]
     pub fn with_checkpoints(self, checkpoints: Box<dyn Checkpoints>) -> Self {
@@ -167,7 +173,7 @@ impl<'a> Run<'a> {
         work: impl Fn(&C, u64) -> Result<R, Failed> + Sync,
     ) -> Result<Vec<Vec<R>>, Failed> {
         let jobs: Vec<(&C, u64)> = cases.iter().flat_map(|case| seeds.iter().map(move |&seed| (case, seed))).collect();
-        let found = self.map(&jobs, |&(case, seed)| {
+        let found = self.jobs(&jobs, |&(case, seed)| {
             let inputs = format!("{figure}, {case:?}, seed {seed}");
             self.once(&inputs, || work(case, seed))
         })?;
@@ -223,11 +229,21 @@ impl<'a> Run<'a> {
         Ok(result)
     }
 
-    /// Runs all jobs, and returns their results in order.
+    /// Runs all jobs, and returns their results in order. They are not stored: for figures without
+    /// [`keeps_runs`](crate::Entry::keeps_runs).
     ///
     /// # Errors
     /// Returns the first error of a job, or `Failed::Stopped` if the measurement was cancelled.
     pub fn map<J: Sync, R: Send>(
+        &self,
+        jobs: &[J],
+        work: impl Fn(&J) -> Result<R, Failed> + Sync,
+    ) -> Result<Vec<R>, Failed> {
+        debug_assert!(self.checkpoints.is_none(), "a figure that keeps its runs uses `gather`");
+        self.jobs(jobs, work)
+    }
+
+    fn jobs<J: Sync, R: Send>(
         &self,
         jobs: &[J],
         work: impl Fn(&J) -> Result<R, Failed> + Sync,
@@ -357,6 +373,17 @@ mod tests {
         let run = on(1).with_checkpoints(Box::new(kept.clone()));
         assert_eq!(measure(&run, None, &never).unwrap(), whole);
         assert_eq!((measured.load(Ordering::Relaxed), run.kept_runs()), (2, 3));
+    }
+
+    /// Catches: figures of short runs that ignore Ctrl-C, since a run of few events ends before it looks.
+    #[test]
+    fn a_cancelled_simulator_begins_no_run_however_short_it_is() {
+        let cancel = Cancel::default();
+        let run = on(1).with_cancel(cancel.clone());
+        let scenario = Scenario { duration: Time::from_nanos(1), ..long_scenario() };
+        assert!(run.simulator().run(&scenario, 1).is_ok());
+        cancel.cancel();
+        assert_eq!(run.simulator().run(&scenario, 1).map(drop), Err(Failed::Stopped));
     }
 
     /// In memory.

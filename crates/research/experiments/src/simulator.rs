@@ -10,20 +10,36 @@ use crate::failed::Failed;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Simulator {
     cancel: Cancel,
+    /// Number of checks after which a test cancels.
+    #[cfg(test)]
+    checks_left: Option<std::sync::Arc<std::sync::atomic::AtomicUsize>>,
 }
 
 impl Simulator {
     /// Returns a simulator whose runs end once `cancel` is set.
-    pub(crate) const fn new(cancel: Cancel) -> Self {
-        Self { cancel }
+    pub(crate) fn new(cancel: Cancel) -> Self {
+        Self { cancel, ..Self::default() }
+    }
+
+    /// Returns a simulator that is cancelled after a number of checks.
+    #[cfg(test)]
+    pub(crate) fn cancelled_after(checks: usize) -> Self {
+        Self { checks_left: Some(std::sync::Arc::new(checks.into())), ..Self::default() }
     }
 
     /// Returns `true` if the measurement is cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
+        #[cfg(test)]
+        if let Some(left) = &self.checks_left {
+            use std::sync::atomic::Ordering::Relaxed;
+            if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+                self.cancel.cancel();
+            }
+        }
         self.cancel.is_cancelled()
     }
 
-    /// Checks for a cancellation, in jobs that compute for long without the simulator.
+    /// Checks for a cancellation, in jobs that do not use the simulator.
     ///
     /// # Errors
     /// Returns `Failed::Stopped` if the measurement is cancelled.
@@ -45,6 +61,8 @@ impl Simulator {
     /// # Errors
     /// As [`Self::run`].
     pub(crate) fn run_with(&self, scenario: &Scenario, seed: u64, custom: &Custom<'_>) -> Result<Outcome, Failed> {
+        // A short run ends before the simulator asks.
+        self.check()?;
         let outcome = wayleave_sim::run_with(scenario, seed, custom, |_| !self.is_cancelled());
         let outcome = outcome.map_err(Failed::broken)?;
         match outcome.ending {

@@ -55,6 +55,7 @@ impl Run<'_> {
 
     /// Returns the laboratory of this run.
     pub(crate) fn laboratory(&self) -> Result<Arc<dyn Laboratory>, Failed> {
+        self.simulator().check()?;
         let missing = || Failed::LeftOut("it needs real packets, and nobody here sets up networks for them".to_owned());
         self.shared().get::<Provided>().map(|provided| provided.0.clone()).ok_or_else(missing)
     }

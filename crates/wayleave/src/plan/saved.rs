@@ -18,7 +18,7 @@ use wayleave_ledger::Ledger;
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::replay::{PlannedDecision, PlannedMove, ReplayError};
 use wayleave_topology::{FlowId, Hop, Network, Route};
-use wayleave_units::Time;
+use wayleave_units::{Time, count};
 
 use super::json::Head;
 use crate::contracts::{ContractIndex, Contracts};
@@ -231,7 +231,7 @@ impl<'a> SavedPlan<'a> {
         let (given, there) = (self.requests.len(), contracts.len());
         if given != there {
             let name = self.source.name();
-            let what = format!("decides {given} requests, but {there} contracts were given: {AGAIN}");
+            let what = format!("decides {}; given: {}: {AGAIN}", count(given, "request"), count(there, "contract"));
             return Err(Error::Located(format!("{name}: {what}")));
         }
         let mut before = EarlierDecisions { admitted: 0, refused: 0 };
@@ -401,7 +401,10 @@ fn compare(path: &str, given: &Value, here: &Value, differences: &mut Vec<String
 fn compare_queues(given: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Result<(), String> {
     let here: usize = network.links().map(|(link, _)| ledger.budgets(link).len()).sum();
     if given.len() != here {
-        return Err(format!("the plan has {} queues for contracts, but the network has {here}: {AGAIN}", given.len()));
+        return Err(format!(
+            "the plan has {} for contracts, but the network has {here}: {AGAIN}",
+            count(given.len(), "queue")
+        ));
     }
     for queue in given {
         let of = || format!("queue {} of {}", queue.queue, queue.link);
@@ -489,7 +492,9 @@ fn route(network: &Network, hops: &[Hopped<'_>]) -> Result<Route, String> {
 /// Returns the reason why a decision of the plan cannot have been made here.
 fn words(session: &Session, contract: &LatencyContract, misfit: &ReplayError) -> String {
     let why = match misfit {
-        ReplayError::Routes { stated, asked } => format!("{stated} routes are stated, but {asked} were requested"),
+        ReplayError::Routes { stated, asked } => {
+            format!("the plan states {}, but the contract needs {asked}", count(*stated, "route"))
+        }
         ReplayError::OtherRoute => "the contract gives another route".to_owned(),
         ReplayError::NoRoute(error) => error.to_string(),
         ReplayError::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),

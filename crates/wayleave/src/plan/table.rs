@@ -299,7 +299,7 @@ fn sum_up(summary: &PlanSummary) -> String {
         text += &format!(", {released} released");
     }
     if summary.moved > 0 {
-        let moves = count(usize::try_from(summary.moved).unwrap_or(usize::MAX), "move");
+        let moves = count(summary.moved, "move");
         text += &format!("; {moves} of admitted flows");
     }
     if let Some(times) = summary.times() {

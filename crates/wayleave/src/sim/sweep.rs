@@ -15,6 +15,7 @@ use super::runner::{EndedRun, run_all};
 use super::store::Store;
 use crate::error::Error;
 use crate::progress::{Progress, ProgressStep, Watch};
+use wayleave_report::numbers;
 use wayleave_report::sim::result::{MAX_PAIRS, ReportedEnd, RunResult, TrafficResult};
 use wayleave_report::sim::{page, summary, text};
 
@@ -394,8 +395,9 @@ impl Sweep {
     /// `1,234 packet-hops in 0.2 s, 6,170 per second`; `None` if nothing was done now.
     pub fn speed(&self) -> Option<String> {
         let seconds = self.elapsed.as_secs_f64();
-        let speed = text::count((self.hops as f64 / seconds.max(1e-9)) as u64);
-        (self.hops > 0).then(|| format!("{} packet-hops in {seconds:.1} s, {speed} per second", text::count(self.hops)))
+        let speed = numbers::count((self.hops as f64 / seconds.max(1e-9)) as u64);
+        (self.hops > 0)
+            .then(|| format!("{} packet-hops in {seconds:.1} s, {speed} per second", numbers::count(self.hops)))
     }
 
     /// Checks that every run ended at its end time or by a cancellation.

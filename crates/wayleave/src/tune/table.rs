@@ -5,7 +5,7 @@ use std::io::Write;
 use wayleave_contracts::Category;
 use wayleave_explain::table::{TableLayout, plain_table, write_table};
 use wayleave_schemes::tune::TuneObjective;
-use wayleave_units::Human as _;
+use wayleave_units::{Human as _, count};
 
 use super::tuned::{Ceiling, Tuned, classes_line, options};
 use crate::error::Error;
@@ -28,8 +28,8 @@ fn write(report: &Tuned, out: &mut impl Write, layout: TableLayout) -> Result<()
     writeln!(out, "{} on {}: {}", report.mix, report.topology, what(report.objective))?;
     writeln!(
         out,
-        "{} candidates on training seeds {first} to {}, evaluated on seeds {judging} to {} (mean ± 95 % confidence interval)\n",
-        report.tried.len(),
+        "{} on training seeds {first} to {}, evaluated on seeds {judging} to {} (mean ± 95 % confidence interval)\n",
+        count(report.tried.len(), "candidate"),
         first + trained - 1,
         judging + judged - 1,
     )?;

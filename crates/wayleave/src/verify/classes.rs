@@ -292,7 +292,7 @@ impl ClassVerification {
             let link = self.network.link(link);
             let queues = &self.network.port(link.port).queues;
             let buffer = queues.get(queue).or(queues.last()).map_or(Bytes::ZERO, |queue| queue.buffer);
-            let packets = count(usize::try_from(drops).unwrap_or(usize::MAX), "packet");
+            let packets = count(drops, "packet");
             format!(
                 "all contracts with a minimum on {}: {packets} did not fit into its buffer of {buffer:#}",
                 link.name

@@ -187,7 +187,7 @@ fn table(verified: &VerifyReport, out: &mut impl Write, layout: TableLayout, sho
         return Ok(writeln!(out, "no guarantees: nothing was tested")?);
     }
     let packets: u64 = report.findings.iter().map(|finding| finding.packets).sum();
-    let runs = count(usize::try_from(report.runs).unwrap_or(usize::MAX), "run");
+    let runs = count(report.runs, "run");
     writeln!(
         out,
         "{}{}, {runs}, {packets} of their packets: {}",

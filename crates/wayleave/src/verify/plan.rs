@@ -14,7 +14,7 @@ use wayleave_recheck::HoseCharge;
 use wayleave_scenarios::Tenants;
 use wayleave_schemes::admission::fabric::Settings;
 use wayleave_topology::{MAX_BUDGET, Network, NodeId, ShortBuffer};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Time, count};
 
 mod certainty;
 mod compared;
@@ -104,8 +104,13 @@ impl Plan {
             return Ok(());
         }
         Err(format!(
-            "the plan is for {name} with {hosts} hosts, {switches} switches and {links} directed links, but --topology has {}, {} and {}",
-            here.0, here.1, here.2
+            "the plan is for {name} with {}, {} and {}, but --topology has {}, {} and {}",
+            count(*hosts, "host"),
+            count(*switches, "switch"),
+            count(*links, "directed link"),
+            here.0,
+            here.1,
+            here.2
         ))
     }
 

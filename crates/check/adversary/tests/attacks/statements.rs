@@ -187,7 +187,7 @@ fn every_false_claim_of_a_statement_is_found() {
         "1 ns in queue 0 of s1->h5 is stated",
     );
     assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5 ms in queue 0 of s1->h5 is missing");
-    assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: 2 flows stated, 1 by the routes");
+    assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1: flows: 2 stated, 1 by the routes");
     assert_found(
         &changed(|s| s.queues[0].buffer = Bytes::new(7)),
         "a buffer of 7 B is stated, but the network has 100 GB",
@@ -249,7 +249,7 @@ fn a_held_reservation_counts_until_it_is_free() {
     // It still counts in the statement about queues, but sends nothing.
     assert_eq!((found(&statement), derive(&statement).unwrap().claim.promises.len()), (vec![], 3));
     *statement.history.last_mut().unwrap() = release(Time::ZERO, Time::ZERO);
-    assert_found(&statement, "queue 0 of h1->s1: 1 flows stated, 0 by the routes");
+    assert_found(&statement, "queue 0 of h1->s1: flows: 1 stated, 0 by the routes");
 }
 
 #[test]

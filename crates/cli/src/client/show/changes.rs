@@ -74,7 +74,7 @@ fn not_held(levels: &Levels) -> String {
     ];
     let text = states.into_iter().filter_map(|(level, state)| {
         let many = levels.get(level.name()).copied().filter(|&many| many > 0)?;
-        let guarantees = count(usize::try_from(many).unwrap_or(usize::MAX), "guarantee");
+        let guarantees = count(many, "guarantee");
         Some(format!("{guarantees} {} {state}", if many == 1 { "is" } else { "are" }))
     });
     text.collect::<Vec<_>>().join(", ")

@@ -35,5 +35,5 @@ fn nouns_have_the_form_of_their_number() {
     let forms = [(0, "flow"), (1, "flow"), (2, "flow"), (1, "switch"), (2, "switch"), (1, "entry"), (3, "entry")];
     let texts: Vec<String> = forms.map(|(number, noun)| count(number, noun)).into();
     assert_eq!(texts, ["0 flows", "1 flow", "2 flows", "1 switch", "2 switches", "1 entry", "3 entries"]);
-    assert_eq!((plural(1, "key"), plural(2, "key")), ("key".into(), "keys".into()));
+    assert_eq!((plural(&1, "key"), plural(&2, "key")), ("key".into(), "keys".into()));
 }

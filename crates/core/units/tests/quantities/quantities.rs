@@ -31,9 +31,13 @@ fn invalid_text_is_refused_with_the_expected_form() {
     let kind = |text: &str| text.parse::<Time>().unwrap_err().kind;
     assert_eq!(kind(""), ParseUnitErrorKind::NoNumber);
     assert_eq!(kind("ms"), ParseUnitErrorKind::NoNumber);
-    assert_eq!(kind("1."), ParseUnitErrorKind::NoNumber);
-    assert_eq!(kind(".5ms"), ParseUnitErrorKind::NoNumber);
-    assert_eq!(kind("1.2.3ms"), ParseUnitErrorKind::NoNumber);
+    for text in ["1.", ".5ms", "1.ms", "1.2.3ms", "1..2ms", "."] {
+        assert_eq!(kind(text), ParseUnitErrorKind::BadPoint, "{text}");
+    }
+    assert_eq!(
+        "1.5.2Mbit".parse::<Rate>().unwrap_err().to_string(),
+        "\"1.5.2Mbit\" has a misplaced decimal point: expected a rate such as 10Gbit, 2.5Mbit/s or 500kbit"
+    );
     assert_eq!(kind("5"), ParseUnitErrorKind::NoUnit);
     assert_eq!(kind("-5ms"), ParseUnitErrorKind::Negative);
     assert_eq!(kind("5MS"), ParseUnitErrorKind::UnknownUnit(Some("ms")));

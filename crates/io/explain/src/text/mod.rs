@@ -72,7 +72,7 @@ fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io:
     writeln!(out)?;
     let Some(EarlierDecisions { admitted, refused }) = explained.before else { return Ok(()) };
     let all = admitted + refused;
-    let others = count(usize::try_from(all).unwrap_or(usize::MAX), "other contract");
+    let others = count(all, "other contract");
     match (all, refused) {
         (0, _) => writeln!(out, "  decided first (empty network)"),
         (_, 0) => writeln!(out, "  decided after {others}, all admitted"),

@@ -14,12 +14,13 @@ impl Terms<'_> {
     /// Returns the contract of any kind, if every field can be read and all together make sense.
     pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
         let Some(body) = &self.body else { return self.check(network, problems).map(Contract::Latency) };
+        let named = self.check_names(problems);
         let extra = self.check_extra_terms(problems);
         let contract = self.shared(body, network, network, problems)?;
-        if extra { self.validated_any(body, contract, network, problems) } else { None }
+        if extra && named { self.validated_any(body, contract, network, problems) } else { None }
     }
 
-    /// Returns the contract as an order, with members that may be VMs, and names that are valid in URLs.
+    /// Returns the contract as an order, with members that may be VMs.
     pub(crate) fn order(
         &self,
         network: &Network,

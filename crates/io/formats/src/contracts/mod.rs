@@ -92,8 +92,8 @@ pub fn read_contracts_of_all_kinds(source: &Source, network: &Network) -> Result
     read_list(source, Addressed::default(), Scope::File, &check)
 }
 
-/// Reads the same file for a controller: ends may be VMs, names are valid in URLs, and names are unique for each
-/// tenant rather than in the file. `given` may contain the tenant of the contracts.
+/// Reads the same file for a controller: ends may be VMs, and names are unique for each tenant rather than in the
+/// file. `given` may contain the tenant of the contracts.
 ///
 /// # Errors
 /// All problems of the file, in order of position.

@@ -194,14 +194,15 @@ impl<'a> Terms<'a> {
         if self.refuse_body(problems) {
             return None;
         }
+        let named = self.check_names(problems);
         let from = self.host(ContractField::From, network, problems);
         let to = self.host(ContractField::To, network, problems);
         let extra = self.extra_terms(problems);
         let contract = self.contract([from, to], network, problems)?;
-        extra.and_then(|_| self.validated(contract, network, problems))
+        extra.filter(|_| named).and_then(|_| self.validated(contract, network, problems))
     }
 
-    /// Returns the contract as an order, with ends that may be VMs, and names that are valid in URLs.
+    /// Returns the contract as an order, with ends that may be VMs.
     pub(crate) fn latency_order(
         &self,
         network: &Network,

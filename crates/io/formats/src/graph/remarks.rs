@@ -45,13 +45,13 @@ pub(super) fn about_hosts(
 ) -> Option<Remark> {
     let name = |node| network.node(node).name.as_str();
     let text = match attached {
-        Some((count, switches)) => {
-            let hosts = if count == 1 { "a host was".to_owned() } else { format!("{count} hosts were") };
+        Some((each, switches)) => {
+            let hosts = if each == 1 { "a host was".to_owned() } else { format!("{each} hosts were") };
             let named = stated.contains(&Some(NodeKind::Host));
             let why = if rule == HostSelector::Auto && !named { "the file names no hosts: " } else { "" };
             let first: Vec<&str> = network.hosts().map(name).filter(|name| name.ends_with("-h1")).take(1).collect();
             let example = first.first().map(|name| format!(", such as {}", quoted(name))).unwrap_or_default();
-            format!("{why}{hosts} attached to each of {switches} switches with links{example}")
+            format!("{why}{hosts} attached to each of {} with links{example}", count(switches, "switch"))
         }
         None => {
             let hosts: Vec<&str> = network.hosts().map(name).collect();

@@ -6,7 +6,7 @@
 
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{LinkSpec, NetworkBuilder, NetworkError, NodeId, NodeKind};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Rate, Time, count};
 
 use super::config;
 use crate::columns::{Line, Word, expect_line, lines};
@@ -119,11 +119,11 @@ fn read_kinds<'t>(
     let mut kinds = vec![NodeKind::Host; nodes as usize];
     let mut left = switches;
     while left > 0 {
-        let what = || format!("the numbers of {left} more switches are missing");
+        let what = || format!("numbers are missing: {}", count(left, "more switch"));
         let line = expect_line(lines, text, what, problems)?;
         if line.words.len() as u64 > left {
             let surplus = line.words[left as usize].span.to(line.span);
-            let message = || format!("more numbers than the {switches} switches that the first line announces");
+            let message = || format!("more numbers than the first line announces: {}", count(switches, "switch"));
             problems.report(ProblemKind::Syntax, surplus, message);
             return None;
         }
@@ -142,7 +142,7 @@ fn read_kinds<'t>(
 fn node_number(word: Word<'_>, nodes: u64, problems: &mut Problems<'_>) -> Option<usize> {
     let number = word.whole("node", problems)?;
     if number >= nodes {
-        let message = || format!("there is no node {number}: {nodes} nodes are counted from 0");
+        let message = || format!("there is no node {number}: expected 0 to {}", nodes.saturating_sub(1));
         problems.report(ProblemKind::UnknownName, word.span, message);
         return None;
     }

@@ -1,7 +1,7 @@
 //! Deadlines of flows: a time, or a distribution.
 
 use wayleave_scenarios::Deadline;
-use wayleave_units::Time;
+use wayleave_units::{Time, count};
 
 use super::scalars::exactly_one;
 use crate::fields::{Fields, Shape};
@@ -32,7 +32,7 @@ pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Deadl
 fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Deadline> {
     let bounds = node.expect_list("two times", problems)?;
     let [low, high] = bounds else {
-        let message = || format!("{} times: expected the shortest and the longest", bounds.len());
+        let message = || format!("{}: expected the shortest and the longest", count(bounds.len(), "time"));
         problems.report(ProblemKind::WrongType, node.span, message);
         return None;
     };

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use wayleave_scenarios::{Endpoint, FlowEndpoints};
 use wayleave_topology::{Network, NodeId, NodeKind};
+use wayleave_units::count;
 
 use super::endpoints::Names;
 use super::scalars::{refuse_beside, unknown_word};
@@ -65,7 +66,7 @@ pub(super) fn read(
 fn read_pair(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<(Endpoint, Endpoint)> {
     let items = node.expect_list("two hosts", problems)?;
     let [from, to] = items else {
-        let message = || format!("{} hosts: a pair is [SENDER, RECEIVER]", items.len());
+        let message = || format!("{}: a pair is [SENDER, RECEIVER]", count(items.len(), "host"));
         problems.report(ProblemKind::WrongType, node.span, message);
         return None;
     };

@@ -46,7 +46,8 @@ pub(super) fn read(
         }
         Ok((_, refused)) => {
             let (first, more) = (quoted(&refused[0]), refused.len() - 1);
-            let others = if more == 0 { String::new() } else { format!(", nor do {more} others") };
+            let others =
+                if more == 0 { String::new() } else { format!(", nor {}", wayleave_units::count(more, "other")) };
             let message = || format!("{first} does not fit{others}: see `wayleave plan`");
             problems.report(ProblemKind::Impossible, node.span, message);
             None

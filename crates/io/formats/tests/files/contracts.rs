@@ -1,8 +1,11 @@
 //! Contracts in YAML, JSON and CSV: what they mean, where their fields are, and writing.
 
 use crate::common::{contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Accounting, Contract, Endpoints, LatencyContract};
-use wayleave_formats::{ContractField, ProblemKind, Source, parse_builder, read_contracts, write_contracts};
+use wayleave_contracts::{Accounting, Contract, Endpoints, LatencyContract, Named};
+use wayleave_formats::{
+    Addressed, ContractField, ProblemKind, Source, parse_builder, read_contracts, read_contracts_of_all_kinds,
+    read_orders, write_contracts,
+};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -82,8 +85,8 @@ fn csv_has_one_meaning_for_any_order_of_columns() {
 #[test]
 fn a_quoted_csv_field_can_have_commas_quotes_and_lines() {
     let text = "name,from,to,rate,burst,deadline,tenant\na,h1,h2,1Mbit,1500B,2ms,\"one, \"\"two\"\"\nthree\"\n";
-    let list = csv(text).unwrap();
-    assert_eq!(list.contracts()[0].tenant.as_deref(), Some("one, \"two\"\nthree"));
+    let list = wayleave_formats::read_written(&Source::new("c.csv", text)).unwrap();
+    assert_eq!(list.written()[0].text(ContractField::Tenant), Some("one, \"two\"\nthree"));
 }
 
 #[test]
@@ -133,16 +136,16 @@ fn every_field_of_every_contract_has_its_place() {
 
 #[test]
 fn every_field_of_a_csv_row_has_its_place() {
-    let text = "name,from,to,rate,burst,deadline,tenant\r\n\"ä,1\",h1, h2,1Mbit ,1500B,2ms,\r\n";
+    let text = "rate,name,from,to,burst,deadline,tenant\r\n1Mbit ,\"a.1\",h1, h2,1500B,2ms,\r\n";
     let list = csv(text).unwrap();
     let at = |field| {
         let location = list.locate(0, field);
         (location.line, location.column, text[location.bytes].to_owned())
     };
-    assert_eq!(at("name"), (2, 1, "\"ä,1\"".to_owned()));
-    assert_eq!(at("from"), (2, 7, "h1".to_owned()));
-    assert_eq!(at("to"), (2, 11, "h2".to_owned()));
-    assert_eq!(at("rate"), (2, 14, "1Mbit".to_owned()));
+    assert_eq!(at("rate"), (2, 1, "1Mbit".to_owned()));
+    assert_eq!(at("name"), (2, 8, "\"a.1\"".to_owned()));
+    assert_eq!(at("from"), (2, 14, "h1".to_owned()));
+    assert_eq!(at("to"), (2, 18, "h2".to_owned()));
     assert_eq!(at("deadline"), (2, 27, "2ms".to_owned()));
 }
 
@@ -163,12 +166,57 @@ fn a_later_finding_is_shown_where_the_contract_was_read() {
 
 #[test]
 fn contracts_are_read_back_as_they_were_written() {
-    let list =
-        [ptp(), legacy(), LatencyContract { name: "a: b, \"c\" #d 😀".into(), tenant: Some("null".into()), ..ptp() }];
+    // A name and a tenant that YAML would read as other values.
+    let list = [ptp(), legacy(), LatencyContract { name: "1e3".into(), tenant: Some("null".into()), ..ptp() }];
     let text = write_contracts(&list, &star(), "x");
     assert_eq!(contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}")).contracts(), list);
     let none = write_contracts(&[], &star(), "x");
     assert!(contracts(&none).unwrap().contracts().is_empty());
+}
+
+/// Catches: files that can be planned and not applied.
+#[test]
+fn names_of_contracts_and_tenants_are_checked_by_every_reader() {
+    let names = [
+        "a",
+        "ptp-1.backup",
+        "A_b",
+        "ACME",
+        "1e3",
+        ".",
+        "..",
+        "",
+        "a b",
+        "ä",
+        "a/b",
+        "a:b",
+        &"n".repeat(64),
+        &"n".repeat(101),
+    ];
+    let kinds = [
+        "from: h1, to: h2, rate: 1Mbit, burst: 1500B, deadline: 2ms",
+        "bandwidth: { from: h1, to: h2, min: 1Mbit }",
+        "objective: { deadline: 20ms, members: [h1, h2], weight: 1Mbit }",
+        "bestEffort: { members: [h1, h2] }",
+    ];
+    for (name, terms) in names.iter().flat_map(|name| kinds.map(|terms| (*name, terms))) {
+        for (named, contract) in [
+            (Named::Contract, format!("{{ name: '{name}', {terms} }}")),
+            (Named::Tenant, format!("{{ name: a, tenant: '{name}', {terms} }}")),
+        ] {
+            let source = Source::new("c.yaml", contracts_yaml(&[&contract]));
+            let network = star();
+            let latency = terms.starts_with("from").then(|| read_contracts(&source, &network).map(drop));
+            let any = read_contracts_of_all_kinds(&source, &network).map(drop);
+            let orders = read_orders(&source, &network, &network, Addressed::default()).map(drop);
+            for read in latency.into_iter().chain([any, orders]) {
+                let expected = named.check(name).map_err(|error| error.to_string());
+                let found = read.map_err(|errors| errors.problems()[0].message().to_owned());
+                // An empty tenant or name is reported as a missing value.
+                assert!(found == expected || name.is_empty() && found.is_err(), "{contract}: {found:?}");
+            }
+        }
+    }
 }
 
 #[test]

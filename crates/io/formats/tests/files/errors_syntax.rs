@@ -154,7 +154,7 @@ fn line_ends_of_windows_and_a_byte_order_mark_shift_nothing() {
 #[test]
 fn columns_count_characters_and_not_bytes() {
     let text = contracts_yaml(&["{ name: \"äöü名😀\", from: h1, to: h2, rate: 10, burst: 1kB, deadline: 1ms }"]);
-    assert_problems(contracts(&text), &[(BadValue, "5:48", "has no unit")]);
+    assert_problems(contracts(&text), &[(BadValue, "5:15", "not a name"), (BadValue, "5:48", "has no unit")]);
 }
 
 #[test]

@@ -162,7 +162,10 @@ fn contract() -> impl Strategy<Value = LatencyContract> {
         (14..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, None)),
         (14..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, Some(Bytes::new(1500)))),
     ];
-    (name(), option::of(name()), rate(), size(1500), time(100_000_000_000), frames, 1..=4u8).prop_map(
+    // Some are other values in YAML without quotation marks.
+    let name = prop_oneof!["[A-Za-z0-9_-][A-Za-z0-9._-]{0,9}", Just("null".to_owned()), Just("1e3".to_owned())];
+    let tenant = prop_oneof!["[a-z0-9-]{1,9}", Just("yes".to_owned()), Just("0".to_owned())];
+    (name, option::of(tenant), rate(), size(1500), time(100_000_000_000), frames, 1..=4u8).prop_map(
         move |(name, tenant, rate, burst, deadline, (accounting, max_frame), protection)| LatencyContract {
             name,
             tenant,
@@ -235,17 +238,13 @@ proptest! {
     }
 
     #[test]
-    fn json_strings_have_their_json_meaning(name in plain_text("\\PC{1,20}"), tenant in plain_text("\\PC{0,20}")) {
-        let contract = serde_json::json!({
-            "name": name, "tenant": tenant, "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1kB", "deadline": "1ms",
-        });
+    fn json_strings_have_their_json_meaning(name in plain_text("\\PC{1,20}")) {
         let document = serde_json::json!({
-            "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [contract] },
+            "apiVersion": "wayleave/v1", "kind": "Contracts", "metadata": { "name": name }, "spec": { "contracts": [] },
         });
         for text in [document.to_string(), serde_json::to_string_pretty(&document).unwrap()] {
             let list = crate::common::contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-            prop_assert_eq!(&list.contracts()[0].name, &name);
-            prop_assert_eq!(list.contracts()[0].tenant.as_ref(), Some(&tenant));
+            prop_assert_eq!(list.name(), &name);
         }
     }
 }

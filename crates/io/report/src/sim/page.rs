@@ -90,7 +90,7 @@ fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
     let sum = |of: fn(&crate::sim::result::TrafficResult) -> u64| run.traffic.iter().map(of).sum::<u64>();
     let (sent, lost) = (sum(|traffic| traffic.sent), sum(|traffic| traffic.drops));
     let goodput = text::rate(sum(|traffic| traffic.goodput_bps) as f64);
-    let lost_text = format!("{} of {} lost", text::count(lost), text::counted(sent, "packet"));
+    let lost_text = format!("{} of {} lost", numbers::count(lost), numbers::counted(sent, "packet"));
     let mut tiles = vec![(goodput, "total goodput".to_owned()), (tables::loss_rate(lost, sent), lost_text)];
     let slowest = run.traffic.iter().filter_map(|traffic| Some((Measure::TailTime.of(traffic)?, traffic)));
     if let Some((time, traffic)) = slowest.max_by(|one, other| one.0.total_cmp(&other.0)) {
@@ -156,9 +156,9 @@ fn sweep_opening(batch: &Runs<'_>, results: &[RunResult]) -> Vec<MarkupElement> 
     seeds.dedup();
     parts.push(headlines([
         (numbers::count(complete), format!("complete of {}", numbers::counted(all, "run"))),
-        (numbers::count(seeds.len()), plural(seeds.len(), "different seed").into_owned()),
+        (numbers::count(seeds.len()), plural(&seeds.len(), "different seed").into_owned()),
         (text::time(simulated.saturating_mul(1_000)), "total simulated time".to_owned()),
-        (text::count(hops), "packet transmissions on links".to_owned()),
+        (numbers::count(hops), "packet transmissions on links".to_owned()),
     ]));
     parts
 }
@@ -203,9 +203,9 @@ fn provenance(batch: &Runs<'_>, results: &[RunResult], command: &str) -> MarkupE
     add("input hash", new("code").text(&batch.input_hash));
     if let [run] = results {
         add("seed", new("span").text(run.seed.to_string()));
-        add("packet-hops", new("span").text(text::count(run.hops)));
-        add("events", new("span").text(text::count(run.events)));
-        add("maximum packets in memory", new("span").text(text::count(run.peak_packets)));
+        add("packet-hops", new("span").text(numbers::count(run.hops)));
+        add("events", new("span").text(numbers::count(run.events)));
+        add("maximum packets in memory", new("span").text(numbers::count(run.peak_packets)));
     }
     add("command", new("code").text(command));
     let about = "Runs with the same version, input and seed are bit-identical on any number of threads. The JSON result of each run is in runs/, next to this file, with the command that repeats it.";

@@ -12,6 +12,7 @@ use super::result::{
     ShortfallResult, SizeResult, TrafficKind, TrafficResult,
 };
 use super::text;
+use crate::numbers;
 
 /// The busiest links and the longest queues that are shown.
 const SHOWN: usize = 5;
@@ -77,8 +78,8 @@ fn forwarded(forward: &ForwardResult) -> String {
         None if forward.skips == 0 => "fast-forward: nothing skipped, no steady state lasted long enough".to_owned(),
         None => format!(
             "fast-forward: {} segments in {} skips were not simulated; completion times are off by {:.2} % at most",
-            text::count(forward.skipped_segments),
-            text::count(forward.skips),
+            numbers::count(forward.skipped_segments),
+            numbers::count(forward.skips),
             forward.estimated_error_max.unwrap_or(0.0) * 100.0
         ),
     }
@@ -97,7 +98,7 @@ fn write_sizes(out: &mut impl Write, layout: TableLayout, flows: &[&TrafficResul
         let mut row = vec![
             shortened(&traffic.name),
             text::size(size.most_bytes),
-            text::count(size.finished),
+            numbers::count(size.finished),
             mean_of(times),
             of(times, |times| times.p99),
         ];
@@ -149,13 +150,13 @@ fn write_sharing(
             shortened(&service.name),
             rate(sum(&service.machines, |share| share.sent_bytes)),
             rate(sum(&service.racks, |share| share.sent_bytes)),
-            text::count(service.machines.len() as u64),
-            text::count(sum(&service.machines, |share| share.drops)),
+            numbers::count(service.machines.len() as u64),
+            numbers::count(sum(&service.machines, |share| share.drops)),
         ];
         if is_any_owed {
             row.extend(SHORTFALLS.map(|of| missed_cell(missed(service, of))));
         }
-        row.push(text::count(changes(service)));
+        row.push(numbers::count(changes(service)));
         row
     };
     let mut heads = vec!["services", "sent", "between racks", "machines", "lost at limiters"];
@@ -180,14 +181,14 @@ fn write_sharing(
         writeln!(out)?;
         write_rows(out, layout, &DIVISIONS, sharing.divisions.iter().map(division_row))?;
     }
-    let (messages, lost) = (text::counted(sharing.messages, "packet"), text::count(sharing.messages_lost));
+    let (messages, lost) = (numbers::counted(sharing.messages, "packet"), numbers::count(sharing.messages_lost));
     writeln!(
         out,
         "messages between hosts and brokers: {messages}, {}, {lost} lost",
         text::size(sharing.message_bytes)
     )?;
     if sharing.probes > 0 {
-        let (probes, lost) = (text::counted(sharing.probes, "packet"), text::count(sharing.probes_lost));
+        let (probes, lost) = (numbers::counted(sharing.probes, "packet"), numbers::count(sharing.probes_lost));
         writeln!(out, "probes: {probes}, {}, {lost} lost", text::size(sharing.probe_bytes))?;
     }
     Ok(())
@@ -235,7 +236,7 @@ pub fn about(run: &RunResult) -> String {
 pub fn deadlines(traffic: &TrafficResult) -> String {
     let (missed, all) = (traffic.deadlines_missed, traffic.deadlines_met + traffic.deadlines_missed);
     let share = text::share(text::part(missed, all));
-    format!("{}: {} of {} deadlines missed ({share})", traffic.name, text::count(missed), text::count(all))
+    format!("{}: {} of {} deadlines missed ({share})", traffic.name, numbers::count(missed), numbers::count(all))
 }
 
 /// A time of a distribution, or a dash where nothing was measured.
@@ -253,8 +254,8 @@ fn flow_row(traffic: &TrafficResult) -> Vec<String> {
     let slowdown = traffic.slowdown_thousandths.as_ref();
     vec![
         shortened(&traffic.name),
-        text::count(traffic.begun),
-        text::count(traffic.finished),
+        numbers::count(traffic.begun),
+        numbers::count(traffic.finished),
         mean_of(times),
         of(times, |times| times.p99),
         of(times, |times| times.max),
@@ -273,14 +274,14 @@ fn packet_row(run: &RunResult, traffic: &TrafficResult) -> Vec<String> {
     let delay = traffic.delay_ps.as_ref();
     vec![
         shortened(&traffic.name),
-        text::count(traffic.sent),
+        numbers::count(traffic.sent),
         mean_of(delay),
         of(delay, |delay| delay.p99),
         of(delay, |delay| delay.max),
         wire_rate(run, traffic),
-        text::count(traffic.drops),
-        text::count(traffic.marked),
-        text::count(traffic.again),
+        numbers::count(traffic.drops),
+        numbers::count(traffic.marked),
+        numbers::count(traffic.again),
     ]
 }
 
@@ -292,8 +293,8 @@ fn queue_row(queue: &super::result::QueueResult) -> Vec<String> {
         mean_of(wait),
         of(wait, |wait| wait.p99),
         of(wait, |wait| wait.max),
-        text::count(queue.drops),
-        text::count(queue.marks),
+        numbers::count(queue.drops),
+        numbers::count(queue.marks),
     ]
 }
 

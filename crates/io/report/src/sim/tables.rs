@@ -1,6 +1,7 @@
 //! The tables of a run.
 
 use crate::markup::MarkupElement;
+use crate::numbers;
 use crate::sim::result::{Distribution, RunResult, ServiceResult, SizeResult, Tier, TrafficKind, TrafficResult};
 use crate::sim::summary::{
     DIVISIONS, SHORTFALLS, division_row, longest, mean_of, missed, missed_cell, of, slowdown_cells, wire_rate,
@@ -26,13 +27,13 @@ pub fn flows(run: &RunResult) -> Option<MarkupElement> {
         let slowdown = |value: fn(&Distribution) -> f64| {
             traffic.slowdown_thousandths.as_ref().map_or_else(|| "-".to_owned(), |known| text::slowdown(value(known)))
         };
-        let mut row = vec![traffic.name.clone(), text::count(traffic.begun), text::count(traffic.finished)];
+        let mut row = vec![traffic.name.clone(), numbers::count(traffic.begun), numbers::count(traffic.finished)];
         row.extend(time_cells(traffic.completion_ps.as_ref()));
         row.extend([slowdown(|of| of.mean), slowdown(|of| of.p99 as f64), text::rate(traffic.goodput_bps as f64)]);
         let all = traffic.deadlines_met + traffic.deadlines_missed;
         row.push(match all {
             0 => "-".to_owned(),
-            _ => format!("{} of {}", text::count(traffic.deadlines_missed), text::count(all)),
+            _ => format!("{} of {}", numbers::count(traffic.deadlines_missed), numbers::count(all)),
         });
         row.truncate(heads.len());
         row
@@ -48,7 +49,7 @@ pub fn sizes(run: &RunResult) -> Option<MarkupElement> {
     heads.extend(times());
     heads.extend(["mean slowdown", "p50 slowdown", "p99 slowdown"].map(|head| (head, Number)));
     let row = |traffic: &TrafficResult, size: &SizeResult| {
-        let mut row = vec![traffic.name.clone(), text::size(size.most_bytes), text::count(size.finished)];
+        let mut row = vec![traffic.name.clone(), text::size(size.most_bytes), numbers::count(size.finished)];
         row.extend(time_cells(size.completion_ps.as_ref()));
         row.extend(slowdown_cells(size.slowdown_thousandths.as_ref()));
         row
@@ -65,7 +66,7 @@ pub fn round_trips(run: &RunResult) -> Option<MarkupElement> {
     heads.extend(times());
     let row = |traffic: &TrafficResult| {
         let known = traffic.round_trip_ps.as_ref()?;
-        let mut row = vec![traffic.name.clone(), text::count(known.count)];
+        let mut row = vec![traffic.name.clone(), numbers::count(known.count)];
         row.extend(time_cells(Some(known)));
         Some(row)
     };
@@ -80,7 +81,7 @@ pub fn chains(run: &RunResult) -> Option<MarkupElement> {
     heads.extend(times());
     let row = |traffic: &TrafficResult| {
         let known = traffic.chain_ps.as_ref()?;
-        let mut row = vec![traffic.name.clone(), text::count(known.count)];
+        let mut row = vec![traffic.name.clone(), numbers::count(known.count)];
         row.extend(time_cells(Some(known)));
         Some(row)
     };
@@ -109,7 +110,7 @@ pub fn guarantees(run: &RunResult) -> Option<MarkupElement> {
         };
         let mut row = vec![service.name.clone()];
         row.extend(known.into_iter().flat_map(cells));
-        row.push(text::count(service.machines.iter().map(|share| share.path_changes).sum()));
+        row.push(numbers::count(service.machines.iter().map(|share| share.path_changes).sum::<u64>()));
         known.iter().any(Option::is_some).then_some(row)
     };
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.services).filter_map(row).collect();
@@ -131,15 +132,15 @@ pub fn packets(run: &RunResult) -> MarkupElement {
     heads.extend(times());
     heads.extend(["rate", "lost", "loss rate", "marked", "retransmits", "timeouts"].map(|head| (head, Number)));
     let row = |traffic: &TrafficResult| {
-        let mut row = vec![traffic.name.clone(), text::count(traffic.sent), text::count(traffic.delivered)];
+        let mut row = vec![traffic.name.clone(), numbers::count(traffic.sent), numbers::count(traffic.delivered)];
         row.extend(time_cells(traffic.delay_ps.as_ref()));
         row.extend([
             wire_rate(run, traffic),
-            text::count(traffic.drops),
+            numbers::count(traffic.drops),
             loss_rate(traffic.drops, traffic.sent),
-            text::count(traffic.marked),
-            text::count(traffic.again),
-            text::count(traffic.timeouts),
+            numbers::count(traffic.marked),
+            numbers::count(traffic.again),
+            numbers::count(traffic.timeouts),
         ]);
         row
     };
@@ -179,18 +180,18 @@ pub fn queues(run: &RunResult) -> MarkupElement {
         vec![
             format!("{} q{}", queue.link, queue.queue),
             text::size(queue.peak_bytes),
-            text::count(wait.map_or(0, |wait| wait.count)),
+            numbers::count(wait.map_or(0, |wait| wait.count)),
             mean_of(wait),
             of(wait, |wait| wait.p99),
             of(wait, |wait| wait.p99_9),
             of(wait, |wait| wait.max),
-            text::count(queue.drops),
-            text::count(queue.marks),
+            numbers::count(queue.drops),
+            numbers::count(queue.marks),
         ]
     });
     let all = run.queues.len();
     let caption = if all > QUEUES {
-        format!("The {QUEUES} longest of {} queues", text::count(all as u64))
+        format!("The {QUEUES} longest of {} queues", numbers::count(all as u64))
     } else {
         "Queues, longest first".to_owned()
     };
@@ -204,7 +205,7 @@ pub fn tiers(run: &RunResult) -> MarkupElement {
         let used: Vec<f64> = run.links.iter().filter(|link| link.tier == tier).map(|link| link.utilisation).collect();
         let highest = used.iter().copied().reduce(f64::max)?;
         let mean = used.iter().sum::<f64>() / used.len() as f64;
-        Some(vec![tier.name().to_owned(), text::count(used.len() as u64), text::share(mean), text::share(highest)])
+        Some(vec![tier.name().to_owned(), numbers::count(used.len() as u64), text::share(mean), text::share(highest)])
     });
     boxed("Links by tier", table("Utilisation of the line rate", &[], &heads, rows))
 }

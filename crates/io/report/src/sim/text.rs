@@ -2,8 +2,6 @@
 
 use wayleave_units::{Bytes, Human, Rate, Time};
 
-use crate::numbers;
-
 /// Returns a time in ps with four digits, rounded up to whole ns: `46.14 us`.
 pub fn time(ps: u64) -> String {
     Time::from_nanos(ps.div_ceil(1_000)).up()
@@ -22,16 +20,6 @@ pub fn rate(bits_per_second: f64) -> String {
 /// Returns a size with four digits, rounded up: `43.5 kB`.
 pub fn size(bytes: u64) -> String {
     Bytes::new(bytes).up()
-}
-
-/// `12,345`.
-pub fn count(number: u64) -> String {
-    numbers::count(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
-/// `1 packet`, `12,345 packets`.
-pub fn counted(number: u64, noun: &str) -> String {
-    numbers::counted(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
 /// A slowdown in thousandths, with three digits or more.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use aya::Pod;
 use aya::maps::MapError;
+use wayleave_units::count;
 
 use super::Host;
 use super::open::own;
@@ -33,10 +34,10 @@ impl Host {
             ("classes6", mend(&mut self.classes6, PartialEq::eq)),
             ("best_effort", mend(&mut self.best_effort, PartialEq::eq)),
         ];
-        for (name, count) in counts {
-            match count.map_err(|error| Error::failed("comparing maps with their expected contents", error))? {
+        for (name, changed) in counts {
+            match changed.map_err(|error| Error::failed("comparing maps with their expected contents", error))? {
                 0 => {}
-                count => done.push(format!("{count} entries of the map {name} had been changed")),
+                changed => done.push(format!("{} of the map {name} had been changed", count(changed, "entry"))),
             }
         }
         // Replacing an entry frees the old one.

@@ -69,7 +69,7 @@ pub fn cross(trials: u32) -> Result<HostCrossingTime, Error> {
         for host in &hosts {
             let sent = host.counters()?.contracts.get(&1).map_or(0, |contract| contract.packets);
             if sent != expected {
-                return Err(failed(format!("{sent} packets of {expected} were sent")));
+                return Err(failed(format!("{sent} of {expected} packets were sent")));
             }
         }
         let [plain, htb, wayleave, shared] = fastest.map(|time| time.as_nanos() as f64 / BATCH as f64);

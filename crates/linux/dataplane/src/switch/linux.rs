@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use wayleave_units::count;
+
 use super::{Forward, PortCounters, PortPlan, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
 use crate::net::{
@@ -190,13 +192,13 @@ impl LinuxSwitch {
         let wanted: BTreeSet<_> = wanted.collect();
         let missing = wanted.difference(&set).count();
         if missing > 0 {
-            active_problems.push(format!("{missing} entries of the table were missing"));
+            active_problems.push(format!("{} had been removed from the table", count(missing, "entry")));
         }
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
         let keys: BTreeSet<_> = wanted.iter().map(|&(at, tci, ..)| (at, tci)).collect();
         let foreign = set.iter().filter(|&&(at, tci, ..)| ports.contains(&at) && !keys.contains(&(at, tci))).count();
         if foreign > 0 {
-            active_problems.push(format!("{foreign} entries of the table were foreign"));
+            active_problems.push(format!("{} had been added to the table", count(foreign, "entry")));
         }
         Ok(active_problems)
     }

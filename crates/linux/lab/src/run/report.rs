@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_units::Time;
+use wayleave_units::{Time, count};
 
 use super::actions::ActionResult;
 use super::ending::{Ending, GuaranteeResult, RunCompletion};
@@ -143,8 +143,9 @@ impl ShaperCounters {
         if lost == 0 || contract.state == "best effort" {
             return Ok(Losses { shaped: 0, network: lost });
         }
+        let lost_packets = count(lost, "packet");
         let unknown =
-            |why: &str| format!("{lost} packets did not arrive, and the counter of its shaper is unknown: {why}");
+            |why: &str| format!("{lost_packets} did not arrive, and the counter of its shaper is unknown: {why}");
         let after = self.after.as_ref().map_err(|why| unknown(why))?;
         let after = after.get(&contract.serial).ok_or_else(|| unknown("its host has none"))?;
         let before = self.before.get(&contract.serial).copied().unwrap_or(0);

@@ -22,9 +22,11 @@ use crate::run::Run;
 use crate::statement::Statement;
 
 /// Measures it: nothing here is random, so it needs no seeds.
-pub(crate) fn measure(_: &Run) -> Result<Figure, Failed> {
+pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
+    run.simulator().check()?;
     let mut statements = qjump_rates();
     statements.extend(qjump_flows()?);
+    run.simulator().check()?;
     statements.extend(silo_delays()?);
     statements.push(four_hops()?);
     statements.extend(figure_1()?);

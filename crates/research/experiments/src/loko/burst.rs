@@ -16,7 +16,10 @@ type Trials = Vec<(u64, PacketCounts)>;
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = few_seeds(run);
     let packets = run.choose(200_000, 20_000);
-    let runs = run.map(&seeds, |&seed| burst(run.simulator(), SWITCHES, seed, packets))?;
+    let found = run.gather(&format!("loko-burst, {packets} packets"), (&["bursts"], &seeds), |_, seed| {
+        burst(run.simulator(), SWITCHES, seed, packets)
+    })?;
+    let runs = found.concat();
     let series = |name: &str, of: &dyn Fn(&PacketCounts) -> f64| {
         let multipliers = runs.first().into_iter().flatten().map(|(multiplier, _)| *multiplier).enumerate();
         let point = |(at, multiplier): (usize, u64)| {

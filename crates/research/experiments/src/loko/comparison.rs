@@ -3,7 +3,7 @@
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
 use crate::failed::Failed;
-use crate::low_cost::{SchemeResult, compare};
+use crate::low_cost::{COMPARED, SchemeResult, compare};
 use crate::run::Run;
 use crate::statement::Statement;
 
@@ -17,12 +17,15 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = few_seeds(run);
     // More than the slide's number, also after rounding to whole flows.
     let packets = run.choose(PUBLISHED_PACKETS / 20 * 21, 200_000);
-    let runs = run.map(&seeds, |&seed| compare(run.simulator(), SWITCHES, seed, packets))?;
+    let found = run.gather(&format!("loko-comparison, {packets} packets"), (&["schemes"], &seeds), |_, seed| {
+        compare(run.simulator(), SWITCHES, seed, packets)
+    })?;
+    let runs = found.concat();
     let series = |name: &str, of: &dyn Fn(&SchemeResult) -> u64| {
         let point = |(at, name): (usize, &str)| {
             Point::of(name, runs.iter().map(|fared| 100.0 * of(&fared[at]) as f64 / sent(&fared[at]) as f64).collect())
         };
-        Series { name: name.to_owned(), points: ["Silo", "QJump", "Loko"].into_iter().enumerate().map(point).collect() }
+        Series { name: name.to_owned(), points: COMPARED.into_iter().enumerate().map(point).collect() }
     };
     let series = vec![
         series("in time", &|fared| fared.counted.ok),
@@ -82,13 +85,14 @@ fn loko(runs: &[Vec<SchemeResult>]) -> Statement {
 }
 
 fn table(seeds: &[u64], runs: &[Vec<SchemeResult>]) -> Table {
-    let row = |seed: u64, fared: &SchemeResult| {
-        let SchemeResult { scheme, admitted, counted } = fared;
+    let row = |seed: u64, (scheme, fared): (&str, &SchemeResult)| {
+        let SchemeResult { admitted, counted } = fared;
         let numbers = [*admitted as u64, counted.ok, counted.late, counted.lost].map(|number| number.to_string());
         let longest = [counted.longest.to_string(), format!("{:.1} %", counted.longest_share as f64 / 10.0)];
-        [vec![seed.to_string(), (*scheme).to_owned()], numbers.to_vec(), longest.to_vec()].concat()
+        [vec![seed.to_string(), scheme.to_lowercase()], numbers.to_vec(), longest.to_vec()].concat()
     };
-    let rows = seeds.iter().zip(runs).flat_map(|(&seed, fared)| fared.iter().map(move |fared| row(seed, fared)));
+    let rows =
+        seeds.iter().zip(runs).flat_map(|(&seed, fared)| COMPARED.into_iter().zip(fared).map(move |of| row(seed, of)));
     Table {
         name: "packets".to_owned(),
         title: "Packets by scheme and seed".to_owned(),
@@ -106,12 +110,11 @@ pub(crate) mod tests {
     use crate::statement::{Verdict, assert_each_can_change};
 
     fn runs(packets: u64) -> Vec<Vec<SchemeResult>> {
-        let of = |scheme, late, lost| SchemeResult {
-            scheme,
+        let of = |late, lost| SchemeResult {
             admitted: 10,
             counted: PacketCounts { ok: packets, late, lost, ..PacketCounts::default() },
         };
-        vec![vec![of("silo", 5, 5), of("qjump", 5, 5), of("loko", 0, 0)]; 2]
+        vec![vec![of(5, 5), of(5, 5), of(0, 0)]; 2]
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Utilisation of networks: the rate and the burst in use at the fullest switch.
 
-use wayleave_scheme_api::{Admission, Request};
+use wayleave_scheme_api::Request;
 use wayleave_schemes::admission::loko::{AcceptedRate, Allocation, ServiceModel, SwitchAccounting};
 use wayleave_topology::devices::{PacketScenario, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::{SWITCHES, panel, settings};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::failed::Failed;
-use crate::low_cost::{FlowSize, line, loko, requests, scalability};
+use crate::low_cost::{FlowSize, LokoFill, line, loko, requests, scalability};
 use crate::run::Run;
 use crate::statement::Statement;
 use crate::stats::mean;
@@ -89,13 +89,18 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let allocation = Allocation::new(&model, AcceptedRate::FullRate).map_err(Failed::broken)?;
     let bursts = bursts(allocation.burst);
     let part = |part: &Part| -> Result<Measured, Failed> {
-        let by_length = run.map(&seeds, |&seed| {
-            let all = scalability(&SIZES, PATIENT, SwitchAccounting::Published, seed, part.buffer)?;
-            Ok(all.into_iter().map(|filled| (filled.rate, filled.burst, filled.admitted)).collect())
+        let figure = format!("loko-scalability, {}", part.name);
+        let by_length = run.gather(&figure, (&["lengths"], &seeds), |_, seed| {
+            scalability(run.simulator(), &SIZES, PATIENT, SwitchAccounting::Published, seed, part.buffer)
         })?;
-        let by_burst =
-            run.map(&seeds, |&seed| bursts.iter().map(|&burst| of_burst(burst, seed, part.buffer)).collect())?;
-        Ok(Measured { by_length: columns(&by_length), by_burst: columns(&by_burst) })
+        let by_burst = run.gather(&figure, (&["bursts"], &seeds), |_, seed| {
+            let of = |&burst: &Bytes| {
+                run.simulator().check()?;
+                of_burst(burst, seed, part.buffer)
+            };
+            bursts.iter().map(of).collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(Measured { by_length: columns(&by_length.concat()), by_burst: columns(&by_burst.concat()) })
     };
     let allocated = (allocation.rate.bits_per_second() as f64 / 1e6, allocation.burst.get() as f64);
     let data = Data { parts: [part(&PARTS[0])?, part(&PARTS[1])?], allocated };
@@ -122,27 +127,24 @@ fn bursts(most: Bytes) -> [Bytes; 7] {
     [0, 1, 2, 3, 4, 5, 6].map(|at| Bytes::new(PACKET.get() + at * step))
 }
 
-/// Rate and burst in use in thousandths, and flows, where every flow has this burst.
-fn of_burst(burst: Bytes, seed: u64, buffer: u64) -> Result<(u64, u64, usize), Failed> {
+/// Returns the use of a line where every flow has this burst.
+fn of_burst(burst: Bytes, seed: u64, buffer: u64) -> Result<LokoFill, Failed> {
     let network = line(SWITCHES).map_err(Failed::broken)?;
-    let mut loko =
-        loko(&network, AcceptedRate::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
+    let loko = loko(&network, AcceptedRate::FullRate, SwitchAccounting::Published, buffer).map_err(Failed::broken)?;
     let list =
         requests(&network, PATIENT, seed, 2_000).into_iter().map(|request| Request { rate: FLOW, burst, ..request });
-    let admitted = list.filter(|request| loko.admit(request).is_ok()).count();
-    let (rate, burst) = loko.fullest();
-    Ok((rate, burst, admitted))
+    Ok(LokoFill::of(loko, list))
 }
 
 /// From runs by seed to columns.
-fn columns(runs: &[Vec<(u64, u64, usize)>]) -> Columns {
-    let by_column = |of: &dyn Fn(&(u64, u64, usize)) -> f64| {
+fn columns(runs: &[Vec<LokoFill>]) -> Columns {
+    let by_column = |of: &dyn Fn(&LokoFill) -> f64| {
         (0..SIZES.len()).map(|at| runs.iter().filter_map(|run| run.get(at).map(of)).collect()).collect()
     };
     Columns {
-        rate: by_column(&|filled| filled.0 as f64 / 10.0),
-        burst: by_column(&|filled| filled.1 as f64 / 10.0),
-        flows: by_column(&|filled| filled.2 as f64),
+        rate: by_column(&|filled| filled.rate as f64 / 10.0),
+        burst: by_column(&|filled| filled.burst as f64 / 10.0),
+        flows: by_column(&|filled| filled.admitted as f64),
     }
 }
 

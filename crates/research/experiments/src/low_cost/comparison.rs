@@ -29,6 +29,7 @@ use wayleave_topology::devices::{Case, PacketScenario, SoftwareSwitch};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::checkpoint::stored;
 use crate::failed::Failed;
 use crate::low_cost::experiment::{PacketCounts, Trial, run};
 use crate::simulator::Simulator;
@@ -50,28 +51,40 @@ impl FlowSize {
         Self { rate_kbit: (50, 400), burst_packets: (1, 2), deadline: Time::from_millis(40) };
 }
 
+/// The compared schemes.
+pub(crate) const COMPARED: [&str; 3] = ["Silo", "QJump", "Loko"];
+
 /// Results of a scheme.
 #[derive(Clone, Debug)]
 pub(crate) struct SchemeResult {
-    /// Name of the scheme.
-    pub(crate) scheme: &'static str,
     /// Number of admitted requests.
     pub(crate) admitted: usize,
     /// Counts of their packets.
     pub(crate) counted: PacketCounts,
 }
 
+stored!(SchemeResult { admitted, counted });
+
 /// Flows that a network holds, by Loko.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LokoFill {
-    /// Switches in the line.
-    pub(crate) switches: u64,
     /// Flows that were admitted.
     pub(crate) admitted: usize,
     /// Of the fullest service, the rate in use in thousandths of the allocation.
     pub(crate) rate: u64,
     /// Of the fullest service, the bursts in use in thousandths of the allocation.
     pub(crate) burst: u64,
+}
+
+stored!(LokoFill { admitted, rate, burst });
+
+impl LokoFill {
+    /// Returns the use of a network after all requests that fit it.
+    pub(crate) fn of(mut loko: Loko, requests: impl IntoIterator<Item = Request>) -> Self {
+        let admitted = requests.into_iter().filter(|request| loko.admit(request).is_ok()).count();
+        let (rate, burst) = loko.fullest();
+        Self { admitted, rate, burst }
+    }
 }
 
 /// A line of such switches with two hosts each.
@@ -127,7 +140,7 @@ pub(crate) fn loko(
 }
 
 /// Compares Silo, QJump and Loko, each with its admitted flows of one list, until each has sent about `packets`
-/// packets.
+/// packets. Returns their results in the order of [`COMPARED`].
 ///
 /// # Errors
 /// If something cannot be built or simulated.
@@ -147,9 +160,10 @@ pub(crate) fn compare(
     let loko = loko(&network, AcceptedRate::FullRate, SwitchAccounting::Sound, 1)?;
     let schemes: [Scheme; 3] = [silo.into(), qjump.into(), loko.into()];
     let fared = schemes.into_iter().map(|mut scheme| {
+        simulator.check()?;
         let admitted = list.iter().filter(|request| scheme.admit(request).is_ok()).count();
         let counted = run(simulator, &network, &scheme, &trial(&scheme, packets, 1, seed)?)?;
-        Ok(SchemeResult { scheme: scheme.name(), admitted, counted })
+        Ok(SchemeResult { admitted, counted })
     });
     fared.collect()
 }
@@ -179,8 +193,9 @@ pub(crate) fn burst(
 /// Returns the number of flows that networks of these sizes hold, and the resource that is exhausted first.
 ///
 /// # Errors
-/// If something cannot be built.
+/// Returns an error if something cannot be built, or the measurement is cancelled.
 pub(crate) fn scalability(
+    simulator: &Simulator,
     sizes: &[u64],
     size: FlowSize,
     counting: SwitchAccounting,
@@ -188,12 +203,10 @@ pub(crate) fn scalability(
     buffer: u64,
 ) -> Result<Vec<LokoFill>, Failed> {
     let one = |&switches: &u64| {
+        simulator.check()?;
         let network = line(switches)?;
-        let mut loko = loko(&network, AcceptedRate::FullRate, counting, buffer)?;
-        let list = requests(&network, size, seed, 2_000);
-        let admitted = list.iter().filter(|request| loko.admit(request).is_ok()).count();
-        let (rate, burst) = loko.fullest();
-        Ok(LokoFill { switches, admitted, rate, burst })
+        let loko = loko(&network, AcceptedRate::FullRate, counting, buffer)?;
+        Ok(LokoFill::of(loko, requests(&network, size, seed, 2_000)))
     };
     sizes.iter().map(one).collect()
 }
@@ -216,10 +229,10 @@ mod tests {
     fn on_a_shared_service_only_loko_keeps_its_guarantees() {
         for seed in 1..=3 {
             let fared = compare(&Simulator::default(), 4, seed, 20_000).unwrap();
-            for SchemeResult { scheme, admitted, counted } in &fared {
+            for (scheme, SchemeResult { admitted, counted }) in COMPARED.iter().zip(&fared) {
                 println!("seed {seed}: {scheme} admits {admitted}: {counted}");
                 let kept = counted.late == 0 && counted.lost == 0;
-                assert_eq!(kept, *scheme == "loko", "seed {seed}: {scheme}: {counted}");
+                assert_eq!(kept, *scheme == "Loko", "seed {seed}: {scheme}: {counted}");
                 assert!(counted.ok + counted.late > 1_000 && *admitted > 3, "seed {seed}: {scheme}");
             }
             assert!(fared[..2].iter().all(|fared| fared.counted.lost > 1_000 && fared.counted.late > 100));
@@ -240,7 +253,7 @@ mod tests {
     fn longer_lines_hold_more_flows_and_use_up_bursts_before_rates() {
         let sizes = [2, 4, 6, 8, 10, 12, 14];
         let patient = FlowSize { deadline: Time::from_millis(100_000), ..FlowSize::MEDIUM };
-        let of = |counting, buffer| scalability(&sizes, patient, counting, 1, buffer).unwrap();
+        let of = |counting, buffer| scalability(&Simulator::default(), &sizes, patient, counting, 1, buffer).unwrap();
         let (scarce, plenty) = (of(SwitchAccounting::Published, 1), of(SwitchAccounting::Published, 100));
         scarce.iter().chain(&plenty).for_each(|filled| println!("{filled:?}"));
         assert!(scarce.iter().all(|filled| filled.burst > filled.rate && filled.burst > 800));

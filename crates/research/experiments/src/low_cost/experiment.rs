@@ -11,6 +11,7 @@ use wayleave_topology::Network;
 use wayleave_topology::devices::{Case, SoftwareSwitch};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::checkpoint::stored;
 use crate::failed::Failed;
 use crate::simulator::Simulator;
 
@@ -45,6 +46,8 @@ pub(crate) struct PacketCounts {
     /// Maximum delay of a packet, in thousandths of its flow's promise.
     pub(crate) longest_share: u64,
 }
+
+stored!(PacketCounts { ok, late, lost, longest, longest_share });
 
 impl fmt::Display for PacketCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

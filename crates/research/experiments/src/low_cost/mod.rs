@@ -8,5 +8,7 @@
 mod comparison;
 mod experiment;
 
-pub(crate) use comparison::{FlowSize, SchemeResult, burst, compare, line, loko, requests, scalability};
+pub(crate) use comparison::{
+    COMPARED, FlowSize, LokoFill, SchemeResult, burst, compare, line, loko, requests, scalability,
+};
 pub(crate) use experiment::{PacketCounts, Trial, run};

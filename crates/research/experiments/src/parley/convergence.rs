@@ -60,8 +60,9 @@ struct Row {
 }
 
 /// Measures it.
-pub(crate) fn measure(_run: &Run) -> Result<Figure, Failed> {
-    let rows = PATHS.map(|path| Row { path, taken: SENDERS.map(|senders| taken(path, f64::from(senders))).to_vec() });
+pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
+    let row = |&path: &Path| Row { path, taken: SENDERS.map(|senders| taken(path, f64::from(senders))).to_vec() };
+    let rows = run.map(&PATHS, |path| Ok(row(path)))?;
     let figure = Figure {
         statements: statements(&rows),
         tables: vec![table(&rows)],

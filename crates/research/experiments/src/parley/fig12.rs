@@ -14,6 +14,7 @@ use super::testbed::{
     FRAME, MarkFeedback, RELEASED, ROUNDS, System, THRESHOLD, cabling, curves, endless, free, mean_between, policy,
     scenario, service, testbed, throughput,
 };
+use crate::checkpoint::stored;
 use crate::data::{Axis, Figure, Form, Panel, Table};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -99,6 +100,8 @@ struct Seen {
     lost: u64,
 }
 
+stored!(Seen { rates, lost });
+
 impl Seen {
     /// Jain's index, the mean over the intervals between two times.
     fn index(&self, from: f64, to: f64) -> f64 {
@@ -129,16 +132,12 @@ impl Data {
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let (seeds, phases) = (run.seeds(3, 1), run.choose(PHASES[0], PHASES[1]));
-    let jobs: Vec<(Reading, u64)> =
-        READINGS.iter().flat_map(|&reading| seeds.iter().map(move |&seed| (reading, seed))).collect();
-    let seen = run.map(&jobs, |&(reading, seed)| {
+    let seen = run.gather(&format!("parley-fig12, {phases:?}"), (&READINGS, &seeds), |&reading, seed| {
         let outcome = run.simulator().run(&two_services(reading, phases, seed)?, seed)?;
         let lost = outcome.queues.iter().map(|queue| queue.counts.drops).sum();
         Ok(Seen { rates: [throughput(&outcome, 0), throughput(&outcome, 1)], lost })
     })?;
-    let mut seen = seen.into_iter();
-    let rows =
-        READINGS.map(|reading| Row { reading, runs: seen.by_ref().take(seeds.len()).collect() }).into_iter().collect();
+    let rows = READINGS.into_iter().zip(seen).map(|(reading, runs)| Row { reading, runs }).collect();
     let data = Data { phases, rows };
     let figure = Figure {
         statements: statements(&data),

@@ -96,15 +96,12 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 1);
     let (racks, phases) = run.choose((100, LIMITS.len()), (20, 3));
     let patterns = [Pattern::OnOff, Pattern::Steady];
-    let jobs: Vec<(Pattern, u64)> =
-        patterns.iter().flat_map(|&pattern| seeds.iter().map(move |&seed| (pattern, seed))).collect();
-    let used = run.map(&jobs, |&(pattern, seed)| {
+    let figure = format!("parley-fig13, {racks} racks, {phases} phases");
+    let used = run.gather(&figure, (&patterns, &seeds), |&pattern, seed| {
         let scenario = fabric(pattern, racks, phases, seed)?;
         Ok(usage(&run.simulator().run(&scenario, seed)?))
     })?;
-    let mut used = used.into_iter();
-    let runs = patterns.map(|pattern| (pattern, used.by_ref().take(seeds.len()).collect())).to_vec();
-    let data = Data { racks, phases, runs };
+    let data = Data { racks, phases, runs: patterns.into_iter().zip(used).collect() };
     let figure = Figure {
         statements: statements(&data),
         panels: vec![panel(&data)],

@@ -109,13 +109,7 @@ const QUARTER: f64 = 0.25;
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let (round, size) = (run.choose(ROUNDS[0], ROUNDS[1]), run.choose(Size::Printed, Size::Half));
     let seeds = run.seeds(3, 1);
-    // Static limits alone: nothing of them changes with the seed but the phases of flows.
-    let jobs: Vec<(Option<Case>, u64)> = CASES
-        .iter()
-        .flat_map(|&case| seeds.iter().map(move |&seed| (Some(case), seed)))
-        .chain(seeds.first().map(|&seed| (None, seed)))
-        .collect();
-    let seen = run.map(&jobs, |&(case, seed)| {
+    let seen = |case: Option<Case>, seed: u64| -> Result<Rates, Failed> {
         let outcome = run.simulator().run(&rack(case, round, size)?, seed)?;
         let points = |traffic: usize| {
             let points = throughput(&outcome, traffic).into_iter();
@@ -123,10 +117,13 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         };
         // Static limits: B is alone.
         Ok(if case.is_some() { [points(0), points(1)] } else { [Vec::new(), points(0)] })
-    })?;
-    let mut seen = seen.into_iter();
-    let runs = CASES.iter().map(|_| seen.by_ref().take(seeds.len()).collect()).collect();
-    let capped = seen.map(|rates| mean_between(&rates[1], 1.0, CAPPED)).collect();
+    };
+    let figure = format!("parley-fig14, {round}, {size:?}");
+    let runs = run.gather(&figure, (&CASES, &seeds), |&case, seed| seen(Some(case), seed))?;
+    // Static limits alone: nothing of them changes with the seed but the phases of flows.
+    let first = seeds.get(..1).unwrap_or_default();
+    let limited = run.gather(&figure, (&["static limits"], first), |_, seed| seen(None, seed))?;
+    let capped = limited.iter().flatten().map(|rates| mean_between(&rates[1], 1.0, CAPPED)).collect();
     let data = Data { runs, capped };
     let figure = Figure {
         statements: statements(&data, &shares()),

@@ -60,15 +60,13 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 1);
     let rounds = run.choose(200, 50);
     let cases: Vec<(u64, Limited)> = SCALES.iter().flat_map(|&scale| LIMITS.map(|limited| (scale, limited))).collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let times = run.map(&jobs, |&((scale, limited), seed)| {
+    let times = run.gather(&format!("parley-fig15, {rounds}"), (&cases, &seeds), |&(scale, limited), seed| {
         let outcome = run.simulator().run(&burst(limited, scale, rounds)?, seed)?;
         let times = outcome.traffic[0].completions.times();
         Ok([50.0, 99.0].map(|percent| times.percentile(percent).map_or(f64::NAN, |ps| ps as f64 / 1e9)))
     })?;
-    let mut times = times.into_iter();
-    let row = |(scale, limited)| Row { scale, limited, runs: times.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let row = |((scale, limited), runs)| Row { scale, limited, runs };
+    let rows: Vec<Row> = cases.into_iter().zip(times).map(row).collect();
     let figure = Figure { statements: statements(&rows), tables: vec![table(&rows)], seeds, ..Figure::default() };
     Ok(testbed(figure)
         .with("network", "three senders and a receiver at one switch, 10 Gbit/s")

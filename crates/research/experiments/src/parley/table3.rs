@@ -56,10 +56,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let full = Length { warmup: 3, counted: 4, drained: 1, round: ROUNDS[0], size: Size::Printed };
     let length = run.choose(full, Length { warmup: 6, drained: 2, round: ROUNDS[1], size: Size::Half, ..full });
     let cases = cases();
-    let jobs: Vec<(Case, u64)> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut seen =
-        run.map(&jobs, |&(case, seed)| seen(&run.simulator().run(&rack(case, length)?, seed)?, length))?.into_iter();
-    let cells = cases.into_iter().map(|case| (case, seen.by_ref().take(seeds.len()).collect())).collect();
+    let found = run.gather(&format!("parley-table3, {length:?}"), (&cases, &seeds), |&case, seed| {
+        seen(&run.simulator().run(&rack(case, length)?, seed)?, length)
+    })?;
+    let cells = cases.into_iter().zip(found).collect();
     let bounds = SIZES.map(|size| BOUND_LOADS.map(|load| bound(size, load)));
     let data = Data { cells, bounds };
     let figure = Figure {

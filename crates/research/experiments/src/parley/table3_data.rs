@@ -1,5 +1,7 @@
 //! Measurements of Table 3.
 
+use crate::checkpoint::stored;
+
 use super::testbed::{MarkFeedback, RELEASED, System, THRESHOLD};
 
 /// Loads of A and B together. The text does not state the load of the last column: B offers its maximum and more.
@@ -50,6 +52,8 @@ pub(super) struct RunReadings {
     /// Share of packets that arrive marked, in per cent.
     pub(super) marked: f64,
 }
+
+stored!(RunReadings { tails, requests, received, marked });
 
 impl Data {
     pub(super) fn runs(&self, system: System, load: u64, crashed: usize) -> &[RunReadings] {

@@ -40,15 +40,17 @@ pub struct Reproduced {
     pub left_out: Vec<(&'static Entry, String)>,
     /// Figures whose measurement failed, each with the reason. The others were still measured.
     pub failed: Vec<(&'static Entry, String)>,
-    /// Figure whose measurement was cancelled, if one was. The figures after it were not measured.
+    /// Figure whose measurement was cancelled, if one was.
     pub cancelled: Option<CancelledFigure>,
 }
 
 /// A figure whose measurement was cancelled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CancelledFigure {
     /// The figure's catalogue entry.
     pub entry: &'static Entry,
+    /// The figures after it, which were not begun.
+    pub not_begun: Vec<&'static Entry>,
     /// Number of completed runs in the folder of [`ReproduceOptions::with_resume`](crate::ReproduceOptions::with_resume)
     /// that figures of this reproduction use.
     pub kept_runs: usize,

@@ -134,6 +134,9 @@ pub fn reproduce(
     if let Some(servers) = options.servers {
         can_have(chosen, servers)?;
     }
+    if options.resume.is_some() {
+        keep_runs(chosen)?;
+    }
     let ReproduceOptions { effort, seeds, servers, resume, threads, folder, origin, laboratory } = options;
     if let Some(folder) = &folder {
         let made = fs::create_dir_all(folder);
@@ -159,7 +162,7 @@ pub fn reproduce(
     let mut reproduced = Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), cancelled: None };
     for (at, entry) in chosen.iter().enumerate() {
         shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
-        match (entry.measure)(&run) {
+        match run.simulator().check().and_then(|()| (entry.measure)(&run)) {
             Ok(figure) => {
                 let figure = figure.counted(entry.full_runs);
                 let effort = if effort == Effort::Quick { "quick" } else { "full" }.to_owned();
@@ -171,7 +174,8 @@ pub fn reproduce(
                 reproduced.figures.push(measured);
             }
             Err(Failed::Stopped) => {
-                reproduced.cancelled = Some(CancelledFigure { entry, kept_runs: run.kept_runs() });
+                let not_begun = chosen[at + 1..].to_vec();
+                reproduced.cancelled = Some(CancelledFigure { entry, not_begun, kept_runs: run.kept_runs() });
                 break;
             }
             Err(Failed::LeftOut(why)) => {
@@ -197,6 +201,21 @@ fn can_have(chosen: &[&'static Entry], servers: u64) -> Result<(), Error> {
             entry.id
         ))),
     }
+}
+
+/// Checks that the runs of all of these figures can be stored.
+fn keep_runs(chosen: &[&'static Entry]) -> Result<(), Error> {
+    let others: Vec<&str> = chosen.iter().filter(|entry| !entry.keeps_runs()).map(|entry| entry.id).collect();
+    let verb = match others.len() {
+        0 => return Ok(()),
+        1 => "keeps",
+        _ => "keep",
+    };
+    Err(Error::Usage(format!(
+        "{} {verb} no runs that could be resumed\n  hint: measure other figures alone; wayleave reproduce list shows which ones \
+         keep their runs",
+        others.join(", ")
+    )))
 }
 
 /// The command that measures figures as this does.

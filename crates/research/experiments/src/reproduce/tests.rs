@@ -128,6 +128,36 @@ fn written_results_are_read_back() {
     }
 }
 
+/// Catches: totals and a page of a stopped command that claim to have all figures.
+#[test]
+fn totals_and_page_of_a_stopped_command_name_the_missing_figures() {
+    let folder = std::env::temp_dir().join(format!("wayleave-stopped-{}", std::process::id()));
+    let cancel = Cancel::default();
+    let mut progress = |step: ProgressStep<'_>| {
+        if matches!(step, ProgressStep::Figure { index: 1, .. }) {
+            cancel.cancel();
+        }
+    };
+    let names = ["sec2-examples", "loko-scalability", "loko-burst"].map(str::to_owned);
+    let options = ReproduceOptions::default().with_seeds(NonZeroUsize::MIN).with_folder(folder.clone());
+    let stopped = reproduce(&figures(&names).unwrap(), options, &mut Watch::new(&mut progress, &cancel)).unwrap();
+    assert!(stopped.cancelled.is_some() && stopped.figures.len() == 1);
+    stopped.write_page(&folder, "").unwrap();
+    let totals = fs::read_to_string(folder.join("totals.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&totals).unwrap();
+    let missing = serde_json::json!([
+        { "figure": "loko-scalability", "why": "stopped before its end" },
+        { "figure": "loko-burst", "why": "not begun" },
+    ]);
+    assert_eq!(json["stopped"], missing);
+    let page = fs::read_to_string(folder.join("index.html")).unwrap();
+    assert!(page.contains("loko-burst is missing because the command was stopped: not begun"), "{page}");
+    // The pages of figures give the reason too.
+    let reasons: super::totals::Reasons = serde_json::from_str(&totals).unwrap();
+    assert_eq!(reasons.of(find("loko-scalability").unwrap()), "Not complete: stopped before its end.");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// Measures a figure with one seed, with its runs kept in a folder if one is given; stops after `stop_after` runs.
 fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
     let cancel = Cancel::default();

@@ -100,6 +100,8 @@ pub struct Totals {
     pub left_out: Vec<Missing>,
     /// Figures whose measurement failed.
     pub failed: Vec<Missing>,
+    /// Figures that a cancellation ended, or did not let begin.
+    pub stopped: Vec<Missing>,
     /// All claims.
     pub total: Tally,
 }
@@ -133,9 +135,14 @@ impl Totals {
     /// Of a run.
     pub fn of(reproduced: &Reproduced) -> Self {
         let missing = |of: &[(&'static Entry, String)]| of.iter().map(Missing::of).collect();
+        let stopped = reproduced.cancelled.iter().flat_map(|cancelled| {
+            let ended = [(cancelled.entry, "stopped before its end".to_owned())];
+            ended.into_iter().chain(cancelled.not_begun.iter().map(|&entry| (entry, "not begun".to_owned())))
+        });
         Self {
             left_out: missing(&reproduced.left_out),
             failed: missing(&reproduced.failed),
+            stopped: missing(&stopped.collect::<Vec<_>>()),
             ..Self::of_figures(&reproduced.figures)
         }
     }
@@ -148,6 +155,7 @@ impl Totals {
             figures: figures.iter().map(row).collect(),
             left_out: Vec::new(),
             failed: Vec::new(),
+            stopped: Vec::new(),
             // Claims of different figures are different claims, also where they read alike.
             total: figures.iter().map(|measured| Tally::of(&measured.figure.statements)).sum(),
         }
@@ -158,7 +166,8 @@ impl Totals {
         let sentences = |what: &str, of: &[Missing]| -> Vec<String> {
             of.iter().map(|missing| format!("{} {what}: {}", missing.figure, missing.why)).collect()
         };
-        [sentences("was left out", &self.left_out), sentences("failed", &self.failed)].concat()
+        let stopped = sentences("is missing because the command was stopped", &self.stopped);
+        [sentences("was left out", &self.left_out), sentences("failed", &self.failed), stopped].concat()
     }
 }
 
@@ -169,15 +178,18 @@ pub(crate) struct Reasons {
     #[serde(rename = "leftOut")]
     left_out: Vec<Missing>,
     failed: Vec<Missing>,
+    #[serde(default)]
+    stopped: Vec<Missing>,
 }
 
 impl Reasons {
     /// Returns the reason for which a figure was not measured, as far as it is known.
     pub(crate) fn of(&self, entry: &Entry) -> String {
-        let missing =
-            |of: &[Missing]| of.iter().find(|missing| missing.figure == entry.id).map(|missing| missing.why.clone());
-        let left_out = missing(&self.left_out).map(|why| format!("Left out: {why}."));
-        let failed = || missing(&self.failed).map(|why| format!("Failed: {why}."));
-        left_out.or_else(failed).unwrap_or_else(|| "Not measured in this run.".to_owned())
+        let kinds = [("Left out", &self.left_out), ("Failed", &self.failed), ("Not complete", &self.stopped)];
+        let of = |(what, missing): (&str, &Vec<Missing>)| {
+            let missing = missing.iter().find(|missing| missing.figure == entry.id)?;
+            Some(format!("{what}: {}.", missing.why))
+        };
+        kinds.into_iter().find_map(of).unwrap_or_else(|| "Not measured in this run.".to_owned())
     }
 }

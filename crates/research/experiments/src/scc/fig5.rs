@@ -59,11 +59,8 @@ fn cases() -> Vec<Case> {
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(ENTRY.full_runs, 2);
     let duration = Time::from_millis(run.choose(20_000, 3_000));
-    let cases = cases();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(run.simulator(), case, duration, seed))?.into_iter();
-    let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let rows = run.rows(&figure, cases(), &seeds, |&case, seed| one(run.simulator(), case, duration, seed))?;
     let notes = vec![
         "\"Reduces by up to 8%\" is read as a part of what it is without: 8 of 100 misses. It holds if the largest reduction of all loads is between half of it and twice it. Remarks have \
          the difference in points of the ratio as well."

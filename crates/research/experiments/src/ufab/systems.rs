@@ -128,6 +128,8 @@ impl System {
 
     /// Lets the tenants of a scenario share by it: hosts, switches, paths and transport.
     pub(super) fn share(self, run: &mut Scenario, tenants: Policy) {
+        let meters = || HostSchemeConfig::Picnic(picnic::Settings::default());
+        let elastic = HostSchemeConfig::ElasticSwitch;
         let usual = || ufab::Settings { probe_every: MTU, ..ufab::Settings::default() };
         match self {
             Self::Ufab => share_by_ufab(run, usual(), tenants),
@@ -144,39 +146,38 @@ impl System {
                 run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() };
             }
             Self::Unbounded => share_by_ufab(run, ufab::Settings { latency_bound: false, ..usual() }, tenants),
-            Self::Pwc => share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants),
+            Self::Pwc => share_over_clove(run, (Congestion::swift(), SHORT_GAP), meters(), tenants),
             Self::PwcSlow => {
-                share_by_picnic(run, (Congestion::swift(), SHORT_GAP), tenants);
                 let interval = ElasticSwitch::default().partition_period;
-                let settings = picnic::Settings { interval, ..picnic::Settings::default() };
-                if let Some(sharing) = &mut run.sharing {
-                    sharing.scheme = HostSchemeConfig::Picnic(settings);
-                }
+                let slow = HostSchemeConfig::Picnic(picnic::Settings { interval, ..picnic::Settings::default() });
+                share_over_clove(run, (Congestion::swift(), SHORT_GAP), slow, tenants);
             }
             Self::PwcRecommended => {
-                share_by_picnic(run, (Congestion::swift(), clove::Params::default().flowlet_gap), tenants);
+                share_over_clove(run, (Congestion::swift(), clove::Params::default().flowlet_gap), meters(), tenants);
             }
-            Self::PwcTight => share_by_picnic(run, (Congestion::swift(), TIGHT_GAP), tenants),
+            Self::PwcTight => share_over_clove(run, (Congestion::swift(), TIGHT_GAP), meters(), tenants),
             Self::PwcGradual => {
                 let params = swift::Params { additive_increase: 1, ..swift::Params::default() };
-                share_by_picnic(run, (Congestion::Swift(params), SHORT_GAP), tenants);
+                share_over_clove(run, (Congestion::Swift(params), SHORT_GAP), meters(), tenants);
                 run.transport.initial_window = 1;
             }
-            Self::PwcCubic => share_by_picnic(run, (Congestion::cubic(), SHORT_GAP), tenants),
+            Self::PwcCubic => share_over_clove(run, (Congestion::cubic(), SHORT_GAP), meters(), tenants),
             Self::Elastic => {
                 run.switches.ecn = Ecn::above(MARKS).into();
-                share_by_elasticswitch(run, (Congestion::dctcp(), short_periods()), tenants);
+                share_over_clove(run, (Congestion::dctcp(), SHORT_GAP), elastic(short_periods()), tenants);
             }
-            Self::ElasticCubic => share_by_elasticswitch(run, (Congestion::cubic(), short_periods()), tenants),
+            Self::ElasticCubic => {
+                share_over_clove(run, (Congestion::cubic(), SHORT_GAP), elastic(short_periods()), tenants)
+            }
             Self::ElasticSlow => {
                 run.switches.ecn = Ecn::above(MARKS).into();
-                share_by_elasticswitch(run, (Congestion::dctcp(), ElasticSwitch::default()), tenants);
+                share_over_clove(run, (Congestion::dctcp(), SHORT_GAP), elastic(ElasticSwitch::default()), tenants);
             }
             Self::ElasticMinima => {
                 run.switches.ecn = Ecn::above(MARKS).into();
                 // 1 % of its part in a run of 210 ms.
                 let settings = ElasticSwitch { growth: 1, ..short_periods() };
-                share_by_elasticswitch(run, (Congestion::dctcp(), settings), tenants);
+                share_over_clove(run, (Congestion::dctcp(), SHORT_GAP), elastic(settings), tenants);
             }
             Self::Plain => {
                 run.transport = TransportConfig { congestion: Congestion::cubic(), ..TransportConfig::default() }
@@ -218,10 +219,15 @@ fn share_by_ufab(run: &mut Scenario, settings: ufab::Settings, tenants: Policy) 
     run.sharing = Some(Sharing::new(HostSchemeConfig::Ufab(settings), tenants));
 }
 
-fn share_by_picnic(run: &mut Scenario, (congestion, gap): (Congestion, Time), tenants: Policy) {
+fn share_over_clove(
+    run: &mut Scenario,
+    (congestion, flowlet_gap): (Congestion, Time),
+    scheme: HostSchemeConfig,
+    tenants: Policy,
+) {
     run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { flowlet_gap: gap, ..clove::Params::default() });
-    run.sharing = Some(Sharing::new(HostSchemeConfig::Picnic(picnic::Settings::default()), tenants));
+    run.routing = Routing::Clove(clove::Params { flowlet_gap, ..clove::Params::default() });
+    run.sharing = Some(Sharing::new(scheme, tenants));
 }
 
 /// Periods that serve ElasticSwitch best: its paper's 15 ms are slow here.
@@ -231,12 +237,6 @@ fn short_periods() -> ElasticSwitch {
         min_hold: Time::from_millis(2),
         ..ElasticSwitch::default()
     }
-}
-
-fn share_by_elasticswitch(run: &mut Scenario, (congestion, settings): (Congestion, ElasticSwitch), tenants: Policy) {
-    run.transport = TransportConfig { congestion, ..TransportConfig::default() };
-    run.routing = Routing::Clove(clove::Params { flowlet_gap: SHORT_GAP, ..clove::Params::default() });
-    run.sharing = Some(Sharing::new(HostSchemeConfig::ElasticSwitch(settings), tenants));
 }
 
 /// uFAB's windows are the only ones: its edge is the transport's congestion control (4.1).

@@ -89,7 +89,7 @@ pub(super) fn table(
     if !seen.floods.is_empty() {
         let sum = |of: fn(&FlowReport) -> u64| seen.floods.iter().map(of).sum::<u64>();
         let (sent, lost) = (sum(|flow| flow.sent), sum(FlowReport::lost));
-        writeln!(out, "best effort: {sent} packets sent, {lost} lost")?;
+        writeln!(out, "best effort: {} sent, {lost} lost", count(sent, "packet"))?;
     }
     shares(out, seen)?;
     writeln!(out, "{}", bounds(seen))?;
@@ -110,8 +110,8 @@ pub(super) fn table(
         true => "",
         false => "; without real-time priority, other busy programs count as stalls",
     };
-    let times = all.len();
-    Ok(writeln!(out, "CPUs stalled {times} times for more than 300 us, for at most {}{priority}", longest.up())?)
+    let times = count(all.len(), "time");
+    Ok(writeln!(out, "CPUs stalled {times} for more than 300 us, for at most {}{priority}", longest.up())?)
 }
 
 /// Returns the table of latency contracts.
@@ -199,11 +199,12 @@ fn bounds(seen: &RunReport) -> String {
         many => format!(", {} with unknown consequences", count(many, "action")),
     };
     format!(
-        "{verdict}: {} measured, {} violated, {} unknown; {} of {sent} packets late, {excused} more while the machine stalled, {unpromised} more without a known guarantee; {lost} lost{unsplit}; {} under traffic{unfinished}",
+        "{verdict}: {} measured, {} violated, {} unknown; {} of {} late, {excused} more while the machine stalled, {unpromised} more without a known guarantee; {lost} lost{unsplit}; {} under traffic{unfinished}",
         count(results.measured(), "contract"),
         results.violated,
         results.unknown,
         seen.violations(),
+        count(sent, "packet"),
         count(seen.moves(), "move"),
     )
 }

@@ -113,7 +113,7 @@ fn a_run_that_measured_everything_is_fine() {
         &text(&seen),
         &[
             "all minima reached: 3 members measured, 0 short (less than 95 % of the minimum), 0 unknown",
-            "all bounds met: 1 contract measured, 0 violated, 0 unknown; 0 of 1 packets late, 0 more while the machine stalled, 0 more without a known guarantee; 0 lost; 0 moves under traffic",
+            "all bounds met: 1 contract measured, 0 violated, 0 unknown; 0 of 1 packet late, 0 more while the machine stalled, 0 more without a known guarantee; 0 lost; 0 moves under traffic",
         ],
     );
 }

@@ -51,6 +51,7 @@ pub(crate) fn fig12a(run: &Run) -> Result<Figure, Failed> {
         for &tags in run.choose(&TAGS[..], &TAGS[..3]) {
             for flows in FLOWS {
                 for &batch in batches {
+                    run.simulator().check()?;
                     let what = Tagging { packet, batch, flows, tags };
                     all.push(Tagged { what, nanos: tag(what, trials).map_err(Failed::broken)? });
                 }
@@ -155,6 +156,7 @@ pub(crate) fn fig12b(run: &Run) -> Result<Figure, Failed> {
     let scenarios: Vec<&ShapingScenario> = TABLE_4.iter().filter(is_in).step_by(run.choose(1, 3)).collect();
     let mut shaped = Vec::new();
     for &&what in &scenarios {
+        run.report_progress(shaped.len(), scenarios.len())?;
         shaped.push((what, shape(what, run.choose(3, 2)).map_err(Failed::broken)?));
     }
     let columns =
@@ -219,10 +221,11 @@ fn shaping_statements(shaped: &[(ShapingScenario, ShapingError)]) -> Vec<Stateme
 }
 
 /// Measures section 5.3.3.
-pub(crate) fn resources(_: &Run) -> Result<Figure, Failed> {
+pub(crate) fn resources(run: &Run) -> Result<Figure, Failed> {
     const CONTRACTS: u16 = 3;
     const MEGABYTE: f64 = 1e6;
     let measure = |endpoints: u8| {
+        run.simulator().check()?;
         let memory = memory(endpoints, CONTRACTS).map_err(Failed::broken)?;
         Ok::<f64, Failed>(memory.get() as f64 / MEGABYTE)
     };

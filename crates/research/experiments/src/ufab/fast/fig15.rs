@@ -64,6 +64,8 @@ struct Probing {
     size: f64,
 }
 
+stored!(Probing { pairs, part, printed, size });
+
 #[derive(Clone, Debug)]
 struct Data {
     runs: Vec<Joins>,
@@ -80,7 +82,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let mut found = found.into_iter().next().unwrap_or_default();
     let rates = found.first_mut().map(|(_, rates)| std::mem::take(rates)).unwrap_or_default();
     let counts = run.choose(vec![1, 2, 4, 8, 16, 32, 64, 128, 256], vec![1, 8, 64]);
-    let probing = run.map(&counts, |&pairs| probing(run.simulator(), pairs))?;
+    let probing =
+        run.gather(&format!("{}, probing", ENTRY.id), (&counts, &[1]), |&pairs, _| probing(run.simulator(), pairs))?;
+    let probing = probing.concat();
     let data = Data { runs: found.into_iter().map(|(run, _)| run).collect(), probing, rates };
     let notes = vec![
         format!(

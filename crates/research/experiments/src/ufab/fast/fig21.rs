@@ -11,6 +11,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::watched::{NoteKind, watch};
 use super::{Contender, LINE};
 use crate::catalogue::{Entry, UFAB};
+use crate::checkpoint::stored;
 use crate::data::{Figure, Table};
 use crate::failed::Failed;
 use crate::run::Run;
@@ -46,6 +47,8 @@ struct Answers {
     admitted: u64,
 }
 
+stored!(Answers { asked, admitted });
+
 /// Fig. 21a, and 21b with the printed line 7 and as the text has it.
 #[derive(Clone, Debug, Default)]
 struct Data {
@@ -55,11 +58,14 @@ struct Data {
 }
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
-    let data = Data {
-        enough: example(run.simulator(), None, UnusedTokens::Kept)?,
-        little: example(run.simulator(), Some(EPSILON), UnusedTokens::AsPrinted)?,
-        kept: example(run.simulator(), Some(EPSILON), UnusedTokens::Kept)?,
+    let cases =
+        [(None, UnusedTokens::Kept), (Some(EPSILON), UnusedTokens::AsPrinted), (Some(EPSILON), UnusedTokens::Kept)];
+    let found =
+        run.gather(ENTRY.id, (&cases, &[1]), |&(epsilon, unused), _| example(run.simulator(), epsilon, unused))?;
+    let Ok([enough, little, kept]) = <[Answers; 3]>::try_from(found.concat()) else {
+        return Err(Failed::broken("an example without a result"));
     };
+    let data = Data { enough, little, kept };
     let seeds = run.seeds(ENTRY.full_runs, 1);
     let figure = Figure { statements: statements(&data), tables: vec![table(&data)], seeds, ..Figure::default() };
     let notes = vec![
