@@ -6,7 +6,7 @@ import type { Trouble } from './api';
 import { percent, rate, short } from './format';
 import { isReplica, to, useWorld, type Address } from './state';
 import { measured, type Measured } from './sum';
-import type { AgentState, ContractStatus, HealthLevel, State, UpDown } from './types';
+import type { AgentState, Connection, ContractStatus, HealthLevel, State, UpDown } from './types';
 
 /** Delay after which a loading page shows a message. */
 const SLOW_MS = 1500;
@@ -56,8 +56,8 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 const SIGNS: Record<string, [string, string]> = {
-  broken: ['✕', 'bad'], critical: ['✕', 'bad'], warning: ['▲', 'warn'], unknown: ['?', 'dim'], unconfirmed: ['?', 'warn'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], stopped: ['✕', 'bad'],
-  'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'reports a problem': ['▲', 'warn'],
+  broken: ['✕', 'bad'], critical: ['✕', 'bad'], warning: ['▲', 'warn'], unknown: ['?', 'dim'], unconfirmed: ['?', 'warn'], degraded: ['✕', 'bad'], violated: ['✕', 'bad'], down: ['✕', 'bad'], refused: ['✕', 'bad'], silent: ['✕', 'bad'], ended: ['–', 'dim'],
+  'not connected since this controller started': ['?', 'warn'], 'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'reports a problem': ['▲', 'warn'],
   ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'connected': ['✓', 'good'],
   released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],
 };
@@ -75,12 +75,14 @@ export function StateBadge({ of }: { of: ContractStatus }) {
 }
 
 /** Returns the state of an agent as a badge: unknown where agents report to another controller. */
-export function agentBadge(agent: Pick<AgentState, 'open' | 'silent'>, isElsewhere: boolean): string {
-  return isElsewhere || agent.open === null || agent.silent === null ? 'unknown' : agent.silent ? 'silent' : agent.open ? 'connected' : 'stopped';
+export function agentBadge({ connection }: Pick<AgentState, 'connection'>, isElsewhere: boolean): string {
+  return isElsewhere || connection === null ? 'unknown' : CONNECTIONS[connection];
 }
 
+const CONNECTIONS: Record<Connection, string> = { open: 'connected', silent: 'silent', 'not-since-start': 'not connected since this controller started', ended: 'ended' };
+
 /** Returns the state of a node: without its agent, a node that is not recorded as down may be up or down. */
-export function nodeBadge(state: UpDown, agent: Pick<AgentState, 'open' | 'silent'> | undefined, isElsewhere: boolean): string {
+export function nodeBadge(state: UpDown, agent: Pick<AgentState, 'connection'> | undefined, isElsewhere: boolean): string {
   return state === 'up' && agent && agentBadge(agent, isElsewhere) !== 'connected' ? 'unknown' : state;
 }
 

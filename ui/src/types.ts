@@ -2,6 +2,7 @@
 
 /** An agent, as the controller knows it. */
 export interface Agent {
+  connection: Connection | null;
   epoch: number;
   kind: string;
   node: string;
@@ -14,6 +15,7 @@ export interface Agent {
 
 /** The agent of a node. */
 export interface AgentState {
+  connection: Connection | null;
   epoch: number;
   open: boolean | null;
   setUp: boolean;
@@ -80,6 +82,9 @@ export interface Cluster {
 
 /** Role of a controller in its cluster. */
 export type ClusterRole = 'leader' | 'follower' | 'unknown';
+
+/** Connection of an agent to the controller. */
+export type Connection = 'open' | 'silent' | 'not-since-start' | 'ended';
 
 /** A contract that exists. */
 export interface Contract {
@@ -168,6 +173,7 @@ export interface ContractStatement {
   from: string;
   minutes: StatementMinutes;
   to: string;
+  unknown: UnknownMinutes[];
 }
 
 /** Status of a contract. */
@@ -306,6 +312,7 @@ export interface Ledger {
 /** One direction of a cable. */
 export interface Link {
   capacity: ClassCapacity[] | null;
+  downReason?: string;
   from: string;
   measured: MeasuredLoad | null;
   mtuBytes: number;
@@ -313,9 +320,8 @@ export interface Link {
   propagationNs: number;
   queues: Queue[];
   rateBps: number;
-  reason?: string;
   routes: number | null;
-  state: UpDown;
+  state: LinkState;
   to: string;
   usedPpm: number | null;
 }
@@ -333,6 +339,9 @@ export interface LinkGroup {
   ratePpm: number | null;
   to: number;
 }
+
+/** State of a link. */
+export type LinkState = 'up' | 'down' | 'unknown';
 
 /** A link and its use. */
 export interface LinkUse {
@@ -617,6 +626,15 @@ export interface UnknownAlert {
   name: string;
   reason: string;
 }
+
+/** Number of unknown minutes with one reason. */
+export interface UnknownMinutes {
+  minutes: number;
+  reason: UnknownReason;
+}
+
+/** Reason for which a minute of a contract is unknown: the last one of those that apply. */
+export type UnknownReason = 'counters-incomplete' | 'rate-above-rule' | 'rules-changed' | 'not-confirmed' | 'agent-silent' | 'not-in-force' | 'maybe-broken' | 'not-observed';
 
 /** A contract that was not kept. */
 export interface UnmetContract {

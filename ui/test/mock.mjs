@@ -51,8 +51,8 @@ function statement(tenant, url) {
       { from: `${month}-20T10:00:00Z`, to, reason: 'not yet over' },
     ],
     contracts: [
-      { contract: 'plant:robot', from: `${month}-02T00:00:00Z`, to: `${month}-20T10:00:00Z`, minutes: { kept: 27_001, broken: 25, unknown: 907 }, events: [event('03T08:12:00', 'degraded', 'link h1->leaf1 is down: cut by an excavator'), event('03T08:37:00', 'enforced', 'link h1->leaf1 is up')] },
-      { contract: 'plant:camera', from: `${month}-02T00:00:00Z`, to: `${month}-20T10:00:00Z`, minutes: { kept: 26_999, broken: 1, unknown: 933 }, events: [event('11T19:02:30', 'violated', 'a packet took 2.31 ms; the bound is 1.9 ms')] },
+      { contract: 'plant:robot', from: `${month}-02T00:00:00Z`, to: `${month}-20T10:00:00Z`, minutes: { kept: 27_001, broken: 25, unknown: 907 }, unknown: [{ reason: 'rate-above-rule', minutes: 7 }, { reason: 'not-observed', minutes: 900 }], events: [event('03T08:12:00', 'degraded', 'link h1->leaf1 is down: cut by an excavator'), event('03T08:37:00', 'enforced', 'link h1->leaf1 is up')] },
+      { contract: 'plant:camera', from: `${month}-02T00:00:00Z`, to: `${month}-20T10:00:00Z`, minutes: { kept: 26_999, broken: 1, unknown: 933 }, unknown: [{ reason: 'agent-silent', minutes: 33 }, { reason: 'not-observed', minutes: 900 }], events: [event('11T19:02:30', 'violated', 'a packet took 2.31 ms; the bound is 1.9 ms')] },
     ],
   };
 }

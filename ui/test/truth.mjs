@@ -56,9 +56,9 @@ export async function follower({ browser, open, go, says, text, check, look, set
   for (const [scheme, width] of [['light', 1440], ['dark', 390]]) {
     const page = await open(browser, { scheme, width });
     let role = 'leader';
-    const agents = Array.from({ length: 3 }, (_, at) => ({ node: `h${at + 1}`, kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: false }));
+    const agents = Array.from({ length: 3 }, (_, at) => ({ node: `h${at + 1}`, kind: 'host', state: 'up', epoch: 1, connection: 'open', open: true, setUp: false, silent: false }));
     await altered(page, (path, body) => {
-      if (path === '/v1/agents') return { items: agents.map((agent) => ({ ...agent, ...(role === 'leader' ? {} : { open: null, silent: null }) })) };
+      if (path === '/v1/agents') return { items: agents.map((agent) => ({ ...agent, ...(role === 'leader' ? {} : { connection: null, open: null, silent: null }) })) };
       if (path !== '/v1/status') return undefined;
       const cluster = { role, commit: 9, epoch: 1, leaseRemainingMs: 0, ...(role === 'follower' ? { leader: 'http://127.0.0.1:7601' } : {}) };
       return { ...body, enforcement: 'hosts', agents: role === 'leader' ? 3 : null, silent: role === 'leader' ? [] : null, cluster };
@@ -186,7 +186,7 @@ export async function agents({ browser, open, go, says, text, check, look }, ser
   await go(page, '#/agents');
   await says(page, 'wayleave agent init', 'agents are missing');
   check(!(await text(page)).includes('--enforcement'), 'an option that is set is not advised');
-  items = [{ node: 'h1', kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: true }, { node: 'h2', kind: 'host', state: 'up', epoch: 1, open: true, setUp: false, silent: false }];
+  items = [{ node: 'h1', kind: 'host', state: 'up', epoch: 1, connection: 'silent', open: false, setUp: false, silent: true }, { node: 'h2', kind: 'host', state: 'up', epoch: 1, connection: 'open', open: true, setUp: false, silent: false }];
   await go(page, '#/agents?problems=true');
   await says(page, '✕ silent', 'a silent agent is named');
   const rows = await page.locator('tbody tr').allInnerTexts();

@@ -42,6 +42,9 @@ function Whole({ contract }: { contract: Contract }) {
   );
 }
 
+/** Reasons for which an admitted contract is not known to be in force. */
+const NOT_IN_FORCE: { [reason: string]: string } = { NOT_ENFORCED: 'none: no agents', RATE_EXCEEDED: 'unknown: counters show more than its rule lets through' };
+
 function Terms({ contract }: { contract: Contract }) {
   const { status, bandwidth, objective, bestEffort } = contract;
   const members = bandwidth?.hose ?? objective?.members ?? bestEffort?.members;
@@ -67,7 +70,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (status.reason === 'NOT_ENFORCED' ? 'none: no agents' : 'not all of its hosts have confirmed it')],
+      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (NOT_IN_FORCE[status.reason ?? ''] ?? 'not all of its hosts have confirmed it')],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }

@@ -10,11 +10,11 @@ import type { ContractHealth, HealthLevel, HealthPage as Document, Status, Topol
 
 const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'violated', title: 'Violated', means: 'packets were late, or the guarantee is lost' },
-  { level: 'unknown', title: 'Unknown', means: 'agents of its hosts are silent' },
+  { level: 'unknown', title: 'Unknown', means: 'agents are silent, or counters exceed its rule' },
   { level: 'unconfirmed', title: 'Not confirmed', means: 'a host has not confirmed it in time' },
   { level: 'at-risk', title: 'At risk', means: 'a packet took at least 90 % of its bound' },
   { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
-  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; no agents' },
+  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; no agent is connected' },
   { level: 'best-estimate', title: 'Best estimate', means: 'enforced in part, or measured; no guarantee' },
   { level: 'ok', title: 'OK', means: 'proven, and confirmed by hosts' },
 ];
@@ -83,7 +83,7 @@ function Verdict({ levels, isEnforced, isCopy }: { levels: Record<HealthLevel, n
   if (all === 0) return <h1>No guarantees yet</h1>;
   if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'guarantee')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} violated or lost</h1>;
   const unknown = levels.unknown + levels.unconfirmed;
-  if (unknown > 0) return <h1 class="warn"><span aria-hidden="true">? </span>{many(unknown, 'guarantee')} of {all.toLocaleString('en')} {unknown === 1 ? 'is' : 'are'} unknown: agents are silent, or have not confirmed {unknown === 1 ? 'it' : 'them'}</h1>;
+  if (unknown > 0) return <h1 class="warn"><span aria-hidden="true">? </span>{many(unknown, 'guarantee')} of {all.toLocaleString('en')} {unknown === 1 ? 'is' : 'are'} unknown: agents are silent or have not confirmed {unknown === 1 ? 'it' : 'them'}, or counters exceed {unknown === 1 ? 'its rule' : 'their rules'}</h1>;
   if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'guarantee')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} close to the limit</h1>;
   // Until the enforcement mode is known, it is not reported.
   if (!isEnforced && !isCopy) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;

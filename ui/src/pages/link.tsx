@@ -21,7 +21,8 @@ export function LinkPage({ name }: { name: string; address: Address }) {
       {(link) => (
         <>
           <h1><a href={to(['node', link.from])}>{link.from}</a> → <a href={to(['node', link.to])}>{link.to}</a> <Badge of={link.state} /></h1>
-          {link.reason && <p class="notice bad">{link.reason}</p>}
+          {link.downReason && <p class="notice bad">{link.downReason}</p>}
+          {link.state === 'unknown' && <p class="notice">Nobody has reported it down, and no connected agent observes it.</p>}
           <p class="buttons"><WhatIf fail={link.name} /> <a class="button" href={to(['link', reverse(link)])}>Opposite direction</a> <a class="button" href={to(['contracts'], { link: link.name })}>All its contracts</a></p>
           <Facts facts={[
             ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes?.toLocaleString('en') ?? 'unknown'],

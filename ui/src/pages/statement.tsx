@@ -7,7 +7,7 @@ import { Combo } from '../combo';
 import { Csv } from '../history';
 import { Badge, ContractLink, Empty, Field, Name, OwnOnly, Shown, Table } from '../parts';
 import { to, usePages, useRead, useWorld, type Address } from '../state';
-import type { ContractStatement, Statement, StatementMinutes as Sums, Tenant } from '../types';
+import type { ContractStatement, Statement, StatementMinutes as Sums, Tenant, UnknownReason } from '../types';
 
 /** Number of months that the page offers. */
 const MONTHS = 12;
@@ -29,7 +29,7 @@ export function StatementPage({ tenant, address }: { tenant: string | undefined;
     <>
       <h1>Statement{name && <> of <span class="name">{name}</span></>}</h1>
       {about.tenant !== undefined && tenant !== undefined && tenant !== about.tenant && <OwnOnly what="statement" />}
-      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends, and of its switches if these have agents, reported without a gap of more than 3 s, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>.</p>
+      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends, and of its switches if these have agents, reported without a gap of more than 3 s, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>, also those in which the counters of its senders could not be compared with its rule.</p>
       <div class="controls">
         {about.tenant === undefined && <Choice tenant={name} go={(name) => go(name, chosen)} />}
         <Field label="Month (UTC)">{(id) => (
@@ -73,6 +73,7 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
               { head: 'Kept', cell: (one) => <Minutes of={one.minutes} part="kept" />, isNumber: true },
               { head: 'Broken', cell: (one) => <span class={one.minutes.broken > 0 ? 'bad' : ''}><Minutes of={one.minutes} part="broken" /></span>, isNumber: true },
               { head: 'Unknown', cell: (one) => many(one.minutes.unknown), isNumber: true },
+              { head: 'Unknown because', cell: (one) => one.unknown.map(({ reason, minutes }) => `${WHY[reason]}: ${many(minutes)}`).join('; ') },
               { head: 'Shares', cell: (one) => <Shares minutes={one.minutes} /> },
             ]} />
           )}
@@ -83,6 +84,13 @@ function Whole({ tenant, month }: { tenant: string; month: string }) {
     </Shown>
   );
 }
+
+/** Reasons of unknown minutes in words. */
+const WHY: Record<UnknownReason, string> = {
+  'counters-incomplete': 'counters incomplete', 'rate-above-rule': 'counters above its rule', 'rules-changed': 'rules changed by another program',
+  'not-confirmed': 'not confirmed by an agent', 'agent-silent': 'agent silent', 'not-in-force': 'not in force', 'maybe-broken': 'broken shortly after',
+  'not-observed': 'not observed',
+};
 
 /** Names the minutes that the totals add up: contracts before the record are not known. */
 function counted({ since, until }: Statement): string {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use wayleave_explain::human;
 use wayleave_protocol::agent::{SampledPackets, Traffic};
 use wayleave_protocol::contract::{Contract, Kind as Promise, State};
-use wayleave_protocol::network::{Host, Link, Node, QueueClass};
+use wayleave_protocol::network::{Connection, Host, Link, Node, QueueClass};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::problem::Code;
 use wayleave_protocol::tenant::{Tenant, Vm};
@@ -299,6 +299,9 @@ fn version(version: Option<u64>, none: &str) -> String {
 fn confirmed_none(contract: &Contract) -> &'static str {
     match contract.status.state {
         _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "none: no agents",
+        _ if contract.status.reason.as_deref() == Some("RATE_EXCEEDED") => {
+            "unknown: counters show more than the rule lets through"
+        }
         State::Released => "none: its host has stopped sending",
         _ => "not confirmed by all hosts",
     }
@@ -382,11 +385,12 @@ fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
     let agent = match &node.agent {
         None => "has never connected".to_owned(),
         Some(agent) => {
-            let state = match (agent.open, agent.silent) {
-                (_, Some(true)) => "silent: no heartbeat for too long",
-                (Some(true), Some(false)) => "open",
-                (Some(false), Some(false)) => "ended",
-                (None, _) | (_, None) => "state unknown here: agents report to the leader",
+            let state = match agent.connection {
+                Some(Connection::Silent) => "silent: no heartbeat for too long",
+                Some(Connection::Open) => "open",
+                Some(Connection::NotSinceStart) => "not connected since this controller started",
+                Some(Connection::Ended) => "ended",
+                None => "state unknown here: agents report to the leader",
             };
             format!("session {}, {state}", agent.epoch)
         }
@@ -431,7 +435,7 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
 
 fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let link: Link = find(service, "link", "/v1/links", name, Names::OfAll("/v1/links"))?;
-    let why = link.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let why = link.down_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     let mut fields = vec![
         ("link", link.name.clone()),
         ("state", word(&link.state) + &why),

@@ -24,6 +24,8 @@ pub struct NodeState {
     pub(crate) in_force: Option<BTreeMap<u64, u64>>,
     /// Contracts that its agent cannot enforce, with the reason; `None` if it has not reported them in this session.
     pub(crate) problems: Option<BTreeMap<u64, String>>,
+    /// `true` if its agent has reported in this session which of its links have no carrier.
+    pub(crate) sees_links: bool,
     /// Contracts with an operation that it has not confirmed.
     pub(crate) waiting: BTreeSet<u64>,
     /// Rules that no contract explains, with the version at which they are to be removed.
@@ -34,6 +36,17 @@ impl NodeState {
     /// Returns `true` if its session is open and its agent is not silent.
     pub const fn is_there(&self) -> bool {
         self.is_open && !self.is_silent
+    }
+
+    /// Returns `true` if its agent observes the carriers of its links.
+    pub const fn observes_links(&self) -> bool {
+        self.is_there() && self.sees_links
+    }
+
+    /// Returns `true` if its agent has to connect to this controller, has not done so since the controller was loaded, and
+    /// is not overdue.
+    pub const fn is_awaited(&self) -> bool {
+        !self.is_open && !self.is_silent && self.is_watched
     }
 
     /// Returns `true` if its agent has reported in this session which rules are in force.

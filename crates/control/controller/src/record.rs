@@ -89,12 +89,22 @@ pub(crate) struct NodeRecord {
     /// `true` if heartbeats of its agent are expected.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(crate) watched: bool,
+    /// `true` if they are overdue: they are after a restart of the controller, until the first one.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(crate) silent: bool,
 }
 
 impl NodeRecord {
     /// `None` for a node that never had a session: there is nothing to remember.
     pub(crate) fn of(state: &NodeState) -> Option<Self> {
-        (state.epoch > 0).then_some(Self { epoch: state.epoch, set_up: state.is_set_up, watched: state.is_watched })
+        let &NodeState { epoch, is_set_up: set_up, is_watched: watched, is_silent: silent, .. } = state;
+        (epoch > 0).then_some(Self { epoch, set_up, watched, silent })
+    }
+
+    /// Sets the state of a node to what is recorded.
+    pub(crate) fn put(&self, state: &mut NodeState) {
+        (state.epoch, state.is_set_up) = (self.epoch, self.set_up);
+        (state.is_watched, state.is_silent) = (self.watched, self.silent);
     }
 }
 

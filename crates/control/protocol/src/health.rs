@@ -21,7 +21,7 @@ pub enum HealthLevel {
     AtRisk,
     /// Admitted, and not in force yet: others have to move first, its start has not come, or its sender has not confirmed its terms.
     Pending,
-    /// Admitted and not enforced: this controller has no agents.
+    /// Admitted and not enforced: this controller has no agents, or none is connected.
     NotEnforced,
     /// No violation is known, but nothing is proven: `certainty` is `measured`, or agents enforce only a part.
     BestEstimate,

@@ -167,13 +167,73 @@ pub struct Flows {
 pub struct StatementMinutes {
     /// Minutes throughout which the contract was in force, the agents of all its ends reported without a gap of more
     /// than 3 s, and no violation was observed. Agents of bandwidth-class contracts reported in their present session which
-    /// rules are in force. No agent repaired a foreign change. Without measured or sampled delays, only rules were observed.
+    /// rules are in force. No agent repaired a foreign change. If the rule has a maximum, counters of all senders show no more. Without measured or sampled delays, only rules were observed.
     pub kept: u64,
     /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet was lost or late.
     pub broken: u64,
-    /// All other minutes: without agents, with a silent agent or one that has not reported its rules in a new session, with
-    /// a repaired foreign change, before the contract was in force, while the controller was down, or not covered by the record.
+    /// All other minutes ([`UnknownReason`]).
     pub unknown: u64,
+}
+
+/// Reason for which a minute of a contract is unknown: the last one of those that apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownReason {
+    /// Reports of a host lacked counters or times of readings, or contradicted themselves: they could not be compared with
+    /// the contract's rule.
+    CountersIncomplete,
+    /// The counters of a host showed more than the contract's rule lets through.
+    RateAboveRule,
+    /// An agent repaired a foreign change.
+    RulesChanged,
+    /// An agent had not confirmed the contract, or had not reported its rules in a new session.
+    NotConfirmed,
+    /// An agent had no session, or its reports had a gap of more than 3 s.
+    AgentSilent,
+    /// The contract was not in force: no host has agents, its start had not come, or it waited for others.
+    NotInForce,
+    /// A violation shortly after the minute may have begun in it.
+    MaybeBroken,
+    /// The controller did not observe the whole minute: it did not run, lead or record, or its clock was set. Earlier versions
+    /// recorded no reasons.
+    NotObserved,
+}
+
+impl UnknownReason {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::CountersIncomplete,
+        Self::RateAboveRule,
+        Self::RulesChanged,
+        Self::NotConfirmed,
+        Self::AgentSilent,
+        Self::NotInForce,
+        Self::MaybeBroken,
+        Self::NotObserved,
+    ];
+
+    /// Returns the name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CountersIncomplete => "counters-incomplete",
+            Self::RateAboveRule => "rate-above-rule",
+            Self::RulesChanged => "rules-changed",
+            Self::NotConfirmed => "not-confirmed",
+            Self::AgentSilent => "agent-silent",
+            Self::NotInForce => "not-in-force",
+            Self::MaybeBroken => "maybe-broken",
+            Self::NotObserved => "not-observed",
+        }
+    }
+}
+
+/// Number of unknown minutes with one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnknownMinutes {
+    /// The reason.
+    pub reason: UnknownReason,
+    /// Number of minutes.
+    pub minutes: u64,
 }
 
 /// Statement of a tenant for a month (UTC).
@@ -229,6 +289,8 @@ pub struct ContractStatement {
     pub to: String,
     /// Minutes from its creation or its start to its end, within the month.
     pub minutes: StatementMinutes,
+    /// Its unknown minutes by reason.
+    pub unknown: Vec<UnknownMinutes>,
     /// Changes of its state, the oldest first; at most 100.
     pub events: Vec<StatementEvent>,
 }
@@ -238,7 +300,8 @@ pub struct ContractStatement {
 pub struct StatementEvent {
     /// Time (RFC 3339).
     pub at: String,
-    /// `degraded` or `violated`, and the states after them up to `enforced`; `lost` or `late` for sampled packets.
+    /// `degraded` or `violated`, and the states after them up to `enforced`; `lost` or `late` for sampled packets; `unknown`
+    /// at the first minute that counters of a host leave unknown.
     pub kind: String,
     /// Reason, human-readable.
     pub text: String,

@@ -15,6 +15,29 @@ pub enum UpDown {
     Down,
 }
 
+/// State of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkState {
+    /// Nobody has reported the link down, and the agent of one of its ends reports links in its present session.
+    Up,
+    /// Its cable or one of its ends was reported down.
+    Down,
+    /// Nobody has reported the link down, and no connected agent observes it.
+    Unknown,
+}
+
+impl LinkState {
+    /// Returns the name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// A reported state: an element is down, or up again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -57,12 +80,29 @@ pub struct Node {
     pub agent: Option<AgentState>,
 }
 
+/// Connection of an agent to the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// Its session is open, and its heartbeat is not overdue.
+    Open,
+    /// Its heartbeat is overdue, or it was uninstalled.
+    Silent,
+    /// It has opened no session since this controller started, and the time in which it has to is not over.
+    NotSinceStart,
+    /// Its session ended when its node was reported down.
+    Ended,
+}
+
 /// The agent of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentState {
     /// The number of its last session.
     pub epoch: u64,
+    /// Connection of the agent; `null` at a controller that receives no reports.
+    #[schema(required)]
+    pub connection: Option<Connection>,
     /// `true` if that session is open and heartbeats of the agent arrive; `null` at a controller that receives no reports,
     /// since it does not lead.
     #[schema(required)]
@@ -117,11 +157,11 @@ pub struct Link {
     pub propagation_ns: u64,
     /// MTU.
     pub mtu_bytes: u64,
-    /// Down if its cable or one of its ends is down.
-    pub state: UpDown,
+    /// Present state.
+    pub state: LinkState,
     /// Reason for which it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub reason: Option<String>,
+    pub down_reason: Option<String>,
     /// Reserved and available rate, by class of contracts; `null` while the controller has not computed it.
     #[schema(required)]
     pub capacity: Option<Vec<ClassCapacity>>,

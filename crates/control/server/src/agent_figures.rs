@@ -11,6 +11,8 @@ use wayleave_protocol::check::{CheckReport, MAX_PROBES};
 use wayleave_protocol::load::LinkCounters;
 use wayleave_units::Time;
 
+use crate::handlers::status::list;
+
 /// Maximum number of packets: the largest integer that every JSON reader takes exactly (RFC 8259, section 6). A host that
 /// handles 20 million packets per second reaches it after 14 years.
 pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
@@ -85,31 +87,75 @@ pub(crate) fn bound(reports: &mut Reports) -> Option<String> {
 
 /// Maximum number of contracts that a problem names.
 const NAMES: usize = 4;
+/// Number of contracts of a receiver of which the slowest packet is remembered.
+const MAX_SLOWEST: usize = 10_000;
 
-/// Leaves out late packets of contracts whose slowest packet was within every bound by which packets were measured: the
-/// report contradicts itself. Agents report the slowest packet since a contract was installed, so it is never faster than the
-/// slowest one of a period. `contract` returns the name and the lowest bound of a contract. Returns a problem of the node if
-/// there are any.
-pub(crate) fn leave_out_contradictions(
-    measured: &mut Vec<Measured>,
-    contract: impl Fn(u64) -> Option<(String, Time)>,
-) -> Option<String> {
-    let mut names = Vec::new();
-    measured.retain(|one| {
-        let known = contract(one.serial).filter(|(_, bound)| one.late > 0 && Time::from_nanos(one.worst_ns) <= *bound);
-        let is_taken = known.is_none();
-        names.extend(known.map(|(name, _)| name));
-        is_taken
-    });
-    let more = names.len().saturating_sub(NAMES);
-    names.truncate(NAMES);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| {
-        format!(
-            "its report has late packets of contracts {}{more}, of which the slowest packet was within the bound: they are ignored; restart its agent, or upgrade it",
-            names.join(", ")
-        )
-    })
+/// Bounds of a latency contract by which packets may have been measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Name of the contract.
+    pub(crate) name: String,
+    pub(crate) lowest: Time,
+    /// The only bound, if it has not changed.
+    pub(crate) only: Option<Time>,
+}
+
+/// Contradictions in the reports of receivers.
+#[derive(Debug, Default)]
+pub(crate) struct Contradictions {
+    /// Names of contracts with late packets, of which the slowest packet was within every bound.
+    late: Vec<String>,
+    /// Names of contracts without late packets, of which a packet took longer than the only bound.
+    none_late: Vec<String>,
+    /// Serial numbers of both.
+    pub(crate) serials: Vec<u64>,
+}
+
+/// Slowest packets that receivers have reported, by node and serial number.
+pub(crate) type Slowest = BTreeMap<String, BTreeMap<u64, u64>>;
+
+impl Contradictions {
+    /// Leaves out late packets of contracts whose slowest packet was within every bound. Agents report the slowest packet
+    /// since a contract was installed, so it is never faster than the slowest one of a period. For the same reason, only a
+    /// slowest packet that was not in the last report, `slowest`, is one of this period.
+    pub(crate) fn leave_out(
+        measured: &mut Vec<Measured>,
+        slowest: &mut BTreeMap<u64, u64>,
+        contract: impl Fn(u64) -> Option<Bounds>,
+    ) -> Self {
+        let mut found = Self::default();
+        // Of contracts that have ended, too. What is forgotten is not compared.
+        if slowest.len() > MAX_SLOWEST {
+            slowest.clear();
+        }
+        measured.retain(|one| {
+            let Some(Bounds { name, lowest, only }) = contract(one.serial) else { return true };
+            let worst = Time::from_nanos(one.worst_ns);
+            let is_new = slowest.insert(one.serial, one.worst_ns).is_some_and(|before| before < one.worst_ns);
+            let names = match one.late {
+                0 if is_new && only.is_some_and(|bound| worst > bound) => &mut found.none_late,
+                1.. if worst <= lowest => &mut found.late,
+                _ => return true,
+            };
+            names.push(name);
+            found.serials.push(one.serial);
+            one.late == 0
+        });
+        found
+    }
+
+    /// Returns the problems of the node.
+    pub(crate) fn problems(self) -> impl Iterator<Item = String> {
+        let problem = |has: &str, names: Vec<String>, what: &str| {
+            let shown = names.iter().take(NAMES).cloned().collect();
+            let names = (!names.is_empty()).then(|| list(shown, names.len()));
+            names.map(|names| format!("its report has {has} of contracts {names}, of which the slowest packet {what}; restart its agent, or upgrade it"))
+        };
+        let late = problem("late packets", self.late, "was within the bound: they are ignored");
+        let none_late =
+            problem("no late packets", self.none_late, "took longer than the bound: their minutes are unknown");
+        [late, none_late].into_iter().flatten()
+    }
 }
 
 /// The counters of a host together are bounded, too: they are summed. If one of them is not possible, none is taken: a sum
@@ -330,17 +376,42 @@ mod tests {
     #[test]
     fn late_packets_without_one_above_the_bound_are_left_out() {
         let bounds = [5, 7].map(Time::from_millis);
-        let contract = |serial: u64| Some((format!("c{serial}"), *bounds.get(usize::try_from(serial).ok()?)?));
+        let contract = |serial: u64| {
+            let lowest = *bounds.get(usize::try_from(serial).ok()?)?;
+            Some(Bounds { name: format!("c{serial}"), lowest, only: None })
+        };
+        let leave_out = |measured: &mut Vec<Measured>| -> Vec<String> {
+            Contradictions::leave_out(measured, &mut BTreeMap::new(), contract).problems().collect()
+        };
         let one = |serial, late, worst_ns| Measured { serial, packets: 9, late, worst_ns };
         let taken = [one(0, 1, 5_000_001), one(0, 0, 1), one(1, 2, 7_000_001), one(2, 1, 1)];
         let mut measured = taken.to_vec();
-        assert_eq!((leave_out_contradictions(&mut measured, contract), measured.len()), (None, 4));
+        assert_eq!((leave_out(&mut measured).len(), measured.len()), (0, 4));
         measured.extend([one(0, 1, 5_000_000), one(1, 9, 7_000_000)]);
-        let problem = leave_out_contradictions(&mut measured, contract).unwrap();
-        assert!(problem.contains("late packets of contracts c0, c1, of which"), "{problem}");
+        let problems = leave_out(&mut measured);
+        assert!(problems[0].contains("late packets of contracts c0, c1, of which"), "{problems:?}");
         assert_eq!(measured, taken);
         let mut many = vec![one(0, 1, 1); 6];
-        assert!(leave_out_contradictions(&mut many, contract).unwrap().contains("c0, c0, c0, c0 and 2 more"));
+        assert!(leave_out(&mut many)[0].contains("c0, c0, c0, c0 and 2 more"));
+    }
+
+    /// A bound of 5 ms. The slowest packet of an earlier period stays in later reports.
+    #[test]
+    fn no_late_packet_beside_a_new_one_above_the_only_bound_is_a_contradiction() {
+        let bound = Time::from_millis(5);
+        for (only, expected) in [(Some(bound), [0, 0, 0, 1, 0, 0]), (None, [0; 6])] {
+            let mut slowest = BTreeMap::new();
+            let reports =
+                [(0, 4_000_000), (1, 6_000_000), (0, 6_000_000), (0, 6_000_001), (0, 6_000_001), (2, 7_000_000)];
+            let found = reports.map(|(late, worst_ns)| {
+                let mut measured = vec![Measured { serial: 3, packets: 9, late, worst_ns }];
+                let contract = |_| Some(Bounds { name: "c".to_owned(), lowest: bound, only });
+                let found = Contradictions::leave_out(&mut measured, &mut slowest, contract);
+                assert_eq!((measured.len(), found.serials.len()), (1, found.none_late.len()));
+                found.problems().filter(|problem| problem.contains("no late packets of contracts c, of which")).count()
+            });
+            assert_eq!(found, expected);
+        }
     }
 
     /// Counters of many contracts are summed: each may be within its limit.

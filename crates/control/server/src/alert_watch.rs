@@ -32,6 +32,7 @@ impl Shared {
             violated: number(State::Violated),
             degraded: degraded(false),
             unconfirmed: degraded(true),
+            exceeding: tables.excess().len() as u64,
             down: tables.down.len() as u64,
             has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
             has_sessions: tables.nodes.values().any(|node| node.is_there()),

@@ -246,8 +246,8 @@ pub(crate) fn input_errors(errors: &InputErrors) -> Box<Problem> {
     let detail = first.map(|one| one.detail.clone()).unwrap_or_default();
     let others = match more {
         0 => String::new(),
-        1 => " (and one more)".to_owned(),
-        many => format!(" (and {many} more)"),
+        1 => " (one more error follows)".to_owned(),
+        many => format!(" ({many} more errors follow)"),
     };
     let mut problem = Problem::new(Code::Invalid, format!("{place}{detail}{others}"));
     problem.errors = listed;

@@ -10,6 +10,9 @@ use wayleave_units::{Human, Rate};
 
 use crate::render::agents_of;
 
+/// Code of the reason for a contract of which counters show more than its rule lets through.
+pub(crate) const RATE_EXCEEDED: &str = "RATE_EXCEEDED";
+
 /// Counters that show more than the rule of a contract lets through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Excess {
@@ -18,6 +21,18 @@ pub(crate) struct Excess {
     pub(crate) mean_bps: u64,
     /// The highest mean rate that the rule lets through, with the errors of the readings.
     pub(crate) max_bps: u64,
+}
+
+impl Excess {
+    /// Returns a clause with both rates.
+    pub(crate) fn text(&self, network: &Network) -> String {
+        format!(
+            "the counters of {} showed {} on average over 10 s, and its rule lets through at most {}",
+            network.node(self.host).name,
+            Rate::from_bits_per_second(self.mean_bps).down(),
+            Rate::from_bits_per_second(self.max_bps).up()
+        )
+    }
 }
 
 /// Reason for which a contract is not known to be enforced.
@@ -43,13 +58,11 @@ impl Caveat {
                     agents_of(network, nodes)
                 ),
             )),
-            Self::Excess(Excess { host, mean_bps, max_bps }) => Some((
-                "RATE_EXCEEDED",
+            Self::Excess(excess) => Some((
+                RATE_EXCEEDED,
                 format!(
-                    "admitted, not enforced: the counters of {} showed {} on average over 10 s, and its rule lets through at most {}: the rule is not in force, or the counters are wrong; restart its agent",
-                    network.node(*host).name,
-                    Rate::from_bits_per_second(*mean_bps).down(),
-                    Rate::from_bits_per_second(*max_bps).up()
+                    "admitted, not enforced: {}: the rule is not in force, or the counters are wrong; restart its agent",
+                    excess.text(network)
                 ),
             )),
         }
@@ -71,7 +84,7 @@ pub(crate) struct Caveats {
 
 impl Caveats {
     /// Returns the caveat about a contract as it is recorded, with the switches whose queues it uses.
-    pub(crate) fn of(&mut self, grant: &AdmittedContract, switches: &[NodeId]) -> Option<Caveat> {
+    pub(crate) fn of(&self, grant: &AdmittedContract, switches: &[NodeId]) -> Option<Caveat> {
         let is_certain = self.not_since_start.is_empty() && self.unreported.is_empty() && self.excess.is_empty();
         if is_certain || grant.state != State::Enforced {
             return None;
@@ -80,9 +93,6 @@ impl Caveats {
         let nodes = hosts.iter().chain(switches).filter(|node| self.not_since_start.contains_key(node));
         let nodes: Vec<NodeId> = nodes.copied().collect();
         if !nodes.is_empty() {
-            for node in &nodes {
-                self.not_since_start.entry(*node).or_default().insert(grant.serial, grant.id.clone());
-            }
             return Some(Caveat::NotSinceStart(nodes));
         }
         // The sender of a latency contract names its rules when it opens a session.
@@ -92,6 +102,15 @@ impl Caveats {
             return Some(Caveat::Unreported(members));
         }
         self.excess.get(&grant.serial).map(|(_, excess)| Caveat::Excess(excess.clone()))
+    }
+
+    /// Takes a caveat of a contract that readers see from now on.
+    pub(crate) fn note(&mut self, grant: &AdmittedContract, caveat: &Caveat) {
+        if let Caveat::NotSinceStart(nodes) = caveat {
+            for node in nodes {
+                self.not_since_start.entry(*node).or_default().insert(grant.serial, grant.id.clone());
+            }
+        }
     }
 
     /// Takes the first state of a node after this controller started.

@@ -483,7 +483,7 @@ impl Engine {
     fn step(&self, running: &mut Running, now: Timestamps, job: Job, batch: &mut Batch) -> Option<Job> {
         let Job { work, repeat, note, reply, is_read, is_begun } = job;
         let Running { controller, keys, history, .. } = running;
-        let mut executor = Executor { controller, now, metrics: &self.metrics };
+        let mut executor = Executor { controller, now, metrics: &self.metrics, view: &self.view };
         let answer = match catch_unwind(AssertUnwindSafe(|| perform(&mut executor, keys, work, repeat, is_begun))) {
             Ok(Performed::Done(answer)) => {
                 // A refusal is written to the audit by the thread that answers.

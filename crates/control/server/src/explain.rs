@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use http::header::ACCEPT;
-use wayleave_contracts::Contract;
+use wayleave_contracts::Contract as Terms;
 use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, DegradedReason, Id, Principal};
 use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
     Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
     assumption, inspect_links, sentences, write_share,
 };
-use wayleave_protocol::problem::Code;
+use wayleave_protocol::contract::Contract;
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_scheme_api::Refusal;
 use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::Human;
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{HttpReply, Outcome, problem};
+use crate::read_view::View;
 use crate::render;
 
 /// Format of an explanation.
@@ -99,10 +101,16 @@ impl Names for Owners<'_> {
     }
 }
 
+/// Returns a contract as its tenant sees it.
+fn own_document(controller: &Controller, view: &View, grant: &AdmittedContract) -> Result<Contract, Box<Problem>> {
+    let contract = view.read().contract_of(controller, grant.serial);
+    let document = contract.map(|contract| contract.document(controller.network(), true));
+    document.ok_or_else(|| problem(Code::Internal, "no such contract"))
+}
+
 /// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
-fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -> Outcome {
-    let mut shown = render::of(controller, grant);
-    shown.status.serial = 0;
+fn own_contract(controller: &Controller, view: &View, grant: &AdmittedContract, form: Form) -> Outcome {
+    let shown = own_document(controller, view, grant)?;
     let (Some(bound), Some(terms)) = (grant.bound(), grant.terms()) else {
         return Err(problem(Code::Internal, "no such contract"));
     };
@@ -115,7 +123,7 @@ fn own_contract(controller: &Controller, grant: &AdmittedContract, form: Form) -
         return Ok(HttpReply::explained(&serde_json::json!({ "contract": shown, "message": message })));
     }
     let mut text =
-        format!("contract {}: {}\n\nWhy\n  {}\n", grant.id, grant.state.name(), sentences::sentence(&message));
+        format!("contract {}: {}\n\nWhy\n  {}\n", grant.id, shown.status.state.name(), sentences::sentence(&message));
     for route in &shown.status.routes {
         let hops: Vec<String> = route.hops.iter().map(|hop| format!("{} (queue {})", hop.link, hop.queue)).collect();
         text += &format!("\nRoute\n  {}\n", hops.join("\n  "));
@@ -135,16 +143,22 @@ fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principa
 }
 
 /// Explains an existing contract, given the contracts that are admitted now.
-pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
+pub(crate) fn contract(
+    controller: &Controller,
+    view: &View,
+    grant: &AdmittedContract,
+    role: &Principal,
+    form: Form,
+) -> Outcome {
     if let Some(degraded @ (DegradedReason::Failed { .. } | DegradedReason::Unfit { .. })) = &grant.degraded_reason {
         // A reservation that is kept for the repair promises nothing now.
         let (code, message) = render::degraded_text(controller.network(), grant, degraded);
         return Err(problem(Code::Conflict, format!("contract {} is degraded ({code}): {message}", grant.id)));
     }
-    let Some(contract) = grant.terms() else { return share(controller, grant, role, form) };
+    let Some(contract) = grant.terms() else { return share(controller, view, grant, role, form) };
     let has_place = !controller.routes(grant).is_empty();
     if has_place && tenant_of(role).is_some() {
-        return own_contract(controller, grant, form);
+        return own_contract(controller, view, grant, form);
     }
     let owners = Owners::new(controller, role);
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
@@ -165,11 +179,11 @@ pub(crate) fn contract(controller: &Controller, grant: &AdmittedContract, role: 
 }
 
 /// Explains an existing contract of another kind than latency, given the contracts that are admitted now.
-fn share(controller: &Controller, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
+fn share(controller: &Controller, view: &View, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
     let contract = &grant.order.contract;
     let share = controller.share_of(grant);
     let decision = controller.promise_of(grant);
-    if decision.is_none() && !matches!(contract, Contract::BestEffort(_)) {
+    if decision.is_none() && !matches!(contract, Terms::BestEffort(_)) {
         let detail = format!(
             "contract {} has no route now, so there is no bound to explain; see the reason in its status",
             grant.id
@@ -179,7 +193,7 @@ fn share(controller: &Controller, grant: &AdmittedContract, role: &Principal, fo
     let decision = &Ok(decision);
     let decided = DecidedShare { contract, decision, start: None, event: None };
     if tenant_of(role).is_some() {
-        return own_share(controller, grant, &decided, form);
+        return own_share(controller, view, grant, &decided, form);
     }
     let owners = Owners::new(controller, role);
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
@@ -188,16 +202,21 @@ fn share(controller: &Controller, grant: &AdmittedContract, role: &Principal, fo
 }
 
 /// The same as its tenant may know it: what it is promised, under which assumption, and nothing of links.
-fn own_share(controller: &Controller, grant: &AdmittedContract, decided: &DecidedShare<'_>, form: Form) -> Outcome {
+fn own_share(
+    controller: &Controller,
+    view: &View,
+    grant: &AdmittedContract,
+    decided: &DecidedShare<'_>,
+    form: Form,
+) -> Outcome {
+    let shown = own_document(controller, view, grant)?;
     let message = sentences::sentence(&decided.sentence(controller.network()));
     let assumption = assumption(decided.contract, grant.certainty());
     if form == Form::Json {
-        let mut shown = render::of(controller, grant);
-        shown.status.serial = 0;
         let explained = serde_json::json!({ "contract": shown, "message": message, "assumption": assumption });
         return Ok(HttpReply::explained(&explained));
     }
-    let mut text = format!("contract {}: {}\n\nWhy\n  {message}\n", grant.id, grant.state.name());
+    let mut text = format!("contract {}: {}\n\nWhy\n  {message}\n", grant.id, shown.status.state.name());
     if let Some(assumption) = assumption {
         text += &format!("\nAssumption\n  {}\n", sentences::sentence(assumption));
     }
@@ -227,9 +246,15 @@ fn refused_share(
 
 /// Explains a decision, given the contracts that are admitted now; an admitted contract is explained in its present
 /// state.
-pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
+pub(crate) fn decision(
+    controller: &mut Controller,
+    view: &View,
+    record: &DecisionRecord,
+    role: &Principal,
+    form: Form,
+) -> Outcome {
     let refusal = match &record.decided {
-        Decided::Admitted(_) => return admitted(controller, record, role, form),
+        Decided::Admitted(_) => return admitted(controller, view, record, role, form),
         Decided::Quota(short) if form == Form::Text => {
             let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, render::quota_short(short));
             return Ok(HttpReply::of(200, TEXT, text));
@@ -242,7 +267,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         }
         Decided::Refused(refusal) => refusal,
     };
-    let Contract::Latency(contract) = &record.order.contract else {
+    let Terms::Latency(contract) = &record.order.contract else {
         return refused_share(controller, record, refusal, role, form);
     };
     if tenant_of(role).is_some() {
@@ -259,8 +284,8 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
     form.answer(&context, &explained)
 }
 
-fn admitted(controller: &Controller, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
-    admitted_contract(controller, &record.id, record.number, role, form).unwrap_or_else(|| {
+fn admitted(controller: &Controller, view: &View, record: &DecisionRecord, role: &Principal, form: Form) -> Outcome {
+    admitted_contract(controller, view, &record.id, record.number, role, form).unwrap_or_else(|| {
         let detail = format!("contract {} has been changed or deleted since that decision", record.id);
         Err(problem(Code::Conflict, detail))
     })
@@ -269,11 +294,12 @@ fn admitted(controller: &Controller, record: &DecisionRecord, role: &Principal, 
 /// Of a contract that is still there as this decision has left it.
 pub(crate) fn admitted_contract(
     controller: &Controller,
+    view: &View,
     id: &Id,
     decision: u64,
     role: &Principal,
     form: Form,
 ) -> Option<Outcome> {
     let grant = controller.grant(id).filter(|grant| grant.decision == decision)?;
-    Some(contract(controller, grant, role, form))
+    Some(contract(controller, view, grant, role, form))
 }

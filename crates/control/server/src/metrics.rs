@@ -180,6 +180,7 @@ pub(crate) struct Metrics {
     kinds: Family<KindLabels, Gauge>,
     sessions: KnownGauge,
     silent: KnownGauge,
+    exceeding: KnownGauge,
     unprotected: Gauge,
     packets: Family<PacketLabels, Gauge>,
     waits: Family<WaitLabels, Gauge>,
@@ -255,6 +256,7 @@ impl Metrics {
             kinds: Family::default(),
             sessions: KnownGauge::default(),
             silent: KnownGauge::default(),
+            exceeding: KnownGauge::default(),
             unprotected: Gauge::default(),
             packets: Family::default(),
             waits: Family::default(),
@@ -330,6 +332,8 @@ impl Metrics {
         of.register("repairs", help, self.repairs.clone());
         let unprotected = "Protected contracts with at least one disjoint route down";
         of.register("contracts_protection_lost", unprotected, self.unprotected.clone());
+        let help = "Contracts of which counters show more than their rules let through";
+        of.register("contracts_rate_exceeded", help, self.exceeding.clone());
         of.register("agents_silent", "Nodes with silent agents", self.silent.clone());
         of.register("elements_down", "Links and nodes reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
@@ -441,6 +445,7 @@ impl Metrics {
                 |counts: fn(&NodeState) -> bool| tables.nodes.values().filter(|node| counts(node)).count() as u64;
             self.sessions.set(counted.map(|_| nodes(NodeState::is_there)));
             self.silent.set(counted.map(|_| nodes(|node| node.is_silent)));
+            self.exceeding.set(counted.map(|_| tables.excess().len() as u64));
         }
         self.dropped.inner().store(logger::dropped(), Ordering::Relaxed);
         let mut text = String::new();

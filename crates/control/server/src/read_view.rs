@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{DEFAULT_TENANT, DegradedReason, ElementName, Id, NodeState, Principal, State};
+use wayleave_controller::{Controller, DEFAULT_TENANT, DegradedReason, ElementName, Id, NodeState, Principal, State};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::Kind;
@@ -287,6 +287,17 @@ impl Tables {
         self.contracts.get(&*key(id))
     }
 
+    /// Returns a contract as readers see it, if this is its last record.
+    pub(crate) fn as_shown(&self, recorded: Arc<ContractObject>) -> Arc<ContractObject> {
+        let shown = self.contract(recorded.id()).filter(|shown| std::ptr::eq(shown.recorded(), &*recorded));
+        shown.cloned().unwrap_or(recorded)
+    }
+
+    /// Returns a contract as a controller has it now, with the caveats of readers.
+    pub(crate) fn contract_of(&self, controller: &Controller, serial: u64) -> Option<Arc<ContractObject>> {
+        Some(Arc::new(ContractObject::of(controller, serial)?).shown(&self.caveats))
+    }
+
     /// The VMs of a tenant, or all, from behind this one on.
     pub(crate) fn vms_of<'a>(
         &'a self,
@@ -327,7 +338,10 @@ impl Tables {
     }
 
     fn put_contract(&mut self, id: Arc<Id>, contract: Option<Arc<ContractObject>>) {
-        let contract = contract.map(|contract| contract.shown(&mut self.caveats));
+        let contract = contract.map(|contract| contract.shown(&self.caveats));
+        if let Some((contract, caveat)) = contract.as_ref().and_then(|contract| Some((contract, contract.caveat()?))) {
+            self.caveats.note(contract.grant(), caveat);
+        }
         let counts = self.counts.entry(id.tenant.clone()).or_default();
         if let Some(contract) = &contract {
             counts.count(contract, |count| count + 1);

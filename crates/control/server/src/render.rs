@@ -171,17 +171,6 @@ pub(crate) fn contract(
     contract::Contract { id: grant.id.to_string(), spec, status }
 }
 
-/// Returns a contract with its present state.
-pub(crate) fn of(controller: &Controller, grant: &AdmittedContract) -> contract::Contract {
-    let mut shown = contract(controller.network(), grant, &routes(controller, grant), controller.has_agents());
-    if let Some(why) = unusable(controller, grant) {
-        let ContractStatus { reason, message, .. } = &mut shown.status;
-        reason.get_or_insert_with(|| UNUSABLE.to_owned());
-        *message = Some(with_unusable(message.take(), &why));
-    }
-    shown
-}
-
 /// Code of the reason for a contract whose state has no other.
 pub(crate) const UNUSABLE: &str = "NO_PACKET_CONFORMS";
 
@@ -295,6 +284,11 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
     (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
 }
 
+fn silent(network: &Network, nodes: &[NodeId]) -> String {
+    let (agents, whose) = (agents_of(network, nodes), if nodes.len() > 1 { "their" } else { "its" });
+    format!("{agents} been silent for too long: {whose} rules and queues may no longer be in force")
+}
+
 /// Returns the reason that a contract is not kept.
 pub(crate) fn degraded_text(
     network: &Network,
@@ -319,10 +313,7 @@ pub(crate) fn degraded_text(
                 grant.terms().map(|terms| terms.from).into_iter().chain(grant.unconfirmed()).collect();
             format!("{} not confirmed it in time", agents_of(network, &hosts))
         }
-        DegradedReason::Silent { nodes } => {
-            let agents = agents_of(network, nodes);
-            format!("{agents} been silent for too long: its rules and queues may no longer be in force")
-        }
+        DegradedReason::Silent { nodes } => silent(network, nodes),
         DegradedReason::NotCarriedOut { host, why } => {
             format!("the agent of {} cannot install it: {why}", network.node(*host).name)
         }
@@ -469,5 +460,20 @@ pub(crate) fn policy(network: &Network, state: &PolicyState) -> Policy {
         spec: policy_spec(network, &state.policy),
         needs: policy_needs(network, &state.policy),
         revision: state.revision,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_topology::builders::{Cabling, build};
+
+    #[test]
+    fn one_silent_agent_and_several_have_their_own_rules() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let hosts: Vec<NodeId> = network.hosts().collect();
+        let (one, two) = (silent(&network, &hosts[..1]), silent(&network, &hosts));
+        assert!(one.starts_with("the agent of h1 has been silent for too long: its rules"), "{one}");
+        assert!(two.starts_with("the agents of h1 and h2 have been silent for too long: their rules"), "{two}");
     }
 }

@@ -65,7 +65,7 @@ impl ContractObject {
     }
 
     /// Returns a contract as it is shown.
-    pub(crate) fn shown(self: Arc<Self>, caveats: &mut Caveats) -> Arc<Self> {
+    pub(crate) fn shown(self: Arc<Self>, caveats: &Caveats) -> Arc<Self> {
         let recorded = match &self.caveat {
             Some((_, recorded)) => recorded.clone(),
             None => self,
@@ -90,6 +90,11 @@ impl ContractObject {
     /// Returns `true` if the contract differs from its revision.
     pub(crate) fn is_provisional(&self) -> bool {
         self.caveat.is_some()
+    }
+
+    /// Returns the reason for which it is shown as admitted.
+    pub(crate) fn caveat(&self) -> Option<&Caveat> {
+        self.caveat.as_ref().map(|(caveat, _)| caveat)
     }
 
     /// Returns `true` if counters show more than its rule lets through.
@@ -205,6 +210,9 @@ impl ContractObject {
         if self.is_provisional() || self.unusable.is_some() {
             let (reason, message) = self.reason(network);
             (document.status.reason, document.status.message) = (reason.map(str::to_owned), message);
+        }
+        if self.is_contradicted() {
+            document.status.effective = None;
         }
         if is_tenants {
             document.status.serial = 0;

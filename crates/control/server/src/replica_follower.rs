@@ -230,7 +230,7 @@ impl<'a> FollowerState<'a> {
         }
         let steady = Time::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let (start, now) = (Instant::now(), Timestamps { steady, wall: wall() });
-        let mut executor = Executor { controller, now, metrics: self.metrics };
+        let mut executor = Executor { controller, now, metrics: self.metrics, view: self.view };
         let mut keys = HashSet::new();
         let Job { work, repeat, reply, is_begun, .. } = job;
         let performed = catch_unwind(AssertUnwindSafe(|| perform(&mut executor, &mut keys, work, repeat, is_begun)));

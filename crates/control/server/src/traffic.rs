@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use wayleave_protocol::agent::{SampledPackets, Samples, Traffic};
+use wayleave_protocol::agent::{Measured, SampledPackets, Samples, Traffic};
 use wayleave_protocol::traffic::ContractTraffic;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
+use crate::agent_figures::{Bounds, Contradictions, Slowest};
 use crate::agent_text::HostCounters;
 use crate::load::{FRESH, MIN_INTERVAL, Missed, ReadTime, Window, is_believable};
 use crate::loss_tracking::{Follower, LostRun, SampledDelay};
@@ -37,6 +38,7 @@ struct Reports {
     troubles: BTreeMap<String, Vec<String>>,
     /// Figures of nodes' last reports that were ignored, as problems.
     ignored: BTreeMap<String, Vec<String>>,
+    slowest: Slowest,
     /// Begins of the last sessions of nodes, at most [`MAX_SESSIONS`].
     sessions: BTreeMap<String, VecDeque<Instant>>,
     /// Addresses at which the agents of hosts listen for each other.
@@ -168,7 +170,7 @@ impl ReportedTraffic {
                 Some(known) => known.end_interval(took, line, traffic, is_stated, || unbelievable.push(serial)),
                 None => {
                     let before = Some(traffic.clone()).filter(|_| !is_kept);
-                    Counters { traffic, before, since: None, window: Window::default() }
+                    Counters { traffic, before, since: None, window: Window::interrupted() }
                 }
             };
             contracts.insert(serial, counters);
@@ -241,6 +243,17 @@ impl ReportedTraffic {
         set(&mut self.lock().ignored, node, problems);
     }
 
+    /// Leaves contradictions out of the measurements of a receiver.
+    pub(crate) fn leave_out_contradictions(
+        &self,
+        node: &str,
+        measured: &mut Vec<Measured>,
+        contract: impl Fn(u64) -> Option<Bounds>,
+    ) -> Contradictions {
+        let mut reports = self.lock();
+        Contradictions::leave_out(measured, reports.slowest.entry(node.to_owned()).or_default(), contract)
+    }
+
     /// Takes the begin of a session of a node.
     pub(crate) fn on_session(&self, now: Instant, node: &str) {
         let mut reports = self.lock();
@@ -252,15 +265,16 @@ impl ReportedTraffic {
     }
 
     /// Returns a problem for each node with many sessions within a minute.
-    pub(crate) fn session_problems(&self, now: Instant) -> Vec<String> {
+    pub(crate) fn session_problems(&self, now: Instant) -> Vec<(String, String)> {
         let is_recent = |begun: &Instant| now.saturating_duration_since(*begun) < SESSION_TIME;
         let reports = self.lock();
         let many =
             reports.sessions.iter().filter(|(_, begun)| begun.len() >= MAX_SESSIONS && begun.iter().all(is_recent));
         let problem = |(node, _): (&String, _)| {
-            format!(
-                "{node}: {MAX_SESSIONS} sessions within a minute: its agent restarts again and again, or several agents use its name; run one agent for each node, with a token of its own"
-            )
+            let what = format!(
+                "{MAX_SESSIONS} sessions within a minute: its agent restarts again and again, or several agents use its name; run one agent for each node, with a token of its own"
+            );
+            (node.clone(), what)
         };
         many.map(problem).collect()
     }
@@ -280,18 +294,11 @@ impl ReportedTraffic {
         self.lock().follower.worst()
     }
 
-    /// Returns the reported problems of a node.
-    pub(crate) fn problems_of(&self, node: &str) -> Vec<String> {
-        let reports = self.lock();
-        let troubles = reports.troubles.get(node).cloned().unwrap_or_default();
-        troubles.into_iter().chain(reports.ignored.get(node).cloned().unwrap_or_default()).collect()
-    }
-
-    /// Returns all problems: each sentence begins with its node.
-    pub(crate) fn problems(&self) -> Vec<String> {
+    /// Returns the reported problems, and those of ignored figures, by node.
+    pub(crate) fn problems(&self) -> Vec<(String, String)> {
         let reports = self.lock();
         let all = reports.troubles.iter().chain(&reports.ignored);
-        all.flat_map(|(node, problems)| problems.iter().map(move |what| format!("{node}: {what}"))).collect()
+        all.flat_map(|(node, problems)| problems.iter().map(|what| (node.clone(), what.clone()))).collect()
     }
 
     /// Contracts of which every followed packet is lost now: sender, number, how many in a row, and where the last was seen last.

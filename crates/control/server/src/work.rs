@@ -5,21 +5,30 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Command, CommandError, Controller, NewAnswer, Reply, Timestamps};
+use wayleave_controller::{Command, CommandError, Controller, Id, NewAnswer, Reply, Timestamps};
 use wayleave_protocol::problem::Code;
 
 use crate::answer::{HttpReply, Outcome, problem};
 use crate::audit::Note;
 use crate::metrics::{Limit, Metrics};
+use crate::read_view::View;
+use crate::rendered::ContractObject;
 
 /// Context of a job: the controller, at the time of the job.
 pub(crate) struct Executor<'a> {
     pub(crate) controller: &'a mut Controller,
     pub(crate) now: Timestamps,
     pub(crate) metrics: &'a Metrics,
+    pub(crate) view: &'a View,
 }
 
 impl Executor<'_> {
+    /// Returns the contract of a name as readers will see it, unless it has ended.
+    pub(crate) fn contract(&self, id: &Id) -> Option<Arc<ContractObject>> {
+        let grant = self.controller.grant(id).filter(|grant| !grant.is_ended())?;
+        self.view.read().contract_of(self.controller, grant.serial)
+    }
+
     /// Carries a command out.
     pub(crate) fn handle(&mut self, command: Command) -> Result<Reply, CommandError> {
         let decides = matches!(command, Command::Apply { .. });

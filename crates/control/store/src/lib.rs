@@ -30,7 +30,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use error::{Holder, StoreError};
-pub use measurements::{Chunk, Measurements, MinuteChange, OpenedMeasurements, RecordedContract};
+pub use measurements::{Chunk, Measurements, MinuteChange, Observed, OpenedMeasurements, RecordedContract};
 pub use memory::{Failure, MemoryStore};
 pub use sqlite::{Backup, IfAbsent, Inspection, Options, SqliteStore, inspect, reseal, seal_path, verify};
 

@@ -11,11 +11,12 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use damaged::put_aside;
+pub use observed::Observed;
 
 /// `application_id` in the header of the file: "WLme".
 const APPLICATION: u32 = 0x574c_6d65;
-/// `user_version` in the header of the file.
-const VERSION: u32 = 1;
+/// `user_version` in the header of the file. Version 1 has no intervals of unknown minutes; it would take them for kept ones.
+const VERSION: u32 = 2;
 /// Maximum size of the chunks in the file, in bytes: the oldest are deleted first.
 const MAX_CHUNK_BYTES: u64 = 256 << 20;
 /// Retention of chunks, in minutes.
@@ -104,8 +105,8 @@ pub enum MinuteChange {
         serial: u64,
         /// Its first minute.
         minute: u64,
-        /// `true` if the contract is kept, `false` if it is broken.
-        kept: bool,
+        /// Observation of its minutes.
+        observed: Observed,
     },
     /// The open interval of a contract is over.
     Close {
@@ -136,8 +137,8 @@ pub struct RecordedContract {
     pub begun: u64,
     /// First minute without it; `None` if it exists.
     pub ended: Option<u64>,
-    /// Intervals (from, to, kept), in order; minutes between them are unknown.
-    pub intervals: Vec<(u64, u64, bool)>,
+    /// Intervals (from, to, observation), in order; minutes between them were not observed.
+    pub intervals: Vec<(u64, u64, Observed)>,
     /// Changes of its state (ns since 1970, kind, text), in order.
     pub changes: Vec<(u64, String, String)>,
 }
@@ -209,7 +210,9 @@ impl Measurements {
         let pragma = |name: &str| measurements.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         match (pragma("application_id")?, pragma("user_version")?) {
             (0, 0) => measurements.create(now)?,
-            (application, version) if application != i64::from(APPLICATION) || version != i64::from(VERSION) => {
+            (application, version)
+                if application != i64::from(APPLICATION) || !(1..=i64::from(VERSION)).contains(&version) =>
+            {
                 return Err(Unusable { why: "it is no measurement file of this version".to_owned(), is_damaged: true });
             }
             _ => {
@@ -218,7 +221,7 @@ impl Measurements {
                 if found != "ok" {
                     return Err(Unusable { why: format!("it is damaged ({found})"), is_damaged: true });
                 }
-                measurements.connection.execute_batch(RECORD)?;
+                measurements.connection.execute_batch(&format!("{RECORD} PRAGMA user_version = {VERSION};"))?;
                 let began = "INSERT OR IGNORE INTO record SELECT 1, 0, min(begun) FROM interval";
                 measurements.connection.execute(began, [])?;
             }
@@ -276,21 +279,6 @@ impl Measurements {
             Ok(())
         };
         self.transact("histories", work)
-    }
-
-    /// Deletes the histories with these names.
-    ///
-    /// # Errors
-    /// If they cannot be deleted.
-    pub fn delete_series(&mut self, names: &[String]) -> Result<(), String> {
-        self.transact("histories", |transaction| {
-            for name in names {
-                transaction
-                    .execute("DELETE FROM chunk WHERE series = (SELECT id FROM series WHERE name = ?1)", [name])?;
-                transaction.execute("DELETE FROM series WHERE name = ?1", [name])?;
-            }
-            Ok(())
-        })
     }
 
     /// Returns the points of a history at these starts of chunks, in their order.
@@ -503,7 +491,8 @@ impl Measurements {
         while let Some(row) = rows.next()? {
             let found = places.get(&row.get(0)?).and_then(|&place| all.get_mut(place));
             if let Some(contract) = found {
-                contract.intervals.push((number(row.get(1)?), number(row.get(2)?), row.get(3)?));
+                let observed = Observed::of_column(row.get(3)?);
+                contract.intervals.push((number(row.get(1)?), number(row.get(2)?), observed));
             }
         }
         let nanos = |minute: u64| integer(minute).saturating_mul(60_000_000_000);
@@ -552,9 +541,9 @@ fn put_change(transaction: &Transaction<'_>, change: &MinuteChange) -> rusqlite:
         MinuteChange::End { serial, ended } => {
             run("UPDATE contract SET ended = ?2 WHERE serial = ?1", &[&integer(*serial), &integer(*ended)])
         }
-        MinuteChange::Begin { serial, minute, kept } => run(
+        MinuteChange::Begin { serial, minute, observed } => run(
             "INSERT OR REPLACE INTO interval VALUES (?1, ?2, NULL, ?3)",
-            &[&integer(*serial), &integer(*minute), kept],
+            &[&integer(*serial), &integer(*minute), &observed.to_column()],
         ),
         MinuteChange::Close { serial, minute } => run(
             "UPDATE interval SET ended = ?2 WHERE serial = ?1 AND ended IS NULL",
@@ -582,5 +571,6 @@ impl From<rusqlite::Error> for Unusable {
 }
 
 mod damaged;
+mod observed;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use comfy_table::{Cell, Color};
 use wayleave_explain::human;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Decision, DecisionOutcome};
-use wayleave_protocol::network::{ClassCapacity, Host, Link, Queue, QueueClass, UpDown};
+use wayleave_protocol::network::{ClassCapacity, Connection, Host, Link, LinkState, Queue, QueueClass, UpDown};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_units::{Bytes, readable};
@@ -154,11 +154,12 @@ impl Row for Host {
     fn cells(&self) -> Vec<Cell> {
         let agent = match &self.node.agent {
             None => "none yet",
-            Some(agent) => match (agent.open, agent.silent) {
-                (Some(true), _) => "there",
-                (_, Some(true)) => "silent",
-                (Some(false), Some(false)) => "ended",
-                (None, _) | (_, None) => "unknown",
+            Some(agent) => match agent.connection {
+                Some(Connection::Open) => "there",
+                Some(Connection::Silent) => "silent",
+                Some(Connection::NotSinceStart) => "not connected since this controller started",
+                Some(Connection::Ended) => "ended",
+                None => "unknown",
             },
         };
         let vms: Vec<&str> = self.vms.iter().map(|vm| short(vm)).collect();
@@ -193,14 +194,14 @@ impl Row for Link {
     fn cells(&self) -> Vec<Cell> {
         vec![
             cell(&self.name),
-            up_down(self.state),
+            coloured(self.state.name(), (self.state == LinkState::Down).then_some(Color::Red)),
             cell(rate(self.rate_bps)),
             cell(class_capacity(self, QueueClass::Latency)),
             cell(class_capacity(self, QueueClass::Guaranteed)),
             cell(class_capacity(self, QueueClass::Objective)),
             cell(or_unknown(self.used_ppm, |ppm| format!("{} %", ppm.div_ceil(10_000)))),
             cell(or_unknown(self.routes, |routes| routes.to_string())),
-            cell(self.reason.as_deref().unwrap_or_default()),
+            cell(self.down_reason.as_deref().unwrap_or_default()),
         ]
     }
 }

@@ -182,6 +182,7 @@ impl HostAgent {
             rules_in_force: Some(shares.contracts.iter().map(|rule| (rule.serial, rule.version)).collect()),
             enforces: KEYS_SINCE_0_2.map(str::to_owned).to_vec(),
             contract_problems: Some(Vec::new()),
+            without_carrier: Some(Vec::new()),
             traffic: Some(traffic.collect()),
             ..Reports::default()
         }

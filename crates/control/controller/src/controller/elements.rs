@@ -41,6 +41,7 @@ impl Controller {
                 }
             };
         }
+        self.enforcement_mut().observe_links(node);
         self.forget_what_is_seen(name, &cables);
         for cable in cables {
             let before = self.elements.get(&cable).cloned().unwrap_or_default();

@@ -180,8 +180,7 @@ impl Controller {
             (RecordKind::Node, Some(body)) => {
                 let record = parse::<NodeRecord>(kind, key, body)?;
                 if let Some(node) = self.network.find_node(key) {
-                    let state = self.enforcement_mut().nodes_mut().entry(node);
-                    (state.epoch, state.is_set_up, state.is_watched) = (record.epoch, record.set_up, record.watched);
+                    record.put(self.enforcement_mut().nodes_mut().entry(node));
                 }
             }
             (RecordKind::Answer, Some(body)) => self.answers.insert(key.to_owned(), parse(kind, key, body)?),

@@ -165,9 +165,7 @@ impl Controller {
             RecordKind::Node => {
                 let record = parse::<NodeRecord>(kind, key, body)?;
                 if let Some(node) = self.network.find_node(key) {
-                    let state = self.enforcement_mut().nodes_mut().entry(node);
-                    (state.epoch, state.is_set_up) = (record.epoch, record.set_up);
-                    state.is_watched = record.watched;
+                    record.put(self.enforcement_mut().nodes_mut().entry(node));
                 }
             }
             RecordKind::History => {}

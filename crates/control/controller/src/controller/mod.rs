@@ -296,6 +296,13 @@ impl Controller {
         left.chain(latency.lowest_bound).chain([latency.bound]).min()
     }
 
+    /// Returns the bound of a latency contract, unless it has changed since this controller was loaded.
+    pub fn only_bound(&self, serial: u64) -> Option<Time> {
+        let latency = self.contracts().get(serial)?.latency()?;
+        let has_changed = latency.lowest_bound.is_some() || self.enforcement().releases().of(serial).next().is_some();
+        (!has_changed).then_some(latency.bound)
+    }
+
     /// All contracts, by name; those that are being released, while no other contract has the name.
     pub fn grants(&self) -> impl Iterator<Item = &AdmittedContract> {
         self.contracts().iter_named()

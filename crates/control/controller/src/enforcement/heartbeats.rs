@@ -20,19 +20,25 @@ impl Enforcement {
         for repair in repairs {
             self.journal.event(EventKind::Repaired, name, None, epoch, repair.clone());
         }
-        let now = self.now().steady;
-        let state = self.nodes.entry(node);
-        if !state.is_watched {
-            state.is_watched = true;
-            self.timers.at(now + self.timing.silent_after, TimerEvent::Heartbeat(node));
-            self.journal.mark(DirtyRecord::Node(node));
-        }
+        self.expect_heartbeat(node);
         self.mark_reachable(node);
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
-    /// The agent of a node is there: what it has confirmed is in force.
-    pub(super) fn mark_reachable(&mut self, node: NodeId) {
+    /// Expects heartbeats of a node from now on, if none are expected yet.
+    pub(super) fn expect_heartbeat(&mut self, node: NodeId) {
+        let now = self.now().steady;
+        let state = self.nodes.entry(node);
+        if std::mem::replace(&mut state.is_watched, true) {
+            return;
+        }
+        state.last_heartbeat = now;
+        self.timers.at(now + self.timing.silent_after, TimerEvent::Heartbeat(node));
+        self.journal.mark(DirtyRecord::Node(node));
+    }
+
+    /// Takes a heartbeat of a node's agent: what it has confirmed is in force.
+    fn mark_reachable(&mut self, node: NodeId) {
         let now = self.now().steady;
         let state = self.nodes.entry(node);
         state.last_heartbeat = now;
@@ -94,7 +100,7 @@ impl Enforcement {
     pub(super) fn refresh_degraded_at(&mut self, node: NodeId) {
         let is_switch = self.network.node(node).kind == NodeKind::Switch;
         let depends = |grant: &AdmittedContract| {
-            if is_switch { self.switches_of(grant).contains(&node) } else { grant.is_confirmed_by(node) }
+            if is_switch { self.uses_switch(grant, node) } else { grant.is_confirmed_by(node) }
         };
         for serial in self.contracts.serials(depends) {
             self.refresh_degraded(serial);

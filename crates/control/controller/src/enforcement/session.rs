@@ -18,7 +18,8 @@ use crate::timers::TimerEvent;
 const SET_UP: u64 = 0;
 
 impl Enforcement {
-    /// Begins a session of a node, which reports its installed rules.
+    /// Begins a session of a node, which names its installed rules. Only a report proves that its agent works: a session
+    /// starts the time until it counts as silent, and neither prolongs nor ends it.
     pub(crate) fn begin(&mut self, name: &str, after: u64, installed: &[(u64, u64)]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         let state = self.nodes.entry(node);
@@ -33,7 +34,7 @@ impl Enforcement {
         }
         let state = self.nodes.entry(node);
         state.unknown_rules.clear();
-        (state.in_force, state.problems) = (None, None);
+        (state.in_force, state.problems, state.sees_links) = (None, None, false);
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
         let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
@@ -44,8 +45,7 @@ impl Enforcement {
         } else {
             self.compare_installed(node, &installed);
         }
-        // Contracts are degraded until the installed rules are known.
-        self.mark_reachable(node);
+        self.expect_heartbeat(node);
         if epoch == 1 && self.network.node(node).kind == NodeKind::Switch {
             self.refresh_degraded_at(node);
         }
@@ -190,6 +190,13 @@ impl Enforcement {
         serials.into_iter().for_each(|serial| self.advance(serial));
     }
 
+    /// Takes note that an agent reports the carriers of its links in its present session.
+    pub(crate) fn observe_links(&mut self, node: NodeId) {
+        if !std::mem::replace(&mut self.nodes.entry(node).sees_links, true) {
+            self.journal.mark(DirtyRecord::Node(node));
+        }
+    }
+
     /// Processes the measurements of a receiving host.
     pub(crate) fn measure(&mut self, name: &str, epoch: u64, measured: &[Measured]) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
@@ -231,7 +238,7 @@ impl Enforcement {
         state.is_open = false;
         state.is_set_up = false;
         (state.is_watched, state.is_silent) = (false, false);
-        (state.in_force, state.problems) = (None, None);
+        (state.in_force, state.problems, state.sees_links) = (None, None, false);
         state.waiting.clear();
         self.journal.mark(DirtyRecord::Node(node));
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Contract;
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
-use wayleave_topology::{NodeId, NodeKind};
+use wayleave_topology::{LinkId, NodeId, NodeKind};
 
 use super::Enforcement;
 use crate::command::{CommandError, Outcome, Reply};
@@ -210,12 +210,23 @@ impl Enforcement {
         if self.enforced_by != EnforcedBy::HostsAndSwitches {
             return BTreeSet::new();
         }
+        let senders = self.links_of(grant).map(|link| self.network.link(link).from);
+        senders.filter(|&node| self.network.node(node).kind == NodeKind::Switch).collect()
+    }
+
+    /// Returns `true` if a contract uses queues of this switch, and switches have agents.
+    pub(super) fn uses_switch(&self, grant: &AdmittedContract, switch: NodeId) -> bool {
+        self.enforced_by == EnforcedBy::HostsAndSwitches
+            && self.links_of(grant).any(|link| self.network.link(link).from == switch)
+    }
+
+    /// Returns the links on which a contract has something; some of them several times.
+    fn links_of(&self, grant: &AdmittedContract) -> impl Iterator<Item = LinkId> {
         let ledger = self.book.ledger();
         let share = grant.share().and_then(|share| ledger.share(share));
         let of_share = share.map(|share| ledger.links_of_share(share)).unwrap_or_default();
         let of_routes = self.routes_of(grant).flat_map(|(_, route)| route.hops.iter().map(|hop| hop.link));
-        let senders = of_share.into_iter().chain(of_routes).map(|link| self.network.link(link).from);
-        senders.filter(|&node| self.network.node(node).kind == NodeKind::Switch).collect()
+        of_share.into_iter().chain(of_routes)
     }
 
     /// Returns `true` if the agent of a switch is silent, or never connected. A latency contract waits for a switch that

@@ -30,6 +30,8 @@ pub(crate) struct Figures {
     pub(crate) degraded: u64,
     /// Degraded contracts whose enforcement is unknown: their agents are silent, or have not confirmed them.
     pub(crate) unconfirmed: u64,
+    /// Contracts of which counters show more than their rules let through.
+    pub(crate) exceeding: u64,
     pub(crate) down: u64,
     /// Agents of hosts report late packets.
     pub(crate) has_agents: bool,
@@ -46,6 +48,7 @@ impl Figures {
             Figure::Violated => self.violated,
             Figure::Degraded => self.degraded,
             Figure::Unconfirmed => self.unconfirmed,
+            Figure::Exceeding => self.exceeding,
             Figure::Down => self.down,
         }
     }
@@ -162,11 +165,16 @@ impl Evaluator {
     fn unknown(&self, rule: &Rule, figures: &Figures) -> Option<&'static str> {
         match rule.condition {
             Condition::Absent => Some("a controller cannot report its own absence: only Prometheus can"),
-            Condition::AboveZero(Figure::SilentAgents) if !figures.is_leader => Some(NOT_LEADER),
+            Condition::AboveZero(Figure::SilentAgents | Figure::Exceeding) if !figures.is_leader => Some(NOT_LEADER),
             Condition::AboveZero(Figure::Violated) if !figures.has_agents => {
                 Some("no agents report late packets (--enforcement none)")
             }
             // Records of the ledger are known: what they count fires.
+            Condition::AboveZero(Figure::Exceeding)
+                if figures.exceeding == 0 && !self.has_counter(Counter::QueueFull) =>
+            {
+                Some(NO_COUNTER)
+            }
             Condition::AboveZero(of @ (Figure::Violated | Figure::SilentAgents))
                 if figures.is_leader && figures.has_agents && !figures.has_sessions && figures.value(of) == 0 =>
             {
@@ -174,7 +182,7 @@ impl Evaluator {
             }
             Condition::Increase { of: Counter::Repairs, .. } => Some(NOT_LEADER).filter(|_| !figures.is_leader),
             Condition::Increase { .. } if !figures.is_leader => Some(NOT_LEADER),
-            Condition::Increase { of, .. } if !self.has_counter(of) => Some("no agent has reported this counter"),
+            Condition::Increase { of, .. } if !self.has_counter(of) => Some(NO_COUNTER),
             _ => None,
         }
     }
@@ -200,6 +208,8 @@ impl Evaluator {
         Alerts { items, rules: RULES.len() as u64, unknown: unknown.collect() }
     }
 }
+
+const NO_COUNTER: &str = "no agent has reported this counter";
 
 const NO_SESSION: &str = "no agent has an open session with this controller";
 
@@ -239,6 +249,7 @@ mod tests {
         violated: 0,
         degraded: 0,
         unconfirmed: 0,
+        exceeding: 0,
         down: 0,
         has_agents: true,
         has_sessions: true,
@@ -324,6 +335,10 @@ mod tests {
         let names: Vec<&str> = items.iter().map(|alert| alert.name.as_str()).collect();
         assert_eq!(names, ["WayleaveContractsViolated", "WayleaveContractsDegraded"]);
         let mut evaluator = Evaluator::default();
+        let exceeding = Figures { exceeding: 1, ..QUIET };
+        observe(&mut evaluator, 0, &exceeding, &[(Counter::QueueFull, "", 0)]);
+        assert_eq!(firing(&evaluator, 0, &exceeding), ["WayleaveRateExceeded"]);
+        let mut evaluator = Evaluator::default();
         let unconfirmed = Figures { unconfirmed: 1, ..QUIET };
         observe(&mut evaluator, 0, &unconfirmed, &[]);
         assert_eq!(firing(&evaluator, 60, &unconfirmed), ["WayleaveContractsUnknown"], "nothing is known to be lost");
@@ -380,7 +395,8 @@ mod tests {
             let (now, wall) = at(0);
             evaluator.alerts(now, wall, figures).unknown.into_iter().map(|unknown| unknown.name).collect()
         };
-        let counters = ["WayleaveSendersExceed", "WayleavePacketsLost", "WayleaveWrongAddresses"];
+        let counters =
+            ["WayleaveRateExceeded", "WayleaveSendersExceed", "WayleavePacketsLost", "WayleaveWrongAddresses"];
         let mut evaluator = Evaluator::default();
         assert_eq!(names(&evaluator, &QUIET), [&["WayleaveControllerGone"], &counters[..]].concat());
         let alone = Figures { has_agents: false, ..QUIET };
@@ -399,7 +415,7 @@ mod tests {
         );
         assert_eq!(firing(&evaluator, 0, &Figures { violated: 1, ..fresh }), ["WayleaveContractsViolated"]);
         let follower = Figures { is_leader: false, ..QUIET };
-        assert_eq!(names(&evaluator, &follower).len(), 6);
+        assert_eq!(names(&evaluator, &follower).len(), 7);
         assert_eq!(firing(&evaluator, 0, &Figures { silent: 1, ..follower }), [""; 0]);
     }
 }

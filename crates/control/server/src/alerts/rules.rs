@@ -43,6 +43,7 @@ pub(super) enum Figure {
     Violated,
     Degraded,
     Unconfirmed,
+    Exceeding,
     Down,
 }
 
@@ -109,6 +110,15 @@ pub(super) const RULES: &[Rule] = &[
         expression: "sum(wayleave_contracts_degraded{reason=~\"SILENT|UNCONFIRMED\"}) > 0",
         summary: "Contracts that agents have not confirmed, or whose agents are silent: {value}.",
         description: "Their guarantees may hold or not. `wayleave status` lists them with the hosts of these agents.",
+    },
+    Rule {
+        name: "WayleaveRateExceeded",
+        severity: Warning,
+        hold: Duration::ZERO,
+        condition: Condition::AboveZero(Figure::Exceeding),
+        expression: "wayleave_contracts_rate_exceeded > 0",
+        summary: "Contracts of which counters show more than their rules let through: {value}.",
+        description: "They count as not enforced. `wayleave status` names the hosts: restart their agents.",
     },
     Rule {
         name: "WayleaveElementsDown",

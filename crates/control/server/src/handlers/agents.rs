@@ -14,10 +14,11 @@ use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 
 use crate::account::OpenOne;
-use crate::agent_figures;
+use crate::agent_figures::{self, Bounds};
 use crate::agent_text::made_plain;
 use crate::answer::{HttpReply, Outcome, fault, invalid, not_found, problem};
 use crate::handlers::network::{json, node_shape};
+use crate::handlers::status::of_nodes;
 use crate::http::call::AuthorizedRequest;
 use crate::http::condition::is_known;
 use crate::http::page::{Page, no_cursor};
@@ -47,10 +48,16 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     };
     let has_problems = call.query.flag("problems");
     let tables = shared.view.read();
+    let mut problems: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (node, what) in of_nodes(shared, &tables) {
+        problems.entry(node).or_default().push(what);
+    }
     let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
+    let is_known = shared.receives_reports();
     let agents = nodes.filter_map(|&node| {
-        let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node, true);
-        let agent = Agent { problems: shared.counted.problems_of(&name), node: name, kind, state, session: agent? };
+        let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node, is_known);
+        let problems = problems.remove(&name).unwrap_or_default();
+        let agent = Agent { problems, node: name, kind, state, session: agent? };
         let is_fine = agent.session.open == Some(true) && agent.problems.is_empty();
         (!(has_problems && is_fine)).then_some(agent)
     });
@@ -271,8 +278,9 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             executor.metrics.repaired(&node, repaired);
         }
         let controller = &executor.controller;
-        let contradiction = agent_figures::leave_out_contradictions(&mut measured, |serial| {
-            Some((controller.grant_of(serial)?.id.to_string(), controller.lowest_bound(serial)?))
+        let contradictions = counted.leave_out_contradictions(&node, &mut measured, |serial| {
+            let (name, lowest) = (controller.grant_of(serial)?.id.to_string(), controller.lowest_bound(serial)?);
+            Some(Bounds { name, lowest, only: controller.only_bound(serial) })
         });
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
@@ -281,9 +289,10 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             if repaired > 0 {
                 load.on_repairs(now, id);
             }
+            load.on_contradictions(now, id, &contradictions.serials);
             if beat {
                 load.on_heartbeat(now, id);
-                let ignored: Vec<String> = bounded.into_iter().chain(contradiction).collect();
+                let ignored: Vec<String> = bounded.into_iter().chain(contradictions.problems()).collect();
                 counted.set_ignored(&node, ignored);
             }
             let read = match &links {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wayleave_contracts::ContractRequest;
-use wayleave_controller::{Command, Effect, Mode, Precondition, Principal, Reply};
+use wayleave_controller::{Command, Effect, ItemResult, Mode, Precondition, Principal, Reply};
 use wayleave_formats::{Addressed, Source, read_orders};
 use wayleave_protocol::decision::{Applied, ApplyReport};
 use wayleave_protocol::problem::{Code, Problem};
@@ -50,8 +50,9 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     let role = call.role().clone();
     let work = move |executor: &mut Executor<'_>| together(executor, orders, mode, effect, &role);
     if is_long && effect == Effect::DryRun {
-        let metrics = shared.metrics.clone();
-        let question = move |controller: &mut _| work(&mut Executor { controller, now: now(), metrics: &metrics });
+        let (metrics, view) = (shared.metrics.clone(), shared.view.clone());
+        let question =
+            move |controller: &mut _| work(&mut Executor { controller, now: now(), metrics: &metrics, view: &view });
         return shared.try_out(&call, question).await;
     }
     shared.submit_steps(&call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
@@ -95,7 +96,12 @@ pub(super) fn decide(
     let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
         return Err(problem(Code::Internal, "no answer"));
     };
-    Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
+    let shown = |one: ItemResult| {
+        let state = executor.contract(&one.id).map(|contract| contract.state());
+        let item = item(executor.controller, one, effect, role);
+        Applied { state: item.state.and(state), ..item }
+    };
+    Ok(applied.into_iter().map(shown).collect())
 }
 
 fn together(

@@ -7,7 +7,6 @@ use wayleave_controller::{
     self as controller, AdmittedContract, Command, CommandError, Controller, Effect, Id, Mode, Principal, Reply,
 };
 use wayleave_formats::{Addressed, Source, VmLocations, read_order};
-use wayleave_protocol::contract::Contract;
 use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
@@ -124,12 +123,6 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
     controller.version_of(id).map(|(_, revision)| revision)
 }
 
-/// Returns the contract with a name, of any kind.
-fn shape(controller: &Controller, id: &Id) -> Option<Contract> {
-    let grant = controller.grant(id).filter(|grant| !grant.is_ended());
-    grant.map(|grant| render::of(controller, grant))
-}
-
 async fn write(
     shared: &Arc<Shared>,
     call: &AuthorizedRequest,
@@ -156,13 +149,12 @@ async fn write(
         }
         let done = applied.result.map_err(fault);
         let done = done.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
-        let Some(mut shown) = shape(executor.controller, &id) else {
+        let Some(contract) = executor.contract(&id) else {
             return Err(problem(Code::Internal, "the contract does not exist"));
         };
-        if tenant_of(&role).is_some() {
-            shown.status.serial = 0;
-        }
-        let answer = HttpReply::json(200, &shown).tagged(shown.status.revision);
+        let answer = HttpReply::ready(contract.json(executor.controller.network(), tenant_of(&role)));
+        // The tag of its revision would mean two documents.
+        let answer = if contract.is_provisional() { answer } else { answer.tagged(contract.revision()) };
         Ok(written(done, answer, || format!("/v1/contracts/{id}")))
     };
     shared.submit_steps(call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
@@ -207,7 +199,7 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
     let (id, role, form) = (call.id("contract")?, call.role().clone(), Form::of(&call.headers));
     let work = move |executor: &mut Executor<'_>| {
         let grant = executor.controller.grant(&id).ok_or_else(|| not_found("contract", &id.to_string()))?;
-        explain::contract(executor.controller, grant, &role, form)
+        explain::contract(executor.controller, executor.view, grant, &role, form)
     };
     shared.read_view(&call, work).await
 }

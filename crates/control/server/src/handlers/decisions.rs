@@ -41,9 +41,9 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
     let work = move |executor: &mut Executor<'_>| {
         let id = decision.object.parse::<Id>().map_err(|error| problem(Code::Internal, error.to_string()))?;
         if let Some(record) = executor.controller.decision(&id.tenant, decision.own).cloned() {
-            return explain::decision(executor.controller, &record, &role, form);
+            return explain::decision(executor.controller, executor.view, &record, &role, form);
         }
-        match explain::admitted_contract(executor.controller, &id, decision.own, &role, form) {
+        match explain::admitted_contract(executor.controller, executor.view, &id, decision.own, &role, form) {
             Some(explained) => explained,
             None => {
                 let detail = "its reasons are no longer available: the decision is old, or older than the last start of the server. Repeat the request with dryRun=true for a decision under present conditions";

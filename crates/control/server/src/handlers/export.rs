@@ -1,6 +1,6 @@
 //! Lists of links and tenants as CSV.
 
-use wayleave_protocol::network::{Link, QueueClass, UpDown};
+use wayleave_protocol::network::{Link, QueueClass};
 use wayleave_protocol::tenant::Tenant;
 use wayleave_units::{Bytes, Rate};
 
@@ -33,8 +33,8 @@ pub(crate) fn links(links: impl Iterator<Item = Link>) -> HttpReply {
         csv.text(&link.name);
         csv.text(&link.from);
         csv.text(&link.to);
-        csv.text(if link.state == UpDown::Up { "up" } else { "down" });
-        csv.value(link.reason);
+        csv.text(link.state.name());
+        csv.value(link.down_reason);
         csv.value(Some(link.rate_bps));
         csv.value(link.used_ppm);
         csv.value(link.routes);

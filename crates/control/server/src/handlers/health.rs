@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Priority;
-use wayleave_controller::{DegradedReason, Id, State};
+use wayleave_controller::{DegradedReason, Id, NodeState, State};
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_protocol::health::{ContractHealth, HealthLevel, HealthPage};
 use wayleave_protocol::problem::Problem;
@@ -64,13 +64,14 @@ impl Shared {
     /// The first of these promises behind a place.
     fn health(&self, only: Option<&str>, level: Option<HealthLevel>, after: Option<Place>, most: usize) -> HealthPage {
         let worst = self.counted.worst();
+        // A controller that receives no reports has the state of the leader.
+        let has_agents = !self.receives_reports() || self.view.read().nodes.values().any(NodeState::is_there);
         let mut counts = [0_u64; HealthLevel::ALL.len()];
         // One more than is shown reveals that there is a next page.
         let mut first = FirstOf::new(most + 1);
         self.each_contract(only, |contract| {
-            let Some(place) = place(contract, contract.serial().and_then(|serial| worst.get(&serial).copied())) else {
-                return;
-            };
+            let delay = contract.serial().and_then(|serial| worst.get(&serial).copied());
+            let Some(place) = place(contract, delay, has_agents) else { return };
             // Levels are numbered in the order of `ALL`.
             counts[place.level as usize] += 1;
             let is_shown = level.is_none_or(|level| level == place.level);
@@ -92,8 +93,9 @@ impl Shared {
     }
 }
 
-/// Returns the rank of a promise; `None` if there is no promise any more, or never was.
-fn place(contract: &ContractObject, delay: Option<SampledDelay>) -> Option<Place> {
+/// Returns the rank of a promise; `None` if there is no promise any more, or never was. `has_agents` is `false` if no agent
+/// is connected.
+fn place(contract: &ContractObject, delay: Option<SampledDelay>, has_agents: bool) -> Option<Place> {
     let worst = delay.map(|delay| delay.longest_ns);
     let level = match contract.state() {
         State::Released => return None,
@@ -111,7 +113,8 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>) -> Option<Place
         _ if contract.is_contradicted() => HealthLevel::Unknown,
         _ if is_near(contract, worst) => HealthLevel::AtRisk,
         State::Pending => HealthLevel::Pending,
-        State::Admitted | State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,
+        State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,
+        State::Admitted if !has_agents || !contract.has_agents() => HealthLevel::NotEnforced,
         State::Admitted | State::Enforced if contract.is_configured() && !contract.is_effective() => {
             HealthLevel::Pending
         }

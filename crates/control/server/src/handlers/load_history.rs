@@ -33,16 +33,18 @@ pub(crate) fn of_contract(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Out
 }
 
 pub(crate) fn of_tenant(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
-    let name = shown_tenant(shared, call)?;
-    history(shared, call, &SeriesKey::Tenant(name))
+    let (name, created_after) = shown_tenant(shared, call)?;
+    history(shared, call, &SeriesKey::Tenant(name, created_after))
 }
 
-/// Returns the tenant that a path names, if there is one and the token may see it.
-pub(crate) fn shown_tenant(shared: &Shared, call: &AuthorizedRequest) -> Result<String, Box<Problem>> {
+/// Returns the tenant that a path names, if there is one and the token may see it, and the serial number up to which
+/// contracts are of an earlier tenant with its name.
+pub(crate) fn shown_tenant(shared: &Shared, call: &AuthorizedRequest) -> Result<(String, u64), Box<Problem>> {
     let name = call.name();
     let is_hidden = call.only_tenant().is_some_and(|tenant| tenant != name);
-    let is_known = !is_hidden && shared.view.read().tenants.contains_key(name);
-    if is_known { Ok(name.to_owned()) } else { Err(not_found("tenant", name)) }
+    let tables = shared.view.read();
+    let found = tables.tenants.get(name).filter(|_| !is_hidden);
+    found.map(|tenant| (name.to_owned(), tenant.created_after)).ok_or_else(|| not_found("tenant", name))
 }
 
 /// Returns `true` if the answer is to be CSV.

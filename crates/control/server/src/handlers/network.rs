@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_controller::{ElementName, Id};
+use wayleave_controller::{ElementName, Id, NodeState};
 use wayleave_explain::shapes;
 use wayleave_ledger::Capacity;
 use wayleave_protocol::network::{
-    AgentState, ClassCapacity, Down, Host, Link, Node, Queue, QueueClass, Topology, UpDown,
+    AgentState, ClassCapacity, Connection, Down, Host, Link, LinkState, Node, Queue, QueueClass, Topology, UpDown,
 };
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
@@ -31,12 +31,22 @@ fn node_down<'a>(tables: &'a Tables, name: &str) -> Option<&'a String> {
     tables.down.get(&ElementName::Node(name.to_owned()))
 }
 
+fn connection(state: &NodeState) -> Connection {
+    match state {
+        state if state.is_silent => Connection::Silent,
+        state if state.is_open => Connection::Open,
+        state if state.is_awaited() => Connection::NotSinceStart,
+        _ => Connection::Ended,
+    }
+}
+
 /// Returns a node. `is_known` is `false` at a controller that receives no reports of agents.
 pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId, is_known: bool) -> Node {
     let node = network.node(id);
     let reason = node_down(tables, &node.name);
     let agent = tables.nodes.get(&id).map(|state| AgentState {
         epoch: state.epoch,
+        connection: is_known.then(|| connection(state)),
         open: is_known.then(|| state.is_there()),
         set_up: state.is_set_up,
         silent: is_known.then_some(state.is_silent),
@@ -64,7 +74,13 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
     let (from, to) = (&network.node(link.from).name, &network.node(link.to).name);
     let cable = ElementName::Link(network.link(network.cable(id)).name.clone());
     let of_node = |name: &String| node_down(tables, name).map(|why| format!("node {name} is down: {why}"));
-    let reason = tables.down.get(&cable).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
+    let down_reason = tables.down.get(&cable).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
+    let observes = |node| tables.nodes.get(&node).is_some_and(NodeState::observes_links);
+    let state = match &down_reason {
+        Some(_) => LinkState::Down,
+        None if observes(link.from) || observes(link.to) => LinkState::Up,
+        None => LinkState::Unknown,
+    };
     let figures = tables.figures(id);
     Link {
         name: link.name.clone(),
@@ -73,8 +89,8 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
         rate_bps: link.rate.bits_per_second(),
         propagation_ns: link.propagation.as_nanos(),
         mtu_bytes: link.mtu.get(),
-        state: state(reason.as_ref()),
-        reason,
+        state,
+        down_reason,
         routes: figures.map(|figures| figures.routes),
         used_ppm: figures.map(LinkFigures::used_ppm),
         capacity: figures.map(|figures| figures.capacity.iter().map(class_capacity).collect()),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wayleave_protocol::load::{ContractStatement, Statement, StatementEvent, StatementMinutes, UncoveredPart};
+use wayleave_protocol::load::{
+    ContractStatement, Statement, StatementEvent, StatementMinutes, UncoveredPart, UnknownMinutes,
+};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_store::RecordedContract;
 use wayleave_units::WallTime;
@@ -11,7 +13,7 @@ use crate::answer::{HttpReply, Outcome, invalid, problem};
 use crate::handlers::load_history::{is_csv, shown_tenant};
 use crate::http::call::AuthorizedRequest;
 use crate::http::csv::Csv;
-use crate::load::{MINUTE_NS, MINUTE_S, RecordedPeriod, Sums, sums};
+use crate::load::{ContractMinutes, MINUTE_NS, MINUTE_S, RecordedPeriod, Sums, sums};
 use crate::state::Shared;
 
 /// Maximum number of contracts in a statement; CSV has all.
@@ -19,7 +21,7 @@ const MAX_CONTRACTS: usize = 1_000;
 
 pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
     let is_csv = is_csv(call)?;
-    let tenant = shown_tenant(shared, call)?;
+    let (tenant, created_after) = shown_tenant(shared, call)?;
     let now = shared.load.now().1;
     let present = now.to_string();
     let month = call.query.text("month").unwrap_or(present.get(..7).unwrap_or_default());
@@ -30,7 +32,6 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         "the statement is unknown: the recorded minutes cannot be read; the status of the controller names the problem";
     let unreadable = |_| problem(Code::Unavailable, text);
     // The record may have contracts of an earlier tenant, which was deleted while another controller led.
-    let created_after = shared.view.read().tenants.get(&tenant).map_or(0, |tenant| tenant.created_after);
     let recorded = shared.load.contracts(&tenant, created_after, first, last).map_err(unreadable)?;
     let coverage = Coverage::new((first, last), &recorded, now.as_nanos() / MINUTE_NS);
     let (contracts, (begin, until)) = (recorded.contracts, coverage.range);
@@ -41,7 +42,8 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         exists.end.saturating_sub(exists.start)
     };
     let shown = contracts.into_iter().zip(each).map(|(contract, minutes)| {
-        let minutes = StatementMinutes { unknown: minutes.unknown + before(&contract), ..minutes };
+        let mut minutes = minutes;
+        minutes.sum.unknown += before(&contract);
         shape(&tenant, (first, until), contract, minutes)
     });
     let mut shown: Vec<ContractStatement> = shown.filter(is_counted).collect();
@@ -148,7 +150,7 @@ fn shape(
     tenant: &str,
     (first, until): (u64, u64),
     contract: RecordedContract,
-    minutes: StatementMinutes,
+    minutes: ContractMinutes,
 ) -> ContractStatement {
     let from = contract.begun.max(first);
     let to = contract.ended.unwrap_or(until).min(until).max(from);
@@ -157,7 +159,8 @@ fn shape(
         contract: format!("{tenant}:{}", contract.name),
         from: time(seconds(from)),
         to: time(seconds(to)),
-        minutes,
+        minutes: minutes.sum,
+        unknown: minutes.unknown(),
         events: contract.changes.into_iter().map(event).collect(),
     }
 }
@@ -180,15 +183,18 @@ fn bounds(month: &str) -> Result<(WallTime, WallTime), Box<Problem>> {
     Ok((begin(year, number).map_err(|_| outside())?, begin(next_year, next).map_err(|_| outside())?))
 }
 
+fn counts(StatementMinutes { kept, broken, unknown }: StatementMinutes) -> [Option<u64>; 3] {
+    [kept, broken, unknown].map(Some)
+}
+
 /// Returns the statement with all its facts: the covered part of the month, the others with their reasons, the minutes of
 /// each contract with its events, and the minutes of the tenant. The first column names the kind of a line.
 fn table(statement: &Statement) -> Csv {
     let mut csv = Csv::new(&["line", "name", "from", "to", "kept", "broken", "unknown", "event", "text"]);
     let mut line =
-        |kind: &str, name: &str, [from, to]: [&str; 2], minutes: Option<StatementMinutes>, texts: [&str; 2]| {
+        |kind: &str, name: &str, [from, to]: [&str; 2], counts: Option<[Option<u64>; 3]>, texts: [&str; 2]| {
             [kind, name, from, to].into_iter().for_each(|field| csv.text(field));
-            let counts = minutes.map(|StatementMinutes { kept, broken, unknown }| [kept, broken, unknown]);
-            (0..3).for_each(|at| csv.value(counts.map(|counts| counts[at])));
+            counts.unwrap_or_default().into_iter().for_each(|count| csv.value(count));
             texts.into_iter().for_each(|field| csv.text(field));
             csv.end_line();
         };
@@ -199,19 +205,23 @@ fn table(statement: &Statement) -> Csv {
     for UncoveredPart { from, to, reason } in &statement.not_covered {
         line("not covered", tenant, [from, to], None, ["", reason]);
     }
-    for ContractStatement { contract, from, to, minutes, events } in &statement.contracts {
-        line("contract", contract, [from, to], Some(*minutes), ["", ""]);
+    for ContractStatement { contract, from, to, minutes, unknown, events } in &statement.contracts {
+        line("contract", contract, [from, to], Some(counts(*minutes)), ["", ""]);
+        for UnknownMinutes { reason, minutes } in unknown {
+            line("unknown", contract, ["", ""], Some([None, None, Some(*minutes)]), [reason.name(), ""]);
+        }
         for StatementEvent { at, kind, text } in events {
             line("event", contract, [at, ""], None, [kind, text]);
         }
     }
-    line("tenant", tenant, [from, to], Some(statement.minutes), ["", ""]);
+    line("tenant", tenant, [from, to], Some(counts(statement.minutes)), ["", ""]);
     csv
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wayleave_protocol::load::UnknownReason;
 
     #[test]
     fn a_month_begins_and_ends_in_utc() {
@@ -290,6 +300,7 @@ mod tests {
             from: text("contract-from"),
             to: text("contract-to"),
             minutes: minutes(71),
+            unknown: vec![UnknownMinutes { reason: UnknownReason::AgentSilent, minutes: 91 }],
             events: vec![event],
         };
         let part = UncoveredPart { from: text("part-from"), to: text("part-to"), reason: text("reason") };

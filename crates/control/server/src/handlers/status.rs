@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::header::ACCEPT;
-use wayleave_controller::{EnforcedBy, Principal};
+use wayleave_controller::{EnforcedBy, NodeState, Principal};
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 use wayleave_topology::NodeId;
@@ -96,23 +96,36 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
     Ok(HttpReply::json(200, &status))
 }
 
-/// Returns problems that agents report, contracts of which no packet arrives, and tokens that no client can use.
+/// Returns the problems of nodes, of the disk, and of tokens that no client can use.
 fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
-    let mut problems = shared.counted.problems();
-    problems.extend(shared.load.problems(shared.network()));
-    problems.extend(unbelievable(shared, tables));
-    problems.extend(excess(shared, tables));
-    problems.extend(shared.counted.session_problems(shared.load.now().0));
+    let of_nodes = of_nodes(shared, tables).into_iter().map(|(node, what)| format!("{node}: {what}"));
     let warnings = tables.tokens.iter().filter_map(|(id, (_, holder))| Some((id, holder.warning.as_ref()?)));
-    problems.extend(warnings.map(|(id, warning)| format!("token {id}: {warning}")));
+    let warnings = warnings.map(|(id, warning)| format!("token {id}: {warning}"));
+    of_nodes.chain(shared.load.disk_problems()).chain(warnings).collect()
+}
+
+/// Returns the problems of nodes, with their names: those that agents report, and those that their reports show.
+pub(crate) fn of_nodes(shared: &Shared, tables: &Tables) -> Vec<(String, String)> {
+    let (network, now) = (shared.network(), shared.load.now().0);
+    let name = |node: NodeId| network.node(node).name.clone();
+    let mut problems = shared.counted.problems();
+    problems.extend(shared.load.problems().into_iter().map(|(node, what)| (name(node), what)));
+    problems.extend(unbelievable(shared, tables));
+    problems.extend(excess(tables).map(|(node, what)| (name(node), what)));
+    // The problem of a silent agent is its silence.
+    let is_there = |node: &NodeId| tables.nodes.get(node).is_some_and(NodeState::is_there);
+    let uncompared = shared.load.uncompared().into_iter().filter(|(node, _)| is_there(node));
+    problems.extend(uncompared.map(|(node, what)| (name(node), what)));
+    problems.extend(shared.counted.session_problems(now));
     for (node, serial, run) in shared.counted.cut_off() {
         let Some(contract) = tables.contract_with(serial) else { continue };
         let place = run.last_seen_at.map(|node| format!(", last seen at {node}")).unwrap_or_default();
-        problems.push(format!(
-            "{node}: contract {}: all of the last {} traced packets were lost{place}: check the receiver's interface (`wayleave agent --config FILE endpoint add` sets it) and the links of the route",
+        let what = format!(
+            "contract {}: all of the last {} traced packets were lost{place}: check the receiver's interface (`wayleave agent --config FILE endpoint add` sets it) and the links of the route",
             contract.id(),
             run.packets
-        ));
+        );
+        problems.push((node, what));
     }
     problems
 }
@@ -121,27 +134,28 @@ fn problems(shared: &Shared, tables: &Tables) -> Vec<String> {
 const NAMES: usize = 4;
 
 /// Returns a problem for each host of which counters of contracts show more than its line rate.
-fn unbelievable<'a>(shared: &'a Shared, tables: &'a Tables) -> impl Iterator<Item = String> + 'a {
+fn unbelievable<'a>(shared: &'a Shared, tables: &'a Tables) -> impl Iterator<Item = (String, String)> + 'a {
     shared.counted.unbelievable().into_iter().map(|(node, serials)| {
         let line = shared.network().find_node(&node).map(|host| line_of_host(shared.network(), host));
         let names = serials.iter().take(NAMES).filter_map(|&serial| Some(tables.contract_with(serial)?.id().to_string()));
         let names = list(names.collect(), serials.len());
-        format!(
-            "{node}: the counters of contracts {names} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
+        let what = format!(
+            "the counters of contracts {names} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
             line.unwrap_or_default()
-        )
+        );
+        (node, what)
     })
 }
 
 /// Returns the first names of a list of this length.
-fn list(names: Vec<String>, length: usize) -> String {
+pub(crate) fn list(names: Vec<String>, length: usize) -> String {
     let more = length.saturating_sub(names.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
 }
 
 /// Returns a problem for each host of which counters of contracts show more than their rules let through.
-fn excess<'a>(shared: &'a Shared, tables: &Tables) -> impl Iterator<Item = String> + use<'a> {
+fn excess(tables: &Tables) -> impl Iterator<Item = (NodeId, String)> + use<> {
     let mut hosts: BTreeMap<NodeId, (Vec<String>, usize)> = BTreeMap::new();
     for (id, excess) in tables.excess().values() {
         let (names, length) = hosts.entry(excess.host).or_default();
@@ -151,11 +165,11 @@ fn excess<'a>(shared: &'a Shared, tables: &Tables) -> impl Iterator<Item = Strin
         }
     }
     hosts.into_iter().map(|(host, (names, length))| {
-        format!(
-            "{}: the counters of contracts {} show more than their rules let through: these contracts count as not enforced; restart its agent, and look for other programs that change its queues",
-            shared.network().node(host).name,
+        let what = format!(
+            "the counters of contracts {} show more than their rules let through: these contracts count as not enforced; restart its agent, and look for other programs that change its queues",
             list(names, length)
-        )
+        );
+        (host, what)
     })
 }
 

@@ -72,11 +72,12 @@ pub(crate) struct DueChunks {
     chunks: Vec<(String, u64, Vec<Point>)>,
 }
 
-/// Returns the name of a history on disk. Links have their names, since a changed topology numbers them anew.
+/// Returns the name of a history on disk. Links have their names, since a changed topology numbers them anew. No tenant
+/// reads the history of an earlier one with its name, which expires.
 fn name(network: &Network, key: &SeriesKey) -> String {
     match key {
         SeriesKey::Link(link) => format!("link {}", network.link(*link).name),
-        SeriesKey::Tenant(tenant) => format!("tenant {tenant}"),
+        SeriesKey::Tenant(tenant, created_after) => format!("tenant {tenant} after {created_after}"),
         SeriesKey::Contract(serial) => format!("contract {serial}"),
     }
 }
@@ -195,12 +196,6 @@ impl LoadDisk {
             }
             measurements.put_chunks(limit, &merged)
         });
-    }
-
-    /// Deletes the history of a tenant that was deleted.
-    pub(crate) fn delete_tenant(&mut self, network: &Network, tenant: &str) {
-        let series = name(network, &SeriesKey::Tenant(tenant.to_owned()));
-        let _ = self.access(|measurements| measurements.delete_series(&[series]));
     }
 
     /// Returns the points of a history on disk by minute, between two minutes.

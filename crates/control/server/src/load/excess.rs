@@ -6,9 +6,10 @@
 //! reports may wait at the agent for longer than their readings are apart.
 //!
 //! A point may have traffic of an earlier rule with a higher rate, and so may the first interval of the next point. So only
-//! the third excess by one version of a rule ([`PROOF`]) is evidence. Minima without a maximum have no upper bound.
+//! the third excess by one version of a rule ([`PROOF`]) is evidence. Minima without a maximum have no upper bound. A host
+//! whose reports [lack](Missing) what the comparison needs leaves the minutes of its contracts unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,10 +17,12 @@ use wayleave_contracts::{Contract, Endpoints, Excess as ExcessPackets, MIN_MAXIM
 use wayleave_controller::Id;
 use wayleave_topology::NodeId;
 
+use super::doubt::{Doubt, Missing};
 use super::limit::READ_ERROR;
 use super::reading::BAND;
 use super::window::Window;
 use crate::caveat::{Excess, ExcessContracts};
+use crate::handlers::status::list;
 use crate::rendered::ContractObject;
 
 /// Maximum error of the length of a run. [`BAND`] limits the error of a clock, and the time between the stated time and the
@@ -29,6 +32,9 @@ const TIME_ERROR: Duration = BAND.saturating_add(READ_ERROR);
 const PROOF: u8 = 3;
 /// Largest token bucket of a pair of hosts in a contract with a maximum (`MAX_BURST` and `MAX_FRAMES` in the agent).
 const PAIR_BURST_BYTES: u128 = 64_000;
+
+/// Maximum number of contracts that a problem names.
+const NAMES: usize = 4;
 
 /// Token buckets of a contract at a host together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,56 +98,111 @@ struct Suspect {
     excess: Excess,
 }
 
-/// Rules with an excess, by the serial number of the contract.
+/// Contracts of a host whose reports lack something.
 #[derive(Debug, Default)]
-pub(crate) struct ExcessTracker(BTreeMap<u64, Suspect>);
+pub(super) struct Uncompared {
+    /// Points in a row.
+    points: u8,
+    missing: BTreeSet<Missing>,
+    /// Names of the first contracts.
+    names: Vec<Arc<Id>>,
+    /// Number of contracts.
+    count: usize,
+}
+
+impl Uncompared {
+    /// Returns a problem of the host.
+    pub(super) fn problem(&self) -> String {
+        let clauses: Vec<&str> = self.missing.iter().map(|missing| missing.clause()).collect();
+        let names = self.names.iter().map(ToString::to_string).collect();
+        format!(
+            "its reports {}: minutes of contracts {} are unknown; restart its agent, or upgrade it",
+            clauses.join(", and "),
+            list(names, self.count)
+        )
+    }
+}
+
+/// Rules with an excess, and hosts that leave it unknown.
+#[derive(Debug, Default)]
+pub(crate) struct ExcessTracker {
+    /// By the serial number of the contract.
+    suspects: BTreeMap<u64, Suspect>,
+    uncompared: BTreeMap<NodeId, Uncompared>,
+}
 
 impl ExcessTracker {
-    /// Takes the counters of a contract at its hosts since the last point.
+    /// Begins a point.
+    pub(super) fn begin_point(&mut self) {
+        // A host that lacked nothing in the last point.
+        self.uncompared.retain(|_, host| host.count > 0);
+        self.uncompared
+            .values_mut()
+            .for_each(|host| *host = Uncompared { points: host.points, ..Uncompared::default() });
+    }
+
+    /// Takes the counters of a contract at its hosts since the last point. Returns the reason for which they cannot be
+    /// compared with its rule.
     pub(crate) fn on_point<'a>(
         &mut self,
         contract: &ContractObject,
         overhead: WireOverhead,
         mut window: impl FnMut(NodeId) -> Option<&'a Window>,
-        hosts: impl Iterator<Item = NodeId>,
-    ) {
+        hosts: &BTreeSet<NodeId>,
+    ) -> Option<Doubt> {
         let contract = contract.recorded();
         let grant = contract.grant();
-        let Some(version) = grant.versions().0 else { return };
-        if self.0.get(&grant.serial).is_some_and(|suspect| suspect.version != version) {
-            self.0.remove(&grant.serial);
+        let version = grant.versions().0?;
+        if self.suspects.get(&grant.serial).is_some_and(|suspect| suspect.version != version) {
+            self.suspects.remove(&grant.serial);
         }
-        let buckets = Buckets::of(&grant.order.contract, overhead).filter(|_| contract.is_effective());
-        let Some(buckets) = buckets else { return };
-        let found = hosts.filter_map(|host| excess(buckets, host, window(host)?)).max_by_key(|found| found.mean_bps);
-        match (found, self.0.get_mut(&grant.serial)) {
+        let buckets = Buckets::of(&grant.order.contract, overhead).filter(|_| contract.is_effective())?;
+        let found = hosts.iter().filter_map(|&host| excess(buckets, host, window(host)?));
+        match (found.max_by_key(|found| found.mean_bps), self.suspects.get_mut(&grant.serial)) {
             (Some(excess), None) => {
-                self.0.insert(grant.serial, Suspect { id: grant.id.clone(), version, points: 1, excess });
+                self.suspects.insert(grant.serial, Suspect { id: grant.id.clone(), version, points: 1, excess });
             }
             // The figures do not change any more once they are evidence.
             (Some(excess), Some(suspect)) if suspect.points < PROOF => {
                 (suspect.points, suspect.excess) = (suspect.points + 1, excess);
             }
             (None, Some(suspect)) if window(suspect.excess.host).is_some_and(is_known) => {
-                self.0.remove(&grant.serial);
+                self.suspects.remove(&grant.serial);
             }
             _ => {}
         }
+        let (host, missing) = hosts.iter().find_map(|&host| Some((host, Missing::of(window(host))?)))?;
+        let uncompared = self.uncompared.entry(host).or_default();
+        if uncompared.count == 0 {
+            uncompared.points = uncompared.points.saturating_add(1);
+        }
+        uncompared.count += 1;
+        uncompared.missing.insert(missing);
+        if uncompared.names.len() < NAMES {
+            uncompared.names.push(grant.id.clone());
+        }
+        Some(Doubt::Incomplete(host, missing))
     }
 
     /// Forgets all contracts but these.
     pub(crate) fn retain(&mut self, exists: impl Fn(u64) -> bool) {
-        self.0.retain(|serial, _| exists(*serial));
+        self.suspects.retain(|serial, _| exists(*serial));
     }
 
     /// Returns the contracts with an excess, by serial number.
-    pub(crate) fn suspects(&self) -> impl Iterator<Item = u64> {
-        self.0.keys().copied()
+    pub(super) fn suspects(&self) -> impl Iterator<Item = (u64, Doubt)> {
+        self.suspects.iter().map(|(serial, suspect)| (*serial, Doubt::Excess(suspect.excess.clone())))
+    }
+
+    /// Returns the hosts whose reports have lacked something in two points: in the first point of a contract, its counters
+    /// are not complete.
+    pub(super) fn uncompared(&self) -> impl Iterator<Item = (NodeId, &Uncompared)> {
+        self.uncompared.iter().filter(|(_, host)| host.points > 1 && host.count > 0).map(|(node, host)| (*node, host))
     }
 
     /// Returns the contracts that count as not enforced.
     pub(crate) fn proven(&self) -> ExcessContracts {
-        let proven = self.0.iter().filter(|(_, suspect)| suspect.points >= PROOF);
+        let proven = self.suspects.iter().filter(|(_, suspect)| suspect.points >= PROOF);
         proven.map(|(&serial, suspect)| (serial, (suspect.id.clone(), suspect.excess.clone()))).collect()
     }
 }

@@ -139,12 +139,12 @@ impl CountedLinks {
     }
 
     /// Returns the problems of all nodes' last reports.
-    pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
+    pub(crate) fn problems(&self) -> impl Iterator<Item = (NodeId, String)> {
         let of = |(node, problems): (&NodeId, &Vec<String>)| {
-            let name = network.node(*node).name.clone();
-            problems.iter().map(move |problem| format!("{name}: {problem}")).collect::<Vec<_>>()
+            let node = *node;
+            problems.clone().into_iter().map(move |problem| (node, problem))
         };
-        self.problems.iter().flat_map(of).collect()
+        self.problems.iter().flat_map(of)
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
             sum += bytes;
             let now = (start + Duration::from_secs(second), WallTime::from_nanos(0));
             links.put(now, ReadTime::Arrival(now.0), &network, host, counters(&name, sum));
-            (links.measured(now.0, link).map(|measured| measured.rate_bps), links.problems(&network).len())
+            (links.measured(now.0, link).map(|measured| measured.rate_bps), links.problems().count())
         };
         assert_eq!(put(0, 0), (None, 0));
         assert_eq!(put(1, 137_500_000), (Some(1_100_000_000), 0));

@@ -1,13 +1,32 @@
 //! Sums of a statement: minutes of contracts, and of their tenant.
 
-use wayleave_protocol::load::StatementMinutes;
-use wayleave_store::RecordedContract;
+use wayleave_protocol::load::{StatementMinutes, UnknownMinutes, UnknownReason};
+use wayleave_store::{Observed, RecordedContract};
 
 /// Minutes of a tenant, and of each contract in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub(crate) tenant: StatementMinutes,
-    pub(crate) contracts: Vec<StatementMinutes>,
+    pub(crate) contracts: Vec<ContractMinutes>,
+}
+
+/// Minutes of a contract.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ContractMinutes {
+    pub(crate) sum: StatementMinutes,
+    /// Unknown minutes with a recorded reason, by the number of the reason.
+    reasons: [u64; UnknownReason::ALL.len()],
+}
+
+impl ContractMinutes {
+    /// Returns the unknown minutes by reason. Those without a recorded reason were not observed.
+    pub(crate) fn unknown(&self) -> Vec<UnknownMinutes> {
+        let mut reasons = self.reasons;
+        let recorded: u64 = reasons.iter().sum();
+        reasons[UnknownReason::NotObserved as usize] += self.sum.unknown.saturating_sub(recorded);
+        let all = UnknownReason::ALL.into_iter().zip(reasons).filter(|(_, minutes)| *minutes > 0);
+        all.map(|(reason, minutes)| UnknownMinutes { reason, minutes }).collect()
+    }
 }
 
 /// Numbers of contracts in each minute, as differences to the minute before.
@@ -43,21 +62,33 @@ pub(crate) fn sums(contracts: &[RecordedContract], from: u64, to: u64) -> Sums {
     };
     let mut sums = Sums::default();
     for contract in contracts {
-        let mut minutes = StatementMinutes::default();
+        let ContractMinutes { sum: mut minutes, mut reasons } = ContractMinutes::default();
         let end = contract.ended.unwrap_or(to);
         if let Some(exists) = within(contract.begun, end) {
             existing.add(exists, from);
             minutes.unknown = exists.1 - exists.0;
         }
-        for &(begin, interval_end, is_kept) in &contract.intervals {
+        for &(begin, interval_end, observed) in &contract.intervals {
             let Some(interval) = within(begin.max(contract.begun), interval_end.min(end)) else { continue };
-            let (counts, sum) =
-                if is_kept { (&mut kept, &mut minutes.kept) } else { (&mut broken, &mut minutes.broken) };
-            counts.add(interval, from);
-            *sum += interval.1 - interval.0;
+            let length = interval.1 - interval.0;
+            match observed {
+                Observed::Kept => {
+                    kept.add(interval, from);
+                    minutes.kept += length;
+                }
+                Observed::Broken => {
+                    broken.add(interval, from);
+                    minutes.broken += length;
+                }
+                Observed::Unknown(reason) => {
+                    if let Some(sum) = reasons.get_mut(usize::from(reason)) {
+                        *sum += length;
+                    }
+                }
+            }
         }
         minutes.unknown = minutes.unknown.saturating_sub(minutes.kept + minutes.broken);
-        sums.contracts.push(minutes);
+        sums.contracts.push(ContractMinutes { sum: minutes, reasons });
     }
     for ((existing, kept), broken) in existing.sums().zip(kept.sums()).zip(broken.sums()) {
         let minute = match existing {
@@ -78,7 +109,7 @@ mod tests {
 
     /// The reference inspects every minute of every contract.
     fn reference(contracts: &[RecordedContract], from: u64, to: u64) -> Sums {
-        let mut sums = Sums { contracts: vec![StatementMinutes::default(); contracts.len()], ..Sums::default() };
+        let mut sums = Sums { contracts: vec![ContractMinutes::default(); contracts.len()], ..Sums::default() };
         for minute in from..to {
             let mut seen = Vec::new();
             for (contract, sum) in contracts.iter().zip(&mut sums.contracts) {
@@ -86,10 +117,16 @@ mod tests {
                     continue;
                 }
                 let found = contract.intervals.iter().find(|(begin, end, _)| (*begin..*end).contains(&minute));
-                seen.push(found.map(|(_, _, kept)| *kept));
-                match found {
-                    Some((_, _, true)) => sum.kept += 1,
-                    Some(_) => sum.broken += 1,
+                let observed = found.map(|(_, _, observed)| *observed);
+                seen.push(observed.filter(|one| !matches!(one, Observed::Unknown(_))).map(|one| one == Observed::Kept));
+                let ContractMinutes { sum, reasons } = sum;
+                match observed {
+                    Some(Observed::Kept) => sum.kept += 1,
+                    Some(Observed::Broken) => sum.broken += 1,
+                    Some(Observed::Unknown(reason)) => {
+                        sum.unknown += 1;
+                        reasons[usize::from(reason)] += 1;
+                    }
                     None => sum.unknown += 1,
                 }
             }
@@ -114,7 +151,8 @@ mod tests {
                     let (mut at, mut intervals) = (begun, Vec::new());
                     while at < 220 {
                         let end = at + 1 + random.below(30);
-                        intervals.push((at, end, !random.one_in(3)));
+                        let unknown = Observed::Unknown(random.below(8) as u8);
+                        intervals.push((at, end, *random.pick(&[Observed::Kept, Observed::Broken, unknown])));
                         at = end + random.below(3);
                     }
                     RecordedContract { begun, ended, intervals, ..RecordedContract::default() }
@@ -124,5 +162,17 @@ mod tests {
             assert_eq!(sums(&contracts, from, to), reference(&contracts, from, to), "seed {seed}: {contracts:?}");
         }
         assert_eq!(sums(&[], 5, 5), Sums::default());
+    }
+
+    #[test]
+    fn unknown_minutes_by_reason_add_up() {
+        let intervals = vec![(10, 13, Observed::Unknown(1)), (13, 14, Observed::Kept), (16, 18, Observed::Unknown(0))];
+        let contract = RecordedContract { begun: 10, intervals, ..RecordedContract::default() };
+        let of = &sums(&[contract], 10, 20).contracts[0];
+        let unknown: Vec<(&str, u64)> = of.unknown().iter().map(|one| (one.reason.name(), one.minutes)).collect();
+        assert_eq!(unknown, [("counters-incomplete", 2), ("rate-above-rule", 3), ("not-observed", 4)]);
+        assert_eq!((of.sum.unknown, of.sum.kept), (9, 1));
+        // Numbers are on disk.
+        assert!(UnknownReason::ALL.iter().enumerate().all(|(number, reason)| *reason as usize == number));
     }
 }

@@ -13,6 +13,7 @@
 
 mod clock;
 mod disk;
+mod doubt;
 mod excess;
 mod limit;
 mod links;
@@ -32,14 +33,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use wayleave_protocol::load::{LinkCounters, MeasuredLoad};
+use wayleave_protocol::load::{LinkCounters, MAX_REPORT_GAP, MeasuredLoad};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Time, WallTime};
 
 pub(crate) use disk::RecordedPeriod;
 pub(crate) use limit::{FRESH, is_believable, line_of_host};
 pub(crate) use links::MIN_INTERVAL;
-pub(crate) use minutes::{Sums, sums};
+pub(crate) use minutes::{ContractMinutes, Sums, sums};
 pub(crate) use point::Point;
 pub(crate) use reading::ReadTime;
 pub(crate) use sample::reserved_bps;
@@ -51,6 +52,7 @@ pub(crate) use window::Window;
 use crate::read_view::Edit;
 use clock::{Moment, RecordClock};
 use disk::LoadDisk;
+use doubt::Doubt;
 use excess::ExcessTracker;
 use links::CountedLinks;
 use presence::Presence;
@@ -122,6 +124,22 @@ impl Load {
         lock(&self.presence).on_report(now, node);
     }
 
+    /// Takes a node's report that contradicts itself about contracts, by serial number.
+    pub(crate) fn on_contradictions(&self, now: Moment, node: NodeId, serials: &[u64]) {
+        // The report is about the time since the last one.
+        let begin = WallTime::from_nanos(
+            now.1.as_nanos().saturating_sub(u64::try_from(MAX_REPORT_GAP.as_nanos()).unwrap_or(u64::MAX)),
+        );
+        let doubts = serials.iter().map(|&serial| (serial, Doubt::Contradiction(node)));
+        lock(&self.tracker).on_doubts(begin, now.1, doubts);
+    }
+
+    /// Returns the problems of hosts whose counters cannot be compared with the rules of their contracts, by node.
+    pub(crate) fn uncompared(&self) -> Vec<(NodeId, String)> {
+        let excess = lock(&self.excess);
+        excess.uncompared().map(|(node, host)| (node, host.problem())).collect()
+    }
+
     /// Takes a node's report of foreign changes that its agent has reverted.
     pub(crate) fn on_repairs(&self, now: Moment, node: NodeId) {
         lock(&self.tracker).on_repairs(now.1, node);
@@ -157,16 +175,16 @@ impl Load {
         lock(&self.inner).links.rates(self.now().0)
     }
 
-    /// Returns the problems of reported counters, and of the disk.
-    pub(crate) fn problems(&self, network: &Network) -> Vec<String> {
-        let problems = {
-            let inner = lock(&self.inner);
-            let of_clocks = inner.clocks.problems(self.now().0, network);
-            of_clocks.into_iter().chain(inner.links.problems(network)).collect::<Vec<_>>()
-        };
+    /// Returns the problems of reported counters, by node.
+    pub(crate) fn problems(&self) -> Vec<(NodeId, String)> {
+        let inner = lock(&self.inner);
+        inner.clocks.problems(self.now().0).chain(inner.links.problems()).collect()
+    }
+
+    /// Returns the problems of the disk.
+    pub(crate) fn disk_problems(&self) -> Vec<String> {
         // A disk that is busy has no new problem.
-        let of_disk = self.disk.try_lock().map(|disk| disk.problems()).unwrap_or_default();
-        problems.into_iter().chain(of_disk).collect()
+        self.disk.try_lock().map(|disk| disk.problems()).unwrap_or_default()
     }
 
     /// Begins to observe the contracts of a ledger that this controller leads from now on.
@@ -182,17 +200,12 @@ impl Load {
     /// Takes changes that are on disk.
     pub(crate) fn on_edits(&self, edits: &[Edit]) {
         lock(&self.tracker).on_edits(self.now().1, edits);
-        for edit in edits {
-            if let Edit::Tenant(tenant, None) = edit {
-                lock(&self.inner).histories.remove(&SeriesKey::Tenant(tenant.clone()));
-            }
-        }
     }
 
     /// Returns the loads of an interval of seconds since 1970, in points of `step` seconds.
     pub(crate) fn points(&self, network: &Network, key: &SeriesKey, from: u64, to: u64, step: u64) -> Vec<Point> {
         let is_fine = step < MINUTE_S;
-        let stored = match is_fine || self.is_forgotten(key) {
+        let stored = match is_fine {
             true => BTreeMap::new(),
             false => lock(&self.disk).minutes(network, key, from / MINUTE_S, to / MINUTE_S),
         };
@@ -212,11 +225,6 @@ impl Load {
         (from..to).step_by(usize::try_from(step).unwrap_or(usize::MAX)).map(of).collect()
     }
 
-    /// Returns `true` if the file may have the history of an earlier tenant of this name.
-    fn is_forgotten(&self, key: &SeriesKey) -> bool {
-        matches!(key, SeriesKey::Tenant(tenant) if lock(&self.tracker).forgets(tenant))
-    }
-
     /// Returns the begin of the points of ten seconds of a history, in seconds since 1970.
     pub(crate) fn fine_since(&self, key: &SeriesKey) -> Option<u64> {
         lock(&self.inner).histories.first(key).map(|slot| slot * SLOT_S)
@@ -225,7 +233,7 @@ impl Load {
     /// Returns the begin of the first known point of a history, in seconds since 1970, but not before the begin of the
     /// record.
     pub(crate) fn since(&self, network: &Network, key: &SeriesKey) -> Option<u64> {
-        let stored = if self.is_forgotten(key) { None } else { lock(&self.disk).since(network, key) };
+        let stored = lock(&self.disk).since(network, key);
         let fine = lock(&self.inner).histories.first_known(key).map(|slot| slot * SLOT_S);
         let fine = fine.map(|fine| fine.max(self.clock.started()));
         [fine, stored].into_iter().flatten().min()

@@ -1,6 +1,7 @@
 //! Observation of a node's agent in a minute, and the worst value of a minute.
 
 use wayleave_controller::NodeState;
+use wayleave_protocol::load::UnknownReason;
 
 /// Maximum age of a foreign change when its repair is reported, in ns: agents compare every 5 s and report every second
 /// (`REPAIR_INTERVAL` of the agent), and a report may be late.
@@ -107,9 +108,12 @@ impl NodeTrack {
         self.repaired.worst |= is_observed;
     }
 
-    /// Ends a minute. Returns `false` if the agent was silent or repaired rules, and `false` if its rules were unknown.
-    pub(super) fn close(&mut self) -> (bool, bool) {
+    /// Ends a minute. Returns the reasons for which it is unknown; the second one counts for contracts whose rules the agent
+    /// has to report.
+    pub(super) fn close(&mut self) -> [Option<UnknownReason>; 2] {
         let (was_silent, was_repaired) = (self.silent.close(), self.repaired.close());
-        (!was_silent && !was_repaired, !self.unreported.close())
+        let silent = was_silent.then_some(UnknownReason::AgentSilent);
+        let reason = silent.max(was_repaired.then_some(UnknownReason::RulesChanged));
+        [reason, self.unreported.close().then_some(UnknownReason::NotConfirmed)]
     }
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use wayleave_topology::{Network, NodeId};
+use wayleave_topology::NodeId;
 
 use super::limit::FRESH;
 
@@ -103,16 +103,15 @@ impl ReportClocks {
     }
 
     /// Returns a problem for each node whose clock was set a short time ago.
-    pub(crate) fn problems(&self, now: Instant, network: &Network) -> Vec<String> {
-        let unsettled = self.0.iter().filter(|(_, clock)| now < clock.settled);
-        let problem = |(node, _): (&NodeId, &ReportClock)| {
-            format!(
-                "{}: the times of its counters differ from the arrival of its reports by more than before: its clock was set, or its reports were delayed; its rates are unknown for {} s",
-                network.node(*node).name,
+    pub(crate) fn problems(&self, now: Instant) -> impl Iterator<Item = (NodeId, String)> {
+        let unsettled = self.0.iter().filter(move |(_, clock)| now < clock.settled);
+        unsettled.map(|(node, _)| {
+            let what = format!(
+                "the times of its counters differ from the arrival of its reports by more than before: its clock was set, or its reports were delayed; its rates are unknown for {} s",
                 SETTLE.as_secs()
-            )
-        };
-        unsettled.map(problem).collect()
+            );
+            (*node, what)
+        })
     }
 }
 

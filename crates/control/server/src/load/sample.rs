@@ -7,11 +7,13 @@ use wayleave_controller::State;
 use wayleave_store::MinuteChange;
 use wayleave_units::{Time, WallTime};
 
+use super::doubt::Doubt;
+use super::excess::ExcessTracker;
 use super::series::SeriesKey;
-use super::tracker::{ClosedMinute, Missed};
+use super::tracker::{ClosedMinute, MINUTE_NS, Missed};
 use super::{Point, SLOT_S, lock};
 use crate::handlers::traffic::counting_hosts;
-use crate::read_view::Health;
+use crate::read_view::{Health, TenantObject};
 use crate::state::Shared;
 
 /// Sums of a tenant's contracts.
@@ -57,8 +59,11 @@ impl Shared {
             return;
         }
         let mut points = self.link_points();
-        points.extend(self.contract_points());
-        self.show_excess(now);
+        let (of_contracts, uncompared) = self.contract_points();
+        points.extend(of_contracts);
+        // Slots without a point are as unknown as this one.
+        let begin = last.filter(|&last| last < slot).map_or(slot, |last| last + 1);
+        self.take_doubts((begin, slot), now, uncompared);
         lock(&self.load.inner).histories.push(slot, points);
         self.record_chunks(false);
         self.record_minute(now);
@@ -93,16 +98,21 @@ impl Shared {
             };
             (tracker.close(now, reporting), begins_anew)
         };
-        let Some(ClosedMinute { until, covered_from, mut changes, states, forgotten }) = closed else { return };
+        let Some(ClosedMinute { until, covered_from, mut changes, states, doubts, forgotten }) = closed else { return };
         changes.extend(states.into_iter().map(|(serial, at, contract)| {
+            let contract = self.view.read().as_shown(contract);
             let kind = contract.state().name().to_owned();
             let text = contract.document(self.network(), true).status.message.unwrap_or_default();
             MinuteChange::State { serial, at: at.as_nanos(), kind, text }
         }));
+        let minute = until.saturating_sub(1).saturating_mul(MINUTE_NS);
+        changes.extend(doubts.into_iter().map(|(serial, doubt)| {
+            let text = doubt.text(self.network());
+            MinuteChange::State { serial, at: minute, kind: "unknown".to_owned(), text }
+        }));
         // If it was closed by an error.
         self.load.open();
         let mut disk = lock(&self.load.disk);
-        forgotten.iter().for_each(|tenant| disk.delete_tenant(self.network(), tenant));
         let written = disk.put_minute(begins_anew, until, covered_from, &changes);
         let mut tracker = lock(&self.load.tracker);
         match written {
@@ -144,24 +154,33 @@ impl Shared {
         links.into_iter().map(point).collect()
     }
 
-    /// Shows contracts of which counters show more than their rules let through.
-    fn show_excess(&self, now: WallTime) {
+    /// Shows contracts of which counters show more than their rules let through. Takes the contracts that could not be
+    /// compared with their rules in these slots.
+    fn take_doubts(&self, (first, last): (u64, u64), now: WallTime, uncompared: Vec<(u64, Doubt)>) {
         let mut excess = lock(&self.load.excess);
         if !self.receives_reports() {
-            excess.retain(|_| false);
+            *excess = ExcessTracker::default();
         }
+        let slot = |slot: u64| slot.saturating_mul(SLOT_S * 1_000_000_000);
+        let mut tracker = lock(&self.load.tracker);
+        let (begin, end) = (WallTime::from_nanos(slot(first)), WallTime::from_nanos(slot(last + 1) - 1));
+        tracker.on_doubts(begin, end, uncompared.into_iter());
         // A point may be late, and its first interval may have begun before the last point.
-        let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(2 * SLOT_S * 1_000_000_000));
-        lock(&self.load.tracker).on_excess(begin, now, excess.suspects());
+        let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(slot(2)));
+        tracker.on_doubts(begin, now, excess.suspects());
         self.view.set_excess(excess.proven());
     }
 
-    fn contract_points(&self) -> Vec<(SeriesKey, Point)> {
+    fn contract_points(&self) -> (Vec<(SeriesKey, Point)>, Vec<(u64, Doubt)>) {
         let windows = self.counted.take_windows();
         let (mut excess, mut serials) = (lock(&self.load.excess), HashSet::new());
-        let mut tenants: BTreeMap<String, TenantSum> =
-            self.view.read().tenants.keys().map(|tenant| (tenant.clone(), TenantSum::default())).collect();
-        let mut points = Vec::new();
+        excess.begin_point();
+        let mut tenants: BTreeMap<String, (u64, TenantSum)> = {
+            let tables = self.view.read();
+            let sum = |tenant: &TenantObject| (tenant.created_after, TenantSum::default());
+            tables.tenants.iter().map(|(name, tenant)| (name.clone(), sum(tenant))).collect()
+        };
+        let (mut points, mut uncompared) = (Vec::new(), Vec::new());
         self.each_contract(None, |contract| {
             let grant = contract.grant();
             let hosts = counting_hosts(&grant.order.contract);
@@ -170,18 +189,19 @@ impl Shared {
             }
             // No agent counts best effort: what its tenant sends is not known.
             if hosts.is_empty() {
-                if let Some(sum) = tenants.get_mut(&contract.id().tenant) {
+                if let Some((_, sum)) = tenants.get_mut(&contract.id().tenant) {
                     sum.unreported = sum.unreported.saturating_add(1);
                 }
                 return;
             }
             let window = |host| windows.get(&self.network().node(host).name)?.get(&grant.serial);
-            excess.on_point(contract, self.setup.model.overhead, window, hosts.iter().copied());
+            let doubt = excess.on_point(contract, self.setup.model.overhead, window, &hosts);
+            uncompared.extend(doubt.map(|doubt| (grant.serial, doubt)));
             serials.insert(grant.serial);
             let mean = hosts.into_iter().map(|host| window(host)?.mean_bps()).sum::<Option<u64>>();
             let reserved = reserved_bps(&grant.order.contract);
             // A tenant that was created after the tables were read is in the next point.
-            if let Some(sum) = tenants.get_mut(&contract.id().tenant) {
+            if let Some((_, sum)) = tenants.get_mut(&contract.id().tenant) {
                 sum.reserved = sum.reserved.saturating_add(reserved);
                 match mean {
                     Some(mean) => {
@@ -195,8 +215,10 @@ impl Shared {
             points.push((SeriesKey::Contract(grant.serial), Point::new(mean, mean, Some(reserved), unreported)));
         });
         excess.retain(|serial| serials.contains(&serial));
-        let tenant = |(tenant, sum): (String, TenantSum)| (SeriesKey::Tenant(tenant), sum.point());
+        let tenant = |(name, (created_after, sum)): (String, (u64, TenantSum))| {
+            (SeriesKey::Tenant(name, created_after), sum.point())
+        };
         points.extend(tenants.into_iter().map(tenant));
-        points
+        (points, uncompared)
     }
 }

@@ -22,7 +22,8 @@ pub(crate) const MAX_CONTRACTS: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SeriesKey {
     Link(LinkId),
-    Tenant(String),
+    /// Name, and the serial number up to which contracts are of an earlier tenant with this name.
+    Tenant(String, u64),
     /// Serial number, which no other contract ever has.
     Contract(u64),
 }
@@ -118,11 +119,6 @@ impl Histories {
         }
     }
 
-    /// Removes the history of an owner.
-    pub(crate) fn remove(&mut self, key: &SeriesKey) {
-        self.series.remove(key);
-    }
-
     /// Returns the owners of histories.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &SeriesKey> {
         self.series.keys()
@@ -189,7 +185,7 @@ mod tests {
         for seed in 1..60 {
             let mut random = Random::new(seed);
             let (mut histories, mut reference) = (Histories::default(), BTreeMap::new());
-            let owners = [SeriesKey::Link(LinkId(1)), SeriesKey::Tenant("a".to_owned()), SeriesKey::Contract(7)];
+            let owners = [SeriesKey::Link(LinkId(1)), SeriesKey::Tenant("a".to_owned(), 3), SeriesKey::Contract(7)];
             let mut slot = 1_000;
             for step in 0..500 {
                 match random.below(40) {

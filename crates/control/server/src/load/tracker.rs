@@ -4,9 +4,9 @@
 //! terms confirmed; the agents of all its ends, and of the switches of its links if switches have agents,
 //! [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; those of its ends, but for latency contracts, had
 //! reported in their present session which rules are in force; no agent repaired a foreign change; no counters showed
-//! [more than a rule lets through](super::excess); the controller led and ran. In addition, no violation was observed. It was broken if for a part of the minute it was
-//! `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
-//! was lost or late. Any other minute is unknown. A minute in which a contract began or ended counts only if it was broken. Agents observe no minima: a kept minute of a bandwidth contract states
+//! [more than a rule lets through](super::excess), or left that unknown; the controller led and ran. In addition, no
+//! violation was observed. It was broken if for a part of the minute it was `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
+//! was lost or late. Any other minute is unknown, for one [reason](UnknownReason). A minute in which a contract began or ended counts only if it was broken. Agents observe no minima: a kept minute of a bandwidth contract states
 //! only that its rules were in force.
 //!
 //! A minute is decided [`DECIDE_AFTER`] its end, when the reports that cover its end and the outcome of its sampled packets
@@ -19,11 +19,12 @@ use std::time::Duration;
 
 use wayleave_controller::{DegradedReason, Id, State};
 use wayleave_protocol::contract::Kind;
-use wayleave_protocol::load::MAX_REPORT_GAP;
-use wayleave_store::MinuteChange;
+use wayleave_protocol::load::{MAX_REPORT_GAP, UnknownReason};
+use wayleave_store::{MinuteChange, Observed};
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
+use super::doubt::Doubt;
 use super::node_track::{MAX_REPAIR_AGE_NS, NodeTrack, Phase, Worst};
 use crate::read_view::Edit;
 use crate::rendered::ContractObject;
@@ -40,8 +41,19 @@ const MAX_WAITING: usize = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Observation {
     Kept,
-    Unknown,
+    Unknown(UnknownReason),
     Broken,
+}
+
+impl Observation {
+    const fn recorded(self) -> Observed {
+        match self {
+            Self::Kept => Observed::Kept,
+            // Its number is on disk.
+            Self::Unknown(reason) => Observed::Unknown(reason as u8),
+            Self::Broken => Observed::Broken,
+        }
+    }
 }
 
 impl Worst<Observation> {
@@ -49,7 +61,7 @@ impl Worst<Observation> {
     fn take(&mut self, phase: Phase, put: impl FnOnce(&mut Self, bool), value: Observation) {
         put(self, phase != Phase::Observed);
         if phase == Phase::Early && value > Observation::Kept {
-            self.worst = self.worst.max(Observation::Unknown);
+            self.worst = self.worst.max(value.min(Observation::Unknown(UnknownReason::MaybeBroken)));
         }
     }
 }
@@ -76,8 +88,8 @@ struct Track {
     observed: Worst<Observation>,
     /// The last minute of which lost or late packets were noted.
     missed: u64,
-    /// The interval that is open on disk: `true` for kept.
-    open: Option<bool>,
+    /// The interval that is open on disk.
+    open: Option<Observed>,
     is_recorded: bool,
 }
 
@@ -102,9 +114,22 @@ pub(crate) struct Tracker {
     changed: Vec<(u64, WallTime, Arc<ContractObject>)>,
     /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,
+    /// By serial number.
+    doubts: BTreeMap<u64, Doubts>,
     tenants: HashSet<String>,
     /// Tenants that were deleted, or were created with a name of which the record may have contracts.
     forgotten: Vec<String>,
+}
+
+/// Doubts about a contract.
+#[derive(Debug, Default)]
+struct Doubts {
+    /// In the minute that is being observed.
+    now: Option<Doubt>,
+    /// In the next one.
+    next: Option<Doubt>,
+    /// The doubt for which the last decided minute is unknown.
+    noted: Option<Doubt>,
 }
 
 /// Sampled packets of a contract that did not arrive, or not in time.
@@ -131,6 +156,8 @@ pub(crate) struct ClosedMinute {
     pub(crate) changes: Vec<MinuteChange>,
     /// State changes, by serial number.
     pub(crate) states: Vec<(u64, WallTime, Arc<ContractObject>)>,
+    /// Doubts for which the minute is unknown and the one before was not, by serial number.
+    pub(crate) doubts: Vec<(u64, Doubt)>,
     /// Tenants that were deleted.
     pub(crate) forgotten: Vec<String>,
 }
@@ -144,15 +171,15 @@ fn is_unmet(state: State) -> bool {
 }
 
 fn observe(contract: &ContractObject) -> Observation {
-    match (contract.state(), contract.grant().degraded_reason.as_ref()) {
-        (State::Violated, _) => Observation::Broken,
-        (State::Degraded, None | Some(DegradedReason::Silent { .. } | DegradedReason::Unconfirmed)) => {
-            Observation::Unknown
-        }
-        (State::Degraded, Some(_)) => Observation::Broken,
-        (State::Enforced, _) if contract.is_effective() => Observation::Kept,
-        _ => Observation::Unknown,
-    }
+    let unknown = match (contract.state(), contract.grant().degraded_reason.as_ref()) {
+        (State::Degraded, Some(DegradedReason::Silent { .. })) => UnknownReason::AgentSilent,
+        (State::Degraded, None | Some(DegradedReason::Unconfirmed)) => UnknownReason::NotConfirmed,
+        (State::Violated, _) | (State::Degraded, Some(_)) => return Observation::Broken,
+        (State::Enforced, _) if contract.is_effective() => return Observation::Kept,
+        (State::Enforced | State::Admitted, _) if contract.has_agents() => UnknownReason::NotConfirmed,
+        _ => UnknownReason::NotInForce,
+    };
+    Observation::Unknown(unknown)
 }
 
 /// Returns the nodes that enforce a contract; `true` for those of its ends.
@@ -194,11 +221,16 @@ impl Track {
         self.nodes_now = Some(nodes);
     }
 
-    /// Decides a minute: `true` for kept, `false` for broken. Begins the next one. `is_observed` takes a node, and `true` if
-    /// its rules had to be reported.
-    fn decide(&mut self, minute: u64, is_observed: impl Fn(&NodeId, bool) -> bool) -> Option<bool> {
+    /// Decides a minute; `None` if the contract did not exist throughout. Begins the next one. `unobserved` takes a node, and
+    /// `true` if its rules had to be reported; it returns the reason for which the minute is unknown.
+    fn decide(
+        &mut self,
+        minute: u64,
+        unobserved: impl Fn(&NodeId, bool) -> Option<UnknownReason>,
+    ) -> Option<Observation> {
         let worst = self.observed.close();
-        let is_observed = self.nodes.iter().all(|(node, is_end)| is_observed(node, *is_end && self.is_reported));
+        let nodes = self.nodes.iter();
+        let unobserved = nodes.filter_map(|(node, is_end)| unobserved(node, *is_end && self.is_reported)).max();
         if let Some(nodes) = self.nodes_now.take() {
             self.nodes = nodes;
         }
@@ -208,11 +240,10 @@ impl Track {
             Observation::Broken => {
                 self.begun = self.begun.min(minute);
                 self.ended = self.ended.map(|ended| ended.max(minute + 1));
-                Some(false)
+                Some(worst)
             }
             _ if self.begun > minute || self.ended == Some(minute) => None,
-            Observation::Kept if is_observed => Some(true),
-            Observation::Kept | Observation::Unknown => None,
+            worst => Some(unobserved.map_or(worst, |reason| worst.max(Observation::Unknown(reason)))),
         }
     }
 
@@ -222,7 +253,13 @@ impl Track {
     }
 
     /// Returns the changes on disk after a minute was decided. If the next minute is not observed, no interval stays open.
-    fn changes(&mut self, serial: u64, minute: u64, kept: Option<bool>, is_continued: bool) -> Vec<MinuteChange> {
+    fn changes(
+        &mut self,
+        serial: u64,
+        minute: u64,
+        observed: Option<Observed>,
+        is_continued: bool,
+    ) -> Vec<MinuteChange> {
         let (mut changes, is_over) = (Vec::new(), self.is_over(minute));
         // A contract without a minute is in no statement.
         if is_over && !self.is_recorded && self.ended.is_some_and(|ended| self.begun >= ended) {
@@ -233,13 +270,13 @@ impl Track {
             let (tenant, name) = (self.id.tenant.clone(), self.id.name.clone());
             changes.push(MinuteChange::Contract { serial, tenant, name, begun: self.begun });
         }
-        if kept != self.open {
+        if observed != self.open {
             if self.open.is_some() {
                 let minute = self.ended.map_or(minute, |ended| ended.min(minute));
                 changes.push(MinuteChange::Close { serial, minute });
             }
-            changes.extend(kept.map(|kept| MinuteChange::Begin { serial, minute, kept }));
-            self.open = kept;
+            changes.extend(observed.map(|observed| MinuteChange::Begin { serial, minute, observed }));
+            self.open = observed;
         }
         if (is_over || !is_continued) && self.open.take().is_some() {
             changes.push(MinuteChange::Close { serial, minute: minute + 1 });
@@ -340,19 +377,43 @@ impl Tracker {
         }
     }
 
-    /// Takes contracts of which counters have shown since `begin` more than their rules let through, by serial number: it is
-    /// not known that they were enforced.
-    pub(crate) fn on_excess(&mut self, begin: WallTime, now: WallTime, serials: impl Iterator<Item = u64>) {
+    /// Takes evidence, of the time since `begin`, for which it is not known that contracts were kept, by serial number.
+    pub(crate) fn on_doubts(&mut self, begin: WallTime, now: WallTime, doubts: impl Iterator<Item = (u64, Doubt)>) {
         let Some(observed) = self.minute else { return };
-        for serial in serials {
+        let put = |place: &mut Option<Doubt>, doubt: &Doubt| {
+            if place.as_ref().is_none_or(|known| known.reason() < doubt.reason()) {
+                *place = Some(doubt.clone());
+            }
+        };
+        for (serial, doubt) in doubts {
             let Some(track) = self.tracks.get_mut(&serial) else { continue };
+            let (unknown, doubts) = (Observation::Unknown(doubt.reason()), self.doubts.entry(serial).or_default());
             if minute(now) > observed {
-                track.observed.add(Observation::Unknown, true);
+                track.observed.add(unknown, true);
+                put(&mut doubts.next, &doubt);
             }
             if minute(begin) <= observed {
-                track.observed.worst = track.observed.worst.max(Observation::Unknown);
+                track.observed.worst = track.observed.worst.max(unknown);
+                put(&mut doubts.now, &doubt);
             }
         }
+    }
+
+    /// Returns the doubts for which contracts are unknown in the minute that is decided, and not in the one before. Begins
+    /// the next minute.
+    fn close_doubts(&mut self, decided: &BTreeMap<u64, Observation>) -> Vec<(u64, Doubt)> {
+        let mut new = Vec::new();
+        self.doubts.retain(|serial, doubts| {
+            let is_reason = |doubt: &Doubt| decided.get(serial) == Some(&Observation::Unknown(doubt.reason()));
+            let doubt = std::mem::replace(&mut doubts.now, doubts.next.take()).filter(is_reason);
+            let is_new = |doubt: &&Doubt| doubts.noted.as_ref().is_none_or(|noted| !noted.is_same(doubt));
+            if new.len() < MAX_WAITING {
+                new.extend(doubt.as_ref().filter(is_new).map(|doubt| (*serial, doubt.clone())));
+            }
+            doubts.noted = doubt;
+            doubts.now.is_some() || doubts.noted.is_some()
+        });
+        new
     }
 
     fn on_contract(&mut self, now: WallTime, phase: Phase, id: &Arc<Id>, contract: &Arc<ContractObject>) {
@@ -441,27 +502,33 @@ impl Tracker {
         self.is_partial.add(!is_consecutive, false);
         let covered_from = self.covered_from.take();
         self.covered_from = Some(now).filter(|_| !is_consecutive);
-        let nodes: HashMap<NodeId, (bool, bool)> =
-            self.nodes.iter_mut().map(|(node, track)| (*node, track.close())).collect();
+        let nodes: HashMap<NodeId, _> = self.nodes.iter_mut().map(|(node, track)| (*node, track.close())).collect();
         let reporting = reporting(WallTime::from_nanos(observed.saturating_mul(MINUTE_NS)), end);
-        let is_observed = |host: &NodeId, is_reported: bool| {
-            let (is_there, has_rules) = nodes.get(host).copied().unwrap_or_default();
-            is_whole && is_there && (has_rules || !is_reported) && reporting.contains(host)
+        let silent = Some(UnknownReason::AgentSilent);
+        let unobserved = |host: &NodeId, is_reported: bool| {
+            let [reason, unreported] = nodes.get(host).copied().unwrap_or([silent, None]);
+            let gap = silent.filter(|_| !reporting.contains(host));
+            let partial = (!is_whole).then_some(UnknownReason::NotObserved);
+            reason.max(unreported.filter(|_| is_reported)).max(gap).max(partial)
         };
         let forgotten = self.forgotten.clone();
         let forget = |tenant: &String| MinuteChange::ForgetTenant { tenant: tenant.clone() };
         let mut changes = std::mem::take(&mut self.missed_changes);
         changes.extend(forgotten.iter().map(forget));
+        let mut decided = BTreeMap::new();
         for (serial, track) in &mut self.tracks {
-            let kept = track.decide(observed, is_observed);
+            let observation = track.decide(observed, unobserved);
             if track.ended.is_none() || !forgotten.contains(&track.id.tenant) {
-                changes.extend(track.changes(*serial, observed, kept, is_consecutive));
+                let observation = observation.map(Observation::recorded);
+                changes.extend(track.changes(*serial, observed, observation, is_consecutive));
             }
+            decided.extend(observation.filter(|_| self.doubts.contains_key(serial)).map(|one| (*serial, one)));
         }
+        let doubts = self.close_doubts(&decided);
         let is_over = |track: &Track| track.is_over(observed) || forgotten.contains(&track.id.tenant);
         self.tracks.retain(|_, track| track.ended.is_none() || !is_over(track));
         let states = std::mem::take(&mut self.changed);
-        Some(ClosedMinute { until: observed + 1, covered_from, changes, states, forgotten })
+        Some(ClosedMinute { until: observed + 1, covered_from, changes, states, doubts, forgotten })
     }
 }
 

@@ -17,9 +17,16 @@ pub(crate) struct Window {
     is_continued: bool,
     /// `true` if an interval has no time by the clock of its node.
     pub(super) has_arrivals: bool,
+    /// `true` if the traffic of an interval is unknown.
+    pub(super) is_interrupted: bool,
 }
 
 impl Window {
+    /// A window that begins with counters of which nothing earlier is known.
+    pub(crate) fn interrupted() -> Self {
+        Self { is_interrupted: true, ..Self::default() }
+    }
+
     /// Adds the traffic of an interval.
     pub(crate) fn add(&mut self, bits: u64, took: Duration, rate_bps: u64) {
         self.bits = self.bits.saturating_add(bits);
@@ -30,7 +37,7 @@ impl Window {
 
     /// Takes an interval of which the traffic is unknown.
     pub(crate) fn interrupt(&mut self) {
-        self.is_continued = false;
+        (self.is_continued, self.is_interrupted) = (false, true);
     }
 
     /// Takes an interval without a time by the clock of its node.

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ pub(crate) struct World {
     pub(crate) server: Option<Server>,
     pub(crate) client: Client,
     pub(crate) scratch: Arc<TempFolder>,
+    /// Time at which reports arrive, in seconds since 1970; 0 until a test sets it.
+    pub(crate) report_time: AtomicU64,
 }
 
 impl Drop for World {
@@ -98,7 +101,7 @@ impl World {
         });
         let secret = Secret::read(&file).unwrap().unwrap().text().to_owned();
         let client = Client { address: server.address(), secret: Some(secret) };
-        Self { runtime, server: Some(server), client, scratch }
+        Self { runtime, server: Some(server), client, scratch, report_time: AtomicU64::new(0) }
     }
 
     /// Sets the time at which reports arrive, in seconds after an arbitrary one.

@@ -9,7 +9,7 @@ use wayleave_server::{LoadClock, Options};
 use wayleave_units::Time;
 
 use crate::common::{World, classed, contract, options};
-use crate::load::{Agent, SECOND, at, new_world, now_s, record, run, set_time};
+use crate::load::{Agent, SECOND, at, counted, new_world, now_s, record, run, set_time};
 use wayleave_repo_checks::TempFolder;
 
 /// A host whose agent counts contracts.
@@ -34,11 +34,9 @@ impl Host<'_> {
             set_time(self.world, self.base + second);
             self.sent += bps / 8;
             let mut report = more.clone();
-            report["traffic"] = json!([{ "serial": serial, "packets": second, "bytes": self.sent, "delayed": 0,
-                "waiting": 0, "queueFull": 0, "oversized": 0, "waitedNs": 0, "waits": [] }]);
-            if is_stated {
-                report["links"] = json!({ "readNs": second * SECOND, "counters": [] });
-            }
+            report["traffic"] = json!([counted(serial, self.sent)]);
+            let links = json!({ "readNs": second * SECOND, "counters": [] });
+            report["links"] = if is_stated { links } else { Value::Null };
             self.agent.report(report);
             if second % 10 == 0 {
                 record(self.world, self.base + second);
@@ -105,6 +103,28 @@ fn a_contract_is_not_enforced_while_its_counters_show_more_than_its_rule_lets_th
     assert_eq!((&counts["contracts"]["admitted"], &counts["contracts"]["enforced"]), (&json!(1), &json!(0)));
     let health = world.client.get("/v1/health?level=unknown").is(200).json();
     assert_eq!(health["items"][0]["id"], "default:a", "{health}");
+    // Every reader names it: answers to a change that changes nothing, explanations, agents and alerts.
+    assert_eq!(contract.get("effective"), None, "{contract}");
+    let again = world.client.put("/v1/contracts/a", &self::contract("h1", "h16", "20Mbit")).is(200);
+    assert_eq!((&again.json()["status"], again.header("etag")), (&contract, None));
+    let document = json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [
+        { "name": "a", "from": "h1", "to": "h16", "rate": "20Mbit", "burst": "3000B", "deadline": "5ms" }] } });
+    let applied = world.client.post("/v1/apply", &document).is(200).json();
+    assert_eq!(applied["items"][0]["state"], "admitted", "{applied}");
+    let tenant = world.client.token(json!({ "role": "tenant", "tenant": "default" }));
+    let path = "/v1/contracts/a/explanation";
+    let explained = tenant.get(path).is(200).json();
+    assert_eq!(explained["contract"]["status"]["reason"], "RATE_EXCEEDED", "{explained}");
+    let text = String::from_utf8(tenant.send("GET", path, &[("accept", "text/plain")], b"").is(200).body).unwrap();
+    assert!(text.starts_with("contract default:a: admitted"), "{text}");
+    let agents = world.client.get("/v1/agents?problems=true").is(200).json();
+    assert_eq!(agents["items"].as_array().unwrap().len(), 1, "{agents}");
+    let problem = agents["items"][0]["problems"][0].as_str().unwrap();
+    assert!(problem.starts_with("the counters of contracts default:a show more"), "{agents}");
+    let alerts = world.client.get("/v1/alerts").is(200).json();
+    assert!(alerts["items"].to_string().contains("WayleaveRateExceeded"), "{alerts}");
+    let metrics = String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
+    assert!(metrics.contains("wayleave_contracts_rate_exceeded 1"), "{metrics}");
     let csv = String::from_utf8(world.client.get("/v1/contracts?format=csv").is(200).body).unwrap();
     assert!(csv.contains("admitted,RATE_EXCEEDED"), "{csv}");
     // It stays so while nothing is known, and until a point is within the bound.
@@ -125,6 +145,11 @@ fn a_contract_is_not_enforced_while_its_counters_show_more_than_its_rule_lets_th
     let minutes = &statement["contracts"][0]["minutes"];
     // Minutes 1 to 3 have an excess.
     assert_eq!((&minutes["kept"], &minutes["broken"]), (&json!(2), &json!(0)), "{statement}");
+    let exceeded = json!({ "reason": "rate-above-rule", "minutes": 3 });
+    assert!(statement["contracts"][0]["unknown"].as_array().unwrap().contains(&exceeded), "{statement}");
+    let event = &statement["contracts"][0]["events"][0];
+    assert_eq!((&event["kind"], &event["at"]), (&json!("unknown"), &json!(at(base + 60).to_string())), "{statement}");
+    assert!(event["text"].as_str().unwrap().starts_with("the counters of h1 showed "), "{statement}");
     world.client.delete("/v1/contracts/a?force=true").is(204);
     run(&world, base, 391..=400, &[]);
     assert!(!problems(&world).contains("rules let through"), "{}", problems(&world));

@@ -1,6 +1,9 @@
 //! Measured load: counters of links, histories, flows, and the monthly statement.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -48,6 +51,7 @@ pub(crate) fn record(world: &World, seconds: u64) {
 }
 
 pub(crate) fn set_time(world: &World, seconds: u64) {
+    world.report_time.store(seconds, Ordering::Relaxed);
     world.server.as_ref().unwrap().set_load_time(at(seconds));
 }
 
@@ -58,6 +62,8 @@ pub(crate) struct Agent<'a> {
     pub(crate) client: Client,
     node: &'static str,
     pub(crate) epoch: u64,
+    /// Serial numbers of the latency contracts that it sends.
+    serials: RefCell<BTreeSet<u64>>,
 }
 
 impl<'a> Agent<'a> {
@@ -70,16 +76,24 @@ impl<'a> Agent<'a> {
             session = open(&json!({ "after": session.json()["epoch"] }));
         }
         let session = session.is(200).json();
-        Self { world, boot, client, node, epoch: session["epoch"].as_u64().unwrap() }
+        let epoch = session["epoch"].as_u64().unwrap();
+        Self { world, boot, client, node, epoch, serials: RefCell::default() }
     }
 
     pub(crate) fn path(&self, what: &str) -> String {
         format!("/v1/agents/{}/{what}", self.node)
     }
 
+    /// Reports counters of no traffic, read when they arrive. `more` replaces fields, and has `null` for those that are left
+    /// out.
     pub(crate) fn report(&self, more: Value) {
-        let mut report = json!({ "epoch": self.epoch, "beat": true });
-        report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let read_ns = self.world.report_time.load(Ordering::Relaxed).saturating_sub(self.boot) * SECOND;
+        let traffic: Vec<Value> = self.serials.borrow().iter().map(|serial| counted(&json!(serial), 0)).collect();
+        let mut report = json!({ "epoch": self.epoch, "beat": true, "traffic": traffic,
+            "links": { "readNs": read_ns, "counters": [] } });
+        let fields = report.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        fields.retain(|_, field| !field.is_null());
         self.client.post(&self.path("reports"), &report).is(204);
     }
 
@@ -98,10 +112,20 @@ impl<'a> Agent<'a> {
     /// Confirms everything that the controller asks for.
     pub(crate) fn confirm(&self) {
         let messages = self.client.get(&self.path("messages")).is(200).json();
-        let done = messages["operations"].as_array().unwrap().iter();
-        let done: Vec<Value> = done.map(|one| json!([one["serial"], one["version"]])).collect();
+        let operations = messages["operations"].as_array().unwrap();
+        for one in operations {
+            let (serial, mut serials) = (one["serial"].as_u64().unwrap(), self.serials.borrow_mut());
+            let _ = if one["do"] == "install" { serials.insert(serial) } else { serials.remove(&serial) };
+        }
+        let done: Vec<Value> = operations.iter().map(|one| json!([one["serial"], one["version"]])).collect();
         self.client.post(&self.path("confirmations"), &json!({ "epoch": self.epoch, "done": done })).is(204);
     }
+}
+
+/// Counters of a contract that has sent these bytes.
+pub(crate) fn counted(serial: &Value, bytes: u64) -> Value {
+    json!({ "serial": serial, "packets": bytes.div_ceil(1_000), "bytes": bytes, "delayed": 0, "waiting": 0, "queueFull": 0,
+        "oversized": 0, "waitedNs": 0, "waits": [] })
 }
 
 fn counter(link: &str, interface: u32, bytes: u64, dropped: u64) -> Value {
@@ -123,7 +147,7 @@ fn a_link_has_the_rate_of_its_sender_and_wrong_counters_are_unknown_and_named() 
     assert_eq!(measured(client, OUT), Value::Null);
     let agent = Agent::new(&world, boot, "h1");
     // An agent without counters of links, as of an earlier version.
-    agent.report(json!({}));
+    agent.report(json!({ "links": null }));
     agent.links(100, &[counter(OUT, 3, 1_000_000, 1), counter(INTO, 3, 0, 0)]);
     assert_eq!(measured(client, OUT), Value::Null, "one reading is no rate");
     agent.links(101, &[counter(OUT, 3, 1_125_000, 3), counter(INTO, 3, 250_000, 0)]);
@@ -297,8 +321,7 @@ fn contracts_and_tenants_have_a_history_of_what_their_hosts_report() {
     record(&world, base);
     for second in 0..=10 {
         set_time(&world, base + second);
-        let traffic = json!([{ "serial": serial, "packets": second, "bytes": 125_000 * second, "delayed": 0, "waiting": 0,
-            "queueFull": 0, "oversized": 0, "waitedNs": 0, "waits": [] }]);
+        let traffic = json!([counted(&serial, 125_000 * second)]);
         agent.report(json!({ "traffic": traffic, "links": { "readNs": (second + 1) * SECOND, "counters": [] } }));
     }
     // Rates of flows are those of the last five seconds.

@@ -9,6 +9,7 @@ mod certificates;
 mod checks;
 mod common;
 mod contracts;
+mod counters;
 mod dashboard;
 mod disclosure;
 mod disk;

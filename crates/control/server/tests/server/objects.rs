@@ -89,7 +89,7 @@ fn a_failed_element_moves_contracts_and_can_be_restored() {
     let state = |link: &str| format!("/v1/links/{}/state", link.replace('>', "%3E"));
     let came = client.put(&state(core), &json!({ "state": "down", "reason": "cut" })).is(200).json();
     assert_eq!(came["rerouted"], json!(["default:a"]));
-    assert_eq!(client.get(&format!("/v1/links/{}", core.replace('>', "%3E"))).json()["reason"], "cut");
+    assert_eq!(client.get(&format!("/v1/links/{}", core.replace('>', "%3E"))).json()["downReason"], "cut");
     let came = client.put(&state(uplink), &json!({ "state": "down" })).is(200).json();
     assert_eq!(came["degraded"], json!(["default:a"]));
     let status = client.get("/v1/contracts/a").json()["status"].clone();

@@ -115,3 +115,97 @@ fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
     }
     assert_eq!(status(&second, "ptp")["state"], "enforced");
 }
+
+/// Catches: links that are "up" while nobody observes them, as after a restart.
+#[test]
+fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it_is_reported_down() {
+    const LINK: &str = "h1->pod1-edge1";
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let link = |world: &World| {
+        let link = world.client.get("/v1/links/h1-%3Epod1-edge1").is(200).json();
+        (link["state"].as_str().unwrap().to_owned(), link["downReason"].as_str().map(str::to_owned))
+    };
+    let is = |world: &World, state: &str, why: Option<&str>| {
+        assert_eq!(link(world), (state.to_owned(), why.map(str::to_owned)));
+    };
+    let first = world(&disk, &scratch, EnforcedBy::Hosts);
+    is(&first, "unknown", None);
+    {
+        let sees = |agent: &Agent, links: &[&str]| agent.report(json!({ "withoutCarrier": links }));
+        let agent = Agent::new(&first, now_s(), "h1");
+        agent.report(json!({}));
+        is(&first, "unknown", None);
+        sees(&agent, &[]);
+        is(&first, "up", None);
+        let csv = String::from_utf8(first.client.get("/v1/links?format=csv").is(200).body).unwrap();
+        assert!(csv.contains("h1->pod1-edge1,h1,pod1-edge1,up,,"), "{csv}");
+        assert!(csv.contains("h2->pod1-edge1,h2,pod1-edge1,unknown,,"), "{csv}");
+        sees(&agent, &[LINK]);
+        is(&first, "down", Some("no carrier at h1"));
+        // In a new session, what was seen in the one before is no longer observed.
+        let agent = Agent::new(&first, now_s(), "h1");
+        is(&first, "down", Some("no carrier at h1"));
+        sees(&agent, &[]);
+        is(&first, "up", None);
+        let agent = Agent::new(&first, now_s(), "h1");
+        is(&first, "unknown", None);
+        sees(&agent, &[]);
+        is(&first, "up", None);
+        agent.report(json!({ "leaves": true }));
+        is(&first, "unknown", None);
+        sees(&Agent::new(&first, now_s(), "h1"), &[]);
+    }
+    first.end();
+    let second = world(&disk, &scratch, EnforcedBy::Hosts);
+    is(&second, "unknown", None);
+    let down = json!({ "state": "down", "reason": "cut" });
+    second.client.put("/v1/links/h1-%3Epod1-edge1/state", &down).is(200);
+    is(&second, "down", Some("cut"));
+    second.end();
+    is(&world(&disk, &scratch, EnforcedBy::Hosts), "down", Some("cut"));
+}
+
+/// Catches: agents that are "ended" or "silent" after a restart, although nothing is known of them.
+#[test]
+fn an_agent_is_not_connected_since_the_start_until_it_opens_a_session() {
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let first = world(&disk, &scratch, EnforcedBy::Hosts);
+    first.client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
+    let connections = |world: &World, expected: [&str; 2]| {
+        let agents = world.client.get("/v1/agents").is(200).json();
+        for (node, expected) in ["h1", "h16"].into_iter().zip(expected) {
+            let listed = agents["items"].as_array().unwrap().iter().find(|agent| agent["node"] == node).unwrap();
+            let shown = world.client.get(&format!("/v1/nodes/{node}")).is(200).json()["agent"].clone();
+            assert_eq!((&listed["connection"], &shown["connection"]), (&json!(expected), &json!(expected)), "{node}");
+        }
+        let silent: Vec<&str> =
+            ["h1", "h16"].into_iter().zip(expected).filter(|one| one.1 == "silent").map(|one| one.0).collect();
+        assert_eq!(world.client.get("/v1/status").is(200).json()["silent"], json!(silent));
+        let metrics = String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
+        assert!(metrics.contains(&format!("wayleave_agents_silent {}", silent.len())), "{metrics}");
+    };
+    {
+        let agents = ["h1", "h16"].map(|node| Agent::new(&first, now_s(), node));
+        agents[0].confirm();
+        connections(&first, ["open", "open"]);
+        agents[1].report(json!({ "leaves": true }));
+        connections(&first, ["open", "silent"]);
+    }
+    first.end();
+    let second = world(&disk, &scratch, EnforcedBy::Hosts);
+    // The agent of h16 was uninstalled.
+    connections(&second, ["not-since-start", "silent"]);
+    let level = |world: &World| {
+        let levels = world.client.get("/v1/health").is(200).json()["levels"].clone();
+        levels.as_object().unwrap().iter().find(|(_, count)| **count == 1).unwrap().0.clone()
+    };
+    assert_eq!(level(&second), "not-enforced", "no agent is connected");
+    let agent = Agent::new(&second, now_s(), "h1");
+    connections(&second, ["open", "silent"]);
+    assert_eq!(level(&second), "pending");
+    agent.confirm();
+    agent.report(json!({}));
+    assert_eq!(level(&second), "ok");
+    second.client.put("/v1/nodes/h1/state", &json!({ "state": "down" })).is(200);
+    connections(&second, ["ended", "silent"]);
+}

@@ -183,8 +183,18 @@ fn a_tenant_that_another_controller_created_again_has_no_minutes_of_an_earlier_o
     let first = world(base, &disk, scratch.clone(), Some(&files[0]));
     first.client.put("/v1/tenants/shop", &json!({})).is(201);
     create(&first, "web");
-    run(&first, base, 1..=200, &[]);
+    let history = |world: &World| -> Value {
+        let path = format!("/v1/tenants/shop/history?from={}&to={}&step=60", at(base), at(base + 180));
+        let history = world.client.get(&path).is(200).json();
+        history["points"].as_array().unwrap().iter().map(|point| point["meanBps"].clone()).collect()
+    };
+    {
+        let agent = Agent::new(&first, base, "h1");
+        agent.confirm();
+        run(&first, base, 1..=200, &[&agent]);
+    }
     assert!(minutes(&statement(&first, "shop", base), "shop:web").is_some());
+    assert_eq!(history(&first), json!([0, 0, 0]));
     first.end();
     let second = world(base + 300, &disk, scratch.clone(), Some(&files[1]));
     second.client.delete("/v1/contracts/shop:web?force=true").is(204);
@@ -196,6 +206,7 @@ fn a_tenant_that_another_controller_created_again_has_no_minutes_of_an_earlier_o
     second.end();
     let third = world(base + 400, &disk, scratch, Some(&files[0]));
     assert_eq!(statement(&third, "shop", base)["contracts"], json!([]));
+    assert_eq!(history(&third), json!([null, null, null]), "the load of the earlier tenant");
     run(&third, base, 401..=600, &[]);
     let statement = statement(&third, "shop", base);
     assert_eq!(minutes(&statement, "shop:web"), None, "{statement}");

@@ -42,9 +42,8 @@ fn chunks_survive_and_old_ones_are_deleted() {
         chunks.into_iter().map(|(start, points)| (start, points[0])).collect::<Vec<_>>()
     };
     assert_eq!((read(&measurements, "a"), read(&measurements, "b")), (vec![(90, 1), (100, 4)], vec![(90, 2)]));
-    measurements.delete_series(&["b".to_owned()]).unwrap();
     let oldest = |series: &str| measurements.oldest_chunk(series).unwrap().map(|(start, _)| start);
-    assert_eq!((read(&measurements, "b"), oldest("a"), oldest("b")), (Vec::new(), Some(90), None));
+    assert_eq!((oldest("a"), oldest("b"), oldest("c")), (Some(90), Some(90), None));
     assert_eq!(measurements.created().unwrap(), NOW);
     measurements.put_chunks(100 + CHUNK_RETENTION, &[]).unwrap();
     assert_eq!(read(&measurements, "a"), [(100, 4)]);
@@ -54,11 +53,12 @@ fn chunks_survive_and_old_ones_are_deleted() {
 #[test]
 fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
     let path = file("intervals");
-    let begin = |minute, kept| MinuteChange::Begin { serial: 7, minute, kept };
+    let begin = |minute, observed| MinuteChange::Begin { serial: 7, minute, observed };
+    let (kept, unknown) = (Observed::Kept, Observed::Unknown(5));
     let mut measurements = open(&path);
     let contract = MinuteChange::Contract { serial: 7, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 100 };
-    measurements.put_minute(101, None, &[contract.clone(), begin(100, true)]).unwrap();
-    measurements.put_minute(105, None, &[MinuteChange::Close { serial: 7, minute: 104 }, begin(104, false)]).unwrap();
+    measurements.put_minute(101, None, &[contract.clone(), begin(100, kept)]).unwrap();
+    measurements.put_minute(105, None, &[MinuteChange::Close { serial: 7, minute: 104 }, begin(104, unknown)]).unwrap();
     drop(measurements);
     let mut measurements = open(&path);
     let read = |measurements: &Measurements| measurements.contracts("shop", 0, 0, 1_000).unwrap();
@@ -66,15 +66,15 @@ fn intervals_end_with_the_last_recorded_minute_after_a_restart() {
         name: "web".to_owned(),
         begun: 100,
         ended: None,
-        intervals: vec![(100, 104, true), (104, 105, false)],
+        intervals: vec![(100, 104, kept), (104, 105, unknown)],
         changes: Vec::new(),
     };
     assert_eq!(read(&measurements), [RecordedContract { ended: Some(105), ..expected.clone() }]);
     let state = MinuteChange::State { serial: 7, at: 7, kind: "violated".to_owned(), text: "late".to_owned() };
     let end = MinuteChange::End { serial: 7, ended: 111 };
-    measurements.put_minute(111, None, &[contract, begin(110, true), state, end]).unwrap();
+    measurements.put_minute(111, None, &[contract, begin(110, kept), state, end]).unwrap();
     let changes = vec![(7, "violated".to_owned(), "late".to_owned())];
-    let intervals = vec![(100, 104, true), (104, 105, false), (110, 111, true)];
+    let intervals = vec![(100, 104, kept), (104, 105, unknown), (110, 111, kept)];
     assert_eq!(read(&measurements), [RecordedContract { ended: Some(111), intervals, changes, ..expected }]);
     assert_eq!(measurements.contracts("shop", 0, 111, 200).unwrap(), []);
     assert_eq!(measurements.contracts("shop", 6, 0, 1_000).unwrap().len(), 1);
@@ -128,7 +128,7 @@ fn the_record_begins_with_its_first_minute_and_later_after_deletions() {
     let path = file("began");
     let mut measurements = open(&path);
     assert_eq!(measurements.began().unwrap(), None);
-    let begin = MinuteChange::Begin { serial: 7, minute: 100, kept: true };
+    let begin = MinuteChange::Begin { serial: 7, minute: 100, observed: Observed::Kept };
     measurements.put_minute(101, None, &[begin]).unwrap();
     measurements.put_minute(102, None, &[]).unwrap();
     assert_eq!(measurements.began().unwrap(), Some(100));
@@ -136,7 +136,7 @@ fn the_record_begins_with_its_first_minute_and_later_after_deletions() {
     assert_eq!(measurements.began().unwrap(), Some(200));
     // A file of a version that did not record its begin.
     measurements.connection.execute_batch("DROP TABLE record").unwrap();
-    let begin = MinuteChange::Begin { serial: 7, minute: 150, kept: true };
+    let begin = MinuteChange::Begin { serial: 7, minute: 150, observed: Observed::Kept };
     measurements.put_minute(151, None, &[begin]).unwrap_err();
     drop(measurements);
     let mut measurements = open(&path);
@@ -155,7 +155,7 @@ fn minutes_of_100_000_contracts_take_a_few_megabytes() {
         let (tenant, name) = (format!("t{}", serial % 100), format!("contract-{serial:06}"));
         MinuteChange::Contract { serial, tenant, name, begun: 100 }
     };
-    let begin = |serial| MinuteChange::Begin { serial, minute: 100, kept: true };
+    let begin = |serial| MinuteChange::Begin { serial, minute: 100, observed: Observed::Kept };
     let first: Vec<MinuteChange> = (0..100_000).map(contract).chain((0..100_000).map(begin)).collect();
     measurements.put_minute(101, None, &first).unwrap();
     (102..112).for_each(|until| measurements.put_minute(until, None, &[]).unwrap());
@@ -164,7 +164,7 @@ fn minutes_of_100_000_contracts_take_a_few_megabytes() {
     let bytes = pages("page_count") * pages("page_size");
     assert!(bytes < 12 << 20, "{bytes}");
     let own = measurements.contracts("t7", 0, 0, 1_000).unwrap();
-    assert_eq!((own.len(), own[0].intervals.as_slice()), (1_000, [(100, 111, true)].as_slice()));
+    assert_eq!((own.len(), own[0].intervals.as_slice()), (1_000, [(100, 111, Observed::Kept)].as_slice()));
     drop(measurements);
     let _ = std::fs::remove_file(path);
 }
@@ -234,6 +234,28 @@ fn gaps_of_the_record_begin_with_the_last_recorded_minute() {
     let read = measurements.gaps(0, u64::MAX).unwrap();
     assert_eq!((read.len(), read.last().unwrap().1), (1_000, last));
     let _ = std::fs::remove_file(path);
+}
+
+/// Catches: a version that takes unknown minutes for kept ones reads them.
+#[test]
+fn a_file_of_version_1_is_used_on_and_later_versions_are_put_aside() {
+    let path = file("version");
+    let mut measurements = open(&path);
+    let begin = MinuteChange::Begin { serial: 7, minute: 100, observed: Observed::Kept };
+    let contract = MinuteChange::Contract { serial: 7, tenant: "shop".to_owned(), name: "web".to_owned(), begun: 100 };
+    measurements.put_minute(101, None, &[contract, begin]).unwrap();
+    measurements.connection.pragma_update(None, "user_version", 1).unwrap();
+    drop(measurements);
+    let measurements = open(&path);
+    let version = |measurements: &Measurements| {
+        measurements.connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(measurements.contracts("shop", 0, 0, 999).unwrap()[0].intervals, [(100, 101, Observed::Kept)]);
+    assert_eq!(version(&measurements), 2);
+    measurements.connection.pragma_update(None, "user_version", 3).unwrap();
+    drop(measurements);
+    assert!(Measurements::open(Some(&path), NOW).unwrap().put_aside.is_some());
+    remove(&path);
 }
 
 /// The file of an earlier version has a begin and no gap: a later gap does not begin with 0.

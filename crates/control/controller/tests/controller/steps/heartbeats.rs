@@ -53,7 +53,10 @@ fn a_contract_with_a_silent_host_is_not_reported_as_enforced() {
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
     controller.tick(at(5_000));
     assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
-    begin(&mut controller, 6_000, epoch, done);
+    // A session is no report.
+    let epoch = begin(&mut controller, 6_000, epoch, done);
+    assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
+    heartbeat(&mut controller, 7_000, epoch, &[]);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
 }
 
@@ -82,19 +85,44 @@ fn contracts_of_an_uninstalled_node_are_degraded_at_once() {
     let epoch = begin(&mut controller, 7, epoch, vec![]);
     let done = installs(&controller.outbox("h1"));
     controller.handle(at(8), Command::Confirm { node: "h1".into(), epoch, done }).unwrap();
+    heartbeat(&mut controller, 9, epoch, &[]);
     assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
 }
 
+/// Catches: an agent that opens a session every two seconds and reports nothing, and keeps its contracts enforced.
 #[test]
-fn an_agent_without_a_first_heartbeat_is_never_silent() {
+fn sessions_without_reports_start_the_time_until_an_agent_is_silent_and_do_not_prolong_it() {
     let setup = setup(EnforcedBy::Hosts);
-    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
-    let epoch = begin(&mut controller, 2, 0, vec![]);
-    controller.tick(at(1_000_000));
-    assert!(!controller.node_state(setup.network.find_node("h1").unwrap()).unwrap().is_silent);
-    assert!(
-        controller
-            .handle(at(1_000_001), Command::Heartbeat { node: "h1".into(), epoch: epoch + 1, repairs: vec![] })
-            .is_err()
-    );
+    let node = setup.network.find_node("h1").unwrap();
+    for reports_once in [false, true] {
+        let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+        let id = Id::new("default", "a");
+        apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
+        let mut epoch = begin(&mut controller, 2_000, 0, vec![]);
+        let done = installs(&controller.outbox("h1"));
+        let confirm = Command::Confirm { node: "h1".into(), epoch, done: done.clone() };
+        controller.handle(at(2_000), confirm).unwrap();
+        assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+        if reports_once {
+            heartbeat(&mut controller, 2_000, epoch, &[]);
+        }
+        for second in [4, 6] {
+            epoch = begin(&mut controller, 1_000 * second, epoch, done.clone());
+            assert_eq!(controller.grant(&id).unwrap().state, State::Enforced, "{second}");
+        }
+        controller.tick(at(7_000));
+        for second in [8, 10, 12] {
+            epoch = begin(&mut controller, 1_000 * second, epoch, done.clone());
+            let state = controller.node_state(node).unwrap();
+            assert!(state.is_silent && state.is_open, "{second}");
+            assert_eq!(controller.grant(&id).unwrap().state, State::Degraded, "{second}");
+        }
+        // A restart knows that it was silent.
+        let mut controller = reload(&controller, &setup);
+        assert!(controller.node_state(node).unwrap().is_silent);
+        let epoch = begin(&mut controller, 100, epoch, done);
+        assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
+        heartbeat(&mut controller, 200, epoch, &[]);
+        assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    }
 }

@@ -178,6 +178,9 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
     let mut controller = all_kinds();
     let mut agents = Agents::default();
     agents.begin(&mut controller, 2);
+    for second in 1..10 {
+        HOSTS.iter().for_each(|host| agents.heartbeat(&mut controller, 1_000 * second, host));
+    }
     controller.tick(at(10_000));
     assert_eq!(states(&controller), [State::Admitted; 4]);
     controller.tick(at(10_001));
@@ -272,6 +275,7 @@ fn a_silent_agent_that_begins_a_session_has_to_report_its_rules_again() {
     let now = states(&controller);
     assert!(now[0] == State::Enforced && now[1..].iter().all(|state| *state != State::Enforced), "{now:?}");
     agents.report_all(&mut controller, 11_100);
+    agents.heartbeat(&mut controller, 11_100, "h5");
     assert_eq!(states(&controller), [State::Enforced; 4]);
 }
 
@@ -396,8 +400,10 @@ fn a_session_without_installed_rules_enforces_nothing_before_a_confirmation() {
         controller.take_output().events.into_iter().map(|event| (event.kind, event.object)).collect();
     let of_delay = events.iter().filter(|(_, object)| object == "default:delay").map(|(kind, _)| *kind);
     let last: Vec<EventKind> = of_delay.collect::<Vec<_>>().split_off(1);
-    assert_eq!(last, [EventKind::Enforced, EventKind::Degraded, EventKind::Admitted], "{events:?}");
+    assert_eq!(last, [EventKind::Enforced, EventKind::Degraded], "{events:?}");
     *agents.epochs.get_mut("h1").unwrap() += 1;
+    agents.heartbeat(&mut controller, 20_002, "h1");
+    assert_eq!(contract_named(&controller, "delay").state, State::Admitted);
     let (node, epoch) = ("h1".to_owned(), agents.epochs["h1"]);
     let done = installs(&controller.outbox("h1"));
     controller.handle(at(20_002), Command::Confirm { node, epoch, done }).unwrap();

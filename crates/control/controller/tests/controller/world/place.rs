@@ -137,7 +137,8 @@ pub(crate) fn setup(dice: &mut Dice) -> ControllerConfig {
             confirm_within: Time::from_millis(150),
             retry_every: Time::from_millis(200),
             heal_after: Time::from_millis(300),
-            silent_after: Time::from_millis(400),
+            // Agents of the world send no heartbeats: `steps/heartbeats.rs` tests them.
+            silent_after: Time::from_millis(3_600_000),
             clock_jump: JUMP,
             clock_hold_down: CLOCK_HOLD_DOWN,
         },

@@ -9,7 +9,8 @@ use wayleave_repo_checks::Random;
 fn the_worst_value_of_a_minute_is_that_of_all_its_changes_whenever_it_is_closed() {
     for seed in 1..400_u64 {
         let mut random = Random::new(seed);
-        let values = [Observation::Kept, Observation::Unknown, Observation::Broken];
+        let unknown = [UnknownReason::AgentSilent, UnknownReason::RateAboveRule].map(Observation::Unknown);
+        let values = [Observation::Kept, unknown[0], unknown[1], Observation::Broken];
         let value = |random: &mut Random| *random.pick(&values);
         let first = value(&mut random);
         let (mut worst, mut changes) = (Worst::new(first), vec![(0, first)]);
@@ -38,7 +39,9 @@ fn lost_packets_break_their_minute_and_leave_the_one_before_unknown_if_they_may_
     let network = build::star(2, Cabling::default()).unwrap();
     let hosts: Vec<NodeId> = network.hosts().collect();
     let at = |second: u64| WallTime::from_nanos(600_000_000_000 + second * 1_000_000_000);
-    for (after, expected) in [(1, [Some(true), None, Some(false)]), (30, [Some(true), Some(true), Some(false)])] {
+    let (kept, broken) = (Observed::Kept, Observed::Broken);
+    let maybe = Observed::Unknown(UnknownReason::MaybeBroken as u8);
+    for (after, expected) in [(1, [kept, maybe, broken]), (30, [kept, kept, broken])] {
         let mut tracker = Tracker { minute: Some(9), ..Tracker::default() };
         let track = Track {
             is_reported: false,
@@ -71,7 +74,7 @@ fn lost_packets_break_their_minute_and_leave_the_one_before_unknown_if_they_may_
             let events = closed.changes.iter().filter(|change| matches!(change, MinuteChange::State { .. }));
             assert_eq!(events.count(), usize::from(now == 75), "{now}");
         }
-        assert_eq!(kept, expected, "{after}");
+        assert_eq!(kept, expected.map(Some), "{after}");
     }
 }
 
@@ -86,7 +89,7 @@ fn a_minute_in_which_a_contract_begins_or_ends_counts_only_if_it_was_broken() {
         MinuteChange::Contract { serial: 7, tenant, name, begun }
     };
     let [begin, close] = [
-        |minute| MinuteChange::Begin { serial: 7, minute, kept: false },
+        |minute| MinuteChange::Begin { serial: 7, minute, observed: Observed::Broken },
         |minute| MinuteChange::Close { serial: 7, minute },
     ];
     let broken_in = |from: u64, to: u64| vec![record(from), begin(from), close(to), end(to)];
@@ -117,7 +120,7 @@ fn a_minute_in_which_a_contract_begins_or_ends_counts_only_if_it_was_broken() {
                     ended: None,
                     nodes: Box::default(),
                     nodes_now: None,
-                    observed: Worst::new(Observation::Unknown),
+                    observed: Worst::new(Observation::Unknown(UnknownReason::NotInForce)),
                     missed: 0,
                     open: None,
                     is_recorded: false,
