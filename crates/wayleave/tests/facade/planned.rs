@@ -118,7 +118,7 @@ fn a_plan_that_does_not_fit_is_refused_with_the_failing_element() {
     expect(&|plan| plan["queues"][0]["buffer_bytes"] = json!(7), "a buffer of 7 B in the plan");
     expect(
         &|plan| drop(plan["requests"].as_array_mut().unwrap().pop()),
-        "decides 399 requests, but 400 contracts were given",
+        "decides 399 requests, but the list has 400 contracts",
     );
     expect(&|plan| plan["requests"].as_array_mut().unwrap().swap(3, 4), "but the contract at this position is");
     expect(&|plan| plan["requests"][2]["rate_bps"] = json!(1), "has a different rate in the plan");
