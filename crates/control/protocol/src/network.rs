@@ -19,11 +19,11 @@ pub enum UpDown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkState {
-    /// Nobody has reported the link down, and the agent of one of its ends reports links in its present session.
+    /// The agent of one of its ends reports links in its present session, and no report names this one as down.
     Up,
     /// Its cable or one of its ends was reported down.
     Down,
-    /// Nobody has reported the link down, and no connected agent observes it.
+    /// No connected agent observes the link, and no report names it as down.
     Unknown,
 }
 

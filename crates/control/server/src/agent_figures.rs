@@ -11,7 +11,7 @@ use wayleave_protocol::check::{CheckReport, MAX_PROBES};
 use wayleave_protocol::load::LinkCounters;
 use wayleave_units::Time;
 
-use crate::handlers::status::list;
+use crate::listing::list;
 
 /// Maximum number of packets: the largest integer that every JSON reader takes exactly (RFC 8259, section 6). A host that
 /// handles 20 million packets per second reaches it after 14 years.

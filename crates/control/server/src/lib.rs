@@ -49,6 +49,7 @@ mod history;
 mod http;
 mod limits;
 mod links;
+mod listing;
 mod liveness;
 mod load;
 mod local;

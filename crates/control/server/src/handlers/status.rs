@@ -16,6 +16,7 @@ use crate::answer::{HttpReply, Outcome};
 use crate::exposition::Exposition;
 use crate::handlers::details;
 use crate::http::call::AuthorizedRequest;
+use crate::listing::list;
 use crate::load::line_of_host;
 use crate::metrics::ClientMemory;
 use crate::read_view::{Health, Tables};
@@ -145,13 +146,6 @@ fn unbelievable<'a>(shared: &'a Shared, tables: &'a Tables) -> impl Iterator<Ite
         );
         (node, what)
     })
-}
-
-/// Returns the first names of a list of this length.
-pub(crate) fn list(names: Vec<String>, length: usize) -> String {
-    let more = length.saturating_sub(names.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", names.join(", "))
 }
 
 /// Returns a problem for each host of which counters of contracts show more than their rules let through.

@@ -17,12 +17,12 @@ use wayleave_contracts::{Contract, Endpoints, Excess as ExcessPackets, MIN_MAXIM
 use wayleave_controller::Id;
 use wayleave_topology::NodeId;
 
-use super::doubt::{Doubt, Missing};
 use super::limit::READ_ERROR;
 use super::reading::BAND;
+use super::suspicion::{Missing, Suspicion};
 use super::window::Window;
 use crate::caveat::{Excess, ExcessContracts};
-use crate::handlers::status::list;
+use crate::listing::list;
 use crate::rendered::ContractObject;
 
 /// Maximum error of the length of a run. [`BAND`] limits the error of a clock, and the time between the stated time and the
@@ -149,7 +149,7 @@ impl ExcessTracker {
         overhead: WireOverhead,
         mut window: impl FnMut(NodeId) -> Option<&'a Window>,
         hosts: &BTreeSet<NodeId>,
-    ) -> Option<Doubt> {
+    ) -> Option<Suspicion> {
         let contract = contract.recorded();
         let grant = contract.grant();
         let version = grant.versions().0?;
@@ -181,7 +181,7 @@ impl ExcessTracker {
         if uncompared.names.len() < NAMES {
             uncompared.names.push(grant.id.clone());
         }
-        Some(Doubt::Incomplete(host, missing))
+        Some(Suspicion::Incomplete(host, missing))
     }
 
     /// Forgets all contracts but these.
@@ -190,8 +190,8 @@ impl ExcessTracker {
     }
 
     /// Returns the contracts with an excess, by serial number.
-    pub(super) fn suspects(&self) -> impl Iterator<Item = (u64, Doubt)> {
-        self.suspects.iter().map(|(serial, suspect)| (*serial, Doubt::Excess(suspect.excess.clone())))
+    pub(super) fn suspects(&self) -> impl Iterator<Item = (u64, Suspicion)> {
+        self.suspects.iter().map(|(serial, suspect)| (*serial, Suspicion::Excess(suspect.excess.clone())))
     }
 
     /// Returns the hosts whose reports have lacked something in two points: in the first point of a contract, its counters

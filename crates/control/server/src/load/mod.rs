@@ -13,7 +13,6 @@
 
 mod clock;
 mod disk;
-mod doubt;
 mod excess;
 mod limit;
 mod links;
@@ -24,6 +23,7 @@ mod presence;
 mod reading;
 mod sample;
 mod series;
+mod suspicion;
 mod timer;
 mod tracker;
 mod window;
@@ -52,12 +52,12 @@ pub(crate) use window::Window;
 use crate::read_view::Edit;
 use clock::{Moment, RecordClock};
 use disk::LoadDisk;
-use doubt::Doubt;
 use excess::ExcessTracker;
 use links::CountedLinks;
 use presence::Presence;
 use reading::ReportClocks;
 use series::{Histories, SLOTS_OF_MINUTE};
+use suspicion::Suspicion;
 use tracker::Tracker;
 
 /// Measured load of a process. The locks are independent: the engine never waits for the disk.
@@ -130,8 +130,8 @@ impl Load {
         let begin = WallTime::from_nanos(
             now.1.as_nanos().saturating_sub(u64::try_from(MAX_REPORT_GAP.as_nanos()).unwrap_or(u64::MAX)),
         );
-        let doubts = serials.iter().map(|&serial| (serial, Doubt::Contradiction(node)));
-        lock(&self.tracker).on_doubts(begin, now.1, doubts);
+        let suspicions = serials.iter().map(|&serial| (serial, Suspicion::Contradiction(node)));
+        lock(&self.tracker).on_suspicions(begin, now.1, suspicions);
     }
 
     /// Returns the problems of hosts whose counters cannot be compared with the rules of their contracts, by node.

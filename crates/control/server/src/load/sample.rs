@@ -7,9 +7,9 @@ use wayleave_controller::State;
 use wayleave_store::MinuteChange;
 use wayleave_units::{Time, WallTime};
 
-use super::doubt::Doubt;
 use super::excess::ExcessTracker;
 use super::series::SeriesKey;
+use super::suspicion::Suspicion;
 use super::tracker::{ClosedMinute, MINUTE_NS, Missed};
 use super::{Point, SLOT_S, lock};
 use crate::handlers::traffic::counting_hosts;
@@ -63,7 +63,7 @@ impl Shared {
         points.extend(of_contracts);
         // Slots without a point are as unknown as this one.
         let begin = last.filter(|&last| last < slot).map_or(slot, |last| last + 1);
-        self.take_doubts((begin, slot), now, uncompared);
+        self.take_suspicions((begin, slot), now, uncompared);
         lock(&self.load.inner).histories.push(slot, points);
         self.record_chunks(false);
         self.record_minute(now);
@@ -98,7 +98,9 @@ impl Shared {
             };
             (tracker.close(now, reporting), begins_anew)
         };
-        let Some(ClosedMinute { until, covered_from, mut changes, states, doubts, forgotten }) = closed else { return };
+        let Some(ClosedMinute { until, covered_from, mut changes, states, suspicions, forgotten }) = closed else {
+            return;
+        };
         changes.extend(states.into_iter().map(|(serial, at, contract)| {
             let contract = self.view.read().as_shown(contract);
             let kind = contract.state().name().to_owned();
@@ -106,8 +108,8 @@ impl Shared {
             MinuteChange::State { serial, at: at.as_nanos(), kind, text }
         }));
         let minute = until.saturating_sub(1).saturating_mul(MINUTE_NS);
-        changes.extend(doubts.into_iter().map(|(serial, doubt)| {
-            let text = doubt.text(self.network());
+        changes.extend(suspicions.into_iter().map(|(serial, suspicion)| {
+            let text = suspicion.text(self.network());
             MinuteChange::State { serial, at: minute, kind: "unknown".to_owned(), text }
         }));
         // If it was closed by an error.
@@ -156,7 +158,7 @@ impl Shared {
 
     /// Shows contracts of which counters show more than their rules let through. Takes the contracts that could not be
     /// compared with their rules in these slots.
-    fn take_doubts(&self, (first, last): (u64, u64), now: WallTime, uncompared: Vec<(u64, Doubt)>) {
+    fn take_suspicions(&self, (first, last): (u64, u64), now: WallTime, uncompared: Vec<(u64, Suspicion)>) {
         let mut excess = lock(&self.load.excess);
         if !self.receives_reports() {
             *excess = ExcessTracker::default();
@@ -164,14 +166,14 @@ impl Shared {
         let slot = |slot: u64| slot.saturating_mul(SLOT_S * 1_000_000_000);
         let mut tracker = lock(&self.load.tracker);
         let (begin, end) = (WallTime::from_nanos(slot(first)), WallTime::from_nanos(slot(last + 1) - 1));
-        tracker.on_doubts(begin, end, uncompared.into_iter());
+        tracker.on_suspicions(begin, end, uncompared.into_iter());
         // A point may be late, and its first interval may have begun before the last point.
         let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(slot(2)));
-        tracker.on_doubts(begin, now, excess.suspects());
+        tracker.on_suspicions(begin, now, excess.suspects());
         self.view.set_excess(excess.proven());
     }
 
-    fn contract_points(&self) -> (Vec<(SeriesKey, Point)>, Vec<(u64, Doubt)>) {
+    fn contract_points(&self) -> (Vec<(SeriesKey, Point)>, Vec<(u64, Suspicion)>) {
         let windows = self.counted.take_windows();
         let (mut excess, mut serials) = (lock(&self.load.excess), HashSet::new());
         excess.begin_point();
@@ -195,8 +197,8 @@ impl Shared {
                 return;
             }
             let window = |host| windows.get(&self.network().node(host).name)?.get(&grant.serial);
-            let doubt = excess.on_point(contract, self.setup.model.overhead, window, &hosts);
-            uncompared.extend(doubt.map(|doubt| (grant.serial, doubt)));
+            let suspicion = excess.on_point(contract, self.setup.model.overhead, window, &hosts);
+            uncompared.extend(suspicion.map(|suspicion| (grant.serial, suspicion)));
             serials.insert(grant.serial);
             let mean = hosts.into_iter().map(|host| window(host)?.mean_bps()).sum::<Option<u64>>();
             let reserved = reserved_bps(&grant.order.contract);

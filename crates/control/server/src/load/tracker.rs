@@ -24,8 +24,8 @@ use wayleave_store::{MinuteChange, Observed};
 use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
-use super::doubt::Doubt;
 use super::node_track::{MAX_REPAIR_AGE_NS, NodeTrack, Phase, Worst};
+use super::suspicion::Suspicion;
 use crate::read_view::Edit;
 use crate::rendered::ContractObject;
 
@@ -115,21 +115,21 @@ pub(crate) struct Tracker {
     /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,
     /// By serial number.
-    doubts: BTreeMap<u64, Doubts>,
+    suspicions: BTreeMap<u64, Suspicions>,
     tenants: HashSet<String>,
     /// Tenants that were deleted, or were created with a name of which the record may have contracts.
     forgotten: Vec<String>,
 }
 
-/// Doubts about a contract.
+/// Suspicions about a contract.
 #[derive(Debug, Default)]
-struct Doubts {
+struct Suspicions {
     /// In the minute that is being observed.
-    now: Option<Doubt>,
+    now: Option<Suspicion>,
     /// In the next one.
-    next: Option<Doubt>,
-    /// The doubt for which the last decided minute is unknown.
-    noted: Option<Doubt>,
+    next: Option<Suspicion>,
+    /// The suspicion for which the last decided minute is unknown.
+    noted: Option<Suspicion>,
 }
 
 /// Sampled packets of a contract that did not arrive, or not in time.
@@ -156,8 +156,8 @@ pub(crate) struct ClosedMinute {
     pub(crate) changes: Vec<MinuteChange>,
     /// State changes, by serial number.
     pub(crate) states: Vec<(u64, WallTime, Arc<ContractObject>)>,
-    /// Doubts for which the minute is unknown and the one before was not, by serial number.
-    pub(crate) doubts: Vec<(u64, Doubt)>,
+    /// Suspicions for which the minute is unknown and the one before was not, by serial number.
+    pub(crate) suspicions: Vec<(u64, Suspicion)>,
     /// Tenants that were deleted.
     pub(crate) forgotten: Vec<String>,
 }
@@ -378,40 +378,48 @@ impl Tracker {
     }
 
     /// Takes evidence, of the time since `begin`, for which it is not known that contracts were kept, by serial number.
-    pub(crate) fn on_doubts(&mut self, begin: WallTime, now: WallTime, doubts: impl Iterator<Item = (u64, Doubt)>) {
+    pub(crate) fn on_suspicions(
+        &mut self,
+        begin: WallTime,
+        now: WallTime,
+        suspicions: impl Iterator<Item = (u64, Suspicion)>,
+    ) {
         let Some(observed) = self.minute else { return };
-        let put = |place: &mut Option<Doubt>, doubt: &Doubt| {
-            if place.as_ref().is_none_or(|known| known.reason() < doubt.reason()) {
-                *place = Some(doubt.clone());
+        let put = |place: &mut Option<Suspicion>, suspicion: &Suspicion| {
+            if place.as_ref().is_none_or(|known| known.reason() < suspicion.reason()) {
+                *place = Some(suspicion.clone());
             }
         };
-        for (serial, doubt) in doubts {
+        for (serial, suspicion) in suspicions {
             let Some(track) = self.tracks.get_mut(&serial) else { continue };
-            let (unknown, doubts) = (Observation::Unknown(doubt.reason()), self.doubts.entry(serial).or_default());
+            let (unknown, suspicions) =
+                (Observation::Unknown(suspicion.reason()), self.suspicions.entry(serial).or_default());
             if minute(now) > observed {
                 track.observed.add(unknown, true);
-                put(&mut doubts.next, &doubt);
+                put(&mut suspicions.next, &suspicion);
             }
             if minute(begin) <= observed {
                 track.observed.worst = track.observed.worst.max(unknown);
-                put(&mut doubts.now, &doubt);
+                put(&mut suspicions.now, &suspicion);
             }
         }
     }
 
-    /// Returns the doubts for which contracts are unknown in the minute that is decided, and not in the one before. Begins
+    /// Returns the suspicions for which contracts are unknown in the minute that is decided, and not in the one before. Begins
     /// the next minute.
-    fn close_doubts(&mut self, decided: &BTreeMap<u64, Observation>) -> Vec<(u64, Doubt)> {
+    fn close_suspicions(&mut self, decided: &BTreeMap<u64, Observation>) -> Vec<(u64, Suspicion)> {
         let mut new = Vec::new();
-        self.doubts.retain(|serial, doubts| {
-            let is_reason = |doubt: &Doubt| decided.get(serial) == Some(&Observation::Unknown(doubt.reason()));
-            let doubt = std::mem::replace(&mut doubts.now, doubts.next.take()).filter(is_reason);
-            let is_new = |doubt: &&Doubt| doubts.noted.as_ref().is_none_or(|noted| !noted.is_same(doubt));
+        self.suspicions.retain(|serial, suspicions| {
+            let is_reason =
+                |suspicion: &Suspicion| decided.get(serial) == Some(&Observation::Unknown(suspicion.reason()));
+            let suspicion = std::mem::replace(&mut suspicions.now, suspicions.next.take()).filter(is_reason);
+            let is_new =
+                |suspicion: &&Suspicion| suspicions.noted.as_ref().is_none_or(|noted| !noted.is_same(suspicion));
             if new.len() < MAX_WAITING {
-                new.extend(doubt.as_ref().filter(is_new).map(|doubt| (*serial, doubt.clone())));
+                new.extend(suspicion.as_ref().filter(is_new).map(|suspicion| (*serial, suspicion.clone())));
             }
-            doubts.noted = doubt;
-            doubts.now.is_some() || doubts.noted.is_some()
+            suspicions.noted = suspicion;
+            suspicions.now.is_some() || suspicions.noted.is_some()
         });
         new
     }
@@ -522,13 +530,13 @@ impl Tracker {
                 let observation = observation.map(Observation::recorded);
                 changes.extend(track.changes(*serial, observed, observation, is_consecutive));
             }
-            decided.extend(observation.filter(|_| self.doubts.contains_key(serial)).map(|one| (*serial, one)));
+            decided.extend(observation.filter(|_| self.suspicions.contains_key(serial)).map(|one| (*serial, one)));
         }
-        let doubts = self.close_doubts(&decided);
+        let suspicions = self.close_suspicions(&decided);
         let is_over = |track: &Track| track.is_over(observed) || forgotten.contains(&track.id.tenant);
         self.tracks.retain(|_, track| track.ended.is_none() || !is_over(track));
         let states = std::mem::take(&mut self.changed);
-        Some(ClosedMinute { until: observed + 1, covered_from, changes, states, doubts, forgotten })
+        Some(ClosedMinute { until: observed + 1, covered_from, changes, states, suspicions, forgotten })
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::common::{World, contract};
 use crate::load::{Agent, SECOND, at, counted, new_world, now_s, record, set_time};
 
-/// What is wrong with the report of a host in a second; the serial number is that of its contract.
+/// Fault of the report of a host in a second. The serial number is that of its contract.
 type Fault = fn(report: &mut Value, second: u64, serial: &Value);
 
 /// Hosts with their faults. Each sends less than its contract allows.

@@ -116,7 +116,7 @@ fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
     assert_eq!(status(&second, "ptp")["state"], "enforced");
 }
 
-/// Catches: links that are "up" while nobody observes them, as after a restart.
+/// Catches: links that are "up" while no agent observes them, as after a restart.
 #[test]
 fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it_is_reported_down() {
     const LINK: &str = "h1->pod1-edge1";

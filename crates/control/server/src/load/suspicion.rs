@@ -42,7 +42,7 @@ impl Missing {
 
 /// Evidence about a contract in a point of ten seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum Suspicion {
     /// The reports of this host lack something.
     Incomplete(NodeId, Missing),
     /// The receiver's report contradicts itself about late packets.
@@ -51,7 +51,7 @@ pub(crate) enum Doubt {
     Excess(Excess),
 }
 
-impl Doubt {
+impl Suspicion {
     pub(super) const fn reason(&self) -> UnknownReason {
         match self {
             Self::Incomplete(..) | Self::Contradiction(_) => UnknownReason::CountersIncomplete,
@@ -59,7 +59,7 @@ impl Doubt {
         }
     }
 
-    /// Returns `true` if another doubt differs in figures only.
+    /// Returns `true` if another suspicion differs in figures only.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Excess(one), Self::Excess(other)) => one.host == other.host,
