@@ -231,7 +231,8 @@ impl<'a> SavedPlan<'a> {
         let (given, there) = (self.requests.len(), contracts.len());
         if given != there {
             let name = self.source.name();
-            let what = format!("decides {}, but the list has {}: {AGAIN}", count(given, "request"), count(there, "contract"));
+            let what =
+                format!("decides {}, but the list has {}: {AGAIN}", count(given, "request"), count(there, "contract"));
             return Err(Error::Located(format!("{name}: {what}")));
         }
         let mut before = EarlierDecisions { admitted: 0, refused: 0 };
