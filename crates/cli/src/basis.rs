@@ -1,7 +1,7 @@
 //! Settings that all controllers of a cluster must have in common, derived from the setup of one controller.
 
 use wayleave_controller::ControllerConfig;
-use wayleave_explain::SettingsShape;
+use wayleave_explain::SettingsJson;
 use wayleave_explain::human::count;
 use wayleave_server::cluster::{ClusterConfig, ConfigPart, basis, part};
 use wayleave_topology::NodeKind;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub(crate) fn basis_of(
     topology: &str,
     setup: &ControllerConfig,
-    settings: &SettingsShape,
+    settings: &SettingsJson,
 ) -> Result<ClusterConfig, Failure> {
     let scheme = serde_json::to_value(settings).map_err(|error| Failure::Internal(error.to_string()))?;
     let named = |(name, value): (&String, &serde_json::Value)| format!("{name} {value}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use wayleave_controller::{
     BudgetPolicy, Controller, ControllerConfig, EnforcedBy, RecordKind, SchemeFactory, Timeouts, UnfitPolicy,
 };
-use wayleave_explain::{Context, Names, SettingsShape};
+use wayleave_explain::{Context, Names, SettingsJson};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry;
 use wayleave_store::StoredRecord;
@@ -29,7 +29,7 @@ pub(crate) fn setup(
 pub(crate) struct Prepared {
     pub(crate) setup: ControllerConfig,
     /// All that is set of the scheme.
-    pub(crate) settings: SettingsShape,
+    pub(crate) settings: SettingsJson,
     /// The network's name: that in its file, or the text of a builder.
     pub(crate) name: String,
 }

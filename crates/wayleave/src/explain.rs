@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::{TableLayout, write_wrapped};
 use wayleave_explain::{
-    DecidedShare, EarlierDecisions, Explained, ExplainedShare, ExplanationShape, NearestShare, Refused,
+    DecidedShare, EarlierDecisions, Explained, ExplainedShare, ExplanationJson, NearestShare, Refused,
     SharedExplanation, inspect_links, sentences, text, write_share,
 };
 use wayleave_formats::Problem;
@@ -283,7 +283,7 @@ impl Serialize for Explanation {
         let (head, before, context) = (Head::of(&self.session), self.before, self.session.context());
         match self.explained() {
             ExplainedContract::Latency(explained) => {
-                let explanation = ExplanationShape::of(&context, &explained);
+                let explanation = ExplanationJson::of(&context, &explained);
                 let budget_remedy = self.remedy.as_ref().map(|(_, remedy)| remedy);
                 Document { head, before, explanation, budget_remedy }.serialize(serializer)
             }

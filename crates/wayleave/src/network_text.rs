@@ -158,16 +158,16 @@ fn json(out: &mut impl Write, crate::Network { name, graph: network }: &crate::N
     let node = |id: NodeId| network.node(id).name.as_str();
     let shape = |id: NodeId| {
         let node = network.node(id);
-        NodeShape { name: &node.name, processing_ns: node.processing.as_nanos(), jitter_ns: node.jitter.as_nanos() }
+        NodeJson { name: &node.name, processing_ns: node.processing.as_nanos(), jitter_ns: node.jitter.as_nanos() }
     };
-    let link = |link: &'_ Link| LinkShape {
+    let link = |link: &'_ Link| LinkJson {
         name: link.name.clone(),
         from: node(link.from),
         to: node(link.to),
         rate_bps: link.rate.bits_per_second(),
         propagation_ns: link.propagation.as_nanos(),
         mtu_bytes: link.mtu.get(),
-        queues: network.port(link.port).queues.iter().map(QueueShape::of).collect(),
+        queues: network.port(link.port).queues.iter().map(QueueJson::of).collect(),
     };
     let document = Document {
         name,
@@ -183,36 +183,36 @@ fn json(out: &mut impl Write, crate::Network { name, graph: network }: &crate::N
 #[derive(Serialize)]
 struct Document<'a> {
     name: &'a str,
-    hosts: Vec<NodeShape<'a>>,
-    switches: Vec<NodeShape<'a>>,
-    links: Vec<LinkShape<'a>>,
+    hosts: Vec<NodeJson<'a>>,
+    switches: Vec<NodeJson<'a>>,
+    links: Vec<LinkJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct NodeShape<'a> {
+struct NodeJson<'a> {
     name: &'a str,
     processing_ns: u64,
     jitter_ns: u64,
 }
 
 #[derive(Serialize)]
-struct LinkShape<'a> {
+struct LinkJson<'a> {
     name: String,
     from: &'a str,
     to: &'a str,
     rate_bps: u64,
     propagation_ns: u64,
     mtu_bytes: u64,
-    queues: Vec<QueueShape>,
+    queues: Vec<QueueJson>,
 }
 
 #[derive(Serialize)]
-struct QueueShape {
+struct QueueJson {
     buffer_bytes: u64,
     budget_ns: Option<u64>,
 }
 
-impl QueueShape {
+impl QueueJson {
     fn of(queue: &PortQueue) -> Self {
         Self { buffer_bytes: queue.buffer.get(), budget_ns: queue.budget.map(|budget| budget.as_nanos()) }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_explain::SettingsShape;
+use wayleave_explain::SettingsJson;
 use wayleave_formats::{InputErrors, Source, read_benchmark};
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Descriptor, ParamType, ParamValues, Value};
@@ -127,9 +127,9 @@ impl SchemeOptions {
     ///
     /// # Errors
     /// If a value is not of its parameter's kind.
-    pub fn settings(&self) -> Result<SettingsShape, Error> {
+    pub fn settings(&self) -> Result<SettingsJson, Error> {
         let settings = self.entry.settings(&self.given, self.defaults).map_err(failed)?;
-        Ok(SettingsShape { name: self.entry.descriptor.name, settings })
+        Ok(SettingsJson { name: self.entry.descriptor.name, settings })
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::sentences::route_name;
-use wayleave_explain::{Context, Names, SettingsShape};
+use wayleave_explain::{Context, Names, SettingsJson};
 use wayleave_ledger::{BestEffort, Denial, Ledger, Model, PortInput, QueueLimitKind, Reservation, ShareDenial};
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request, ShareDecision};
 use wayleave_schemes::admitted::AdmittedSet;
@@ -30,7 +30,7 @@ pub struct Session {
     /// The scheme, with everything that it has admitted.
     pub(crate) scheme: Scheme,
     pub(crate) options: SchemeOptions,
-    pub(crate) settings: SettingsShape,
+    pub(crate) settings: SettingsJson,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
     /// Per share, whose it is.
@@ -79,7 +79,7 @@ impl Session {
     /// With a scheme that a program has made and that is in no list; documents give its name without settings.
     pub fn with_scheme(network: &Network, model: Model, scheme: Scheme) -> Self {
         let Network { name, graph } = network.clone();
-        let settings = SettingsShape { name: scheme.name(), settings: Vec::new() };
+        let settings = SettingsJson { name: scheme.name(), settings: Vec::new() };
         Self {
             topology: name,
             network: graph,
@@ -125,7 +125,7 @@ impl Session {
     }
 
     /// Returns name and settings of the scheme, for documents.
-    pub fn settings(&self) -> &SettingsShape {
+    pub fn settings(&self) -> &SettingsJson {
         &self.settings
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &SchemesArgs) -> Result<Exit, Failure> {
     let mut out = out();
     match args.output {
         OutputFormat::Json => {
-            let shapes: Vec<SchemeShape> = schemes.iter().map(|scheme| SchemeShape::of(scheme)).collect();
+            let shapes: Vec<SchemeJson> = schemes.iter().map(|scheme| SchemeJson::of(scheme)).collect();
             serde_json::to_writer_pretty(&mut out, &shapes)?;
             writeln!(out)?;
         }
@@ -151,18 +151,18 @@ fn wrapped(out: &mut impl Write, begin: &str, indent: usize, text: &str) -> io::
 
 /// A scheme, for programs.
 #[derive(Serialize)]
-struct SchemeShape {
+struct SchemeJson {
     name: &'static str,
     title: &'static str,
     roles: Vec<&'static str>,
     summary: &'static str,
     guarantee: &'static str,
     citation: &'static str,
-    parameters: Vec<ParameterShape>,
+    parameters: Vec<ParameterJson>,
 }
 
 #[derive(Serialize)]
-struct ParameterShape {
+struct ParameterJson {
     key: &'static str,
     /// Option on the command line, for brokers of `wayleave broker`; `None` for keys of scenario files only.
     option: Option<String>,
@@ -173,10 +173,10 @@ struct ParameterShape {
     text: String,
 }
 
-impl SchemeShape {
+impl SchemeJson {
     fn of(scheme: &'static Descriptor) -> Self {
         let is_admission = scheme.roles.first() == Some(&Role::Admission);
-        let parameter = |parameter: &'static Parameter| ParameterShape {
+        let parameter = |parameter: &'static Parameter| ParameterJson {
             key: parameter.key,
             option: match is_admission {
                 true => Some(format!("--{}", option_name(scheme, parameter))),

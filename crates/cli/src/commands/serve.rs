@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use wayleave_controller::{ControllerConfig, EnforcedBy, Timeouts, UnfitPolicy};
-use wayleave_explain::SettingsShape;
+use wayleave_explain::SettingsJson;
 use wayleave_server::cluster::{Cluster, Settings};
 use wayleave_server::disk::{Disk, File};
 use wayleave_server::{LoadClock, LogFormat, Options, ServerLimits, TlsFiles};
@@ -111,7 +111,7 @@ fn parse_lease(text: &str) -> Result<Time, String> {
 
 impl ServeArgs {
     /// Returns the storage of the records, for a controller with this setup.
-    fn disk(&self, setup: &ControllerConfig, settings: &SettingsShape) -> Result<Box<dyn Disk>, Failure> {
+    fn disk(&self, setup: &ControllerConfig, settings: &SettingsJson) -> Result<Box<dyn Disk>, Failure> {
         if self.cluster.etcd.is_empty() {
             return Ok(Box::new(File(self.ledger.clone())));
         }

@@ -8,7 +8,7 @@ use wayleave_contracts::Contract as Terms;
 use wayleave_controller::{AdmittedContract, Controller, Decided, DecisionRecord, DegradedReason, Id, Principal};
 use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
-    Context, DecidedShare, Explained, ExplainedShare, ExplanationShape, Names, NearestShare, SharedExplanation,
+    Context, DecidedShare, Explained, ExplainedShare, ExplanationJson, Names, NearestShare, SharedExplanation,
     assumption, inspect_links, sentences, write_share,
 };
 use wayleave_protocol::contract::Contract;
@@ -40,7 +40,7 @@ impl Form {
 
     fn answer(self, context: &Context<'_>, explained: &Explained<'_>) -> Outcome {
         match self {
-            Self::Json => Ok(HttpReply::explained(&ExplanationShape::of(context, explained))),
+            Self::Json => Ok(HttpReply::explained(&ExplanationJson::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
                 let written = wayleave_explain::text::write(&mut text, context, explained, TableLayout::default());

@@ -14,10 +14,10 @@ use wayleave_topology::{LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate};
 
 use crate::context::{Context, routes};
-use crate::request::{DecidedFlow, RequestShape};
+use crate::request::{DecidedFlow, RequestJson};
 use crate::schemes::GrantedShares;
 use crate::sentences;
-use crate::shapes::{self, BindingShape, HopShape, QueueShape};
+use crate::shapes::{self, BindingJson, HopJson, QueueJson};
 
 /// Maximum number of paths that are inspected for a refusal.
 const MAX_PATHS: usize = 16;
@@ -111,22 +111,22 @@ fn in_terms_of(contract: &LatencyContract, model: &Model, wire: NearestRequest) 
 
 /// An explanation as JSON.
 #[derive(Serialize)]
-pub struct ExplanationShape<'a> {
-    request: RequestShape<'a>,
+pub struct ExplanationJson<'a> {
+    request: RequestJson<'a>,
     /// The promise that would break.
     #[serde(skip_serializing_if = "Option::is_none")]
-    breaks: Option<BreaksShape<'a>>,
+    breaks: Option<BreaksJson<'a>>,
     #[serde(flatten)]
     given_away: GrantedShares,
     /// All queues of the links on the route: with the request if it was admitted, without it if not.
-    queues: Vec<QueueShape<'a>>,
+    queues: Vec<QueueJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    paths: Option<PathsShape<'a>>,
+    paths: Option<PathsJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    nearest: Option<NearestShape>,
+    nearest: Option<NearestJson>,
 }
 
-impl<'a> ExplanationShape<'a> {
+impl<'a> ExplanationJson<'a> {
     /// Returns the explanation of a decision, from the contracts that its scheme has admitted at present.
     pub fn of(context: &Context<'a>, explained: &Explained<'a>) -> Self {
         let Explained { contract, decision, starts, refused, .. } = *explained;
@@ -134,14 +134,14 @@ impl<'a> ExplanationShape<'a> {
         let refusal = decision.as_ref().err();
         let reports = inspected_links(decision).into_iter().flat_map(|link| context.reports(link));
         Self {
-            request: RequestShape::of(context, &decided),
-            breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksShape::of(context, refusal, refused)),
+            request: RequestJson::of(context, &decided),
+            breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksJson::of(context, refusal, refused)),
             given_away: GrantedShares::of(context),
             queues: reports.map(|report| shapes::queue(context.network, &report)).collect(),
             paths: refused
                 .and_then(|refused| refused.survey.as_ref())
-                .map(|survey| PathsShape::of(context.network, survey)),
-            nearest: refused.map(NearestShape::of),
+                .map(|survey| PathsJson::of(context.network, survey)),
+            nearest: refused.map(NearestJson::of),
         }
     }
 }
@@ -165,22 +165,22 @@ fn inspected_links(decision: &Result<Decision, Refusal>) -> Vec<LinkId> {
 }
 
 #[derive(Serialize)]
-struct BreaksShape<'a> {
+struct BreaksJson<'a> {
     /// The queue that the request would enter, or one below it.
     whose: &'static str,
     entered_queue: u8,
     flows: u32,
     /// Promises that the request would break in each queue of the link, entered on the same route.
-    in_every_queue: Vec<EntryShape<'a>>,
+    in_every_queue: Vec<EntryJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct EntryShape<'a> {
+struct EntryJson<'a> {
     queue: usize,
-    binding: Option<BindingShape<'a>>,
+    binding: Option<BindingJson<'a>>,
 }
 
-impl<'a> BreaksShape<'a> {
+impl<'a> BreaksJson<'a> {
     fn of(context: &Context<'a>, refusal: &Refusal, refused: &Refused) -> Option<Self> {
         let Refusal::Blocked { route, binding, .. } = refusal else { return None };
         let entered = sentences::entered(route, binding);
@@ -194,7 +194,7 @@ impl<'a> BreaksShape<'a> {
                 .enumerate()
                 .map(|(queue, broken)| {
                     let binding = broken.as_ref().map(|broken| shapes::binding(context.network, broken));
-                    EntryShape { queue, binding }
+                    EntryJson { queue, binding }
                 })
                 .collect(),
         })
@@ -202,33 +202,33 @@ impl<'a> BreaksShape<'a> {
 }
 
 #[derive(Serialize)]
-struct PathsShape<'a> {
+struct PathsJson<'a> {
     total: usize,
-    tried: Vec<PathShape<'a>>,
+    tried: Vec<PathJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct PathShape<'a> {
+struct PathJson<'a> {
     links: Vec<&'a str>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    route: Option<Vec<HopShape<'a>>>,
+    route: Option<Vec<HopJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound_ns: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    bindings: Vec<BindingShape<'a>>,
+    bindings: Vec<BindingJson<'a>>,
 }
 
-impl<'a> PathsShape<'a> {
+impl<'a> PathsJson<'a> {
     fn of(network: &'a Network, survey: &ShortestPathSurvey) -> Self {
-        let tried = survey.paths.iter().map(|path| PathShape::of(network, path)).collect();
+        let tried = survey.paths.iter().map(|path| PathJson::of(network, path)).collect();
         Self { total: survey.total, tried }
     }
 }
 
-impl<'a> PathShape<'a> {
+impl<'a> PathJson<'a> {
     fn of(network: &'a Network, path: &PathTried) -> Self {
         let name = |link: LinkId| network.link(link).name.as_str();
         let links = path.links.iter().map(|&link| name(link)).collect();
@@ -261,7 +261,7 @@ impl<'a> PathShape<'a> {
 
 /// Counted as the contract's own burst and rate are.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct NearestShape {
+pub struct NearestJson {
     burst_bytes: Option<u64>,
     rate_bps: Option<u64>,
     deadline_ns: Option<u64>,
@@ -269,7 +269,7 @@ pub struct NearestShape {
     protection: Option<u8>,
 }
 
-impl NearestShape {
+impl NearestJson {
     fn of(refused: &Refused) -> Self {
         Self::of_nearest(&refused.nearest)
     }

@@ -2,8 +2,8 @@
 //! would fit.
 //!
 //! The command line and the controller's server answer the same questions, so both use this crate. [`sentences`]
-//! contains the sentences, [`shapes`] and [`RequestShape`] the JSON documents. [`Explained`] is the complete
-//! explanation of one decision: as JSON with [`ExplanationShape`], for people with [`text::write`].
+//! contains the sentences, [`shapes`] and [`RequestJson`] the JSON documents. [`Explained`] is the complete
+//! explanation of one decision: as JSON with [`ExplanationJson`], for people with [`text::write`].
 //!
 //! Contracts of other kinds than latency have sentences and documents of their own ([`DecidedShare`],
 //! [`ExplainedShare`]).
@@ -35,9 +35,9 @@ pub use claim::{claim, claimed_shares, promised_share, share_times};
 pub use context::{Context, Names};
 pub use decided::DecidedContract;
 pub use event::RequestEvent;
-pub use explanation::{EarlierDecisions, Explained, ExplanationShape, NearestShape, Refused, inspect_links, nearest};
-pub use request::{DecidedFlow, RequestShape};
-pub use schemes::{GrantedShares, SettingsShape, ValueShape};
-pub use share::{DecidedShare, ShareShape};
+pub use explanation::{EarlierDecisions, Explained, ExplanationJson, NearestJson, Refused, inspect_links, nearest};
+pub use request::{DecidedFlow, RequestJson};
+pub use schemes::{GrantedShares, SettingsJson, ValueJson};
+pub use share::{DecidedShare, ShareJson};
 pub use shared::{ExplainedShare, NearestShare, SharedExplanation, assumption, write_share};
 pub use waits::wait_for_tokens;

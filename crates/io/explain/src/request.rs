@@ -11,7 +11,7 @@ use wayleave_units::Time;
 use crate::context::{Context, routes};
 use crate::event::RequestEvent;
 use crate::sentences;
-use crate::shapes::{self, BindingShape, HopShape, TermShape};
+use crate::shapes::{self, BindingJson, HopJson, TermJson};
 use crate::waits::longest_wait;
 
 /// A latency contract that was decided.
@@ -37,10 +37,10 @@ impl DecidedFlow<'_> {
 }
 
 #[derive(Serialize)]
-struct MoveShape<'a> {
+struct MoveJson<'a> {
     name: &'a str,
-    from: Vec<HopShape<'a>>,
-    to: Vec<HopShape<'a>>,
+    from: Vec<HopJson<'a>>,
+    to: Vec<HopJson<'a>>,
     /// Earliest time of the move, counted from the decision.
     after_ns: u64,
 }
@@ -55,7 +55,7 @@ struct Reserved {
 
 /// A request and its decision.
 #[derive(Serialize)]
-pub struct RequestShape<'a> {
+pub struct RequestJson<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<&'static str>,
@@ -74,32 +74,32 @@ pub struct RequestShape<'a> {
     reason: Option<&'static str>,
     message: Option<String>,
     reserved: Option<Reserved>,
-    route: Option<Vec<HopShape<'a>>>,
+    route: Option<Vec<HopJson<'a>>>,
     bound_ns: Option<u64>,
     /// The longest that a packet waits for tokens on a Linux host before that, if it exceeds the contract.
     #[serde(skip_serializing_if = "Option::is_none")]
     longest_wait_ns: Option<u64>,
-    terms: Vec<TermShape<'a>>,
+    terms: Vec<TermJson<'a>>,
     /// The further routes of a protected contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    copies: Vec<CopyShape<'a>>,
+    copies: Vec<CopyJson<'a>>,
     /// Elements shared by the routes of a protected contract: links and switches whose failure is not survived.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared: Option<Vec<&'a str>>,
-    moved: Vec<MoveShape<'a>>,
+    moved: Vec<MoveJson<'a>>,
     activate_after_ns: Option<u64>,
     /// Of a change: until then its sender keeps to the old terms, counted from the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_terms_end_after_ns: Option<u64>,
-    binding: Option<BindingShape<'a>>,
+    binding: Option<BindingJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_bindings: Vec<BindingShape<'a>>,
+    other_bindings: Vec<BindingJson<'a>>,
     /// For a refusal: the route on which the binding promise would break, or which takes too long.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tried: Option<Vec<HopShape<'a>>>,
+    tried: Option<Vec<HopJson<'a>>>,
     /// For a refusal of protection: the number of disjoint routes, and the elements that separate the hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    disjoint: Option<DisjointShape<'a>>,
+    disjoint: Option<DisjointJson<'a>>,
     /// For a refusal of protection: which of the disjoint routes has no room, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     copy: Option<u8>,
@@ -107,20 +107,20 @@ pub struct RequestShape<'a> {
 
 /// One of the further routes of a protected contract.
 #[derive(Serialize)]
-struct CopyShape<'a> {
-    route: Vec<HopShape<'a>>,
+struct CopyJson<'a> {
+    route: Vec<HopJson<'a>>,
     bound_ns: u64,
-    terms: Vec<TermShape<'a>>,
+    terms: Vec<TermJson<'a>>,
 }
 
 /// Number of disjoint routes, regardless of the admitted contracts.
 #[derive(Serialize)]
-struct DisjointShape<'a> {
+struct DisjointJson<'a> {
     most: u8,
     cut: Vec<&'a str>,
 }
 
-impl<'a> RequestShape<'a> {
+impl<'a> RequestJson<'a> {
     /// Of a contract and its verdict.
     pub fn of(context: &Context<'a>, decided: &DecidedFlow<'a>) -> Self {
         let (contract, network) = (decided.contract, context.network);
@@ -170,7 +170,7 @@ impl<'a> RequestShape<'a> {
                     .moved
                     .iter()
                     .zip(starts.iter().chain(std::iter::repeat(&Time::ZERO)))
-                    .map(|(moved, after)| MoveShape {
+                    .map(|(moved, after)| MoveJson {
                         name: context.names.name_of(moved.flow),
                         from: shapes::hops(network, &moved.from),
                         to: shapes::hops(network, &moved.to),
@@ -194,7 +194,7 @@ impl<'a> RequestShape<'a> {
         }
         let network = context.network;
         let of_copy = |route| context.scheme.queues().map_or_else(Vec::new, |placement| placement.terms(route));
-        let copies = decision.copies.iter().map(|copy| CopyShape {
+        let copies = decision.copies.iter().map(|copy| CopyJson {
             route: shapes::hops(network, &copy.route),
             bound_ns: copy.bound.as_nanos(),
             terms: shapes::terms(network, &of_copy(&copy.route)),
@@ -220,7 +220,7 @@ impl<'a> RequestShape<'a> {
             }
             Refusal::TooFewDisjoint { most, cut, .. } => {
                 let cut = cut.iter().map(|&element| network.element_name(element)).collect();
-                self.disjoint = Some(DisjointShape { most: *most, cut });
+                self.disjoint = Some(DisjointJson { most: *most, cut });
             }
             Refusal::Blocked { route, binding, others } => {
                 self.tried = Some(shapes::hops(network, route));

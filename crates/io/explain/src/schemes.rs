@@ -10,9 +10,9 @@ use crate::context::Context;
 /// A value in its JSON form: quantities are whole numbers of ns, bytes and bit/s; the suffix of the key gives the
 /// unit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ValueShape(pub Value);
+pub struct ValueJson(pub Value);
 
-impl Serialize for ValueShape {
+impl Serialize for ValueJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Value::Absent => serializer.serialize_none(),
@@ -73,14 +73,14 @@ fn unit(kind: &ValueKind) -> &'static str {
 /// A scheme with its settings. Settings that depend on a flag are in an object under the flag's name, which is null
 /// without the flag.
 #[derive(Clone, Debug)]
-pub struct SettingsShape {
+pub struct SettingsJson {
     /// The scheme.
     pub name: &'static str,
     /// Settings in effect.
     pub settings: Vec<(&'static Parameter, Value)>,
 }
 
-impl SettingsShape {
+impl SettingsJson {
     /// A setting that is a time.
     pub fn time(&self, key: &str) -> Option<Time> {
         let (_, value) = self.settings.iter().find(|(parameter, _)| parameter.key == key)?;
@@ -88,7 +88,7 @@ impl SettingsShape {
     }
 }
 
-impl Serialize for SettingsShape {
+impl Serialize for SettingsJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", self.name)?;
@@ -98,7 +98,7 @@ impl Serialize for SettingsShape {
             match value {
                 Value::Flag(true) if group.members().next().is_some() => map.serialize_entry(parameter.key, &group)?,
                 Value::Flag(false) if group.members().next().is_some() => map.serialize_entry(parameter.key, &())?,
-                value => map.serialize_entry(&key(), &ValueShape(value.clone()))?,
+                value => map.serialize_entry(&key(), &ValueJson(value.clone()))?,
             }
         }
         map.end()
@@ -120,7 +120,7 @@ impl Group<'_> {
 impl Serialize for Group<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let entries = self.members().map(|(parameter, value)| {
-            (format!("{}{}", parameter.key, unit(&parameter.kind)), ValueShape(value.clone()))
+            (format!("{}{}", parameter.key, unit(&parameter.kind)), ValueJson(value.clone()))
         });
         serializer.collect_map(entries)
     }
@@ -138,8 +138,8 @@ impl GrantedShares {
     }
 
     /// Its name and value, for documents that are written member by member.
-    pub fn member(&self) -> Option<(&'static str, ValueShape)> {
-        self.0.as_ref().map(|(name, value)| (*name, ValueShape(value.clone())))
+    pub fn member(&self) -> Option<(&'static str, ValueJson)> {
+        self.0.as_ref().map(|(name, value)| (*name, ValueJson(value.clone())))
     }
 }
 

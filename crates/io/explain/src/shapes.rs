@@ -10,33 +10,33 @@ use wayleave_schemes::admitted::Term;
 
 /// A switch port whose buffer may be too small for the queued traffic of minima.
 #[derive(Serialize)]
-pub struct ShortBufferShape<'a> {
+pub struct ShortBufferJson<'a> {
     link: &'a str,
     buffer_bytes: u64,
     needed_bytes: u64,
 }
 
 /// Such a port.
-pub fn short_buffer<'a>(network: &'a Network, short: &ShortBuffer) -> ShortBufferShape<'a> {
+pub fn short_buffer<'a>(network: &'a Network, short: &ShortBuffer) -> ShortBufferJson<'a> {
     let link = network.link(short.link).name.as_str();
-    ShortBufferShape { link, buffer_bytes: short.buffer.get(), needed_bytes: short.needed.get() }
+    ShortBufferJson { link, buffer_bytes: short.buffer.get(), needed_bytes: short.needed.get() }
 }
 
 /// One hop.
 #[derive(Serialize)]
-pub struct HopShape<'a> {
+pub struct HopJson<'a> {
     link: &'a str,
     queue: u8,
 }
 
 /// A route, hop by hop.
-pub fn hops<'a>(network: &'a Network, route: &Route) -> Vec<HopShape<'a>> {
-    route.hops.iter().map(|hop| HopShape { link: &network.link(hop.link).name, queue: hop.queue }).collect()
+pub fn hops<'a>(network: &'a Network, route: &Route) -> Vec<HopJson<'a>> {
+    route.hops.iter().map(|hop| HopJson { link: &network.link(hop.link).name, queue: hop.queue }).collect()
 }
 
 /// One part of a bound.
 #[derive(Serialize)]
-pub struct TermShape<'a> {
+pub struct TermJson<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
@@ -46,7 +46,7 @@ pub struct TermShape<'a> {
 }
 
 /// The parts of a bound.
-pub fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
+pub fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermJson<'a>> {
     let shape = |term: &Term| {
         let (kind, at, queue, delay) = match *term {
             Term::Processing(node, delay) => ("processing", Some(&network.node(node).name), None, delay),
@@ -56,23 +56,23 @@ pub fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
             Term::OwnOfNode(name, node, delay) => (name, Some(&network.node(node).name), None, delay),
             Term::OwnOfLink(name, link, delay) => (name, Some(&network.link(link).name), None, delay),
         };
-        TermShape { kind, at: at.map(String::as_str), queue, delay_ns: delay.as_nanos() }
+        TermJson { kind, at: at.map(String::as_str), queue, delay_ns: delay.as_nanos() }
     };
     terms.iter().map(shape).collect()
 }
 
 /// A promise that would break.
 #[derive(Serialize)]
-pub struct BindingShape<'a> {
+pub struct BindingJson<'a> {
     link: &'a str,
     queue: u8,
     #[serde(flatten)]
-    limit: LimitShape,
+    limit: LimitJson,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "limit", rename_all = "lowercase")]
-enum LimitShape {
+enum LimitJson {
     Down,
     Rate { asked_bps: u64, left_bps: u64 },
     Delay { bound_ns: u64, budget_ns: u64 },
@@ -80,25 +80,25 @@ enum LimitShape {
 }
 
 /// Returns a promise that would break, with the requested and the remaining amount.
-pub fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingShape<'a> {
+pub fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingJson<'a> {
     let limit = match *binding {
-        Binding::Down { .. } => LimitShape::Down,
+        Binding::Down { .. } => LimitJson::Down,
         Binding::Rate { asked, left, .. } => {
-            LimitShape::Rate { asked_bps: asked.bits_per_second(), left_bps: left.bits_per_second() }
+            LimitJson::Rate { asked_bps: asked.bits_per_second(), left_bps: left.bits_per_second() }
         }
         Binding::Delay { bound, budget, .. } => {
-            LimitShape::Delay { bound_ns: bound.as_nanos(), budget_ns: budget.as_nanos() }
+            LimitJson::Delay { bound_ns: bound.as_nanos(), budget_ns: budget.as_nanos() }
         }
         Binding::Buffer { backlog, buffer, .. } => {
-            LimitShape::Buffer { backlog_bytes: backlog.get(), buffer_bytes: buffer.get() }
+            LimitJson::Buffer { backlog_bytes: backlog.get(), buffer_bytes: buffer.get() }
         }
     };
-    BindingShape { link: &network.link(binding.link()).name, queue: binding.queue(), limit }
+    BindingJson { link: &network.link(binding.link()).name, queue: binding.queue(), limit }
 }
 
 /// Arrivals at a queue from one input.
 #[derive(Serialize)]
-pub struct InputShape<'a> {
+pub struct InputJson<'a> {
     /// Input link; `None` for traffic that starts at the node itself.
     link: Option<&'a str>,
     flows: u32,
@@ -110,13 +110,13 @@ pub struct InputShape<'a> {
 
 /// One queue: its promises, its arrivals, and its bounds.
 #[derive(Serialize)]
-pub struct QueueShape<'a> {
+pub struct QueueJson<'a> {
     link: &'a str,
     queue: u8,
     budget_ns: u64,
     buffer_bytes: u64,
     flows: u32,
-    inputs: Vec<InputShape<'a>>,
+    inputs: Vec<InputJson<'a>>,
     arrival: Vec<CurveBucket>,
     service: Vec<Piece>,
     /// Jitter of the node in any order: part of the delay and of the arrivals.
@@ -131,9 +131,9 @@ pub struct QueueShape<'a> {
 }
 
 /// A queue of the ledger.
-pub fn queue<'a>(network: &'a Network, report: &QueueReport) -> QueueShape<'a> {
+pub fn queue<'a>(network: &'a Network, report: &QueueReport) -> QueueJson<'a> {
     let link = |id| network.link(id).name.as_str();
-    let inputs = report.inputs.iter().map(|input| InputShape {
+    let inputs = report.inputs.iter().map(|input| InputJson {
         link: input.link.map(link),
         flows: input.flows,
         rate_bps: input.rate.bits_per_second(),
@@ -141,7 +141,7 @@ pub fn queue<'a>(network: &'a Network, report: &QueueReport) -> QueueShape<'a> {
         burst_nanobits: input.burst.nanobits(),
         arrival: curves::arrival(&input.arrival),
     });
-    QueueShape {
+    QueueJson {
         link: link(report.link),
         queue: report.queue,
         budget_ns: report.budget.as_nanos(),

@@ -10,7 +10,7 @@ use wayleave_units::Time;
 use crate::event::RequestEvent;
 use crate::human::Human;
 use crate::sentences;
-use crate::shapes::HopShape;
+use crate::shapes::HopJson;
 
 /// A contract of another kind than latency that was decided.
 #[derive(Clone, Copy)]
@@ -102,7 +102,7 @@ fn above(contract: &BandwidthContract) -> String {
 
 /// A contract of another kind than latency and its decision, as JSON.
 #[derive(Serialize)]
-pub struct ShareShape<'a> {
+pub struct ShareJson<'a> {
     name: &'a str,
     kind: &'static str,
     tenant: Option<&'a str>,
@@ -139,7 +139,7 @@ pub struct ShareShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     activate_after_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    route: Option<Vec<HopShape<'a>>>,
+    route: Option<Vec<HopJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     binding: Option<ShareBinding<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ struct ShareBinding<'a> {
     budget_ns: Option<u64>,
 }
 
-impl<'a> ShareShape<'a> {
+impl<'a> ShareJson<'a> {
     /// Of a contract and its decision.
     pub fn of(network: &'a Network, decided: &DecidedShare<'a>) -> Self {
         let contract = decided.contract;

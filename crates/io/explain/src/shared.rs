@@ -17,8 +17,8 @@ use wayleave_units::{Rate, Time};
 use crate::context::Context;
 use crate::human::Human;
 use crate::sentences;
-use crate::shapes::{self, ShortBufferShape};
-use crate::share::{DecidedShare, ShareShape};
+use crate::shapes::{self, ShortBufferJson};
+use crate::share::{DecidedShare, ShareJson};
 use crate::table::{TableLayout, plain_table, write_table, write_wrapped};
 
 /// Maximum number of links, and of holders of a link, that are shown: those with the least room come first.
@@ -114,22 +114,22 @@ pub fn assumption(contract: &Contract, certainty: Option<Certainty>) -> Option<&
 /// The same as JSON.
 #[derive(Serialize)]
 pub struct SharedExplanation<'a> {
-    contract: ShareShape<'a>,
+    contract: ShareJson<'a>,
     /// Promise or reason for the refusal, as a sentence.
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     assumption: Option<&'static str>,
-    links: Vec<SharedLinkShape<'a>>,
+    links: Vec<SharedLinkJson<'a>>,
     /// Buffers on its paths that may be too small for the queued traffic of minima.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    short_buffers: Vec<ShortBufferShape<'a>>,
+    short_buffers: Vec<ShortBufferJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nearest: Option<NearestShare>,
 }
 
 /// A link that a share uses, or would.
 #[derive(Serialize)]
-struct SharedLinkShape<'a> {
+struct SharedLinkJson<'a> {
     link: &'a str,
     class: &'static str,
     line_bps: u64,
@@ -157,7 +157,7 @@ impl<'a> SharedExplanation<'a> {
         let ExplainedShare { decided, nearest, .. } = *explained;
         let certainty = decided.decision.as_ref().ok().and_then(|decision| Some(decision.as_ref()?.certainty));
         Self {
-            contract: ShareShape::of(context.network, &decided),
+            contract: ShareJson::of(context.network, &decided),
             message: sentences::sentence(&decided.sentence(context.network)),
             assumption: assumption(decided.contract, certainty),
             links: links(context, explained),
@@ -184,7 +184,7 @@ fn short_buffers(context: &Context<'_>, explained: &ExplainedShare<'_>) -> Vec<S
 }
 
 /// The link that keeps a contract out, or those of its own where least is left.
-fn links<'a>(context: &Context<'a>, explained: &ExplainedShare<'a>) -> Vec<SharedLinkShape<'a>> {
+fn links<'a>(context: &Context<'a>, explained: &ExplainedShare<'a>) -> Vec<SharedLinkJson<'a>> {
     let Some(ledger) = context.ledger() else {
         return Vec::new();
     };
@@ -203,12 +203,12 @@ fn links<'a>(context: &Context<'a>, explained: &ExplainedShare<'a>) -> Vec<Share
     links.into_iter().map(|link| link_shape(context, ledger, link, class)).collect()
 }
 
-fn link_shape<'a>(context: &Context<'a>, ledger: &Ledger, link: LinkId, class: Class) -> SharedLinkShape<'a> {
+fn link_shape<'a>(context: &Context<'a>, ledger: &Ledger, link: LinkId, class: Class) -> SharedLinkJson<'a> {
     let of_class = |id| ledger.share(id).is_some_and(|share| share.class() == class);
     let holders: Vec<_> = ledger.shares_on(link).into_iter().filter(|&id| of_class(id)).collect();
     let shown = holders.iter().take(SHOWN).map(|&id| context.names.name_of_share(id));
     let capacity = ledger.capacity(link, class);
-    SharedLinkShape {
+    SharedLinkJson {
         link: &context.network.link(link).name,
         class: class.name(),
         line_bps: context.network.link(link).rate.bits_per_second(),
@@ -265,7 +265,7 @@ pub fn write_share(
     Ok(())
 }
 
-fn write_links(out: &mut impl Write, links: &[SharedLinkShape<'_>], layout: TableLayout) -> io::Result<()> {
+fn write_links(out: &mut impl Write, links: &[SharedLinkJson<'_>], layout: TableLayout) -> io::Result<()> {
     let headings = ["link", "class", "line rate", "latency contracts", "reserved", "left", "held by"];
     let mut table = plain_table(&headings, layout);
     for link in links {

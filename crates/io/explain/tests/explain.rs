@@ -8,7 +8,7 @@ use serde_json::Value;
 use wayleave_contracts::{LatencyContract, RequestMix};
 use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
-    Context, EarlierDecisions, Explained, ExplanationShape, Names, Refused, inspect_links, sentences, text,
+    Context, EarlierDecisions, Explained, ExplanationJson, Names, Refused, inspect_links, sentences, text,
 };
 use wayleave_ledger::Model;
 use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
@@ -90,7 +90,7 @@ impl Desk {
         let request = self.request(contract);
         let explained = Explained { contract, request: &request, decision, starts: None, before, refused };
         let context = self.context();
-        let json = serde_json::to_value(ExplanationShape::of(&context, &explained)).unwrap();
+        let json = serde_json::to_value(ExplanationJson::of(&context, &explained)).unwrap();
         let mut page = Vec::new();
         text::write(&mut page, &context, &explained, TableLayout::default()).unwrap();
         (json, String::from_utf8(page).unwrap())

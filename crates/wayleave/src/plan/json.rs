@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{DecidedContract, GrantedShares, RequestShape, SettingsShape, ShareShape, shapes};
+use wayleave_explain::{DecidedContract, GrantedShares, RequestJson, SettingsJson, ShareJson, shapes};
 use wayleave_ledger::{BestEffort, Comparison, JitterModel, Model, Residual, Shaping};
 
 use super::certainty::Certainties;
@@ -64,7 +64,7 @@ impl<W: Write> Document<W> {
             writeln!(self.out, "\"short_buffers\":{},", serde_json::to_string(&short)?)?;
         }
         self.out.write_all(b"\"summary\":")?;
-        serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
+        serde_json::to_writer(&mut self.out, &SummaryJson::of(summary))?;
         self.out.write_all(b"}\n")?;
         Ok(self.out.flush()?)
     }
@@ -73,22 +73,22 @@ impl<W: Write> Document<W> {
 impl<W: Write> Sink for Document<W> {
     fn decided(&mut self, session: &Session, decided: &DecidedContract<'_>) -> Result<(), Error> {
         match decided {
-            DecidedContract::Flow(flow) => self.item(&RequestShape::of(&session.context(), flow)),
+            DecidedContract::Flow(flow) => self.item(&RequestJson::of(&session.context(), flow)),
             DecidedContract::Share(share) => {
                 self.certainties.decided(share);
-                self.item(&ShareShape::of(&session.network, share))
+                self.item(&ShareJson::of(&session.network, share))
             }
         }
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         self.certainties.released(released.name);
-        self.item(&ReleaseShape::of(released))
+        self.item(&ReleaseJson::of(released))
     }
 }
 
 /// Returns switch ports whose buffers may be too small for the queued traffic of minima.
-pub(super) fn short_buffers(session: &Session) -> Vec<shapes::ShortBufferShape<'_>> {
+pub(super) fn short_buffers(session: &Session) -> Vec<shapes::ShortBufferJson<'_>> {
     let short = session.ledger().into_iter().flat_map(wayleave_ledger::Ledger::short_buffers);
     short.map(|short| shapes::short_buffer(&session.network, &short)).collect()
 }
@@ -97,9 +97,9 @@ pub(super) fn short_buffers(session: &Session) -> Vec<shapes::ShortBufferShape<'
 #[derive(Serialize)]
 pub(crate) struct Head<'a> {
     pub(super) wayleave: &'static str,
-    pub(super) scheme: &'a SettingsShape,
-    pub(super) model: ModelShape,
-    pub(super) topology: TopologyShape<'a>,
+    pub(super) scheme: &'a SettingsJson,
+    pub(super) model: ModelJson,
+    pub(super) topology: TopologyJson<'a>,
 }
 
 impl<'a> Head<'a> {
@@ -107,15 +107,15 @@ impl<'a> Head<'a> {
         Self {
             wayleave: env!("CARGO_PKG_VERSION"),
             scheme: &session.settings,
-            model: ModelShape::of(&session.model),
-            topology: TopologyShape::of(session),
+            model: ModelJson::of(&session.model),
+            topology: TopologyJson::of(session),
         }
     }
 }
 
 /// Delays and overheads that the model counts.
 #[derive(Serialize)]
-pub(crate) struct ModelShape {
+pub(crate) struct ModelJson {
     residual: &'static str,
     /// `None`: each link's MTU and the overhead.
     max_frame_bytes: Option<u64>,
@@ -127,7 +127,7 @@ pub(crate) struct ModelShape {
     jitter: &'static str,
 }
 
-impl ModelShape {
+impl ModelJson {
     /// In the words of the options.
     pub(crate) fn of(model: &Model) -> Self {
         let tags = match model.overhead {
@@ -157,7 +157,7 @@ impl ModelShape {
 }
 
 #[derive(Serialize)]
-pub(super) struct TopologyShape<'a> {
+pub(super) struct TopologyJson<'a> {
     name: &'a str,
     hosts: usize,
     switches: usize,
@@ -165,7 +165,7 @@ pub(super) struct TopologyShape<'a> {
     links: usize,
 }
 
-impl<'a> TopologyShape<'a> {
+impl<'a> TopologyJson<'a> {
     fn of(session: &'a Session) -> Self {
         let network = &session.network;
         Self {
@@ -178,7 +178,7 @@ impl<'a> TopologyShape<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct ReleaseShape<'a> {
+pub(super) struct ReleaseJson<'a> {
     name: &'a str,
     event: &'static str,
     at_ns: u64,
@@ -187,7 +187,7 @@ pub(super) struct ReleaseShape<'a> {
     held_until_ns: Option<u64>,
 }
 
-impl<'a> ReleaseShape<'a> {
+impl<'a> ReleaseJson<'a> {
     pub(super) fn of(released: &Released<'a>) -> Self {
         Self {
             name: released.name,
@@ -200,7 +200,7 @@ impl<'a> ReleaseShape<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct SummaryShape<'a> {
+pub(super) struct SummaryJson<'a> {
     admitted: u64,
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,7 +217,7 @@ struct DecisionTimes {
     p99: Option<f64>,
 }
 
-impl<'a> SummaryShape<'a> {
+impl<'a> SummaryJson<'a> {
     pub(super) fn of(summary: &'a PlanSummary) -> Self {
         let times = summary.times();
         let micros = |nanos: u64| nanos as f64 / 1e3;

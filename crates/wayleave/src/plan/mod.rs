@@ -23,7 +23,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
-    DecidedContract, DecidedFlow, DecidedShare, GrantedShares, RequestEvent, RequestShape, ShareShape, sentences,
+    DecidedContract, DecidedFlow, DecidedShare, GrantedShares, RequestEvent, RequestJson, ShareJson, sentences,
     shapes,
 };
 use wayleave_scenarios::Tenants;
@@ -40,7 +40,7 @@ use certainty::Certainties;
 
 pub use advice::BudgetAdvice;
 pub use json::Document;
-pub(crate) use json::{Head, ModelShape};
+pub(crate) use json::{Head, ModelJson};
 pub use lifetimes::ReservationLog;
 pub use remedy::{BudgetPlace, BudgetRemedy, PortBudgets};
 pub use saved::{SavedPlan, states_default_budgets};
@@ -178,7 +178,7 @@ impl Sink for Entries {
                 let DecidedFlow { contract, decision, event, .. } = flow;
                 let reason = decision.as_ref().err().map(|refusal| sentences::refusal(network, contract, refusal));
                 let (contract, decision) = (Box::new(contract.clone()), decision.clone());
-                let document = to_raw_value(&RequestShape::of(&session.context(), &flow))?;
+                let document = to_raw_value(&RequestJson::of(&session.context(), &flow))?;
                 (EntryKind::Decided { contract, decision, reason, event }, document)
             }
             DecidedContract::Share(share) => {
@@ -186,7 +186,7 @@ impl Sink for Entries {
                 let DecidedShare { contract, decision, start, event } = share;
                 let reason = decision.as_ref().err().map(|refusal| sentences::class_refusal(network, refusal));
                 let (contract, decision) = (Box::new(contract.clone()), decision.clone());
-                let document = to_raw_value(&ShareShape::of(network, &share))?;
+                let document = to_raw_value(&ShareJson::of(network, &share))?;
                 (EntryKind::DecidedShare { contract, decision, reason, start, event }, document)
             }
         };
@@ -196,7 +196,7 @@ impl Sink for Entries {
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         self.certainties.released(released.name);
-        let document = to_raw_value(&json::ReleaseShape::of(released))?;
+        let document = to_raw_value(&json::ReleaseJson::of(released))?;
         let kind = EntryKind::Released { at: released.at, held_until: released.held_until };
         self.entries.push(PlanEntry { name: released.name.to_owned(), kind, document });
         self.history.released(released)
@@ -321,7 +321,7 @@ impl Serialize for Plan {
         if !short.is_empty() {
             plan.serialize_entry("short_buffers", &short)?;
         }
-        plan.serialize_entry("summary", &json::SummaryShape::of(&self.outcome.summary))?;
+        plan.serialize_entry("summary", &json::SummaryJson::of(&self.outcome.summary))?;
         plan.end()
     }
 }

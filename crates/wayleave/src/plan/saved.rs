@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use wayleave_contracts::LatencyContract;
-use wayleave_explain::{DecidedFlow, DecidedShare, EarlierDecisions, RequestShape, ShareShape};
+use wayleave_explain::{DecidedFlow, DecidedShare, EarlierDecisions, RequestJson, ShareJson};
 use wayleave_formats::Source;
 use wayleave_ledger::Ledger;
 use wayleave_schemes::admitted::AdmittedSet;
@@ -304,7 +304,7 @@ impl<'a> SavedPlan<'a> {
             event: None,
             keeps_old_terms: false,
         };
-        let here = serde_json::to_string(&RequestShape::of(&session.context(), &decided))?;
+        let here = serde_json::to_string(&RequestJson::of(&session.context(), &decided))?;
         let mut differences = Vec::new();
         compare("its", &value(request.get())?, &value(&here)?, &mut differences);
         let Some(first) = differences.first() else { return Ok(()) };
@@ -329,7 +329,7 @@ impl<'a> SavedPlan<'a> {
 
     /// Decides a share again, since this costs no search, and compares the result with the plan.
     fn same_share(&self, session: &Session, request: &RawValue, decided: &DecidedShare<'_>) -> Result<(), Error> {
-        let here = serde_json::to_string(&ShareShape::of(&session.network, decided))?;
+        let here = serde_json::to_string(&ShareJson::of(&session.network, decided))?;
         let mut differences = Vec::new();
         compare("its", &value(request.get())?, &value(&here)?, &mut differences);
         let Some(first) = differences.first() else { return Ok(()) };

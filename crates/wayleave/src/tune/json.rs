@@ -21,17 +21,17 @@ struct Document<'a> {
     /// Per judging seed.
     most_until_refusal: &'a [Option<usize>],
     /// Of the first judging seed's long list, by link rates as a linear program.
-    most_of_list: Option<CeilingShape>,
+    most_of_list: Option<CeilingJson>,
     candidates: Vec<Candidate<'a>>,
-    methods: Vec<MethodShape<'a>>,
+    methods: Vec<MethodJson<'a>>,
     recommended: Option<&'a str>,
     /// Delay budgets of the ports with the recommended method.
-    ports: Vec<PortShape>,
+    ports: Vec<PortJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PortShape {
+struct PortJson {
     is_host: bool,
     rate_bps: u64,
     budgets_ns: Vec<u64>,
@@ -39,7 +39,7 @@ struct PortShape {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CeilingShape {
+struct CeilingJson {
     offered: usize,
     flows: f64,
     rate_bps: f64,
@@ -54,7 +54,7 @@ struct Candidate<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct MethodShape<'a> {
+struct MethodJson<'a> {
     name: &'a str,
     options: String,
     /// Queues of the classes, as in the topology; absent if queues are not divided among classes.
@@ -107,7 +107,7 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
         judging_seeds: [judging, judging + judged - 1],
         list_times: report.list,
         most_until_refusal: &report.bounds,
-        most_of_list: report.ceiling.map(|Ceiling { offered, flows, rate }| CeilingShape {
+        most_of_list: report.ceiling.map(|Ceiling { offered, flows, rate }| CeilingJson {
             offered,
             flows,
             rate_bps: rate,
@@ -122,7 +122,7 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
         ports: report
             .ports
             .iter()
-            .map(|ports| PortShape {
+            .map(|ports| PortJson {
                 is_host: ports.is_host,
                 rate_bps: ports.rate.bits_per_second(),
                 budgets_ns: ports.budgets.iter().map(|budget| budget.as_nanos()).collect(),
@@ -133,8 +133,8 @@ fn write(report: &Tuned, out: &mut impl Write) -> Result<(), Error> {
     Ok(writeln!(out)?)
 }
 
-fn shape(summary: &MethodSummary) -> MethodShape<'_> {
-    MethodShape {
+fn shape(summary: &MethodSummary) -> MethodJson<'_> {
+    MethodJson {
         name: &summary.name,
         options: options(&summary.candidate),
         classes: summary.candidate.division.map(|division| classes_line(&division.classes)),

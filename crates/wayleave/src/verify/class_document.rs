@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// In `verify -o json`.
 #[derive(Serialize)]
-pub(super) struct KindsShape {
+pub(super) struct KindsJson {
     pub(super) promises: usize,
     pub(super) runs: usize,
     /// Stopped before the end of all runs.
@@ -25,9 +25,9 @@ pub(super) struct KindsShape {
     /// Number of objectives: their deadlines and goals are not guaranteed, and not tested.
     pub(super) untested_objectives: usize,
     /// Attacks with the worst demands on a link.
-    pub(super) links: Vec<LinkShape>,
-    pub(super) minima: Vec<MinimumShape>,
-    pub(super) maxima: Vec<MaximumShape>,
+    pub(super) links: Vec<LinkJson>,
+    pub(super) minima: Vec<MinimumJson>,
+    pub(super) maxima: Vec<MaximumJson>,
     /// Bandwidth contracts with a weight that met no other contract: their weights are not tested.
     pub(super) weights_without_contention: Vec<String>,
     /// Conditions of measured promises that were not met.
@@ -37,7 +37,7 @@ pub(super) struct KindsShape {
 
 /// An attack on a link.
 #[derive(Serialize)]
-pub(super) struct LinkShape {
+pub(super) struct LinkJson {
     pub(super) link: String,
     /// `steady`, `flip` or `on-off`.
     pub(super) pattern: &'static str,
@@ -51,7 +51,7 @@ pub(super) struct LinkShape {
 
 /// A minimum at a receiver.
 #[derive(Serialize)]
-pub(super) struct MinimumShape {
+pub(super) struct MinimumJson {
     pub(super) contract: String,
     pub(super) host: String,
     pub(super) within_ns: u64,
@@ -67,7 +67,7 @@ pub(super) struct MinimumShape {
 
 /// A maximum at a host in one direction.
 #[derive(Serialize)]
-pub(super) struct MaximumShape {
+pub(super) struct MaximumJson {
     pub(super) contract: String,
     pub(super) host: String,
     /// `sent` or `received`.

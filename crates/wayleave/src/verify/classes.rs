@@ -18,7 +18,7 @@ use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_topology::{Class, FlowId, HopDistances, LinkId, Network, NodeId, ShortBuffer};
 use wayleave_units::{Bytes, Time};
 
-use super::class_document::{KindsShape, LinkShape, MinimumShape};
+use super::class_document::{KindsJson, LinkJson, MinimumJson};
 use crate::error::Error;
 use crate::plan::{Released, Sink};
 use crate::progress::Watch;
@@ -342,8 +342,8 @@ impl ClassVerification {
     }
 
     /// Returns the attacks on links for documents.
-    fn link_shapes(&self) -> Vec<LinkShape> {
-        let of = |attack: &LinkReport| LinkShape {
+    fn link_shapes(&self) -> Vec<LinkJson> {
+        let of = |attack: &LinkReport| LinkJson {
             link: self.network.link(attack.link).name.clone(),
             pattern: attack.pattern.name(),
             demand_bps: attack.demand.bits_per_second(),
@@ -355,8 +355,8 @@ impl ClassVerification {
     }
 
     /// Returns every minimum with its worst observation, for documents.
-    fn minimum_shapes(&self) -> Vec<MinimumShape> {
-        let of = |(promise, tested): (&MinimumPromise, &TestedMinimum)| MinimumShape {
+    fn minimum_shapes(&self) -> Vec<MinimumJson> {
+        let of = |(promise, tested): (&MinimumPromise, &TestedMinimum)| MinimumJson {
             contract: promise.service.clone(),
             host: self.network.node(promise.host).name.clone(),
             within_ns: promise.within.as_nanos(),
@@ -384,10 +384,10 @@ impl ClassVerification {
     }
 
     /// For documents.
-    pub(super) fn shape(&self) -> KindsShape {
+    pub(super) fn shape(&self) -> KindsJson {
         let has_lag = self.report.minima.iter().any(|tested| tested.lag.is_some());
         let has_bound = !self.claim.whole.in_flight.is_empty();
-        KindsShape {
+        KindsJson {
             promises: self.promises(),
             runs: self.runs(),
             stopped: self.is_stopped(),

@@ -59,12 +59,12 @@ impl fmt::Display for LeftOutClasses {
 
 /// In `verify -o json`.
 #[derive(Serialize)]
-pub(super) struct LeftOutShape {
+pub(super) struct LeftOutJson {
     contracts: usize,
     reason: String,
 }
 
-impl LeftOutShape {
+impl LeftOutJson {
     pub(super) fn of(left_out: &LeftOutClasses) -> Self {
         Self { contracts: left_out.contracts, reason: left_out.reason.to_string() }
     }

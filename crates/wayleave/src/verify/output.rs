@@ -11,9 +11,9 @@ use wayleave_explain::table::{Style, TableLayout, plain_table, styled, write_tab
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
-use super::class_document::KindsShape;
+use super::class_document::KindsJson;
 use super::classes::ClassVerification;
-use super::left_out::LeftOutShape;
+use super::left_out::LeftOutJson;
 use super::{Derived, FaultOutcome, VerifyReport};
 use crate::error::Error;
 
@@ -290,26 +290,26 @@ struct Shape<'a> {
     topology: &'a str,
     /// Of the network and all promises.
     input_hash: String,
-    effort: EffortShape,
+    effort: EffortJson,
     /// Injected fault.
     #[serde(skip_serializing_if = "Option::is_none")]
-    broken: Option<BrokenShape>,
+    broken: Option<BrokenJson>,
     /// Derived values; absent for a scheme that makes no statements about queues.
     #[serde(skip_serializing_if = "Option::is_none")]
-    derived: Option<DerivedShape>,
-    contracts: Vec<ContractShape<'a>>,
-    violations: Vec<ViolationShape<'a>>,
+    derived: Option<DerivedJson>,
+    contracts: Vec<ContractJson<'a>>,
+    violations: Vec<ViolationJson<'a>>,
     /// Minima and objectives; absent where all contracts are about latency.
     #[serde(skip_serializing_if = "Option::is_none")]
-    classes: Option<KindsShape>,
+    classes: Option<KindsJson>,
     /// Contracts of classes below latency that were not tested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    untested_classes: Option<LeftOutShape>,
-    summary: SummaryShape,
+    untested_classes: Option<LeftOutJson>,
+    summary: SummaryJson,
 }
 
 #[derive(Serialize)]
-struct BrokenShape {
+struct BrokenJson {
     fault: &'static str,
     /// `derivation` or `packets`; `null` if nothing showed it.
     noticed_by: Option<&'static str>,
@@ -318,17 +318,17 @@ struct BrokenShape {
     no_effect: Option<&'static str>,
 }
 
-fn broken(verified: &VerifyReport, fault: Fault) -> BrokenShape {
+fn broken(verified: &VerifyReport, fault: Fault) -> BrokenJson {
     let noticed_by = match verified.noticed() {
         Some(FaultOutcome::ByDerivation) => Some("derivation"),
         Some(FaultOutcome::ByPackets) => Some("packets"),
         Some(FaultOutcome::ByNobody) | None => None,
     };
-    BrokenShape { fault: fault.name(), noticed_by, no_effect: verified.no_effect }
+    BrokenJson { fault: fault.name(), noticed_by, no_effect: verified.no_effect }
 }
 
 #[derive(Serialize)]
-struct DerivedShape {
+struct DerivedJson {
     queues: usize,
     routes: usize,
     /// Minima and weights of classes.
@@ -340,7 +340,7 @@ struct DerivedShape {
     discrepancies: Vec<String>,
 }
 
-impl DerivedShape {
+impl DerivedJson {
     fn of(derived: &Derived) -> Self {
         let &Derived { queues, flows, shares, moves, ref discrepancies, ref short_buffers } = derived;
         let discrepancies = discrepancies.iter().map(ToString::to_string).collect();
@@ -349,7 +349,7 @@ impl DerivedShape {
 }
 
 #[derive(Serialize)]
-struct EffortShape {
+struct EffortJson {
     seed: u64,
     seeds: u32,
     victims: usize,
@@ -361,7 +361,7 @@ struct EffortShape {
 }
 
 #[derive(Serialize)]
-struct ContractShape<'a> {
+struct ContractJson<'a> {
     name: &'a str,
     bound_ns: u64,
     /// Bound that the calculus gives for the present set.
@@ -375,11 +375,11 @@ struct ContractShape<'a> {
     attack: Option<String>,
     /// Results of a protected contract; equal on each of its routes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    protected: Option<ProtectedShape>,
+    protected: Option<ProtectedJson>,
 }
 
 #[derive(Serialize)]
-struct ProtectedShape {
+struct ProtectedJson {
     /// The number of its routes.
     routes: usize,
     /// Runs in which some of them were cut, and some were left.
@@ -389,7 +389,7 @@ struct ProtectedShape {
 }
 
 #[derive(Serialize)]
-struct ViolationShape<'a> {
+struct ViolationJson<'a> {
     name: &'a str,
     message: String,
     attack: String,
@@ -397,7 +397,7 @@ struct ViolationShape<'a> {
 }
 
 #[derive(Serialize)]
-struct SummaryShape {
+struct SummaryJson {
     contracts: usize,
     /// Stopped before its end: no guarantee is tested completely.
     stopped: bool,
@@ -421,10 +421,10 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
         let group = verified.protected(number)?;
         let finding = report.protected[group];
         let routes = claim.protected[group].routes.len();
-        Some(ProtectedShape { routes, cuts: finding.cuts, lost: finding.lost })
+        Some(ProtectedJson { routes, cuts: finding.cuts, lost: finding.lost })
     };
     let promises = claim.promises.iter().zip(&report.findings).enumerate();
-    let contracts = promises.map(|(number, (promise, finding))| ContractShape {
+    let contracts = promises.map(|(number, (promise, finding))| ContractJson {
         name: &promise.name,
         bound_ns: promise.bound.as_nanos(),
         today_ns: promise.today.map(|today| today.as_nanos()),
@@ -435,7 +435,7 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
         attack: finding.attack.as_ref().map(ToString::to_string),
         protected: protected(number),
     });
-    let violations = report.violations.iter().map(|violation| ViolationShape {
+    let violations = report.violations.iter().map(|violation| ViolationJson {
         name: &claim.promises[violation.promise].name,
         message: violation.breach.to_string(),
         attack: violation.attack.to_string(),
@@ -446,7 +446,7 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
         wayleave: env!("CARGO_PKG_VERSION"),
         topology,
         input_hash: fingerprint(claim),
-        effort: EffortShape {
+        effort: EffortJson {
             seed: effort.seed,
             seeds: effort.seeds,
             victims: effort.victims.min(claim.promises.len()),
@@ -456,12 +456,12 @@ fn json(verified: &VerifyReport, out: &mut impl Write, topology: &str) -> Result
             packet_hops: effort.packet_hops,
         },
         broken: verified.fault.map(|fault| broken(verified, fault)),
-        derived: verified.derived.as_ref().map(DerivedShape::of),
+        derived: verified.derived.as_ref().map(DerivedJson::of),
         contracts: contracts.collect(),
         violations: violations.collect(),
         classes: verified.kinds.as_ref().map(ClassVerification::shape),
-        untested_classes: verified.left_out.as_ref().map(LeftOutShape::of),
-        summary: SummaryShape {
+        untested_classes: verified.left_out.as_ref().map(LeftOutJson::of),
+        summary: SummaryJson {
             contracts: verified.contracts(),
             stopped: verified.is_stopped(),
             runs: report.runs,

@@ -156,16 +156,16 @@ impl Admission {
         let of_grant = |grant: &AdmittedContract| Some((grant.flow()?, grant.is_pinned()));
         let old = existing.and_then(|serial| of_grant(self.enforcement.contracts().get(serial)?));
         let (Some(serial), Some((flow, is_pinned))) = (existing, old) else {
-            return self.enforcement.book_mut().admit(request).map(|decision| (decision, None));
+            return self.enforcement.scheme_ledger_mut().admit(request).map(|decision| (decision, None));
         };
-        if let Ok(decision) = self.enforcement.book_mut().admit(request) {
+        if let Ok(decision) = self.enforcement.scheme_ledger_mut().admit(request) {
             return Ok((decision, Some(Before::Beside(flow))));
         }
-        let Some(reserved) = self.enforcement.book().reserved(flow, is_pinned) else {
+        let Some(reserved) = self.enforcement.scheme_ledger().reserved(flow, is_pinned) else {
             return Err(Refusal::Disconnected);
         };
-        self.enforcement.book_mut().release(flow);
-        match self.enforcement.book_mut().admit(request) {
+        self.enforcement.scheme_ledger_mut().release(flow);
+        match self.enforcement.scheme_ledger_mut().admit(request) {
             Ok(decision) => Ok((decision, Some(Before::Instead(reserved)))),
             Err(refusal) => {
                 self.return_reservation(serial, reserved);
@@ -175,7 +175,7 @@ impl Admission {
     }
 
     fn return_reservation(&mut self, serial: u64, reserved: UndoReservation) {
-        let flow = self.enforcement.book_mut().put_back(reserved, serial);
+        let flow = self.enforcement.scheme_ledger_mut().put_back(reserved, serial);
         if let Some(latency) = self.enforcement.contracts_mut().latency_mut(serial) {
             latency.flow = flow;
         }
@@ -187,14 +187,14 @@ impl Admission {
         match draft.placed {
             Placed::Same | Placed::Kept => return,
             Placed::Reserved(decision, before) => {
-                self.enforcement.book_mut().take_back(&decision);
+                self.enforcement.scheme_ledger_mut().take_back(&decision);
                 if let (Some(Before::Instead(reserved)), Some(serial)) = (before, draft.existing) {
                     self.return_reservation(serial, reserved);
                 }
             }
             Placed::Shared(decision, before) => {
                 if let Some(decision) = decision {
-                    self.enforcement.book_mut().release_share(decision.share);
+                    self.enforcement.scheme_ledger_mut().release_share(decision.share);
                 }
                 self.return_share(draft.existing, before);
             }
@@ -296,7 +296,7 @@ impl Admission {
     fn create(&mut self, id: Id, order: ContractRequest, decision: &Decision, freed: DrainState) -> u64 {
         let serial = self.insert(id, order);
         let enforcement = &mut self.enforcement;
-        enforcement.book_mut().own(decision.flow, serial);
+        enforcement.scheme_ledger_mut().own(decision.flow, serial);
         if let Some(latency) = enforcement.contracts_mut().latency_mut(serial) {
             latency.reserve(decision.flow, decision.bound);
         }
@@ -323,7 +323,7 @@ impl Admission {
         if let Some(latency) = grant.latency_mut() {
             latency.reserve(decision.flow, decision.bound);
         }
-        enforcement.book_mut().own(decision.flow, serial);
+        enforcement.scheme_ledger_mut().own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new reservation until then, it need not wait for it.
         let demand = enforcement.ledger().flow(decision.flow).map(|reservation| reservation.demand);
         let mut waits_for = enforcement.must_wait_for(&routes(decision), left.zip(demand), freed);
@@ -332,10 +332,10 @@ impl Admission {
             waits_for.extend(left);
         }
         if let Some(flow) = beside {
-            if let Some(reserved) = enforcement.book().reserved(flow, is_pinned) {
+            if let Some(reserved) = enforcement.scheme_ledger().reserved(flow, is_pinned) {
                 enforcement.leave_next(serial, reserved);
             }
-            enforcement.book_mut().release(flow);
+            enforcement.scheme_ledger_mut().release(flow);
         }
         enforcement.run(serial, waits_for);
         serial

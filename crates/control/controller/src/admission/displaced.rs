@@ -106,7 +106,7 @@ impl Admission {
         let serials: BTreeSet<u64> = match turned {
             Some(links) => {
                 let flows = links.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
-                flows.map(|flow| self.enforcement.book().owner(flow)).collect()
+                flows.map(|flow| self.enforcement.scheme_ledger().owner(flow)).collect()
             }
             None => contracts.serials(is_protected).into_iter().collect(),
         };
@@ -143,7 +143,7 @@ impl Admission {
     /// Releases the reservations of contracts that these links have cut, and returns the contracts in the order in
     /// which they are placed again.
     pub(crate) fn displace(&mut self, closed: &[LinkId]) -> Vec<DisplacedContract> {
-        let (ledger, book) = (self.enforcement.ledger(), self.enforcement.book());
+        let (ledger, book) = (self.enforcement.ledger(), self.enforcement.scheme_ledger());
         let flows = closed.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
         let serials: BTreeSet<u64> = flows.map(|flow| book.owner(flow)).collect();
         let cut = |grant: &&AdmittedContract| !grant.is_ended && grant.flow().is_some() && self.is_cut(grant);
@@ -186,9 +186,9 @@ impl Admission {
     pub(crate) fn displace_one(&mut self, serial: u64) -> Option<DisplacedContract> {
         let grant = self.enforcement.contracts().get(serial)?;
         let (flow, is_pinned) = (grant.flow()?, grant.is_pinned());
-        let reserved = self.enforcement.book().reserved(flow, is_pinned)?;
+        let reserved = self.enforcement.scheme_ledger().reserved(flow, is_pinned)?;
         let release = self.enforcement.leave_next(serial, reserved.clone());
-        self.enforcement.book_mut().release(flow);
+        self.enforcement.scheme_ledger_mut().release(flow);
         let grant = self.enforcement.contracts_mut().get_mut(serial)?;
         let priority = grant.order.priority;
         let latency = grant.latency_mut()?;
@@ -236,7 +236,7 @@ impl Admission {
     ) -> Option<Without> {
         let grant = self.enforcement.contracts().get(serial)?;
         let (id, request) = (Id::clone(&grant.id), wayleave_schemes::request(grant.terms()?, &self.model));
-        let decision = match self.enforcement.book_mut().admit(&request) {
+        let decision = match self.enforcement.scheme_ledger_mut().admit(&request) {
             Ok(decision) => decision,
             Err(refusal) => return Some(Without { serial, id, reserved, request, refusal }),
         };
@@ -252,7 +252,7 @@ impl Admission {
     fn degrade(&mut self, one: Without, cause: Cause<'_>) -> bool {
         let Without { serial, id, reserved, request, refusal } = one;
         let why = refusal.reason().code().to_owned();
-        let book = self.enforcement.book_mut();
+        let book = self.enforcement.scheme_ledger_mut();
         let flow = book.put_back_if_it_fits(reserved, &request, serial);
         if let Some(flow) = flow {
             // It is not in force: moving it would help no other contract.
@@ -275,7 +275,7 @@ impl Admission {
     fn settle(&mut self, serial: u64, decision: &Decision, left: Option<u64>) {
         self.book_moves(decision);
         let enforcement = &mut self.enforcement;
-        enforcement.book_mut().own(decision.flow, serial);
+        enforcement.scheme_ledger_mut().own(decision.flow, serial);
         let demand = enforcement.ledger().flow(decision.flow).map(|reservation| reservation.demand);
         let mut waits_for = enforcement.must_wait_for(&routes(decision), left.zip(demand), DrainState::Certain);
         // Other displaced contracts may wait for the route that it leaves: it stops, so that they do not wait for one another.
@@ -313,7 +313,7 @@ impl Admission {
             let (id, is_pinned) = (Id::clone(&grant.id), grant.has_given_route());
             let routes: Vec<_> = self.enforcement.routes(grant).into_iter().map(|(_, route)| route).collect();
             let enforcement = &mut self.enforcement;
-            enforcement.book_mut().pin(flow, is_pinned);
+            enforcement.scheme_ledger_mut().pin(flow, is_pinned);
             let waits_for = enforcement.must_wait_for(&routes, None, DrainState::Certain);
             if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
                 grant.degraded_reason = None;
@@ -333,9 +333,9 @@ impl Admission {
             };
             let (id, kept) = (Id::clone(&grant.id), grant.flow());
             let request = wayleave_schemes::request(terms, &self.model);
-            if let Ok(decision) = self.enforcement.book_mut().admit(&request) {
+            if let Ok(decision) = self.enforcement.scheme_ledger_mut().admit(&request) {
                 if let Some(flow) = kept {
-                    self.enforcement.book_mut().release(flow);
+                    self.enforcement.scheme_ledger_mut().release(flow);
                 }
                 self.settle(serial, &decision, None);
                 consequences.restored.push(id);

@@ -62,7 +62,7 @@ impl Admission {
     /// Returns `true` if the minimum of a contract may be there later than it asked for.
     fn is_too_slow(&self, grant: &AdmittedContract) -> bool {
         let Contract::Bandwidth(contract) = &grant.order.contract else { return false };
-        let bound = grant.share().and_then(|share| self.enforcement.book().share_bound(share));
+        let bound = grant.share().and_then(|share| self.enforcement.scheme_ledger().share_bound(share));
         bound.zip(contract.within).is_some_and(|(bound, within)| bound > within)
     }
 
@@ -201,14 +201,14 @@ impl Admission {
 
     /// Updates certainties: they depend on the links that are up, and on other shares.
     pub(super) fn refresh_certainty(&mut self) {
-        let book = self.enforcement.book();
+        let book = self.enforcement.scheme_ledger();
         let now = |serial: u64| book.certainty(self.share_of(serial)?);
         let serials = self
             .enforcement
             .contracts()
             .serials_of_shares(|grant| grant.share().is_some() && now(grant.serial) != grant.certainty());
         for serial in serials {
-            let certainty = self.share_of(serial).and_then(|share| self.enforcement.book().certainty(share));
+            let certainty = self.share_of(serial).and_then(|share| self.enforcement.scheme_ledger().certainty(share));
             if let Some(state) = self.enforcement.contracts_mut().share_mut(serial) {
                 state.certainty = certainty;
             }

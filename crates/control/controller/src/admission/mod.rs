@@ -106,7 +106,7 @@ impl Admission {
         }
         let outcome = if known.is_some() { Outcome::Changed } else { Outcome::Created };
         let revision = self.enforcement.journal().revision() + 1;
-        let held = self.policies.put(self.enforcement.book_mut(), policy, revision);
+        let held = self.policies.put(self.enforcement.scheme_ledger_mut(), policy, revision);
         held.map_err(|short| CommandError::PolicyRefused(Box::new(short)))?;
         self.policy_changed(&name, EventKind::Put);
         Ok(Reply::Done { outcome, revision })
@@ -115,7 +115,7 @@ impl Admission {
     /// Keeps a policy no longer.
     pub(crate) fn delete_policy(&mut self, name: &str, check: Precondition) -> Result<Reply, CommandError> {
         check.hold(self.policies.get(name).map(|state| state.revision))?;
-        if !self.policies.remove(self.enforcement.book_mut(), name) {
+        if !self.policies.remove(self.enforcement.scheme_ledger_mut(), name) {
             return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.enforcement.journal().revision() });
         }
         let revision = self.policy_changed(name, EventKind::Deleted);
@@ -183,7 +183,7 @@ impl Admission {
     fn book_moves(&mut self, decision: &Decision) -> Vec<Id> {
         let mut moved: Vec<Id> = Vec::new();
         for one in &decision.moved {
-            let serial = self.enforcement.book().owner(one.flow);
+            let serial = self.enforcement.scheme_ledger().owner(one.flow);
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
             let id = Id::clone(&grant.id);
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
@@ -195,7 +195,7 @@ impl Admission {
             let waits_for = enforcement.must_wait_for(std::slice::from_ref(&one.to), None, DrainState::Uncertain);
             let reserved = UndoReservation { reservations: vec![reservation], deadline, is_pinned: false };
             enforcement.leave_next(serial, reserved);
-            let bound = enforcement.book().placement().promised(one.flow);
+            let bound = enforcement.scheme_ledger().placement().promised(one.flow);
             if let Some(bound) = bound
                 && let Some(latency) = enforcement.contracts_mut().latency_mut(serial)
             {

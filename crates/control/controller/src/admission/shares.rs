@@ -18,7 +18,7 @@ impl Admission {
     /// Asks the scheme for a share; best effort needs none.
     pub(super) fn admit_share(&mut self, contract: &Contract) -> Result<Option<ShareDecision>, Refusal> {
         let request = share_request(contract);
-        request.map(|request| self.enforcement.book_mut().admit_share(&request)).transpose()
+        request.map(|request| self.enforcement.scheme_ledger_mut().admit_share(&request)).transpose()
     }
 
     /// The share that a contract holds.
@@ -29,13 +29,13 @@ impl Admission {
     /// A contract gives up what it holds.
     pub(super) fn take_share(&mut self, serial: u64) -> Option<ReservedShare> {
         let share = self.enforcement.contracts_mut().share_mut(serial)?.share.take()?;
-        self.enforcement.book_mut().release_share(share)
+        self.enforcement.scheme_ledger_mut().release_share(share)
     }
 
     /// It holds that again.
     pub(super) fn return_share(&mut self, serial: Option<u64>, share: Option<ReservedShare>) {
         let (Some(serial), Some(share)) = (serial, share) else { return };
-        let share = self.enforcement.book_mut().put_share_back(share, serial);
+        let share = self.enforcement.scheme_ledger_mut().put_share_back(share, serial);
         if let Some(state) = self.enforcement.contracts_mut().share_mut(serial) {
             state.share = share;
         }
@@ -46,7 +46,7 @@ impl Admission {
         let share = decision.as_ref().map(|one| one.share);
         let waits_for = share.map(|share| self.enforcement.share_must_wait_for(share)).unwrap_or_default();
         if let Some(share) = share {
-            self.enforcement.book_mut().own_share(share, serial);
+            self.enforcement.scheme_ledger_mut().own_share(share, serial);
         }
         if let Some(grant) = self.enforcement.contracts_mut().get_mut(serial) {
             grant.degraded_reason = None;
@@ -82,7 +82,7 @@ impl Admission {
 
     /// Frees the shares of ended contracts that were held until this time, by the steady clock.
     pub(crate) fn free_left_shares(&mut self, now: Time) {
-        if self.enforcement.book_mut().free_left_shares(now) {
+        if self.enforcement.scheme_ledger_mut().free_left_shares(now) {
             self.follow_certainty();
         }
     }

@@ -32,7 +32,7 @@ impl Controller {
         let is_full = |link: LinkId| !ledger.keeps(link) || !ledger.keeps_shares(link);
         let full: BTreeSet<LinkId> = self.network.links().map(|(link, _)| link).filter(|&link| is_full(link)).collect();
         let flows = full.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
-        let book = self.enforcement().book();
+        let book = self.enforcement().scheme_ledger();
         let mut serials: Vec<u64> = flows.map(|flow| book.owner(flow)).collect();
         let is_slow = |serial: u64| {
             let grant = self.contracts().get(serial)?;

@@ -53,7 +53,7 @@ impl Copied {
     /// If the scheme of the setup reserves no queues.
     pub fn controller(self, setup: &ControllerConfig, wall: WallTime) -> Result<Controller, LoadError> {
         let mut controller = self.as_it_is(setup, wall)?;
-        controller.enforcement_mut().book_mut().free_left_shares(Time::MAX);
+        controller.enforcement_mut().scheme_ledger_mut().free_left_shares(Time::MAX);
         Ok(controller)
     }
 

@@ -122,7 +122,7 @@ impl Controller {
         links.retain(|link| self.ledger().is_closed(*link) != down.contains(link));
         for is_closed in [false, true] {
             let turned: Vec<LinkId> = links.iter().copied().filter(|link| down.contains(link) == is_closed).collect();
-            self.enforcement_mut().book_mut().turn(&turned, is_closed);
+            self.enforcement_mut().scheme_ledger_mut().turn(&turned, is_closed);
         }
         links
     }

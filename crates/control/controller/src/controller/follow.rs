@@ -113,17 +113,17 @@ impl Controller {
         }
         let enforcement = self.enforcement_mut();
         if let Some(flow) = flow {
-            enforcement.book_mut().release(flow);
+            enforcement.scheme_ledger_mut().release(flow);
         }
         if let Some(share) = share {
-            enforcement.book_mut().release_share(share);
+            enforcement.scheme_ledger_mut().release_share(share);
         }
         enforcement.contracts_mut().remove(serial);
     }
 
     fn let_release_go(&mut self, number: u64) {
         if let Some(flow) = self.enforcement_mut().forget_release(number) {
-            self.enforcement_mut().book_mut().release(flow);
+            self.enforcement_mut().scheme_ledger_mut().release(flow);
         }
     }
 

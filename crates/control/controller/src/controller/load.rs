@@ -254,7 +254,7 @@ impl Controller {
                 return Err(LoadError::Missing { record, what: "queue", name: format!("{queue} of link {link}") });
             }
             let enforcement = self.enforcement_mut();
-            let flow = enforcement.book_mut().put_back(one.reserved, one.serial);
+            let flow = enforcement.scheme_ledger_mut().put_back(one.reserved, one.serial);
             match one.release {
                 Some(number) => enforcement.hold_release(number, flow),
                 None => {
@@ -305,7 +305,7 @@ impl Controller {
     /// Derives the bounds from the budgets, which may differ from those at the time the records were written.
     fn take_bounds(&mut self) {
         let others = self.contracts().iter().filter_map(|grant| {
-            let bound = self.enforcement().book().promised(grant.flow()?);
+            let bound = self.enforcement().scheme_ledger().promised(grant.flow()?);
             (Some(bound) != grant.bound()).then_some((grant.serial, bound))
         });
         for (serial, bound) in others.collect::<Vec<_>>() {
@@ -328,7 +328,7 @@ impl Controller {
     pub(super) fn hold_shares(&mut self, shares: Vec<RestoredShare>) -> Result<(), LoadError> {
         for (serial, share) in shares {
             let enforcement = self.enforcement_mut();
-            let held = enforcement.book_mut().put_share_back(share, serial);
+            let held = enforcement.scheme_ledger_mut().put_share_back(share, serial);
             let Some(grant) = enforcement.contracts_mut().get_mut(serial) else { continue };
             // A scheme or a network without classes cannot keep what was promised.
             let held = held.ok_or_else(|| LoadError::NoClasses { id: Id::clone(&grant.id) })?;
@@ -344,7 +344,7 @@ impl Controller {
     fn hold_policies(&mut self) -> Result<(), LoadError> {
         let (policies, enforcement) = self.admission.policies_mut();
         let first = policies.iter().next().map(|(name, _)| name.to_owned());
-        match (policies.hold(enforcement.book_mut()), first) {
+        match (policies.hold(enforcement.scheme_ledger_mut()), first) {
             (false, Some(name)) => Err(LoadError::PolicyWithoutClasses { name }),
             _ => Ok(()),
         }
@@ -375,7 +375,7 @@ impl Controller {
         for grant in self.contracts().iter() {
             let (bound, deadline) = match &grant.order.contract {
                 Contract::Latency(terms) => {
-                    (grant.flow().map(|flow| self.enforcement().book().promised(flow)), Some(terms.deadline))
+                    (grant.flow().map(|flow| self.enforcement().scheme_ledger().promised(flow)), Some(terms.deadline))
                 }
                 Contract::Bandwidth(terms) => {
                     (grant.share().and_then(|share| self.scheme().share_bound(share)), terms.within)

@@ -255,13 +255,13 @@ impl Controller {
 
     /// The scheme that decides.
     pub fn scheme(&self) -> &Scheme {
-        self.enforcement().book().scheme()
+        self.enforcement().scheme_ledger().scheme()
     }
 
     /// Returns the scheme for questions that use its memory and leave its state unchanged (`refine::nearest`,
     /// `survey::paths`).
     pub fn scheme_for_questions(&mut self) -> &mut Scheme {
-        self.enforcement_mut().book_mut().scheme_mut()
+        self.enforcement_mut().scheme_ledger_mut().scheme_mut()
     }
 
     /// Returns the number of times that a controller was loaded from these records.
@@ -310,12 +310,12 @@ impl Controller {
 
     /// Shares of contracts that have ended, with the times by the steady clock until which they are held.
     pub fn left_shares(&self) -> impl Iterator<Item = (ShareId, Time)> + '_ {
-        self.enforcement().book().left_shares()
+        self.enforcement().scheme_ledger().left_shares()
     }
 
     /// The contract that a share belongs to.
     pub fn owner_of_share(&self, share: ShareId) -> Option<&AdmittedContract> {
-        self.contracts().get(self.enforcement().book().owner_of_share(share))
+        self.contracts().get(self.enforcement().scheme_ledger().owner_of_share(share))
     }
 
     /// Returns the share that a contract holds of the classes below the latency queues; `None` for best effort, and
@@ -357,7 +357,7 @@ impl Controller {
 
     /// The contract that a flow belongs to.
     pub fn owner(&self, flow: FlowId) -> Option<&AdmittedContract> {
-        self.contracts().get(self.enforcement().book().owner(flow))
+        self.contracts().get(self.enforcement().scheme_ledger().owner(flow))
     }
 
     /// Returns the pending operations of a node, in the order of versions.

@@ -52,7 +52,7 @@ impl Controller {
             }
             DirtyRecord::Contract(serial) => {
                 let record = self.contracts().get(*serial).map(|grant| {
-                    let reserved = |flow| enforcement.book().reserved(flow, false);
+                    let reserved = |flow| enforcement.scheme_ledger().reserved(flow, false);
                     let held = match &grant.held {
                         KindState::Latency(latency) => HeldReservation::Routes(latency.flow.and_then(reserved)),
                         KindState::Share(_) => HeldReservation::Share(self.share_of(grant).cloned()),

@@ -81,11 +81,11 @@ impl Enforcement {
         }
     }
 
-    pub(crate) fn book(&self) -> &SchemeLedger {
+    pub(crate) fn scheme_ledger(&self) -> &SchemeLedger {
         &self.book
     }
 
-    pub(crate) fn book_mut(&mut self) -> &mut SchemeLedger {
+    pub(crate) fn scheme_ledger_mut(&mut self) -> &mut SchemeLedger {
         &mut self.book
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use wayleave_adversary::{MaximumThroughput, TestedMaximum};
 
-use super::super::class_document::MaximumShape;
+use super::super::class_document::MaximumJson;
 use super::{ClassVerification, count_of};
 use crate::error::Error;
 
@@ -38,10 +38,10 @@ impl ClassVerification {
     }
 
     /// Returns every maximum in each direction, for documents.
-    pub(super) fn maximum_shapes(&self) -> Vec<MaximumShape> {
+    pub(super) fn maximum_shapes(&self) -> Vec<MaximumJson> {
         let of = |tested: &TestedMaximum| {
             let promise = &self.claim.whole.maxima[tested.promise];
-            MaximumShape {
+            MaximumJson {
                 contract: promise.service.clone(),
                 host: self.network.node(promise.host).name.clone(),
                 direction: tested.direction.to_string(),

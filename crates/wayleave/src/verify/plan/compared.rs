@@ -19,7 +19,7 @@ use wayleave_topology::{Class, NodeKind, Route, ShortBuffer};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::document::{Entry, Plan, Reader, StatedBuffer};
-use crate::plan::ModelShape;
+use crate::plan::ModelJson;
 use crate::schemes::{DEFAULT_BUDGETS, SchemeOptions};
 
 /// Parts that are compared unchanged.
@@ -44,7 +44,7 @@ pub(super) fn compare(
 ) -> Result<Vec<Discrepancy>, serde_json::Error> {
     let parts: Parts<'_> = serde_json::from_str(source.text())?;
     let mut found = Vec::new();
-    let model = parsed(&ModelShape::of(reader.model))?;
+    let model = parsed(&ModelJson::of(reader.model))?;
     // A plan of an earlier version does not contain the nodes' packet order; `Plan::counts` treats it as a word.
     if parts.model.get("jitter").is_some() {
         differences("model", &parts.model, &model, &mut found);
