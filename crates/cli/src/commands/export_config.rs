@@ -265,7 +265,11 @@ fn compare(target: Target, pairs: &[(&Rendered, PathBuf)]) -> Result<(), Failure
         }
     }
     let ports = if different > 0 {
-        format!("; differing from the topology: {}", count(different, "port setting"))
+        format!(
+            "; {} {} from the topology",
+            count(different, "port setting"),
+            if different == 1 { "differs" } else { "differ" }
+        )
     } else {
         String::new()
     };

@@ -79,7 +79,7 @@ impl Mix {
 enum Rates {
     /// 300 Mbit/s of each (VI): 60 and 90 % of the link.
     Simulations,
-    /// Those of II-B: 50 and 80 % of the link, of which LS has 400 Mbit/s.
+    /// Loads of II-B: 50 and 80 % of the link, of which LS has 400 Mbit/s.
     Motivation,
 }
 

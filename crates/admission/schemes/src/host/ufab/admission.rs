@@ -62,8 +62,6 @@ struct View {
 struct Link {
     /// While the window grows towards that of equation 3.
     ramp: Option<u64>,
-    /// Fraction of a byte that the steps so far have left, in bit nanoseconds.
-    carried: u64,
     /// Window that the link counts.
     window: u64,
     /// q of the last answer.
@@ -94,21 +92,8 @@ const MAX: u64 = 4;
 /// No window is smaller, so that a pair can always send something: a frame of 1,500 B in a hundred round trips.
 const MIN: u64 = 15;
 
-/// Bit/s times nanoseconds in a byte.
-const BIT_NANOS_PER_BYTE: u128 = 8_000_000_000;
-
 fn bytes(bits_per_second: u128, time: Time) -> u64 {
-    u64::try_from(bits_per_second * u128::from(time.as_nanos()) / BIT_NANOS_PER_BYTE).unwrap_or(u64::MAX)
-}
-
-/// Returns the next step of a window that grows by the guarantee per round trip, in whole bytes, and carries the fraction: steps of a small guarantee are
-/// not zero, and their sum is never above the guarantee. Where minima exceed the link, a step is the pair's share.
-fn step(hop: &IntHop, carried: &mut u64, terms: PathTerms, settings: &Settings) -> u64 {
-    let share = part(capacity(hop, settings.target_utilization_percent), terms.tokens, hop.tokens.max(terms.tokens));
-    let rate = terms.guarantee(settings.unit_bandwidth).unsigned_abs().min(u128::from(share));
-    let sum = rate * u128::from(terms.round_trip.as_nanos()) + u128::from(*carried);
-    *carried = (sum % BIT_NANOS_PER_BYTE) as u64;
-    u64::try_from(sum / BIT_NANOS_PER_BYTE).unwrap_or(u64::MAX)
+    u64::try_from(bits_per_second * u128::from(time.as_nanos()) / 8_000_000_000).unwrap_or(u64::MAX)
 }
 
 /// `of * part / whole`.
@@ -205,7 +190,7 @@ impl Admission {
     pub(super) fn join(terms: PathTerms, settings: &Settings) -> Self {
         let window = terms.guaranteed(settings.unit_bandwidth).max(MIN);
         let ramp = settings.latency_bound.then_some(window);
-        let links = vec![Link { ramp, window, queue: u64::MAX, ..Link::default() }];
+        let links = vec![Link { ramp, window, queue: u64::MAX }];
         Self { links, window, share: window, ..Self::default() }
     }
 
@@ -275,7 +260,7 @@ impl Admission {
             .collect();
         let share = views.iter().map(|view| view.share).min().unwrap_or(self.window);
         self.share = share;
-        self.stage(usage, (&views, hops), terms, settings);
+        self.stage(share, usage, &views, terms, settings);
         let is_shared =
             settings.full_window_rate == FullWindowRate::Minimum && hops.iter().any(|hop| hop.class.is_some());
         let sure = if is_shared { terms.guaranteed(settings.unit_bandwidth).min(share) } else { 0 };
@@ -299,8 +284,7 @@ impl Admission {
     /// While such a pair rests, links continue to count the window of equation 3 for it. Their counts have to follow
     /// the load; otherwise other pairs would get no more than their proportional share of a link that is not full.
     /// When its demand grows, links count its true window.
-    fn stage(&mut self, usage: Usage, (views, hops): (&[View], &[IntHop]), terms: PathTerms, settings: &Settings) {
-        let share = self.share;
+    fn stage(&mut self, share: u64, usage: Usage, views: &[View], terms: PathTerms, settings: &Settings) {
         let nanos = usage.elapsed.as_nanos().max(1);
         self.sends = part(usage.bytes.saturating_mul(8), 1_000_000_000, nanos);
         let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
@@ -308,18 +292,17 @@ impl Admission {
         // place of the window of equation 3.
         let rests = sent < share && sent.saturating_mul(2) < self.window.min(limited(terms));
         let wakes = std::mem::replace(&mut self.rests, rests) && !rests;
-        for ((link, view), hop) in self.links.iter_mut().zip(views).zip(hops) {
+        for (link, view) in self.links.iter_mut().zip(views) {
             if rests {
                 link.ramp = None;
             } else if wakes && settings.latency_bound {
                 link.ramp = Some(view.share.min(share));
             }
-            if let Some(ramp) = &mut link.ramp {
-                *ramp = ramp.saturating_add(match settings.startup {
-                    WindowGrowth::Guaranteed => step(hop, &mut link.carried, terms, settings),
-                    WindowGrowth::AsPrinted => view.share,
-                });
-            }
+            let step = match settings.startup {
+                WindowGrowth::Guaranteed => terms.guaranteed(settings.unit_bandwidth).min(view.share),
+                WindowGrowth::AsPrinted => view.share,
+            };
+            link.ramp = link.ramp.map(|ramp| ramp.saturating_add(step));
         }
     }
 }
@@ -425,23 +408,6 @@ mod tests {
         assert_eq!(answered(&mut admission, hop(1_000, 28_500, 9_500, 0), 4_500), 6_000);
         assert_eq!(answered(&mut admission, hop(1_000, 8_000, 9_500, 0), 6_000), 4_000, "then equation 3 is used");
         assert_eq!(answered(&mut admission, hop(1_000, 10_000, 9_500, 0), 4_000), 5_000);
-    }
-
-    /// 1 Mbit/s in 5 us is 0.625 B: eight round trips add 5 B. Equation 3 gives far more, 5,937 B.
-    #[test]
-    fn steps_below_a_byte_add_up_to_the_guarantee() {
-        let terms = PathTerms { tokens: 1, weight: 1, round_trip: Time::from_micros(5), most: None };
-        let mut admission = Admission::join(terms, &printed());
-        let hop = hop(2, 11_875, 9_500, 0);
-        for round in 1..=80 {
-            admission.answered(&[hop], Usage { bytes: admission.window, elapsed: terms.round_trip }, terms, &printed());
-            assert_eq!(admission.window().get(), MIN + round * 5 / 8);
-        }
-        // Tokens of 2 Mbit/s on a link that carries 1: a pair of half of the tokens has a step of 0.3125 B.
-        let small = IntHop { rate: Rate::from_bits_per_second(1_052_632), ..hop };
-        let mut carried = 0;
-        let sum: u64 = (0..64).map(|_| step(&small, &mut carried, terms, &printed())).sum();
-        assert_eq!(sum, 20);
     }
 
     /// Scenario-2: who sends little may have its share in flight and no more; when it wants more it begins there.
