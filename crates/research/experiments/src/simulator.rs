@@ -18,7 +18,11 @@ pub(crate) struct Simulator {
 impl Simulator {
     /// Returns a simulator whose runs end once `cancel` is set.
     pub(crate) fn new(cancel: Cancel) -> Self {
-        Self { cancel, ..Self::default() }
+        Self {
+            cancel,
+            #[cfg(test)]
+            checks_left: None,
+        }
     }
 
     /// Returns a simulator that is cancelled after a number of checks.

@@ -23,8 +23,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::{Contract, LatencyContract};
 use wayleave_explain::table::TableLayout;
 use wayleave_explain::{
-    DecidedContract, DecidedFlow, DecidedShare, GrantedShares, RequestEvent, RequestJson, ShareJson, sentences,
-    shapes,
+    DecidedContract, DecidedFlow, DecidedShare, GrantedShares, RequestEvent, RequestJson, ShareJson, sentences, shapes,
 };
 use wayleave_scenarios::Tenants;
 use wayleave_scheme_api::{Decision, Refusal, ShareDecision};

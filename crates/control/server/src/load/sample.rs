@@ -48,6 +48,9 @@ pub(crate) fn reserved_bps(contract: &Contract) -> u64 {
     }
 }
 
+/// Suspicions about contracts, by serial number.
+type Suspicions = Vec<(u64, Suspicion)>;
+
 impl Shared {
     /// Appends a point to each history, for the slot of ten seconds that ends at or before `now`.
     pub(crate) fn record_load(&self, now: WallTime) {
@@ -173,7 +176,7 @@ impl Shared {
         self.view.set_excess(excess.proven());
     }
 
-    fn contract_points(&self) -> (Vec<(SeriesKey, Point)>, Vec<(u64, Suspicion)>) {
+    fn contract_points(&self) -> (Vec<(SeriesKey, Point)>, Suspicions) {
         let windows = self.counted.take_windows();
         let (mut excess, mut serials) = (lock(&self.load.excess), HashSet::new());
         excess.begin_point();
