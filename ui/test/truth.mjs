@@ -157,7 +157,7 @@ export async function longNames({ browser, open, go, check, look, settle }, serv
   for (const [scheme, width] of [['light', 1440], ['dark', 390]]) {
     const page = await open(browser, { scheme, width, isInvented: true });
     const event = { at: new Date().toISOString(), kind: 'degraded', text: 'link h1->leaf1 is down' };
-    await page.route(`**/v1/tenants/${LONG}/statement*`, (route) => route.fulfill({ json: { tenant: LONG, month: '2026-11', since: event.at, until: event.at, notCovered: [], omitted: 0, minutes: { kept: 1, broken: 0, unknown: 2 }, contracts: [{ contract: `${LONG}:${'C'.repeat(100)}`, from: event.at, to: event.at, minutes: { kept: 1, broken: 0, unknown: 2 }, events: [event] }] } }));
+    await page.route(`**/v1/tenants/${LONG}/statement*`, (route) => route.fulfill({ json: { tenant: LONG, month: '2026-11', since: event.at, until: event.at, notCovered: [], omitted: 0, minutes: { kept: 1, broken: 0, unknown: 2 }, contracts: [{ contract: `${LONG}:${'C'.repeat(100)}`, from: event.at, to: event.at, minutes: { kept: 1, broken: 0, unknown: 2 }, unknown: [{ reason: 'agent-silent', minutes: 2 }], events: [event] }] } }));
     await page.goto(`${server.address}/ui/#token=${server.token}`);
     for (const at of ['#/', '#/?level=not-enforced', '#/contracts', `#/contracts?tenant=${LONG}`, '#/traffic', `#/traffic?tenant=${LONG}`, '#/link/h1-%3Eleaf1', '#/node/h1', '#/tenants', `#/tenant/${LONG}`, `#/statement/${LONG}`, `#/contract/${long}`, '#/timeline', '#/what-if?fail=leaf1']) {
       await go(page, at);

@@ -14,7 +14,7 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'unconfirmed', title: 'Not confirmed', means: 'a host has not confirmed it in time' },
   { level: 'at-risk', title: 'At risk', means: 'a packet took at least 90 % of its bound' },
   { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
-  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; no agent is connected' },
+  { level: 'not-enforced', title: 'Not enforced', means: 'admitted; not known to be enforced' },
   { level: 'best-estimate', title: 'Best estimate', means: 'enforced in part, or measured; no guarantee' },
   { level: 'ok', title: 'OK', means: 'proven, and confirmed by hosts' },
 ];
