@@ -117,6 +117,8 @@ export async function partial({ browser, open, go, text, check, look, settle, sa
   check(/243\.6 Mbit\/s/.test(await visit('#/tenant/plant')) && !/≥ 243\.6/.test(await text(page)), 'the page of a tenant has the sum of the list');
   const traffic = await visit('#/traffic');
   check(traffic.includes('≥ 1.074 Gbit/s'), `a total with silent hosts is a lower bound: ${traffic.slice(0, 300)}`);
+  // Flows and traffic are two requests.
+  await page.waitForSelector('.sankey .node[aria-label^="tenant web, ≥ 458.4"]', { timeout: 10_000 }).catch(() => undefined);
   const labels = await page.evaluate(() => [...document.querySelectorAll('.sankey .node')].map((one) => one.getAttribute('aria-label')));
   check(labels.some((label) => /^tenant web, ≥ 458\.4/.test(label)), `a tenant has its measured total in the flow view: ${labels.filter((label) => label.startsWith('tenant'))}`);
   const links = labels.filter((label) => label.startsWith('link'));
