@@ -179,6 +179,7 @@ pub struct StatementMinutes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownReason {
+    // Records on disk have these numbers.
     /// Reports of a host lacked counters or times of readings, or contradicted themselves: they could not be compared with
     /// the contract's rule.
     CountersIncomplete,

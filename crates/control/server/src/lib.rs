@@ -62,6 +62,7 @@ pub mod notify;
 mod past;
 mod pulse;
 mod queue;
+mod read_guard;
 mod read_view;
 mod reads;
 mod render;

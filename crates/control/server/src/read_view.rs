@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
@@ -17,6 +17,7 @@ use crate::caveat::{Caveats, ExcessContracts};
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, LogTopic};
 use crate::past::KnownSince;
+use crate::read_guard::ReadGuard;
 use crate::rendered::{ContractObject, Object};
 
 /// A VM as it is answered.
@@ -472,8 +473,8 @@ impl View {
         Self { tables: RwLock::new(Tables::empty()), reports, agents: Mutex::new(HashMap::new()) }
     }
 
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
-        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn read(&self) -> ReadGuard<'_, Tables> {
+        ReadGuard::new(&self.tables)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables> {

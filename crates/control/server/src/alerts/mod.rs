@@ -26,7 +26,7 @@ pub(crate) struct Figures {
     pub(crate) is_without_leader: bool,
     pub(crate) silent: u64,
     pub(crate) violated: u64,
-    /// Contracts whose guarantee is lost.
+    /// Degraded contracts, but for missing reports.
     pub(crate) degraded: u64,
     /// Degraded contracts whose enforcement is unknown: their agents are silent, or have not confirmed them.
     pub(crate) unconfirmed: u64,

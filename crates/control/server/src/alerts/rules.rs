@@ -99,7 +99,7 @@ pub(super) const RULES: &[Rule] = &[
         hold: minutes(1),
         condition: Condition::AboveZero(Figure::Degraded),
         expression: "sum(wayleave_contracts_degraded{reason!~\"SILENT|UNCONFIRMED\"}) > 0",
-        summary: "Contracts whose guarantee is lost: {value}.",
+        summary: "Degraded contracts, by a failure or since an agent cannot install their rules: {value}.",
         description: "`wayleave status` lists them with reasons.",
     },
     Rule {

@@ -47,13 +47,13 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         }
     };
     let has_problems = call.query.flag("problems");
+    let is_known = shared.receives_reports();
     let tables = shared.view.read();
     let mut problems: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (node, what) in of_nodes(shared, &tables) {
         problems.entry(node).or_default().push(what);
     }
     let nodes = tables.nodes.keys().filter(|&&node| after.is_none_or(|after| node > after));
-    let is_known = shared.receives_reports();
     let agents = nodes.filter_map(|&node| {
         let Node { name, kind, state, agent, .. } = node_shape(network, &tables, node, is_known);
         let problems = problems.remove(&name).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! V: "We use same settings as Base-DS, Base-LS and Base-CS", "CS/DS (medium load) and CS/DS/LS (high load)". By II-B, LS sends 400 Mbit/s, a medium load is
 //! 50 % and a high one 80 % of the link. Rates of single applications beside each other are not given, so there are two readings ([`Rates`]).
 
+use wayleave_explain::human::count;
 use wayleave_scenarios::FlowEndpoints;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
@@ -284,15 +285,17 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
                 .into_iter()
                 .flat_map(|senders| SYSTEMS.map(|system| (system, senders)))
                 .map(|(system, senders)| Series {
-                    name: format!("{}, {senders} servers each", system.name()),
+                    name: format!("{}, {} each", system.name(), count(senders, "server")),
                     points: mixes
                         .iter()
                         .map(|&mix| {
                             let case = Case { senders, ..Case::new(system, mix) };
                             Point::of(mix.name(), of(rows, case, metric))
                         })
+                        .filter(|point| !point.values.is_empty())
                         .collect(),
                 })
+                .filter(|series| !series.points.is_empty())
                 .collect(),
         )
     };

@@ -46,16 +46,14 @@ pub(crate) fn too_wide(statement: &Statement) -> Option<&'static str> {
     // D2TCP is no number.
     let words = statement.claim_text.split(|c: char| !c.is_alphanumeric());
     let names_number = words.into_iter().any(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    if low == high || !names_number && has(NUMBER_WORDS) && has(BOUNDS) {
-        return None;
-    }
     match (low.is_finite() && low != 0.0, high.is_finite() && high != 0.0) {
         (true, true) if low < 0.0 || high / low <= MAX_RATIO => None,
         // The text names both ends, such as 2x to 10x, or one as a bound of a count: fewer than 15 are at most 14.
         (true, true) if names(&statement.claim_text, low) && names(&statement.claim_text, high) => None,
         (true, true) if has(BOUNDS) && [high, high + 1.0].iter().any(|&end| names(&statement.claim_text, end)) => None,
         (true, true) => Some("its ends are farther apart than half and twice a number"),
-        _ if names_number && has(BOUNDS) => None,
+        _ if low == high => None,
+        _ if (names_number || has(NUMBER_WORDS)) && has(BOUNDS) => None,
         _ if names_number => Some("it names a number, and one end is open"),
         // From a ratio of one on, or with a margin.
         (true, false) if low >= 1.0 && has(DIRECTIONS) => None,
@@ -92,6 +90,7 @@ fn ranges_follow_from_the_words_of_a_statement() {
     assert!(reason("it is faster", 0.95, open));
     assert!(reason("D2TCP serves it", 1.05, open) && !reason("it is faster than D2TCP", 1.05, open));
     assert!(!reason("within a millisecond", 0.0, 1.0) && reason("in a millisecond", 0.0, 1.0));
+    assert!(reason("four at most", 1.0, 40.0));
     assert!(reason("it is faster", 0.1, open), "an end that no word names");
     assert!(reason("it is there", 1.0, open));
 }
