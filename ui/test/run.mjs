@@ -180,8 +180,8 @@ async function small(browser, folder) {
     await troubles(browser, server);
   } finally {
     await server.end();
+    console.log(`the dashboard: ${checks} checks, ${faults.length} failed`);
   }
-  console.log(`the dashboard: ${checks} checks, ${faults.length} failed`);
 }
 
 /** Pages with invented rates: measured rates beside reserved ones, and unknown where nothing is measured. */

@@ -226,18 +226,17 @@ export async function addresses({ browser, open, go, says, text, check, settle, 
 }
 
 /** A controller that stops without closing its connections. */
-export async function silence({ browser, open, says, check }, server) {
+export async function silence({ browser, open, says, check, settle }, server) {
   const page = await open(browser);
   await page.clock.install();
   await page.goto(`${server.address}/ui/#token=${server.token}`);
   await says(page, 'Live', 'the page is live');
+  await settle(page);
   process.kill(server.pid, 'SIGSTOP');
   try {
-    // A message that was sent before the controller stopped may be read after the first step.
-    for (let step = 0; step < 2; step += 1) {
-      await page.clock.fastForward(21_000);
-      await page.evaluate(() => document.readyState);
-    }
+    // In small steps: what was sent before the controller stopped is read between the first of them, and starts the wait again.
+    const header = () => page.textContent('header');
+    for (let step = 0; step < 15 && !(await header()).includes('Stale'); step += 1) await page.clock.fastForward(2_000);
     await says(page, 'Stale: no message since', 'a page without a message for longer than a heartbeat is stale');
     await says(page, 'its present state is unknown', 'and so are its values');
     check(!(await page.textContent('header')).includes('Live'), 'it is not live');
