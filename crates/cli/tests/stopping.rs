@@ -14,8 +14,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use common::{Lab, command, require_labs, text, wayleave};
-use wayleave_repo_checks::wait_until;
+use common::{Lab, command, text, wayleave};
+use wayleave_repo_checks::{leave_out, wait_until};
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
@@ -38,6 +38,17 @@ fn begun(arguments: &str) -> Child {
 fn stopped(child: Child) -> Output {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     child.wait_with_output().unwrap()
+}
+
+/// Leaves the test out unless labs can be made on this machine.
+fn require_labs() {
+    let doctor: Value = serde_json::from_slice(&wayleave("doctor -o json").stdout).unwrap();
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    if let Some(one) = checks.clone().find(|one| one["isRequired"] == true && one["state"] != "present") {
+        let text = |field: &str| one[field].as_str().unwrap_or_default();
+        leave_out(text("name"), format_args!("labs cannot be made here: {}; {}", text("detail"), text("remedy")));
+    }
+    assert_eq!(doctor["canRun"], true);
 }
 
 impl Lab {

@@ -22,7 +22,7 @@ mod waiting;
 pub use folder::TempFolder;
 pub use process::KilledChild;
 pub use random::Random;
-pub use suite::{Test, leave_out, left_out, run_tests};
+pub use suite::{Test, leave_out, left_out, require_program, run_tests};
 pub use waiting::{wait_for, wait_until};
 
 use std::time::{Duration, Instant};

@@ -53,6 +53,14 @@ pub fn leave_out(need: &str, why: impl Display) -> ! {
     resume_unwind(Box::new(LeftOut))
 }
 
+/// Leaves the test out for lack of `need` unless its program is in a folder of `PATH`.
+pub fn require_program(need: &str, program: &str) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|folder| folder.join(program).is_file()) {
+        leave_out(need, format_args!("{program} is not installed"));
+    }
+}
+
 /// Lists tests by their paths, for [`run_tests`](crate::run_tests).
 #[macro_export]
 macro_rules! tests {

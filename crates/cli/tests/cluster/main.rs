@@ -18,12 +18,11 @@ mod processes;
 mod ready;
 mod restarts;
 
-use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use wayleave_faults::linearizable::{ClientOperation, violation};
-use wayleave_repo_checks::{leave_out, wait_for, wait_until};
+use wayleave_repo_checks::{require_program, wait_for, wait_until};
 
 use clients::{Clients, get};
 use processes::Controllers;
@@ -72,9 +71,7 @@ fn text(bytes: &[u8]) -> String {
 /// Leaves the test out unless etcd and setpriv are installed.
 fn require_etcd() {
     for tool in ["etcd", "setpriv"] {
-        if Command::new(tool).arg("--version").output().is_err() {
-            leave_out("etcd", format_args!("it needs {tool} (etcd-server, util-linux)"));
-        }
+        require_program("etcd", tool);
     }
 }
 

@@ -3,9 +3,6 @@
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use serde_json::Value;
-use wayleave_repo_checks::leave_out;
-
 /// Returns the program with these arguments, separated by spaces.
 pub(crate) fn command(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
@@ -23,17 +20,6 @@ pub(crate) fn wayleave(arguments: &str) -> Output {
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Leaves the test out unless labs can be made on this machine.
-pub(crate) fn require_labs() {
-    let doctor: Value = serde_json::from_slice(&wayleave("doctor -o json").stdout).unwrap();
-    let checks = doctor["checks"].as_array().unwrap().iter();
-    if let Some(one) = checks.clone().find(|one| one["isRequired"] == true && one["state"] != "present") {
-        let text = |field: &str| one[field].as_str().unwrap_or_default();
-        leave_out(text("name"), format_args!("labs cannot be made here: {}; {}", text("detail"), text("remedy")));
-    }
-    assert_eq!(doctor["canRun"], true);
 }
 
 /// A lab that is deleted in the end, also by a panic.

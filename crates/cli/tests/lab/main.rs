@@ -7,14 +7,16 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod contracts;
+#[path = "../../../linux/lab/tests/lab/guards.rs"]
+mod guards;
 mod services;
 mod sharing;
 mod switches;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
@@ -22,10 +24,11 @@ use serde_json::Value;
 use wayleave_dataplane::net::{Namespace, ToolBatch};
 use wayleave_dataplane::programs;
 use wayleave_lab::traffic::{ArrivalCounts, LabFlow, LabLoad, RunningTraffic};
-use wayleave_lab::{LabName, Labs, Sentinel};
-use wayleave_repo_checks::{leave_out, unless};
+use wayleave_lab::{LabName, Labs};
+use wayleave_repo_checks::{require_program, unless};
 
-use common::{Lab, require_labs, text, wayleave};
+use common::{Lab, text, wayleave};
+use guards::{alone, among_others, in_time};
 
 fn main() -> std::process::ExitCode {
     wayleave_repo_checks::run_tests(wayleave_repo_checks::tests![
@@ -44,13 +47,6 @@ fn main() -> std::process::ExitCode {
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples");
 const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/lab-contracts.yaml");
-
-/// Leaves the test out unless Open vSwitch is installed.
-fn require_ovs() {
-    if Command::new("ovs-vsctl").arg("--version").output().is_err() {
-        leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
-    }
-}
 
 impl Lab {
     fn run(&self, options: &str) -> (Option<i32>, Value) {
@@ -90,26 +86,6 @@ fn in_short(seen: &Value) -> String {
     let actions = ["action", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
     let whole = line(seen, &["violations", "moves", "refused", "silent", "unknown", "exited", "stalls"]);
     format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &actions))
-}
-
-static LABS: RwLock<()> = RwLock::new(());
-
-/// For a lab in which packets are measured: no other one is up meanwhile. Leaves the test out where no lab can be made.
-fn alone() -> RwLockWriteGuard<'static, ()> {
-    require_labs();
-    LABS.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// For a lab in which it does not matter how long packets take. Leaves the test out where no lab can be made.
-fn among_others() -> RwLockReadGuard<'static, ()> {
-    require_labs();
-    LABS.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// With a sentinel among ordinary threads.
-fn in_time(measure: impl FnMut() -> Vec<String>) {
-    let waited = |sentinel: Sentinel| Duration::from_nanos(sentinel.stop().within(0, u64::MAX));
-    wayleave_repo_checks::in_time(|| Sentinel::start_among_others().unwrap(), waited, measure);
 }
 
 /// The claims that do not hold, with everything that was seen.

@@ -97,7 +97,7 @@ pub(crate) fn loko_keeps_guarantees_on_a_measured_switch_that_silo_breaks() {
 /// During the measurement the bridge has a table of 17 entries, of which the last matches, and its own rules
 /// afterwards.
 pub(crate) fn a_bridge_is_measured_with_the_table_of_each_case() {
-    require_ovs();
+    require_program("ovs", "ovs-vsctl");
     let _alone = alone();
     let lab = up("--ovs s1");
     in_time(|| calibrate(&lab, &table_of(&lab), &SCENARIO.replace("306B+", ""), 1));

@@ -5,7 +5,7 @@ use super::*;
 /// Open vSwitch forwards. Its rules are removed, and they are back; it is killed, and no message claims that
 /// contracts are enforced.
 pub(crate) fn a_bridge_without_rules_is_repaired_and_a_stopped_one_enforces_nothing() {
-    require_ovs();
+    require_program("ovs", "ovs-vsctl");
     let _others = among_others();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-ovs-contracts.yaml");
     let contract = "{ name: control, from: h1, to: h2, rate: 500kbit, burst: 1600B, deadline: 80ms }";

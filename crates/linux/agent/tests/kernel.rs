@@ -204,6 +204,7 @@ fn tool(command: &str) {
 }
 
 fn foreign_changes_on_a_host_are_repaired_and_reported() {
+    wayleave_repo_checks::require_program("ethtool", "ethtool");
     let apart = apart("repair");
     let mut node = Kernel::open(apart.pins().join("host"), TempFolder::new("agent"), Time::from_nanos(1));
     node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
@@ -400,6 +401,7 @@ fn removed_pins_are_created_again_with_one_owner() {
 }
 
 fn foreign_changes_on_a_switch_are_repaired_and_reported() {
+    wayleave_repo_checks::require_program("ethtool", "ethtool");
     let apart = apart("mend");
     let mut node = Box1::open(apart.pins().join("s1"), TempFolder::new("agent"));
     assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde_json::json;
 use wayleave_explain::table::write_table;
-use wayleave_lab::{CheckResult, LabName, Labs, ProbeSpec, StopRequest, check};
+use wayleave_lab::{LabName, Labs, ProbeResult, ProbeSpec, StopRequest, probe};
 use wayleave_units::Time;
 
 use super::name::{USUAL, parse_name};
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let lab = Labs::default().stopping(StopRequest::of(cancel.flag())).open(&args.name)?;
     let ports = (args.from_port, args.port);
-    let probe = ProbeSpec { from: args.from.clone(), to: args.to.clone(), count: args.count, ports };
-    let seen = check(&lab, &probe)?;
+    let spec = ProbeSpec { from: args.from.clone(), to: args.to.clone(), count: args.count, ports };
+    let seen = probe(&lab, &spec)?;
     match args.output {
         OutputFormat::Table => table(&seen)?,
         OutputFormat::Json => document(&seen)?,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
     Ok(if seen.received < seen.sent { Exit::Unsound } else { Exit::Fine })
 }
 
-fn table(seen: &CheckResult) -> Result<(), Failure> {
+fn table(seen: &ProbeResult) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&["WHERE", "WAY", "PROBES", "AFTER", "FRAME"]);
     for one in &seen.observations {
@@ -85,7 +85,7 @@ fn table(seen: &CheckResult) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn document(seen: &CheckResult) -> Result<(), Failure> {
+fn document(seen: &ProbeResult) -> Result<(), Failure> {
     let observations = seen.observations.iter().map(|one| {
         json!({ "place": one.place, "isOutgoing": one.is_outgoing, "probes": one.probes, "afterNs": one.after_ns, "frame": one.frame })
     });

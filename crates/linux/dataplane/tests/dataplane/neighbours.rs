@@ -206,6 +206,7 @@ fn tagged(vlan: u16, frame: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn the_vlan_tag_of_a_guest_never_enters_the_network() {
+    wayleave_repo_checks::require_program("ethtool", "ethtool");
     let world = World::new();
     let mut host = host(&world, Settings::default());
     world.veth("second", SECOND);

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use crate::names::{Names, require_namespaces};
 use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::class;
-use wayleave_dataplane::doctor::examine;
 use wayleave_dataplane::net::{
     Namespace, PortQdisc, QueueCounters, ToolBatch, VethEnd, create_veth, plain_packets, queue_counters,
 };
@@ -31,9 +30,7 @@ const LOW_BUFFER: u64 = 90_000;
 /// Leaves the test out unless such a link can be made on this machine. Without ethtool the kernel would send super-frames, which wait
 /// as one.
 fn require_ethtool() {
-    if let Some(check) = examine().into_iter().find(|check| check.name == "ethtool" && !check.is_present()) {
-        wayleave_repo_checks::leave_out("ethtool", format_args!("it needs {}: {}", check.name, check.finding));
-    }
+    wayleave_repo_checks::require_program("ethtool", "ethtool");
     require_namespaces();
 }
 

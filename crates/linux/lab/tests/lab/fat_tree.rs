@@ -3,7 +3,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, alone, in_time, labs, name};
+use crate::common::{Down, labs, name};
+use crate::guards::{alone, in_time};
 use crate::hosts::{CONTRACT_PORT, promise, shaped};
 use wayleave_lab::traffic::{HEADERS, LabFlow, LabLoad, RunningTraffic};
 use wayleave_lab::{Hosts, Sentinel, UpOptions, scaled};

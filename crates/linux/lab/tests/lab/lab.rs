@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::{Down, among_others, labs, labs_folder, name};
+use crate::common::{Down, labs, labs_folder, name};
+use crate::guards::among_others;
 use wayleave_dataplane::net::Namespace;
 use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, ProcessSpec, Stage, UpOptions, scaled};
 use wayleave_topology::Network;

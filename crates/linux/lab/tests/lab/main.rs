@@ -4,6 +4,7 @@
 
 mod common;
 mod fat_tree;
+mod guards;
 mod hosts;
 mod lab;
 mod traffic;

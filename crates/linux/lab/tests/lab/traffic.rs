@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, alone, among_others, in_time, labs, name};
+use crate::common::{Down, labs, name};
+use crate::guards::{alone, among_others, in_time};
 use crate::hosts::{CONTRACT_PORT, promise};
 use wayleave_dataplane::net::Namespace;
 use wayleave_formats::{Source, read_topology};
 use wayleave_lab::traffic::{FlowReport, HEADERS, LabFlow, LabLoad, RunningTraffic};
 use wayleave_lab::{Hosts, Lab, Sentinel, UpOptions, scaled};
-use wayleave_repo_checks::{leave_out, unless};
+use wayleave_repo_checks::{require_program, unless};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -105,9 +106,7 @@ spec:
 }
 
 pub(crate) fn a_contract_keeps_its_bound_with_open_vswitch() {
-    if wayleave_dataplane::net::output(&Namespace::current(), "ovs-vsctl", &["--version"]).is_err() {
-        leave_out("ovs", "it needs Open vSwitch (openvswitch-switch)");
-    }
+    require_program("ovs", "ovs-vsctl");
     let _alone = alone();
     let (lab, _down) = star_of(3, ["s1".to_owned()].into());
     assert_keeps_its_bound(&lab);

@@ -18,13 +18,13 @@ use crate::up::Lab;
 const MARK: &[u8; 16] = b"wayleave-probe-1";
 /// From one probe to the next.
 const EVERY: Duration = Duration::from_millis(20);
-/// Time without an observation after which the probes count as lost, and maximum duration of the check.
+/// Time without an observation after which the probes count as lost, and maximum duration of a run.
 const QUIET: Duration = Duration::from_millis(700);
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes that a probe carries.
 const PAYLOAD: usize = 64;
 
-/// A check.
+/// Probes to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeSpec {
     /// The endpoint that sends.
@@ -52,20 +52,20 @@ pub struct ProbeObservation {
     pub frame: String,
 }
 
-/// Result of a check.
+/// What became of the probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckResult {
+pub struct ProbeResult {
     /// Number of probes sent.
     pub sent: usize,
     /// Number of probes that the receiver got.
     pub received: usize,
     /// Places where they were seen, in the order of their route.
     pub observations: Vec<ProbeObservation>,
-    /// Counters of the hosts at both ends during the check: host, outcome of packets, number.
+    /// Counters of the hosts at both ends meanwhile: host, outcome of packets, number.
     pub counted: Vec<(String, &'static str, u64)>,
 }
 
-impl CheckResult {
+impl ProbeResult {
     /// The last place where lost probes were seen, and the next one, if there is one; `None` if nothing was lost.
     pub fn lost(&self) -> Option<(String, Option<String>)> {
         let path: Vec<&ProbeObservation> = self.observations.iter().collect();
@@ -86,7 +86,7 @@ impl CheckResult {
 ///
 /// # Errors
 /// If an endpoint is not there, or a namespace cannot be used.
-pub fn check(lab: &Lab, probe: &ProbeSpec) -> Result<CheckResult, LabError> {
+pub fn probe(lab: &Lab, spec: &ProbeSpec) -> Result<ProbeResult, LabError> {
     let plan = lab.plan();
     let end = |name: &str| {
         let ids = [name.to_owned(), format!("host:{name}"), format!("default:{name}")];
@@ -97,7 +97,7 @@ pub fn check(lab: &Lab, probe: &ProbeSpec) -> Result<CheckResult, LabError> {
             ))
         })
     };
-    let (from, to) = (end(&probe.from)?, end(&probe.to)?);
+    let (from, to) = (end(&spec.from)?, end(&spec.to)?);
     let mut watched: Vec<&str> = plan.switches().map(|node| node.namespace.as_str()).collect();
     watched.extend(
         plan.nodes.iter().filter(|node| [from.host, to.host].contains(&node.node)).map(|node| node.namespace.as_str()),
@@ -109,11 +109,11 @@ pub fn check(lab: &Lab, probe: &ProbeSpec) -> Result<CheckResult, LabError> {
     }
     let hosts: BTreeSet<&str> = [from, to].map(|one| lab.network().node(one.host).name.as_str()).into();
     let before = counters(lab, &hosts);
-    let (source, target) = probe.ports;
+    let (source, target) = spec.ports;
     let inbox = bound(to, target)?;
     let outbox = bound(from, source.unwrap_or(0))?;
     let (mut seen, mut received) = (Seen::default(), BTreeSet::new());
-    for number in 0..probe.count {
+    for number in 0..spec.count {
         let mut payload = [MARK.as_slice(), &number.to_be_bytes()].concat();
         payload.resize(PAYLOAD, 0);
         let to = SocketAddr::new(IpAddr::V4(to.address), target);
@@ -139,8 +139,8 @@ pub fn check(lab: &Lab, probe: &ProbeSpec) -> Result<CheckResult, LabError> {
         let more = count - before.get(&what).copied().unwrap_or(0);
         (more > 0).then_some((what.0, what.1, more))
     });
-    Ok(CheckResult {
-        sent: probe.count as usize,
+    Ok(ProbeResult {
+        sent: spec.count as usize,
         received: received.len(),
         observations: seen.observations(),
         counted: more.collect(),
@@ -237,16 +237,16 @@ mod tests {
 
     #[test]
     fn the_place_of_loss_is_between_observers_with_different_counts() {
-        let checked = |received, counts: &[usize]| {
+        let lost = |received, counts: &[usize]| {
             let observations =
                 counts.iter().zip(["a", "b", "c"]).map(|(&probes, place)| sighting(place, probes)).collect();
-            CheckResult { sent: 10, received, observations, counted: Vec::new() }.lost()
+            ProbeResult { sent: 10, received, observations, counted: Vec::new() }.lost()
         };
         let at = |place: &str| format!("{place} (leaving)");
-        assert_eq!(checked(10, &[10, 10, 10]), None);
-        assert_eq!(checked(7, &[10, 7, 7]), Some((at("a"), Some(at("b")))));
-        assert_eq!(checked(0, &[10, 10]), Some((at("b"), None)));
-        assert_eq!(checked(0, &[]), Some(("the sender".to_owned(), None)));
+        assert_eq!(lost(10, &[10, 10, 10]), None);
+        assert_eq!(lost(7, &[10, 7, 7]), Some((at("a"), Some(at("b")))));
+        assert_eq!(lost(0, &[10, 10]), Some((at("b"), None)));
+        assert_eq!(lost(0, &[]), Some(("the sender".to_owned(), None)));
     }
 
     #[test]
