@@ -6,7 +6,7 @@ import type { Trouble } from './api';
 import { percent, rate, short } from './format';
 import { isReplica, to, useWorld, type Address } from './state';
 import { measured, type Measured } from './sum';
-import type { AgentState, Connection, ContractStatus, HealthLevel, State, UpDown } from './types';
+import type { AgentState, Connection, ContractStatus, HealthLevel, ObservedState, State } from './types';
 
 /** Delay after which a loading page shows a message. */
 const SLOW_MS = 1500;
@@ -81,9 +81,9 @@ export function agentBadge({ connection }: Pick<AgentState, 'connection'>, isEls
 
 const CONNECTIONS: Record<Connection, string> = { open: 'connected', silent: 'silent', 'not-since-start': 'not connected since this controller started', ended: 'ended' };
 
-/** Returns the state of a node: without its agent, a node that is not recorded as down may be up or down. */
-export function nodeBadge(state: UpDown, agent: Pick<AgentState, 'connection'> | undefined, isElsewhere: boolean): string {
-  return state === 'up' && agent && agentBadge(agent, isElsewhere) !== 'connected' ? 'unknown' : state;
+/** Returns the state of a node, which is unknown where agents report to another controller, unless it was reported down. */
+export function nodeBadge(state: ObservedState, isElsewhere: boolean): ObservedState {
+  return state === 'up' && isElsewhere ? 'unknown' : state;
 }
 
 /** Explains missing measurements. `nobody` is the reason if agents report to this controller. */

@@ -188,7 +188,7 @@ export async function agents({ browser, open, go, says, text, check, look }, ser
   await go(page, '#/agents');
   await says(page, 'wayleave agent init', 'agents are missing');
   check(!(await text(page)).includes('--enforcement'), 'an option that is set is not advised');
-  items = [{ node: 'h1', kind: 'host', state: 'up', epoch: 1, connection: 'silent', open: false, setUp: false, silent: true }, { node: 'h2', kind: 'host', state: 'up', epoch: 1, connection: 'open', open: true, setUp: false, silent: false }];
+  items = [{ node: 'h1', kind: 'host', state: 'unknown', epoch: 1, connection: 'silent', open: false, setUp: false, silent: true }, { node: 'h2', kind: 'host', state: 'up', epoch: 1, connection: 'open', open: true, setUp: false, silent: false }];
   await go(page, '#/agents?problems=true');
   await says(page, '✕ silent', 'a silent agent is named');
   const rows = await page.locator('tbody tr').allInnerTexts();

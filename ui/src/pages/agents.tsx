@@ -31,7 +31,7 @@ export function Agents({ address }: { address: Address }) {
         <Table caption="Agents by node" items={items} rowKey={(agent) => agent.node} columns={[
           { head: 'Node', cell: (agent) => <a href={to(['node', agent.node])}><Name of={agent.node} /></a> },
           { head: 'Agent', cell: (agent) => <Badge of={state(agent, isElsewhere)} /> },
-          { head: 'Node state', cell: (agent) => <Badge of={nodeBadge(agent.state, agent, isElsewhere)} /> },
+          { head: 'Node state', cell: (agent) => <Badge of={nodeBadge(agent.state, isElsewhere)} /> },
           { head: 'Kind', cell: (agent) => agent.kind },
           { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },
           { head: 'Problems', cell: (agent) => agent.problems && <span class="why">{agent.problems.join('; ')}</span> },

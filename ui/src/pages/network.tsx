@@ -32,6 +32,7 @@ export function Network({ group }: { group: string | undefined }) {
     <Shown of={summary} what="the network">
       {(summary) => {
         const isMeasured = summary.linkGroups.some((group) => typeof group.measuredPpm === 'number');
+        const unknown = summary.tiers.flatMap((tier) => tier.nodeGroups).reduce((sum, block) => sum + (block.outside ? 0 : block.unknown), 0);
         const measure = chosen ?? (isMeasured ? 'measuredPpm' : 'ratePpm');
         return <>
           {summary.within.length > 0 && (
@@ -70,6 +71,7 @@ export function Network({ group }: { group: string | undefined }) {
             <h2>Down</h2>
             <ul>{summary.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>
           </>}
+          {unknown > 0 && <p class="notice">{many(unknown, 'node')} here: up or down is unknown. No connected agent observes {unknown === 1 ? 'it' : 'them'}.</p>}
         </>;
       }}
     </Shown>
@@ -196,7 +198,7 @@ function Cell({ block, use, place }: { block: NodeGroup; use: number | null; pla
       <svg class="cell-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6" />{use !== null && <rect class={`use-${step(use)}`} width={Math.min(100, use / 10_000)} height="6" />}</svg>
     </>
   );
-  const title = `${block.name}: ${many(block.nodes, 'node')}, fullest link ${share(use)}${state ? `, ${state}` : ''}`;
+  const title = `${block.name}: ${many(block.nodes, 'node')}, fullest link ${share(use)}${block.unknown > 0 ? `, ${block.unknown} not observed` : ''}${state ? `, ${state}` : ''}`;
   const style = { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${HEIGHT}px` };
   const kind = `cell${block.down ? ' down' : ''}${block.outside ? ' outside' : ''}`;
   return href

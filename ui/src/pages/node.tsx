@@ -16,8 +16,9 @@ export function NodePage({ name }: { name: string }) {
     <Shown of={node} what={name}>
       {(node) => (
         <>
-          <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={nodeBadge(node.state, node.agent, isElsewhere)} /></h1>
+          <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={nodeBadge(node.state, isElsewhere)} /></h1>
           {node.reason && <p class="notice bad">{node.reason}</p>}
+          {node.state === 'unknown' && <p class="notice">No connected agent observes it, and no report names it as down.</p>}
           <p class="buttons">
             {isForAll && <WhatIf fail={node.name} />}
             {isForAll && node.kind === 'switch' && <a class="button" href={to(['network', `switch:${node.name}`])}>Neighbours</a>}

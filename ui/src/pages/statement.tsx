@@ -29,7 +29,7 @@ export function StatementPage({ tenant, address }: { tenant: string | undefined;
     <>
       <h1>Statement{name && <> of <span class="name">{name}</span></>}</h1>
       {about.tenant !== undefined && tenant !== undefined && tenant !== about.tenant && <OwnOnly what="statement" />}
-      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends, and of its switches if these have agents, reported without a gap of more than 3 s, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>, also those in which the counters of its senders could not be compared with its rule.</p>
+      <p>A minute is <strong>kept</strong> if the contract was in force, all agents of its ends, and of its switches if these have agents, reported without a gap of more than 3 s, and no violation was observed. It is <strong>broken</strong> if the contract was violated, if it was degraded for another reason than missing reports, or if a sampled packet was lost or late. All other minutes are <strong>unknown</strong>, also those in which the counters of its senders could not be compared with its rule. A rule without an upper bound (a minimum without <code>max</code>, <code>excess: demote</code>) is not compared: a kept minute states only that it was in force.</p>
       <div class="controls">
         {about.tenant === undefined && <Choice tenant={name} go={(name) => go(name, chosen)} />}
         <Field label="Month (UTC)">{(id) => (

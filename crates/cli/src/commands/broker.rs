@@ -15,7 +15,7 @@ use wayleave_broker::process::{
 };
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_formats::{Source, read_policy};
-use wayleave_protocol::network::{Link, LinkState};
+use wayleave_protocol::network::{Link, ObservedState};
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Rate, Time};
 
@@ -263,7 +263,7 @@ fn uplinks(args: &RackArgs, setup: &BrokerConfig, machine: NodeId) -> Result<Opt
             service.list("/v1/links", &[], usize::MAX).map_err(|error| Failure::from(error).to_string())?;
         let mut carried = [Rate::ZERO; 2];
         for (carried, names) in carried.iter_mut().zip(&names) {
-            for link in links.iter().filter(|link| link.state != LinkState::Down && names.contains(&link.name)) {
+            for link in links.iter().filter(|link| link.state != ObservedState::Down && names.contains(&link.name)) {
                 *carried = carried.checked_add(Rate::from_bits_per_second(link.rate_bps)).unwrap_or(Rate::MAX);
             }
             if !links.iter().any(|link| names.contains(&link.name)) {

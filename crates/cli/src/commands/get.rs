@@ -1,5 +1,6 @@
 //! `wayleave get`: lists of a controller's objects, and single objects.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::client::specs::write as write_specs;
@@ -11,7 +12,7 @@ use wayleave_contracts::LabelSelector;
 use wayleave_formats::{Source, read_topology};
 use wayleave_protocol::contract::{Contract, ContractSpec, State};
 use wayleave_protocol::decision::Decision;
-use wayleave_protocol::network::{Host, Link, Node, Queue, Topology, UpDown};
+use wayleave_protocol::network::{Host, Link, Node, ObservedState, Queue, Topology};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_topology::NodeKind;
@@ -397,13 +398,18 @@ impl GetArgs {
             return show::table(NodeLine::HEADINGS, rows(&[line]), NodeLine::NONE);
         }
         let topology: Topology = service.get("/v1/topology")?;
+        let unknown: BTreeSet<String> = topology.unknown.into_iter().collect();
         let network = read_topology(&Source::new("topology", topology.document))?.network;
         let lines: Vec<NodeLine> = network
             .nodes()
             .map(|(_, node)| {
                 let element = format!("node {}", node.name);
                 let reason = topology.down.iter().find(|down| down.element == element).map(|down| down.reason.clone());
-                let state = if reason.is_some() { UpDown::Down } else { UpDown::Up };
+                let state = match &reason {
+                    Some(_) => ObservedState::Down,
+                    None if unknown.contains(&node.name) => ObservedState::Unknown,
+                    None => ObservedState::Up,
+                };
                 let kind = if node.kind == NodeKind::Host { "host" } else { "switch" };
                 NodeLine { name: node.name.clone(), kind, state, reason }
             })

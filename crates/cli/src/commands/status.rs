@@ -84,7 +84,7 @@ fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
         Some(late) => {
             format!("late packets of {late} latency contracts were reported; minima and weights are not measured")
         }
-        None => "unknown: no agent is connected".to_owned(),
+        None => "unknown: no connected agent has measured packets".to_owned(),
     };
     vec![("enforcement", format!("{}: {confirmed}", status.enforcement)), ("measured", measured)]
 }
@@ -179,12 +179,12 @@ impl Screen {
         }
         fields.push(("scheme", about.scheme.clone()));
         if let Some(topology) = &self.topology {
-            let parts = [
-                count(topology.hosts, "host"),
-                count(topology.switches, "switch"),
-                count(topology.links, "link"),
-                format!("{} down", status.down),
-            ];
+            let elements = [(topology.hosts, "host"), (topology.switches, "switch"), (topology.links, "link")];
+            let mut parts: Vec<String> = elements.map(|(number, of)| count(number, of)).into();
+            parts.push(status.down.map_or("unknown if any is down".to_owned(), |down| format!("{down} down")));
+            if status.down.is_some() && !topology.unknown.is_empty() {
+                parts.push(format!("{} not observed", count(topology.unknown.len(), "node")));
+            }
             fields.push(("network", format!("{}: {}", topology.name, parts.join(", "))));
         } else {
             fields.push(("network", about.topology.clone()));

@@ -38,7 +38,7 @@ fn detail(grant: &AdmittedContract) -> String {
             KindState::Share(share) => promised(share),
         },
         State::Degraded => grant.degraded_reason.as_ref().map(degraded_text).unwrap_or_default(),
-        State::Violated => grant.violation().map(violation).unwrap_or_default(),
+        State::Violated => grant.violation().map(|late| late.text()).unwrap_or_default(),
         State::Released => String::new(),
     }
 }
@@ -71,6 +71,13 @@ fn degraded_text(degraded_reason: &DegradedReason) -> String {
     }
 }
 
-fn violation(violation: LateDelivery) -> String {
-    format!("{} packets were late, the slowest took {}", violation.packets, violation.worst.up())
+impl LateDelivery {
+    /// Returns a clause with the number of late packets and the slowest one.
+    pub fn text(&self) -> String {
+        let worst = self.worst.up();
+        match self.packets {
+            1 => format!("1 packet was late: it took {worst}"),
+            many => format!("{many} packets were late, the slowest took {worst}"),
+        }
+    }
 }

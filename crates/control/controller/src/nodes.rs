@@ -24,6 +24,8 @@ pub struct NodeState {
     pub(crate) in_force: Option<BTreeMap<u64, u64>>,
     /// Contracts that its agent cannot enforce, with the reason; `None` if it has not reported them in this session.
     pub(crate) problems: Option<BTreeMap<u64, String>>,
+    /// `true` if its last report listed them.
+    pub(crate) lists_problems: bool,
     /// `true` if its agent has reported in this session which of its links have no carrier.
     pub(crate) sees_links: bool,
     /// Contracts with an operation that it has not confirmed.
@@ -33,6 +35,11 @@ pub struct NodeState {
 }
 
 impl NodeState {
+    /// Forgets the reports of a session.
+    pub(crate) fn forget_reports(&mut self) {
+        (self.in_force, self.problems, self.sees_links) = (None, None, false);
+    }
+
     /// Returns `true` if its session is open and its agent is not silent.
     pub const fn is_there(&self) -> bool {
         self.is_open && !self.is_silent
@@ -52,6 +59,11 @@ impl NodeState {
     /// Returns `true` if its agent has reported in this session which rules are in force.
     pub const fn has_reported_rules(&self) -> bool {
         self.is_open && self.in_force.is_some()
+    }
+
+    /// Returns `true` if its agent's last report listed the contracts that it cannot enforce.
+    pub const fn lists_problems(&self) -> bool {
+        self.lists_problems
     }
 }
 

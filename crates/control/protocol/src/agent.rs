@@ -224,7 +224,8 @@ pub struct Reports {
     /// Contract keys of [`KEYS_SINCE_0_2`] that this version of the agent enforces.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub enforces: Vec<String>,
-    /// All contracts of any kind that the node cannot carry out now. Absent from agents of version 0.2.0.
+    /// All contracts of any kind that the node cannot carry out now. Without it, minutes of the host's contracts are unknown, as
+    /// with agents of version 0.2.0.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub contract_problems: Option<Vec<ContractProblem>>,
     /// Foreign changes on the node since the last report that the agent has reverted; one sentence each.

@@ -167,7 +167,9 @@ pub struct Flows {
 pub struct StatementMinutes {
     /// Minutes throughout which the contract was in force, the agents of all its ends reported without a gap of more
     /// than 3 s, and no violation was observed. Agents of bandwidth-class contracts reported in their present session which
-    /// rules are in force. No agent repaired a foreign change. If the rule has a maximum, counters of all senders show no more. Without measured or sampled delays, only rules were observed.
+    /// rules are in force, and agents of all ends which contracts they cannot enforce. No agent repaired a foreign change. Counters
+    /// of all senders show no more than the rule lets through; without an upper bound (a minimum without `max`, an objective,
+    /// `excess: demote`), they are not compared. Without measured or sampled delays, only rules were observed.
     pub kept: u64,
     /// Minutes in which the contract was degraded by a failure or violated, or a sampled packet was lost or late.
     pub broken: u64,
@@ -187,7 +189,8 @@ pub enum UnknownReason {
     RateAboveRule,
     /// An agent repaired a foreign change.
     RulesChanged,
-    /// An agent had not confirmed the contract, or had not reported its rules in a new session.
+    /// An agent had not confirmed the contract, had not reported its rules in a new session, or left `contractProblems` out of
+    /// a report.
     NotConfirmed,
     /// An agent had no session, or its reports had a gap of more than 3 s.
     AgentSilent,

@@ -15,19 +15,20 @@ pub enum UpDown {
     Down,
 }
 
-/// State of a link.
+/// State of a link or a node, as far as it is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum LinkState {
-    /// The agent of one of its ends reports links in its present session, and no report names this one as down.
+pub enum ObservedState {
+    /// No report names it as down, and a connected agent observes it. A link: the agent of one of its ends reports links in its
+    /// present session. A node: its own agent is connected, or the agent at the other end of one of its links reports a carrier.
     Up,
-    /// Its cable or one of its ends was reported down.
+    /// It was reported down; a link also if its cable or one of its ends was.
     Down,
-    /// No connected agent observes the link, and no report names it as down.
+    /// No connected agent observes it, and no report names it as down.
     Unknown,
 }
 
-impl LinkState {
+impl ObservedState {
     /// Returns the name in documents.
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,8 +69,8 @@ pub struct Node {
     pub name: String,
     /// `host` or `switch`.
     pub kind: String,
-    /// Last reported state.
-    pub state: UpDown,
+    /// Present state.
+    pub state: ObservedState,
     /// Reason for which it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
@@ -121,8 +122,8 @@ pub struct Agent {
     pub node: String,
     /// `host` or `switch`.
     pub kind: String,
-    /// Last reported state of its node.
-    pub state: UpDown,
+    /// Present state of its node.
+    pub state: ObservedState,
     /// Session of the agent.
     #[serde(flatten)]
     pub session: AgentState,
@@ -158,7 +159,7 @@ pub struct Link {
     /// MTU.
     pub mtu_bytes: u64,
     /// Present state.
-    pub state: LinkState,
+    pub state: ObservedState,
     /// Reason for which it is down.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub down_reason: Option<String>,
@@ -241,8 +242,11 @@ pub struct Topology {
     pub switches: usize,
     /// Number of links; each direction counts.
     pub links: usize,
-    /// Elements that are down.
+    /// Elements that were reported down.
     pub down: Vec<Down>,
+    /// Nodes that no connected agent observes and no report names as down.
+    #[serde(default)]
+    pub unknown: Vec<String>,
     /// The document that describes it (`kind: Topology`), which `wayleave plan -t` reads.
     pub document: String,
 }

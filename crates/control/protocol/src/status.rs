@@ -53,7 +53,8 @@ pub struct Status {
     /// Contracts whose rule all required hosts have confirmed in their present sessions, with agents that send heartbeats.
     /// At a controller that receives no reports: as the leader has recorded it.
     pub effective: u64,
-    /// Latency contracts of which receivers reported late packets; absent if no agent is known to report them.
+    /// Latency contracts of which receivers reported late packets; absent if there are none and no connected agent has measured
+    /// packets in its present session.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub late: Option<u64>,
     /// Time by which the clock is ahead of the calendar that contracts start and end by, while the clock is not trusted.
@@ -66,8 +67,9 @@ pub struct Status {
     pub vms: u64,
     /// Number of tenants.
     pub tenants: u64,
-    /// Number of elements that are down.
-    pub down: u64,
+    /// Number of elements that were reported down; absent if there are none and no connected agent observes links.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub down: Option<u64>,
     /// Agents with an open session that send heartbeats; `null` at a controller that receives no reports, since it does
     /// not lead: ask the leader.
     #[schema(required)]

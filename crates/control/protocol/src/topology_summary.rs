@@ -56,8 +56,12 @@ pub struct NodeGroup {
     pub name: String,
     /// Number of nodes in the group.
     pub nodes: u64,
-    /// Number of nodes that are down.
+    /// Number of nodes that were reported down.
     pub down: u64,
+    /// Number of nodes that no connected agent observes and no report names as down.
+    #[serde(default)]
+    #[schema(required)]
+    pub unknown: u64,
     /// Number of nodes with a silent agent; `null` at a controller that receives no reports, since it does not lead.
     #[schema(required)]
     pub silent: Option<u64>,

@@ -11,7 +11,7 @@ use wayleave_protocol::check::{CheckReport, MAX_PROBES};
 use wayleave_protocol::load::LinkCounters;
 use wayleave_units::Time;
 
-use crate::listing::list;
+use crate::listing::contracts;
 
 /// Maximum number of packets: the largest integer that every JSON reader takes exactly (RFC 8259, section 6). A host that
 /// handles 20 million packets per second reaches it after 14 years.
@@ -30,13 +30,14 @@ const MAX_LEVEL: u64 = 64;
 struct LeftOut(BTreeMap<&'static str, usize>);
 
 impl LeftOut {
-    /// Returns `true` if no figure exceeds its limit.
+    /// Returns `true` if no figure exceeds its limit. Each one that does is counted.
     fn all_within(&mut self, figures: impl IntoIterator<Item = (&'static str, u64, u64)>) -> bool {
-        let exceeding = figures.into_iter().find(|(_, figure, limit)| figure > limit);
-        if let Some((field, ..)) = exceeding {
+        let mut are_within = true;
+        for (field, ..) in figures.into_iter().filter(|(_, figure, limit)| figure > limit) {
             *self.0.entry(field).or_default() += 1;
+            are_within = false;
         }
-        exceeding.is_none()
+        are_within
     }
 
     /// Returns a problem of the node, if something was left out.
@@ -148,8 +149,8 @@ impl Contradictions {
     pub(crate) fn problems(self) -> impl Iterator<Item = String> {
         let problem = |has: &str, names: Vec<String>, what: &str| {
             let shown = names.iter().take(NAMES).cloned().collect();
-            let names = (!names.is_empty()).then(|| list(shown, names.len()));
-            names.map(|names| format!("its report has {has} of contracts {names}, of which the slowest packet {what}; restart its agent, or upgrade it"))
+            let names = (!names.is_empty()).then(|| contracts(shown, names.len()));
+            names.map(|names| format!("its report has {has} of {names}, of which the slowest packet {what}; restart its agent, or upgrade it"))
         };
         let late = problem("late packets", self.late, "was within the bound: they are ignored");
         let none_late =
@@ -162,12 +163,12 @@ impl Contradictions {
 /// without it would be too low.
 fn bound_traffic(traffic: &mut Option<Vec<Traffic>>, left_out: &mut LeftOut) {
     let Some(contracts) = traffic else { return };
-    let are_within = contracts.iter().all(|one| {
+    let figures = contracts.iter().flat_map(|one| {
         let classes = one.waits.iter().map(|&count| ("traffic.waits", count, MAX_COUNT));
-        left_out.all_within(figures_of(one).into_iter().chain(classes))
-            && left_out.all_within([("traffic.waits", one.waits.len() as u64, MAX_CLASSES as u64)])
+        let length = ("number of traffic.waits", one.waits.len() as u64, MAX_CLASSES as u64);
+        figures_of(one).into_iter().chain(classes).chain([length])
     });
-    if !are_within {
+    if !left_out.all_within(figures) {
         *traffic = None;
         return;
     }
@@ -203,10 +204,6 @@ fn bound_samples(samples: &mut Samples, left_out: &mut LeftOut) {
         ("samples.clock.aheadNs", clock.ahead_ns, MAX_SUM),
         ("samples.level", u64::from(samples.level), MAX_LEVEL),
     ]);
-    if !is_whole {
-        (samples.sent, samples.arrived, samples.level) = (Vec::new(), Vec::new(), 0);
-        clock.ahead_ns = 0;
-    }
     let before = samples.arrived.len();
     samples.arrived.retain(|&(_, at)| left_out.all_within([("samples.arrived", at, MAX_SUM)]));
     samples.is_incomplete |= !is_whole || samples.arrived.len() < before;
@@ -214,6 +211,10 @@ fn bound_samples(samples: &mut Samples, left_out: &mut LeftOut) {
         packets.retain(|&(_, at)| left_out.all_within([("samples.sent.packets", at, MAX_SUM)]));
         left_out.all_within([("samples.sent.boundNs", *bound_ns, MAX_DELAY_NS)])
     });
+    if !is_whole {
+        (samples.sent, samples.arrived, samples.level) = (Vec::new(), Vec::new(), 0);
+        samples.clock.ahead_ns = 0;
+    }
 }
 
 fn bound_check(check: &mut CheckReport, left_out: &mut LeftOut) {
@@ -372,6 +373,22 @@ mod tests {
         }
     }
 
+    /// Catches: two figures above their limits that are named as one.
+    #[test]
+    fn each_figure_above_its_limit_is_counted() {
+        let mut reports = full();
+        let of = |packets, delayed| Traffic { packets, delayed, waits: vec![u64::MAX; 2], ..Traffic::default() };
+        reports.traffic = Some(vec![of(u64::MAX, u64::MAX), of(u64::MAX, 1)]);
+        let one = reports.measured[0].clone();
+        reports.measured = vec![Measured { packets: u64::MAX, worst_ns: u64::MAX, ..one }; 2];
+        if let Some(samples) = &mut reports.samples {
+            (samples.clock.ahead_ns, samples.arrived) = (u64::MAX, vec![(1, u64::MAX); 3]);
+        }
+        let problem = bound(&mut reports).unwrap();
+        let fields = "measured.packets (2), measured.worstNs (2), samples.arrived (3), samples.clock.aheadNs (1), traffic.delayed (1), traffic.packets (2), traffic.waits (4); ";
+        assert!(problem.contains(fields), "{problem}");
+    }
+
     /// Two contracts with bounds of 5 ms and 7 ms; the third one is unknown.
     #[test]
     fn late_packets_without_one_above_the_bound_are_left_out() {
@@ -408,7 +425,7 @@ mod tests {
                 let contract = |_| Some(Bounds { name: "c".to_owned(), lowest: bound, only });
                 let found = Contradictions::leave_out(&mut measured, &mut slowest, contract);
                 assert_eq!((measured.len(), found.serials.len()), (1, found.none_late.len()));
-                found.problems().filter(|problem| problem.contains("no late packets of contracts c, of which")).count()
+                found.problems().filter(|problem| problem.contains("no late packets of contract c, of which")).count()
             });
             assert_eq!(found, expected);
         }
@@ -425,7 +442,7 @@ mod tests {
         assert!(bound(&mut reports).unwrap().contains("traffic.packets (1)"));
         assert_eq!(reports.traffic, None);
         reports.traffic = Some(vec![Traffic { waits: vec![0; MAX_CLASSES + 1], ..Traffic::default() }, of(7)]);
-        assert!(bound(&mut reports).unwrap().contains("traffic.waits (1)"));
+        assert!(bound(&mut reports).unwrap().contains("number of traffic.waits (1)"));
         assert_eq!(reports.traffic, None, "a sum without one of them would be too low");
     }
 }

@@ -11,6 +11,7 @@ use wayleave_units::Time;
 use crate::alert_counters::Counter;
 use crate::alerts::{EVERY, Figures};
 use crate::clock::{boottime, wall};
+use crate::handlers::status::has_measured;
 use crate::read_view::Health;
 use crate::state::Shared;
 
@@ -36,6 +37,8 @@ impl Shared {
             down: tables.down.len() as u64,
             has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
             has_sessions: tables.nodes.values().any(|node| node.is_there()),
+            has_measured: has_measured(self, &tables, None),
+            observes_links: tables.observes_links(),
             is_leader: is_ready,
         }
     }
@@ -44,8 +47,9 @@ impl Shared {
         let mut counters = self.metrics.alert_counters.values();
         if let Some(sum) = self.counted.sum() {
             counters.push(((Counter::QueueFull, String::new()), sum.queue_full));
-            counters.push(((Counter::Lost, String::new()), self.counted.followed().lost));
         }
+        let lost = self.counted.followed().map(|followed| ((Counter::Lost, String::new()), followed.lost));
+        counters.extend(lost);
         let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
         for (node, became, count) in self.counted.packets() {
             let counts = matches!(became.as_str(), "spoofed" | "forged");

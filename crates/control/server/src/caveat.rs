@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wayleave_controller::{AdmittedContract, Id, NodeState, State};
 use wayleave_topology::{Network, NodeId};
@@ -17,7 +18,9 @@ pub(crate) const RATE_EXCEEDED: &str = "RATE_EXCEEDED";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Excess {
     pub(crate) host: NodeId,
-    /// Mean rate of the counters.
+    /// Time in which they were compared.
+    pub(crate) covered: Duration,
+    /// Mean rate of the counters in that time.
     pub(crate) mean_bps: u64,
     /// The highest mean rate that the rule lets through, with the errors of the readings.
     pub(crate) max_bps: u64,
@@ -27,9 +30,10 @@ impl Excess {
     /// Returns a clause with both rates.
     pub(crate) fn text(&self, network: &Network) -> String {
         format!(
-            "the counters of {} showed {} on average over 10 s, and its rule lets through at most {}",
+            "the counters of {} showed {} on average over {} s, and its rule lets through at most {}",
             network.node(self.host).name,
             Rate::from_bits_per_second(self.mean_bps).down(),
+            self.covered.as_millis() as f64 / 1_000.0,
             Rate::from_bits_per_second(self.max_bps).up()
         )
     }

@@ -6,3 +6,9 @@ pub(crate) fn list(names: Vec<String>, length: usize) -> String {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
 }
+
+/// Returns `contract a`, or `contracts a, b and 3 more`.
+pub(crate) fn contracts(names: Vec<String>, length: usize) -> String {
+    let noun = if length == 1 { "contract" } else { "contracts" };
+    format!("{noun} {}", list(names, length))
+}

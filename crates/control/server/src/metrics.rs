@@ -187,7 +187,7 @@ pub(crate) struct Metrics {
     host_packets: Family<HostLabels, Gauge>,
     host_counters_left_out: Family<NodeLabels, Gauge>,
     repairs: Family<NodeLabels, Counter>,
-    down: Gauge,
+    down: KnownGauge,
     ready: Gauge,
     limited: Family<LimitLabels, Counter>,
     kept: Family<KeptLabels, Gauge>,
@@ -263,7 +263,7 @@ impl Metrics {
             host_packets: Family::default(),
             host_counters_left_out: Family::default(),
             repairs: Family::default(),
-            down: Gauge::default(),
+            down: KnownGauge::default(),
             ready: Gauge::default(),
             limited: Family::default(),
             kept: Family::default(),
@@ -421,12 +421,14 @@ impl Metrics {
 
     pub(crate) fn text(&self, network: &Network, view: &View, counted: Option<&ReportedTraffic>) -> String {
         // Without reports of agents nothing is known of packets, so there are no figures.
-        match counted.and_then(|counted| Some((counted.sum()?, counted.followed()))) {
-            Some((sum, followed)) => self.update_traffic(&sum, &followed),
-            None => {
-                self.packets.clear();
-                self.waits.clear();
-            }
+        self.packets.clear();
+        self.waits.clear();
+        let sum = counted.and_then(ReportedTraffic::sum);
+        if let Some(sum) = &sum {
+            self.update_traffic(sum);
+        }
+        if let Some(followed) = counted.and_then(ReportedTraffic::followed) {
+            self.update_sampled(&followed);
         }
         // Only what was reported last: labels of earlier reports do not add up.
         self.host_packets.clear();
@@ -445,7 +447,7 @@ impl Metrics {
                 |counts: fn(&NodeState) -> bool| tables.nodes.values().filter(|node| counts(node)).count() as u64;
             self.sessions.set(counted.map(|_| nodes(NodeState::is_there)));
             self.silent.set(counted.map(|_| nodes(|node| node.is_silent)));
-            self.exceeding.set(counted.map(|_| tables.excess().len() as u64));
+            self.exceeding.set(sum.map(|_| tables.excess().len() as u64));
         }
         self.dropped.inner().store(logger::dropped(), Ordering::Relaxed);
         let mut text = String::new();
@@ -455,7 +457,7 @@ impl Metrics {
         text
     }
 
-    fn update_traffic(&self, sum: &Traffic, followed: &SampledPackets) {
+    fn update_sampled(&self, followed: &SampledPackets) {
         let ends = [
             ("followed", followed.packets),
             ("lost", followed.lost),
@@ -465,6 +467,9 @@ impl Metrics {
         for (became, count) in ends {
             self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
         }
+    }
+
+    fn update_traffic(&self, sum: &Traffic) {
         let Traffic { packets, delayed, waiting, queue_full, oversized, .. } = *sum;
         let kinds = [("sent", packets), ("delayed", delayed), ("waiting", waiting), ("queue-full", queue_full)];
         for (became, count) in kinds.into_iter().chain([("oversized", oversized)]) {
@@ -498,7 +503,8 @@ impl Metrics {
             self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));
         }
         self.unprotected.set(signed(counts.unprotected));
-        self.down.set(signed(tables.down.len() as u64));
+        let down = tables.down.len() as u64;
+        self.down.set((tables.observes_links() || down > 0).then_some(down));
     }
 
     fn look_at_links(&self, network: &Network, tables: &Tables) {

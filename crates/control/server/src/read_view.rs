@@ -219,6 +219,16 @@ pub(crate) struct View {
 }
 
 impl Tables {
+    /// Returns `true` if the agent of a node is connected and reports the carriers of its links.
+    pub(crate) fn observes(&self, node: NodeId) -> bool {
+        self.nodes.get(&node).is_some_and(NodeState::observes_links)
+    }
+
+    /// Returns `true` if any connected agent does.
+    pub(crate) fn observes_links(&self) -> bool {
+        self.nodes.values().any(NodeState::observes_links)
+    }
+
     fn empty() -> Self {
         Self {
             health: Health::Starting,

@@ -273,7 +273,9 @@ pub(crate) fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
 
 fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Option<&'static str>, Option<String>) {
     if waits_for > 0 {
-        return (Some("WAITS"), Some(format!("waits until {waits_for} previous routes have drained")));
+        let routes =
+            if waits_for == 1 { "one previous route has" } else { &format!("{waits_for} previous routes have") };
+        return (Some("WAITS"), Some(format!("waits until {routes} drained")));
     }
     let starts = starts.map(|starts| match crate::clock::wall() >= starts {
         true => {
@@ -331,12 +333,7 @@ pub(crate) fn reason(
         controller::State::Degraded => {
             grant.degraded_reason.as_ref().map(|degraded_reason| degraded_text(network, grant, degraded_reason)).unzip()
         }
-        controller::State::Violated => {
-            let message = grant
-                .violation()
-                .map(|late| format!("{} packets were late, the slowest took {}", late.packets, late.worst.up()));
-            (Some("LATE_PACKETS"), message)
-        }
+        controller::State::Violated => (Some("LATE_PACKETS"), grant.violation().map(|late| late.text())),
         controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
         controller::State::Released => (None, None),
         controller::State::Admitted | controller::State::Enforced => enforcement(network, grant, has_agents),

@@ -1,7 +1,7 @@
 //! Counters of contracts and problems that hosts report. They are reported every second and lost when the process
 //! ends: they are not on disk.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,10 @@ struct Reports {
     packets: BTreeMap<String, HostCounters>,
     /// Outcome of packets in transit.
     follower: Follower,
+    /// `true` if a host has reported samples.
+    is_sampled: bool,
+    /// Tenants of whose contracts a receiver has measured packets in its present session.
+    measured: BTreeMap<String, BTreeSet<String>>,
     /// Problems of nodes.
     troubles: BTreeMap<String, Vec<String>>,
     /// Figures of nodes' last reports that were ignored, as problems.
@@ -77,15 +81,19 @@ struct Since {
 }
 
 impl Since {
-    /// Counters that are smaller than before have begun again.
-    fn between(before: &Traffic, after: &Traffic, took: Duration) -> Self {
-        let since = |of: fn(&Traffic) -> u64| of(after).checked_sub(of(before)).unwrap_or(of(after));
-        let bits = u128::from(since(|traffic| traffic.bytes)) * 8_000_000_000 / took.as_nanos().max(1);
-        Self {
-            bits_per_second: u64::try_from(bits).unwrap_or(u64::MAX),
-            delayed: since(|traffic| traffic.delayed),
-            waited_ns: since(|traffic| traffic.waited_ns),
-        }
+    /// Returns the differences, and the bits; `None` if a counter is smaller than before: it counts from a new start.
+    fn between(before: &Traffic, after: &Traffic, took: Duration) -> Option<(Self, u64)> {
+        let since = |of: fn(&Traffic) -> u64| of(after).checked_sub(of(before));
+        since(|traffic| traffic.packets).and(since(|traffic| traffic.queue_full))?;
+        since(|traffic| traffic.oversized)?;
+        let bits = since(|traffic| traffic.bytes)?.saturating_mul(8);
+        let rate = u128::from(bits) * 1_000_000_000 / took.as_nanos().max(1);
+        let since = Self {
+            bits_per_second: u64::try_from(rate).unwrap_or(u64::MAX),
+            delayed: since(|traffic| traffic.delayed)?,
+            waited_ns: since(|traffic| traffic.waited_ns)?,
+        };
+        Some((since, bits))
     }
 
     fn add(self, other: Self) -> Self {
@@ -107,26 +115,23 @@ impl Counters {
         is_stated: bool,
         on_unbelievable: impl FnOnce(),
     ) -> Self {
-        let (mut since, mut window, mut is_counted) = (None, self.window, false);
+        let (mut since, mut window) = (None, self.window);
         // After a silence the interval is unknown.
-        if let Some((before, took)) = self.before.as_ref().zip(took.filter(|took| *took <= FRESH)) {
-            let bits = traffic.bytes.checked_sub(before.bytes).unwrap_or(traffic.bytes).saturating_mul(8);
-            if is_believable(line, bits, took) {
-                since = Some(Since::between(before, &traffic, took));
-            } else {
-                on_unbelievable();
-            }
-            // A counter that began anew leaves the interval of the history unknown.
-            if since.is_some() && traffic.bytes >= before.bytes {
+        let interval = self.before.as_ref().zip(took.filter(|took| *took <= FRESH));
+        match interval.map(|(before, took)| (Since::between(before, &traffic, took), took)) {
+            None => window.interrupt(),
+            Some((None, _)) => window.start_anew(),
+            Some((Some((known, bits)), took)) if is_believable(line, bits, took) => {
+                since = Some(known);
                 window.add(bits, took, 0);
-                is_counted = true;
                 if !is_stated {
                     window.on_arrival();
                 }
             }
-        }
-        if !is_counted {
-            window.interrupt();
+            Some(_) => {
+                on_unbelievable();
+                window.interrupt();
+            }
         }
         Self { before: Some(traffic.clone()), traffic, since, window }
     }
@@ -204,12 +209,27 @@ impl ReportedTraffic {
 
     /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.
     pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
-        self.lock().follower.on_samples(now, node, samples, is_host);
+        let mut reports = self.lock();
+        reports.is_sampled = true;
+        reports.follower.on_samples(now, node, samples, is_host);
     }
 
-    /// Returns the outcome of the sampled packets of all contracts.
-    pub(crate) fn followed(&self) -> SampledPackets {
-        self.lock().follower.sum()
+    /// Returns the outcome of the sampled packets of all contracts; `None` if no host has reported samples.
+    pub(crate) fn followed(&self) -> Option<SampledPackets> {
+        let reports = self.lock();
+        reports.is_sampled.then(|| reports.follower.sum())
+    }
+
+    /// Takes the tenants of whose contracts a receiver has measured packets.
+    pub(crate) fn on_measured(&self, node: &str, tenants: BTreeSet<String>) {
+        self.lock().measured.entry(node.to_owned()).or_default().extend(tenants);
+    }
+
+    /// Returns `true` if one of these receivers has measured packets in its present session: of this tenant, or of any.
+    pub(crate) fn has_measured(&self, only: Option<&str>, is_there: impl Fn(&str) -> bool) -> bool {
+        let reports = self.lock();
+        let is_of = |tenants: &BTreeSet<String>| only.map_or(!tenants.is_empty(), |only| tenants.contains(only));
+        reports.measured.iter().any(|(node, tenants)| is_of(tenants) && is_there(node))
     }
 
     /// Stores a host's counters of all packets by outcome.
@@ -257,6 +277,7 @@ impl ReportedTraffic {
     /// Takes the begin of a session of a node.
     pub(crate) fn on_session(&self, now: Instant, node: &str) {
         let mut reports = self.lock();
+        reports.measured.remove(node);
         let sessions = reports.sessions.entry(node.to_owned()).or_default();
         sessions.push_back(now);
         if sessions.len() > MAX_SESSIONS {
@@ -410,9 +431,9 @@ mod tests {
         let known =
             SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
         let reports = of(5).unwrap();
-        assert_eq!((reports.packets, reports.followed, counted.followed()), (9, Some(known.clone()), known));
+        assert_eq!((reports.packets, reports.followed, counted.followed()), (9, Some(known.clone()), Some(known)));
         counted.put(start, "h1", ReadTime::Arrival(start), LINE, Vec::new());
-        assert_eq!(counted.followed(), SampledPackets::default(), "it goes with the contract");
+        assert_eq!(counted.followed(), Some(SampledPackets::default()), "it goes with the contract");
     }
 
     /// 3,000 B in two seconds are 12 kbit/s. A hose of which one member reports nothing has the figures of the other,
@@ -436,10 +457,10 @@ mod tests {
         report(2, "h2", 500, 0, 0);
         let known = of(2);
         assert_eq!((known.rate_bps, known.waited_ns, known.traffic.unwrap().packets), (Some(12_000), Some(100), 2));
-        // Counters that begin again: what they have now was sent since.
+        // Counters that went back: whether they began at 0 is not known.
         report(6, "h1", 1_000, 2, 40);
         let known = of(7);
-        assert_eq!((known.hosts, known.reporting, known.rate_bps, known.waited_ns), (2, 1, Some(2_000), Some(20)));
+        assert_eq!((known.hosts, known.reporting, known.rate_bps, known.waited_ns), (2, 1, None, None));
         let silent = of(11);
         assert_eq!((silent.reporting, silent.rate_bps, silent.traffic), (0, None, None));
     }

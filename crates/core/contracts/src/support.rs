@@ -54,7 +54,7 @@ const BY_HOSTS: &str = "switches do not identify contracts: hosts have to enforc
 const ALL_AT_ONCE: &str = "all contracts are active from the start, without end";
 const NOT_REROUTED: &str = "nothing is decided again when something fails";
 
-const LIMITS: [Limit; 15] = [
+const LIMITS: [Limit; 16] = [
     Limit {
         key: "excess: wait",
         is_in: |contract, _| excess(contract) == Some(Excess::Wait),
@@ -168,8 +168,16 @@ const LIMITS: [Limit; 15] = [
         rendered: Some("switches have a queue for all objectives, which hosts have to divide"),
     },
     Limit {
-        key: "objective.goal and objective.deadline",
-        is_in: |contract, _| matches!(contract, Contract::Objective(_)),
+        key: "objective.goal",
+        is_in: |contract, _| matches!(contract, Contract::Objective(terms) if terms.deadline.is_none()),
+        simulator: None,
+        agents: Some("its flows divide its share as their transports do"),
+        lab: None,
+        rendered: Some(BY_HOSTS),
+    },
+    Limit {
+        key: "objective.deadline",
+        is_in: |contract, _| matches!(contract, Contract::Objective(terms) if terms.deadline.is_some()),
         simulator: None,
         agents: Some("its flows divide its share as their transports do"),
         lab: None,

@@ -4,12 +4,12 @@ use comfy_table::{Cell, Color};
 use wayleave_explain::human;
 use wayleave_protocol::contract::{Contract, ContractSpec};
 use wayleave_protocol::decision::{Decision, DecisionOutcome};
-use wayleave_protocol::network::{ClassCapacity, Connection, Host, Link, LinkState, Queue, QueueClass, UpDown};
+use wayleave_protocol::network::{ClassCapacity, Connection, Host, Link, ObservedState, Queue, QueueClass};
 use wayleave_protocol::policy::Policy;
 use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_units::{Bytes, readable};
 
-use super::{bytes, cell, coloured, limit, rate, rate_left, short, state, time, up_down, word};
+use super::{bytes, cell, coloured, element_state, limit, rate, rate_left, short, state, time, word};
 
 /// A sort of object that has a table.
 pub(crate) trait Row {
@@ -163,7 +163,7 @@ impl Row for Host {
             },
         };
         let vms: Vec<&str> = self.vms.iter().map(|vm| short(vm)).collect();
-        vec![cell(&self.node.name), up_down(self.node.state), cell(agent), cell(vms.join(" "))]
+        vec![cell(&self.node.name), element_state(self.node.state), cell(agent), cell(vms.join(" "))]
     }
 }
 
@@ -194,7 +194,7 @@ impl Row for Link {
     fn cells(&self) -> Vec<Cell> {
         vec![
             cell(&self.name),
-            coloured(self.state.name(), (self.state == LinkState::Down).then_some(Color::Red)),
+            element_state(self.state),
             cell(rate(self.rate_bps)),
             cell(class_capacity(self, QueueClass::Latency)),
             cell(class_capacity(self, QueueClass::Guaranteed)),
@@ -236,7 +236,7 @@ impl Row for Queue {
 pub(crate) struct NodeLine {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
-    pub(crate) state: UpDown,
+    pub(crate) state: ObservedState,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }
@@ -247,7 +247,7 @@ impl Row for NodeLine {
 
     fn cells(&self) -> Vec<Cell> {
         let why = self.reason.as_deref().unwrap_or_default();
-        vec![cell(&self.name), cell(self.kind), up_down(self.state), cell(why)]
+        vec![cell(&self.name), cell(self.kind), element_state(self.state), cell(why)]
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use wayleave_explain::human::Human;
 use wayleave_explain::table::write_table;
 use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Route, State};
-use wayleave_protocol::network::UpDown;
+use wayleave_protocol::network::ObservedState;
 use wayleave_units::{Bytes, Rate, Time, escaped, readable};
 
 use crate::failure::Failure;
@@ -138,8 +138,8 @@ pub(crate) fn reason(status: &ContractStatus) -> Option<String> {
     status.message.clone().filter(|_| !is_implied)
 }
 
-pub(crate) fn up_down(state: UpDown) -> Cell {
-    coloured(&word(&state), (state == UpDown::Down).then_some(Color::Red))
+pub(crate) fn element_state(state: ObservedState) -> Cell {
+    coloured(state.name(), (state == ObservedState::Down).then_some(Color::Red))
 }
 
 /// `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets, as in `plan`.

@@ -177,13 +177,13 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         CONTRACTS,
-        &["spec.contracts[].objective.{goal,deadline}"],
-        [
-            Changes,
-            Named("objective.goal and objective.deadline of"),
-            HOSTS,
-            Named("objective.goal and objective.deadline of"),
-        ],
+        &["spec.contracts[].objective.goal"],
+        [Changes, Named("objective.goal of"), HOSTS, Named("objective.goal of")],
+    ),
+    row(
+        CONTRACTS,
+        &["spec.contracts[].objective.deadline"],
+        [Changes, Named("objective.deadline of"), HOSTS, Named("objective.deadline of")],
     ),
     row(
         CONTRACTS,

@@ -34,7 +34,7 @@ impl Enforcement {
         }
         let state = self.nodes.entry(node);
         state.unknown_rules.clear();
-        (state.in_force, state.problems, state.sees_links) = (None, None, false);
+        state.forget_reports();
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
         let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
@@ -238,7 +238,7 @@ impl Enforcement {
         state.is_open = false;
         state.is_set_up = false;
         (state.is_watched, state.is_silent) = (false, false);
-        (state.in_force, state.problems, state.sees_links) = (None, None, false);
+        state.forget_reports();
         state.waiting.clear();
         self.journal.mark(DirtyRecord::Node(node));
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));

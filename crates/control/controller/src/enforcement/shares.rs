@@ -57,6 +57,7 @@ impl Enforcement {
     ) -> Result<Reply, CommandError> {
         let node = self.find(name)?;
         self.check_epoch(node, epoch)?;
+        let lists_problems = problems.is_some();
         let mut in_force: Option<BTreeMap<u64, u64>> = in_force.map(|all| all.into_iter().collect());
         let mut problems: Option<BTreeMap<u64, String>> =
             problems.map(|all| all.into_iter().map(|one| (one.serial, one.why)).collect());
@@ -74,12 +75,14 @@ impl Enforcement {
             }
         }
         let state = self.nodes.entry(node);
-        // Readers of the node learn from its record that its rules are known, or no longer.
-        if state.in_force.is_some() != in_force.is_some() {
+        let had_rules = state.in_force.is_some();
+        let had_list = std::mem::replace(&mut state.lists_problems, lists_problems);
+        // Readers of the node learn from its record that its rules and problems are known, or no longer.
+        if had_rules != in_force.is_some() || had_list != lists_problems {
             self.journal.mark(DirtyRecord::Node(node));
-            if in_force.is_none() {
-                self.expect_report(node, epoch);
-            }
+        }
+        if had_rules && in_force.is_none() {
+            self.expect_report(node, epoch);
         }
         let state = self.nodes.entry(node);
         if state.in_force != in_force || state.problems != problems {

@@ -37,6 +37,10 @@ pub(crate) struct Figures {
     pub(crate) has_agents: bool,
     /// At least one agent has an open session with this controller.
     pub(crate) has_sessions: bool,
+    /// A connected agent has measured packets in its present session.
+    pub(crate) has_measured: bool,
+    /// A connected agent observes links.
+    pub(crate) observes_links: bool,
     /// Agents report to this controller.
     pub(crate) is_leader: bool,
 }
@@ -180,6 +184,14 @@ impl Evaluator {
             {
                 Some(NO_SESSION)
             }
+            Condition::AboveZero(Figure::Violated)
+                if figures.is_leader && figures.violated == 0 && !figures.has_measured =>
+            {
+                Some(NOT_MEASURED)
+            }
+            Condition::AboveZero(Figure::Down) if figures.down == 0 && !figures.observes_links => {
+                Some(if figures.is_leader { NO_OBSERVER } else { NOT_LEADER })
+            }
             Condition::Increase { of: Counter::Repairs, .. } => Some(NOT_LEADER).filter(|_| !figures.is_leader),
             Condition::Increase { .. } if !figures.is_leader => Some(NOT_LEADER),
             Condition::Increase { of, .. } if !self.has_counter(of) => Some(NO_COUNTER),
@@ -212,6 +224,10 @@ impl Evaluator {
 const NO_COUNTER: &str = "no agent has reported this counter";
 
 const NO_SESSION: &str = "no agent has an open session with this controller";
+
+const NOT_MEASURED: &str = "no connected agent has measured packets";
+
+const NO_OBSERVER: &str = "no connected agent observes links";
 
 const NOT_LEADER: &str = "agents report to the leader only, and this controller is not the leader";
 
@@ -253,6 +269,8 @@ mod tests {
         down: 0,
         has_agents: true,
         has_sessions: true,
+        has_measured: true,
+        observes_links: true,
         is_leader: true,
     };
 

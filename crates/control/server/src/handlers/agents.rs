@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wayleave_controller::{Command, CommandError, ElementName, Id, Principal, Reply};
 use wayleave_protocol::agent::{
-    Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
+    Confirmations, Measured, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
 };
 use wayleave_protocol::network::{Agent, Node};
 use wayleave_protocol::problem::{Code, Problem};
@@ -238,6 +238,10 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: AuthorizedRequest) -> Out
     shared.submit(&call, work).await
 }
 
+/// Problem of a host that does not list the contracts that it cannot enforce.
+const LACKS_PROBLEMS: &str =
+    "its last report lacks `contractProblems`: minutes of its contracts are unknown; restart its agent, or upgrade it";
+
 pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let node = node(&shared, &call)?;
     let mut reports = made_plain(call.json()?, &call.body);
@@ -266,6 +270,7 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
         }
         let repaired = repairs.len();
+        let lists_problems = contract_problems.is_some();
         // Before the heartbeat, after which contracts of an agent that was silent may be enforced.
         if beat {
             let (in_force, problems) = (rules_in_force, contract_problems);
@@ -278,12 +283,19 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             executor.metrics.repaired(&node, repaired);
         }
         let controller = &executor.controller;
+        let measured_by = controller.network().find_node(&node);
+        let tenant_of = |one: &Measured| {
+            let grant = controller.grant_of(one.serial).filter(|_| one.packets > 0)?;
+            (Some(grant.terms()?.to) == measured_by).then(|| grant.id.tenant.clone())
+        };
+        let tenants: BTreeSet<String> = measured.iter().filter_map(tenant_of).collect();
         let contradictions = counted.leave_out_contradictions(&node, &mut measured, |serial| {
             let (name, lowest) = (controller.grant_of(serial)?.id.to_string(), controller.lowest_bound(serial)?);
             Some(Bounds { name, lowest, only: controller.only_bound(serial) })
         });
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
+        counted.on_measured(&node, tenants);
         let (now, network) = (load.now(), executor.controller.network());
         if let Some(id) = network.find_node(&node) {
             if repaired > 0 {
@@ -292,7 +304,10 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             load.on_contradictions(now, id, &contradictions.serials);
             if beat {
                 load.on_heartbeat(now, id);
-                let ignored: Vec<String> = bounded.into_iter().chain(contradictions.problems()).collect();
+                let is_lacking = !lists_problems && network.node(id).kind == NodeKind::Host;
+                let lacking = is_lacking.then(|| LACKS_PROBLEMS.to_owned());
+                let ignored: Vec<String> =
+                    bounded.into_iter().chain(contradictions.problems()).chain(lacking).collect();
                 counted.set_ignored(&node, ignored);
             }
             let read = match &links {

@@ -43,7 +43,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     // A long dry run of an operator delays no other client: it is made in a copy.
     if is_long && (effect == Effect::Commit || account != Account::Operators) {
         let detail = format!(
-            "{count} contracts are too many for one uninterrupted decision (atomic, dryRun): at most {most} are accepted from {account}"
+            "{count} contracts are too many for one uninterrupted decision (atomic, dryRun): at most {most} are admitted from {account}"
         );
         return Err(problem(Code::TooLarge, detail));
     }

@@ -43,7 +43,7 @@ pub(crate) async fn batch(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     // A long dry run of an operator delays no other client: it is made in a copy.
     if count > most && !(call.is_dry_run() && account == Account::Operators) {
         let detail = format!(
-            "{count} contracts are too many for one atomic change: at most {most} are accepted from {account} (--max-atomic-batch of the server). Split the change"
+            "{count} contracts are too many for one atomic change: at most {most} are admitted from {account} (--max-atomic-batch of the server). Split the change"
         );
         return Err(problem(Code::TooLarge, detail));
     }

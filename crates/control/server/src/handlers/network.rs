@@ -7,7 +7,7 @@ use wayleave_controller::{ElementName, Id, NodeState};
 use wayleave_explain::shapes;
 use wayleave_ledger::Capacity;
 use wayleave_protocol::network::{
-    AgentState, ClassCapacity, Connection, Down, Host, Link, LinkState, Node, Queue, QueueClass, Topology, UpDown,
+    AgentState, ClassCapacity, Connection, Down, Host, Link, Node, ObservedState, Queue, QueueClass, Topology,
 };
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
@@ -22,13 +22,30 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 
-fn state(reason: Option<&String>) -> UpDown {
-    if reason.is_some() { UpDown::Down } else { UpDown::Up }
-}
-
 /// Returns the reason that a node is down, if it is.
 fn node_down<'a>(tables: &'a Tables, name: &str) -> Option<&'a String> {
     tables.down.get(&ElementName::Node(name.to_owned()))
+}
+
+/// Returns the reason that the cable of a link is down, if it is.
+fn cable_down<'a>(network: &Network, tables: &'a Tables, id: LinkId) -> Option<&'a String> {
+    tables.down.get(&ElementName::Link(network.link(network.cable(id)).name.clone()))
+}
+
+/// Returns the state of a node.
+pub(crate) fn node_state(network: &Network, tables: &Tables, id: NodeId) -> ObservedState {
+    if !tables.down.is_empty() && node_down(tables, &network.node(id).name).is_some() {
+        return ObservedState::Down;
+    }
+    let is_there = |node: NodeId| tables.nodes.get(&node).is_some_and(NodeState::is_there);
+    let has_carrier = |&link: &LinkId| {
+        tables.observes(network.link(link).to)
+            && (tables.down.is_empty() || cable_down(network, tables, link).is_none())
+    };
+    match is_there(id) || network.links_from(id).iter().any(has_carrier) {
+        true => ObservedState::Up,
+        false => ObservedState::Unknown,
+    }
 }
 
 fn connection(state: &NodeState) -> Connection {
@@ -54,7 +71,7 @@ pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId, is_know
     Node {
         name: node.name.clone(),
         kind: if node.kind == NodeKind::Host { "host" } else { "switch" }.to_owned(),
-        state: state(reason),
+        state: node_state(network, tables, id),
         reason: reason.cloned(),
         links: network.links_from(id).iter().map(|&link| network.link(link).name.clone()).collect(),
         agent,
@@ -72,14 +89,12 @@ pub(crate) fn host_shape(network: &Network, tables: &Tables, id: NodeId, tenant:
 pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link {
     let link = network.link(id);
     let (from, to) = (&network.node(link.from).name, &network.node(link.to).name);
-    let cable = ElementName::Link(network.link(network.cable(id)).name.clone());
     let of_node = |name: &String| node_down(tables, name).map(|why| format!("node {name} is down: {why}"));
-    let down_reason = tables.down.get(&cable).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
-    let observes = |node| tables.nodes.get(&node).is_some_and(NodeState::observes_links);
+    let down_reason = cable_down(network, tables, id).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
     let state = match &down_reason {
-        Some(_) => LinkState::Down,
-        None if observes(link.from) || observes(link.to) => LinkState::Up,
-        None => LinkState::Unknown,
+        Some(_) => ObservedState::Down,
+        None if tables.observes(link.from) || tables.observes(link.to) => ObservedState::Up,
+        None => ObservedState::Unknown,
     };
     let figures = tables.figures(id);
     Link {
@@ -176,12 +191,15 @@ pub(crate) async fn curves(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
 pub(crate) fn topology(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
     let network = shared.network();
     let down = |(element, why): (&ElementName, &String)| Down { element: element.to_string(), reason: why.clone() };
+    let tables = shared.view.read();
+    let unknown = network.nodes().filter(|&(id, _)| node_state(network, &tables, id) == ObservedState::Unknown);
     let topology = Topology {
         name: shared.name.clone(),
         hosts: network.hosts().count(),
         switches: network.switches().count(),
         links: network.links().len(),
-        down: shared.view.read().down.iter().map(down).collect(),
+        down: tables.down.iter().map(down).collect(),
+        unknown: unknown.map(|(_, node)| node.name.clone()).collect(),
         document: shared.document.clone(),
     };
     Ok(HttpReply::json(200, &topology))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::header::ACCEPT;
-use wayleave_controller::{EnforcedBy, NodeState, Principal};
+use wayleave_controller::{NodeState, Principal};
 use wayleave_protocol::status::{About, Cluster, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 use wayleave_topology::NodeId;
@@ -16,7 +16,7 @@ use crate::answer::{HttpReply, Outcome};
 use crate::exposition::Exposition;
 use crate::handlers::details;
 use crate::http::call::AuthorizedRequest;
-use crate::listing::list;
+use crate::listing::contracts;
 use crate::load::line_of_host;
 use crate::metrics::ClientMemory;
 use crate::read_view::{Health, Tables};
@@ -69,9 +69,8 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         revision: if only.is_none() { tables.revision } else { 0 },
     };
     let agents = is_known.then(|| tables.nodes.values().filter(|node| node.is_there()).count() as u64);
-    // Without agents, no late packet is no observation.
-    let has_agents = agents.is_some_and(|agents| agents > 0);
-    let is_observed = shared.setup.enforced_by != EnforcedBy::Nobody && (has_agents || counts.late > 0);
+    let has_measured = is_known && has_measured(shared, &tables, only);
+    let down = tables.down.len() as u64;
     let status = Status {
         version: VERSION.to_owned(),
         generation: tables.generation,
@@ -81,13 +80,13 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         kinds: counts.by_kind(),
         configured: counts.configured,
         effective: counts.effective,
-        late: is_observed.then_some(counts.late),
+        late: (has_measured || counts.late > 0).then_some(counts.late),
         enforcement: shared.setup.enforced_by.name().to_owned(),
         clock_ahead_ns: shared.metrics.clock_hold_down_seconds().map(Time::as_nanos),
         unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
-        down: tables.down.len() as u64,
+        down: (tables.observes_links() || down > 0).then_some(down),
         agents,
         silent: is_known.then(|| silent(shared, &tables, only.is_none())),
         problems: if only.is_none() { problems(shared, &tables) } else { Vec::new() },
@@ -95,6 +94,12 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         cluster,
     };
     Ok(HttpReply::json(200, &status))
+}
+
+/// Returns `true` if a connected receiver has measured packets: of this tenant, or of any.
+pub(crate) fn has_measured(shared: &Shared, tables: &Tables, only: Option<&str>) -> bool {
+    let state = |node: &str| tables.nodes.get(&shared.network().find_node(node)?);
+    shared.counted.has_measured(only, |node| state(node).is_some_and(NodeState::is_there))
 }
 
 /// Returns the problems of nodes, of the disk, and of tokens that no client can use.
@@ -139,9 +144,9 @@ fn unbelievable<'a>(shared: &'a Shared, tables: &'a Tables) -> impl Iterator<Ite
     shared.counted.unbelievable().into_iter().map(|(node, serials)| {
         let line = shared.network().find_node(&node).map(|host| line_of_host(shared.network(), host));
         let names = serials.iter().take(NAMES).filter_map(|&serial| Some(tables.contract_with(serial)?.id().to_string()));
-        let names = list(names.collect(), serials.len());
+        let names = contracts(names.collect(), serials.len());
         let what = format!(
-            "the counters of contracts {names} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
+            "the counters of {names} show more than the line rate of this host, {}: their rates are unknown; correct the rate of its links in the topology, or restart its agent",
             line.unwrap_or_default()
         );
         (node, what)
@@ -160,8 +165,8 @@ fn excess(tables: &Tables) -> impl Iterator<Item = (NodeId, String)> + use<> {
     }
     hosts.into_iter().map(|(host, (names, length))| {
         let what = format!(
-            "the counters of contracts {} show more than their rules let through: these contracts count as not enforced; restart its agent, and look for other programs that change its queues",
-            list(names, length)
+            "the counters of {} show more than rules let through: no such contract counts as enforced; restart its agent, and look for other programs that change its queues",
+            contracts(names, length)
         );
         (host, what)
     })

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use wayleave_controller::ElementName;
-use wayleave_protocol::network::Down;
+use wayleave_protocol::network::{Down, ObservedState};
 use wayleave_protocol::topology_summary::{Group, LinkGroup, LinkUse, NodeGroup, Tier, TopologySummary, Use};
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
 use crate::answer::{HttpReply, Outcome, not_found};
+use crate::handlers::network::node_state;
 use crate::http::call::AuthorizedRequest;
 use crate::links::LinkFigures;
 use crate::state::{AT_A_TIME, Shared};
@@ -76,6 +77,7 @@ impl Shared {
         let links = layers.links(network, part);
         let blocks = count(network, layers, part, &links);
         let (down_nodes, down_links, silent) = self.troubled();
+        let unknown = self.unknown_nodes();
         let is_known = self.receives_reports();
         let mut link_groups: BTreeMap<(NodeBlock, NodeBlock), Sum> = BTreeMap::new();
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
@@ -117,6 +119,7 @@ impl Shared {
                     name: layers.block_name(network, block),
                     nodes: nodes.len() as u64,
                     down: of_node(nodes, &down_nodes),
+                    unknown: of_node(nodes, &unknown),
                     silent: is_known.then(|| of_node(nodes, &silent)),
                     node: if let NodeBlock::Node(node) = block { Some(network.node(node).name.clone()) } else { None },
                     group: layers.group(network, block),
@@ -161,6 +164,12 @@ impl Shared {
         let tables = self.view.read();
         let down = tables.down.iter().take(DOWN);
         down.map(|(element, why)| Down { element: element.to_string(), reason: why.clone() }).collect()
+    }
+
+    fn unknown_nodes(&self) -> BTreeSet<NodeId> {
+        let (network, tables) = (self.network(), self.view.read());
+        let is_unknown = |node: &NodeId| node_state(network, &tables, *node) == ObservedState::Unknown;
+        network.nodes().map(|(node, _)| node).filter(is_unknown).collect()
     }
 
     /// Nodes and links that are down, and nodes whose agents are silent.

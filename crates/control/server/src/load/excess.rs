@@ -5,7 +5,8 @@
 //! intervals that adjoin has a burst of its own. Counters without a time of reading prove nothing, as those of version 0.2.0:
 //! reports may wait at the agent for longer than their readings are apart.
 //!
-//! A point may have traffic of an earlier rule with a higher rate, and so may the first interval of the next point. So only
+//! Counters that went back may return to their old values, which is no traffic: such a point proves nothing, and evidence begins
+//! anew. A point may have traffic of an earlier rule with a higher rate, and so may the first interval of the next point. So only
 //! the third excess by one version of a rule ([`PROOF`]) is evidence. Minima without a maximum have no upper bound. A host
 //! whose reports [lack](Missing) what the comparison needs leaves the minutes of its contracts unknown.
 
@@ -22,7 +23,7 @@ use super::reading::BAND;
 use super::suspicion::{Missing, Suspicion};
 use super::window::Window;
 use crate::caveat::{Excess, ExcessContracts};
-use crate::listing::list;
+use crate::listing::contracts;
 use crate::rendered::ContractObject;
 
 /// Maximum error of the length of a run. [`BAND`] limits the error of a clock, and the time between the stated time and the
@@ -79,14 +80,15 @@ impl Buckets {
 
 /// Returns `true` if the traffic of a period can be compared with a rule.
 fn is_known(window: &Window) -> bool {
-    window.mean_bps().is_some() && !window.has_arrivals
+    window.mean_bps().is_some() && !window.has_arrivals && !window.has_new_start
 }
 
 fn excess(buckets: Buckets, host: NodeId, window: &Window) -> Option<Excess> {
     let max = buckets.max_bits(window.covered, window.runs);
     let mean_bps = window.mean_bps().filter(|_| is_known(window) && u128::from(window.bits) > max)?;
     let max_bps = max * 1_000_000_000 / window.covered.as_nanos().max(1);
-    Some(Excess { host, mean_bps, max_bps: u64::try_from(max_bps).unwrap_or(u64::MAX) })
+    let max_bps = u64::try_from(max_bps).unwrap_or(u64::MAX);
+    Some(Excess { host, covered: window.covered, mean_bps, max_bps })
 }
 
 /// A rule with an excess.
@@ -116,9 +118,9 @@ impl Uncompared {
         let clauses: Vec<&str> = self.missing.iter().map(|missing| missing.clause()).collect();
         let names = self.names.iter().map(ToString::to_string).collect();
         format!(
-            "its reports {}: minutes of contracts {} are unknown; restart its agent, or upgrade it",
+            "its reports {}: minutes of {} are unknown; restart its agent, or upgrade it",
             clauses.join(", and "),
-            list(names, self.count)
+            contracts(names, self.count)
         )
     }
 }
@@ -153,7 +155,9 @@ impl ExcessTracker {
         let contract = contract.recorded();
         let grant = contract.grant();
         let version = grant.versions().0?;
-        if self.suspects.get(&grant.serial).is_some_and(|suspect| suspect.version != version) {
+        let has_new_start = hosts.iter().any(|&host| window(host).is_some_and(|window| window.has_new_start));
+        let is_obsolete = |suspect: &Suspect| suspect.version != version || (has_new_start && suspect.points < PROOF);
+        if self.suspects.get(&grant.serial).is_some_and(is_obsolete) {
             self.suspects.remove(&grant.serial);
         }
         let buckets = Buckets::of(&grant.order.contract, overhead).filter(|_| contract.is_effective())?;
@@ -265,6 +269,9 @@ mod tests {
             assert_eq!(excess(buckets, hosts()[0], &window(expected, runs)), None, "{contract:?}");
             let above = excess(buckets, hosts()[0], &window(expected + u64::from(runs), runs)).unwrap();
             assert_eq!(above.max_bps, expected / 5 / u64::from(runs), "{contract:?}");
+            let text = above.text(&build::star(4, Cabling::default()).unwrap());
+            let over = format!("on average over {} s,", 5 * runs);
+            assert!(text.contains(&over), "the measured time, not that of a point: {text}");
         }
     }
 

@@ -74,6 +74,8 @@ pub(super) struct NodeTrack {
     pub(super) silent: Worst<bool>,
     /// `true` while the rules in force are not known.
     unreported: Worst<bool>,
+    /// `true` while its last report did not list the contracts that it cannot enforce.
+    unlisted: Worst<bool>,
     /// `true` if another program had changed the rules, until the agent repaired them.
     repaired: Worst<bool>,
 }
@@ -81,15 +83,17 @@ pub(super) struct NodeTrack {
 impl NodeTrack {
     /// Of a node without a session.
     pub(super) fn new(epoch: u64) -> Self {
-        Self { epoch, silent: Worst::new(true), unreported: Worst::new(true), repaired: Worst::new(false) }
+        let [silent, unreported, unlisted] = [true; 3].map(Worst::new);
+        Self { epoch, silent, unreported, unlisted, repaired: Worst::new(false) }
     }
 
     pub(super) fn set(&mut self, phase: Phase, state: &NodeState) {
         let is_next = phase != Phase::Observed;
-        let (is_silent, is_unreported) = (!state.is_there(), !state.has_reported_rules());
+        let (is_unreported, is_unlisted) = (!state.has_reported_rules(), !state.lists_problems());
         // A session may have begun and reported within one commit.
         let has_begun = std::mem::replace(&mut self.epoch, state.epoch) != state.epoch;
-        for (known, value) in [(&mut self.silent, is_silent), (&mut self.unreported, is_unreported)] {
+        let silent = (&mut self.silent, !state.is_there());
+        for (known, value) in [silent, (&mut self.unreported, is_unreported), (&mut self.unlisted, is_unlisted)] {
             known.set(value, is_next);
             // Shortly after the minute: it may have been in the minute.
             known.worst |= value && phase == Phase::Early;
@@ -108,12 +112,14 @@ impl NodeTrack {
         self.repaired.worst |= is_observed;
     }
 
-    /// Ends a minute. Returns the reasons for which it is unknown; the second one counts for contracts whose rules the agent
-    /// has to report.
-    pub(super) fn close(&mut self) -> [Option<UnknownReason>; 2] {
+    /// Ends a minute. Returns the reasons for which it is unknown: for any contract, for those that end at this node, and for
+    /// those of them whose rules the agent has to report.
+    pub(super) fn close(&mut self) -> [Option<UnknownReason>; 3] {
         let (was_silent, was_repaired) = (self.silent.close(), self.repaired.close());
         let silent = was_silent.then_some(UnknownReason::AgentSilent);
         let reason = silent.max(was_repaired.then_some(UnknownReason::RulesChanged));
-        [reason, self.unreported.close().then_some(UnknownReason::NotConfirmed)]
+        let [unlisted, unreported] = [&mut self.unlisted, &mut self.unreported].map(Worst::close);
+        let not_confirmed = |is_unknown: bool| is_unknown.then_some(UnknownReason::NotConfirmed);
+        [reason, not_confirmed(unlisted), not_confirmed(unreported)]
     }
 }

@@ -13,6 +13,8 @@ pub(crate) enum Missing {
     Counters,
     /// Times of readings by the host's clock.
     ReadTime,
+    /// Traffic between two readings, of which the second one is lower.
+    Growth,
     /// Traffic between two readings.
     Interval,
 }
@@ -22,6 +24,7 @@ impl Missing {
     pub(super) fn of(window: Option<&Window>) -> Option<Self> {
         match window {
             Some(window) if window.has_arrivals => Some(Self::ReadTime),
+            Some(window) if window.has_new_start => Some(Self::Growth),
             Some(window) if window.is_interrupted => Some(Self::Interval),
             Some(window) if window.mean_bps().is_some() => None,
             Some(_) | None => Some(Self::Counters),
@@ -33,8 +36,9 @@ impl Missing {
         match self {
             Self::Counters => "lack new counters (`traffic` at a later `links.readNs`)",
             Self::ReadTime => "lack `links.readNs`, the time of their counters",
+            Self::Growth => "have counters that went back (`traffic`), and so count from a new start",
             Self::Interval => {
-                "have counters with a gap: reports without `traffic` or `links.readNs`, counters that began anew or exceed the line rate, or a clock that was set"
+                "have counters with a gap: reports without `traffic` or `links.readNs`, counters that exceed the line rate, or a clock that was set"
             }
         }
     }

@@ -2,12 +2,12 @@
 //!
 //! A contract was kept in a minute if all of this held throughout the minute: its state was `enforced` with its present
 //! terms confirmed; the agents of all its ends, and of the switches of its links if switches have agents,
-//! [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; those of its ends, but for latency contracts, had
-//! reported in their present session which rules are in force; no agent repaired a foreign change; no counters showed
+//! [reported](super::presence) without a gap above [`MAX_REPORT_GAP`]; those of its ends had listed in each report which
+//! contracts they cannot enforce and, but for latency contracts, which rules are in force; no agent repaired a foreign change; no counters showed
 //! [more than a rule lets through](super::excess), or left that unknown; the controller led and ran. In addition, no
 //! violation was observed. It was broken if for a part of the minute it was `violated`, or `degraded` for a reason other than missing reports (`SILENT`, `UNCONFIRMED`), or if a sampled packet of it
-//! was lost or late. Any other minute is unknown, for one [reason](UnknownReason). A minute in which a contract began or ended counts only if it was broken. Agents observe no minima: a kept minute of a bandwidth contract states
-//! only that its rules were in force.
+//! was lost or late. Any other minute is unknown, for one [reason](UnknownReason). A minute in which a contract began or ended counts only if it was broken. Agents observe no minima, and a rule without an upper bound on its
+//! counters (no `max`, `excess: demote`) is not compared with them: such a kept minute states only that rules were in force.
 //!
 //! A minute is decided [`DECIDE_AFTER`] its end, when the reports that cover its end and the outcome of its sampled packets
 //! have arrived. Reports have no exact time: a change for the worse that arrives within [`MAX_REPORT_GAP`] of the begin of
@@ -221,16 +221,17 @@ impl Track {
         self.nodes_now = Some(nodes);
     }
 
-    /// Decides a minute; `None` if the contract did not exist throughout. Begins the next one. `unobserved` takes a node, and
-    /// `true` if its rules had to be reported; it returns the reason for which the minute is unknown.
+    /// Decides a minute; `None` if the contract did not exist throughout. Begins the next one. `unobserved` takes a node, `true`
+    /// if it is one of the ends, and `true` if its rules had to be reported; it returns the reason for which the minute is unknown.
     fn decide(
         &mut self,
         minute: u64,
-        unobserved: impl Fn(&NodeId, bool) -> Option<UnknownReason>,
+        unobserved: impl Fn(&NodeId, [bool; 2]) -> Option<UnknownReason>,
     ) -> Option<Observation> {
         let worst = self.observed.close();
         let nodes = self.nodes.iter();
-        let unobserved = nodes.filter_map(|(node, is_end)| unobserved(node, *is_end && self.is_reported)).max();
+        let unobserved =
+            nodes.filter_map(|(node, is_end)| unobserved(node, [*is_end, *is_end && self.is_reported])).max();
         if let Some(nodes) = self.nodes_now.take() {
             self.nodes = nodes;
         }
@@ -513,11 +514,12 @@ impl Tracker {
         let nodes: HashMap<NodeId, _> = self.nodes.iter_mut().map(|(node, track)| (*node, track.close())).collect();
         let reporting = reporting(WallTime::from_nanos(observed.saturating_mul(MINUTE_NS)), end);
         let silent = Some(UnknownReason::AgentSilent);
-        let unobserved = |host: &NodeId, is_reported: bool| {
-            let [reason, unreported] = nodes.get(host).copied().unwrap_or([silent, None]);
+        let unobserved = |host: &NodeId, [is_end, is_reported]: [bool; 2]| {
+            let [reason, unlisted, unreported] = nodes.get(host).copied().unwrap_or([silent, None, None]);
+            let unlisted = unlisted.filter(|_| is_end);
             let gap = silent.filter(|_| !reporting.contains(host));
             let partial = (!is_whole).then_some(UnknownReason::NotObserved);
-            reason.max(unreported.filter(|_| is_reported)).max(gap).max(partial)
+            reason.max(unlisted).max(unreported.filter(|_| is_reported)).max(gap).max(partial)
         };
         let forgotten = self.forgotten.clone();
         let forget = |tenant: &String| MinuteChange::ForgetTenant { tenant: tenant.clone() };

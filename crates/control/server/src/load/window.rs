@@ -19,6 +19,8 @@ pub(crate) struct Window {
     pub(super) has_arrivals: bool,
     /// `true` if the traffic of an interval is unknown.
     pub(super) is_interrupted: bool,
+    /// `true` if counters went back: they count from a new start.
+    pub(super) has_new_start: bool,
 }
 
 impl Window {
@@ -38,6 +40,12 @@ impl Window {
     /// Takes an interval of which the traffic is unknown.
     pub(crate) fn interrupt(&mut self) {
         (self.is_continued, self.is_interrupted) = (false, true);
+    }
+
+    /// Takes an interval at whose end counters were lower than at its begin: its traffic is unknown.
+    pub(crate) fn start_anew(&mut self) {
+        self.interrupt();
+        self.has_new_start = true;
     }
 
     /// Takes an interval without a time by the clock of its node.

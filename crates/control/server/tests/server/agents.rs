@@ -42,6 +42,7 @@ fn a_contract_is_enforced_once_its_host_confirms() {
     receiver.post("/v1/agents/h16/reports", &late).is(204);
     let status = client.get("/v1/contracts/a").json()["status"].clone();
     assert_eq!((&status["state"], &status["measured"]["worstNs"]), (&json!("violated"), &json!(9_000_000)), "{status}");
+    assert_eq!(status["message"], "1 packet was late: it took 9 ms");
 
     let installed = json!([[operation["serial"], operation["version"]]]);
     let again = agent.post("/v1/agents/h1/session", &json!({ "installed": installed }));
@@ -73,7 +74,7 @@ fn counters_of_hosts_are_returned_and_summed() {
         json!([{ "serial": serial, "packets": packets, "bytes": 1_538 * packets, "delayed": 4, "waiting": 1, "queueFull": 2,
             "oversized": 0, "waitedNs": 9_000_000, "waits": [1, 3, 0] }])
     };
-    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 had been changed"], "traffic": traffic(packets), "packets": { "spoofed": 3, "guaranteed": packets }, "troubles": ["acme:web sends from elsewhere"] });
+    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "contractProblems": [], "repairs": ["the queues of up1 had been changed"], "traffic": traffic(packets), "packets": { "spoofed": 3, "guaranteed": packets }, "troubles": ["acme:web sends from elsewhere"] });
     for (second, packets) in [(0, 7), (2, 9)] {
         world.set_report_second(second);
         agent.post("/v1/agents/h1/reports", &report(epoch, packets)).is(204);

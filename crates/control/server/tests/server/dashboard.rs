@@ -357,7 +357,10 @@ fn agents_are_listed_with_their_reported_problems() {
         let epoch = agent.post(&format!("/v1/agents/{node}/session"), &json!({})).is(200).json()["epoch"].clone();
         let troubles = if node == "h2" { json!(["no clock"]) } else { json!([]) };
         agent
-            .post(&format!("/v1/agents/{node}/reports"), &json!({ "epoch": epoch, "beat": true, "troubles": troubles }))
+            .post(
+                &format!("/v1/agents/{node}/reports"),
+                &json!({ "epoch": epoch, "beat": true, "troubles": troubles, "contractProblems": [] }),
+            )
             .is(204);
     }
     let all = client.get("/v1/agents?limit=2").is(200).json();

@@ -94,11 +94,7 @@ fn a_contract_is_not_enforced_while_its_counters_show_more_than_its_rule_lets_th
     let message = contract["message"].as_str().unwrap();
     assert!(message.contains("the counters of h1 showed 120") && message.contains("at most 22.21 Mbit/s"), "{message}");
     assert_eq!(shown.header("etag"), None, "its revision is that of another document");
-    assert!(
-        problems(&world).contains("h1: the counters of contracts default:a show more than"),
-        "{}",
-        problems(&world)
-    );
+    assert!(problems(&world).contains("h1: the counters of contract default:a show more than"), "{}", problems(&world));
     let counts = world.client.get("/v1/status").is(200).json();
     assert_eq!((&counts["contracts"]["admitted"], &counts["contracts"]["enforced"]), (&json!(1), &json!(0)));
     let health = world.client.get("/v1/health?level=unknown").is(200).json();
@@ -120,7 +116,7 @@ fn a_contract_is_not_enforced_while_its_counters_show_more_than_its_rule_lets_th
     let agents = world.client.get("/v1/agents?problems=true").is(200).json();
     assert_eq!(agents["items"].as_array().unwrap().len(), 1, "{agents}");
     let problem = agents["items"][0]["problems"][0].as_str().unwrap();
-    assert!(problem.starts_with("the counters of contracts default:a show more"), "{agents}");
+    assert!(problem.starts_with("the counters of contract default:a show more"), "{agents}");
     let alerts = world.client.get("/v1/alerts").is(200).json();
     assert!(alerts["items"].to_string().contains("WayleaveRateExceeded"), "{alerts}");
     let metrics = String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
@@ -185,6 +181,6 @@ fn a_minimum_may_send_more_unless_it_has_a_maximum() {
         assert_eq!(status(&world, name)["state"], "enforced", "{name}");
         host.send(41..=80, serial, 3_000_000_000, true, &rules);
         assert_eq!(status(&world, name)["state"] == "admitted", is_named, "{name}");
-        assert_eq!(problems(&world).contains("h1: the counters of contracts default:limited"), is_named);
+        assert_eq!(problems(&world).contains("h1: the counters of contract default:limited"), is_named);
     }
 }

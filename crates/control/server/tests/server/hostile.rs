@@ -146,7 +146,7 @@ fn sentences_and_counters_of_an_agent_are_bounded_with_a_count_of_the_rest() {
     let report = |count: u32, round: u32| {
         let packets: BTreeMap<String, u32> = (0..count).map(|at| (format!("c{round}-{at}"), at)).collect();
         let troubles: Vec<String> = (0..count).map(|at| format!("{at} {}", "t".repeat(20))).collect();
-        let received = json!({ "epoch": epoch, "beat": true, "packets": packets, "troubles": troubles, "repairs": ["r".repeat(5_000)] });
+        let received = json!({ "epoch": epoch, "beat": true, "contractProblems": [], "packets": packets, "troubles": troubles, "repairs": ["r".repeat(5_000)] });
         agent.post("/v1/agents/h1/reports", &received).is(204);
     };
     let metrics = || String::from_utf8(client.get("/metrics").is(200).body).unwrap();

@@ -95,7 +95,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_names_missing_ones() 
     let status = report(1, json!([]));
     assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
     assert_eq!(status["effective"], 1);
-    for (name, key) in [("timed", "bandwidth.within"), ("soon", "objective.goal and objective.deadline")] {
+    for (name, key) in [("timed", "bandwidth.within"), ("soon", "objective.deadline")] {
         let status = client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"].clone();
         assert_eq!((&status["state"], &status["reason"]), (&json!("enforced"), &json!("ENFORCED_IN_PART")), "{status}");
         assert!(status["message"].as_str().unwrap().contains(&format!("{key} has no effect: ")), "{status}");

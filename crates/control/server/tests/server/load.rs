@@ -89,7 +89,7 @@ impl<'a> Agent<'a> {
     pub(crate) fn report(&self, more: Value) {
         let read_ns = self.world.report_time.load(Ordering::Relaxed).saturating_sub(self.boot) * SECOND;
         let traffic: Vec<Value> = self.serials.borrow().iter().map(|serial| counted(&json!(serial), 0)).collect();
-        let mut report = json!({ "epoch": self.epoch, "beat": true, "traffic": traffic,
+        let mut report = json!({ "epoch": self.epoch, "beat": true, "traffic": traffic, "contractProblems": [],
             "links": { "readNs": read_ns, "counters": [] } });
         let fields = report.as_object_mut().unwrap();
         fields.extend(more.as_object().unwrap().clone());
@@ -586,7 +586,7 @@ fn forged_counters_of_contracts_stop_nothing_and_have_no_rate() {
     let counted = world.client.get("/v1/contracts/a/traffic").is(200).json();
     assert_eq!((&counted["rateBps"], &counted["traffic"]["bytes"]), (&Value::Null, &json!(MAX_COUNT)));
     let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
-    let named = "h1: the counters of contracts default:a show more than the line rate of this host, 1Gbit";
+    let named = "h1: the counters of contract default:a show more than the line rate of this host, 1Gbit";
     assert!(problems.contains(named), "{problems}");
     let again = json!({ "after": agents[0].epoch, "installed": [[99, u64::MAX]] });
     agents[0].client.post(&agents[0].path("session"), &again).is(400);

@@ -35,4 +35,5 @@ mod rest_names;
 mod restart;
 mod statements;
 mod traffic;
+mod unobserved;
 mod watching;

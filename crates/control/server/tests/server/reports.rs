@@ -136,7 +136,7 @@ fn figures_above_any_possible_value_reach_no_metric_and_are_named() {
     agents[1].report(measured(1, bound));
     assert_ne!(state(), "violated");
     let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
-    assert!(problems.contains("h16: its report has late packets of contracts default:a"), "{problems}");
+    assert!(problems.contains("h16: its report has late packets of contract default:a"), "{problems}");
     agents[1].report(measured(1, bound + 1));
     assert_eq!(state(), "violated");
     let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();

@@ -79,7 +79,8 @@ fn shipped_prometheus_rules_and_grafana_dashboards_use_existing_metrics() {
     agent
         .post(
             "/v1/agents/h1/reports",
-            &json!({ "epoch": epoch, "beat": true, "traffic": traffic, "packets": { "spoofed": 1 }, "repairs": ["a queue"] }),
+            &json!({ "epoch": epoch, "beat": true, "traffic": traffic, "packets": { "spoofed": 1 }, "repairs": ["a queue"],
+                "withoutCarrier": [] }),
         )
         .is(204);
     // A rate is known from the second report on.

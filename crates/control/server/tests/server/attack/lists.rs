@@ -46,7 +46,7 @@ fn an_atomic_batch_has_a_limited_length() {
     let hosts = |count| list(count).replace("\"a\"", "\"h1\"").replace("\"b\"", "\"h2\"");
     let atomic = |count| world.client.send("POST", "/v1/apply?atomic=true", &[], hosts(count).as_bytes());
     let refused = atomic(201).is_problem(413, "TOO_LARGE");
-    assert!(refused["detail"].as_str().unwrap().contains("at most 200 are accepted from operators"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("at most 200 are admitted from operators"), "{refused}");
     // A long dry run of one is made in a copy.
     let dry = world.client.send("POST", "/v1/apply?dryRun=true", &[], hosts(201).as_bytes());
     assert_eq!(dry.is(200).json()["done"], 201);

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wayleave_controller::EnforcedBy;
-use wayleave_server::ServerLimits;
 use wayleave_server::disk::Memory;
+use wayleave_server::{LoadClock, ServerLimits};
+use wayleave_units::WallTime;
 
 use crate::common::{Client, World, options};
 use wayleave_repo_checks::TempFolder;
@@ -28,6 +29,8 @@ fn world(limits: ServerLimits) -> World {
     let scratch = Arc::new(TempFolder::new("server"));
     let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.limits = limits;
+    // The time stands still: histories and statements end at the present minute.
+    options.load_clock = LoadClock::Caller(Some(WallTime::from_nanos(1_800_000_000_000_000_000)));
     World::of(options, scratch)
 }
 
