@@ -13,6 +13,7 @@ impl Journal {
     pub(crate) fn announce(&mut self, grant: &mut AdmittedContract, state: State) {
         let revision = self.next_revision_of(&grant.id.tenant);
         (grant.state, grant.revision) = (state, revision);
+        grant.announced_reason = grant.reason_code();
         self.mark(DirtyRecord::Contract(grant.serial));
         self.contract_event(kind(state), &grant.id, revision, detail(grant));
     }

@@ -9,7 +9,7 @@ use crate::command::ElementName;
 /// Reason that an element is down: an operator declared it, or agents at its ends see no carrier. It is up when
 /// neither holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Down {
+pub struct Down {
     declared: Option<String>,
     /// Nodes whose agents see no carrier.
     seen: BTreeSet<String>,
@@ -44,11 +44,17 @@ impl Down {
         self.declared.as_deref()
     }
 
+    /// Returns the nodes whose agents reported it; `None` if an operator declared it.
+    pub fn observers(&self) -> Option<&BTreeSet<String>> {
+        if self.declared.is_some() { None } else { Some(&self.seen) }
+    }
+
     pub(crate) fn seen(&self) -> &BTreeSet<String> {
         &self.seen
     }
 
-    pub(crate) fn why(&self) -> &str {
+    /// Returns the reason as a clause.
+    pub fn why(&self) -> &str {
         &self.why
     }
 }

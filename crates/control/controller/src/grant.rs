@@ -36,6 +36,8 @@ pub struct AdmittedContract {
     pub state: State,
     /// Reason that it is degraded, if it is.
     pub degraded_reason: Option<DegradedReason>,
+    /// Code of the reason that was last announced.
+    pub(crate) announced_reason: Option<&'static str>,
     /// The pending releases that have to be complete before it is promised anything.
     pub(crate) waits_for: Vec<u64>,
     /// It was deleted.
@@ -217,6 +219,7 @@ impl AdmittedContract {
             decision: 0,
             state: State::Released,
             degraded_reason: None,
+            announced_reason: None,
             waits_for: Vec::new(),
             is_ended: false,
             held,
@@ -389,6 +392,11 @@ impl AdmittedContract {
     /// Returns `true` if it was deleted.
     pub fn is_ended(&self) -> bool {
         self.is_ended
+    }
+
+    /// Returns the code of the reason that it is degraded, if it is.
+    pub(crate) fn reason_code(&self) -> Option<&'static str> {
+        self.degraded_reason.as_ref().map(DegradedReason::code)
     }
 
     /// Its state at this time of the calendar, where a contract that all its hosts have confirmed is in the state `kept`.

@@ -74,6 +74,7 @@ pub use controller::Controller;
 pub use controller::copy::Copied;
 pub use controller::follow::FollowError;
 pub use decision::{ContractPromise, Decided, DecisionRecord, QuotaShort};
+pub use elements::Down;
 pub use event::{Event, EventKind};
 pub use grant::{AdmittedContract, DegradedReason, LateDelivery};
 pub use load_error::LoadError;

@@ -326,6 +326,7 @@ impl Engine {
         self.load.begin(&edits);
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, (running.sequence, revision, generation), Health::Ready);
+        self.load.on_published(&self.view.read());
         for token in running.controller.tokens() {
             if let Some(warning) = render::token_warning(token) {
                 tracing::warn!(token = token.id, warning, "this token matches no certificate");
@@ -555,6 +556,7 @@ impl Running {
         self.commit(&engine.metrics, &output, Vec::new()).map_err(|error| error.to_string())?;
         engine.load.on_edits(&edits);
         engine.view.publish(edits, self.sequence, self.controller.revision());
+        engine.load.on_published(&engine.view.read());
         Ok(())
     }
 

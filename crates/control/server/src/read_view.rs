@@ -6,11 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{Controller, DEFAULT_TENANT, DegradedReason, ElementName, Id, NodeState, Principal, State};
+use wayleave_controller::{
+    Controller, DEFAULT_TENANT, DegradedReason, Down, ElementName, Id, NodeState, Principal, State,
+};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::Kind;
-use wayleave_topology::{LinkId, NodeId};
+use wayleave_protocol::network;
+use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::WallTime;
 
 use crate::caveat::{Caveats, ExcessContracts};
@@ -19,6 +22,9 @@ use crate::log::{Entry, Log, LogTopic};
 use crate::past::KnownSince;
 use crate::read_guard::ReadGuard;
 use crate::rendered::{ContractObject, Object};
+
+/// End of the reason of an element that was reported down by agents that no longer report.
+const OUTDATED: &str = " when last reported; no connected agent reports it now";
 
 /// A VM as it is answered.
 #[derive(Clone, Debug)]
@@ -163,7 +169,7 @@ pub(crate) struct Tables {
     pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
     caveats: Caveats,
-    pub(crate) down: BTreeMap<ElementName, String>,
+    pub(crate) down: BTreeMap<ElementName, Down>,
     /// By number of the link; none until the engine has computed them.
     links: Vec<Option<LinkFigures>>,
     pub(crate) counts: BTreeMap<String, Counts>,
@@ -191,7 +197,7 @@ pub(crate) enum Edit {
     Token(String, Option<(Object, Arc<Holder>)>),
     /// A node of this name.
     Node(NodeId, String, NodeState),
-    Down(BTreeMap<ElementName, String>),
+    Down(BTreeMap<ElementName, Down>),
     /// Number of records on disk.
     Records(u64),
     Link(LinkId, LinkFigures),
@@ -227,6 +233,23 @@ impl Tables {
     /// Returns `true` if any connected agent does.
     pub(crate) fn observes_links(&self) -> bool {
         self.nodes.values().any(NodeState::observes_links)
+    }
+
+    /// Returns the reason that an element was reported down, and `true` if somebody still reports it; `None` if it was not.
+    pub(crate) fn reported_down(&self, network: &Network, element: &ElementName) -> Option<(String, bool)> {
+        let down = self.down.get(element)?;
+        let observes = |name: &String| network.find_node(name).is_some_and(|node| self.observes(node));
+        let is_observed = down.observers().is_none_or(|nodes| nodes.iter().any(observes));
+        let outdated = if is_observed { "" } else { OUTDATED };
+        Some((format!("{}{outdated}", down.why()), is_observed))
+    }
+
+    /// Returns all elements that were reported down, with the reasons.
+    pub(crate) fn all_reported_down<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = network::Down> + 'a {
+        self.down.keys().filter_map(move |element| {
+            let (reason, _) = self.reported_down(network, element)?;
+            Some(network::Down { element: element.to_string(), reason })
+        })
     }
 
     fn empty() -> Self {

@@ -154,7 +154,7 @@ impl Stage {
                 }
             }
             RecordKind::Down => {
-                let down = controller.down().map(|(element, why)| (element.clone(), why.to_owned()));
+                let down = controller.down().map(|(element, down)| (element.clone(), down.clone()));
                 edits.push(Edit::Down(down.collect()));
             }
             RecordKind::Controller

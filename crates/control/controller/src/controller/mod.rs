@@ -35,7 +35,7 @@ use crate::clock::{Timestamps, Uptime};
 use crate::command::{Command, CommandError, ElementName, Outcome, Precondition, Principal, Reply};
 use crate::contracts::Contracts;
 use crate::decision::DecisionRecord;
-use crate::elements::Elements;
+use crate::elements::{Down, Elements};
 use crate::enforcement::Enforcement;
 use crate::grant::AdmittedContract;
 use crate::journal::Journal;
@@ -376,8 +376,8 @@ impl Controller {
     }
 
     /// Returns the elements that are down, with the reasons.
-    pub fn down(&self) -> impl Iterator<Item = (&ElementName, &str)> {
-        self.elements.iter().map(|(element, down)| (element, down.why()))
+    pub fn down(&self) -> impl Iterator<Item = (&ElementName, &Down)> {
+        self.elements.iter()
     }
 
     /// The node of this name.

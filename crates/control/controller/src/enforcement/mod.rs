@@ -234,10 +234,10 @@ impl Enforcement {
         let Some(grant) = self.contracts.get(serial) else { return Ok(()) };
         let state = grant.state_now(self.kept, self.calendar());
         // Most contracts are in the right state already, and need not be copied.
-        if state != grant.state
+        if (state != grant.state || grant.degraded_reason.is_some())
             && let Some(grant) = self.contracts.get_mut(serial)
         {
-            grant.state = state;
+            (grant.state, grant.announced_reason) = (state, grant.reason_code());
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Enforcement {
     pub(crate) fn show(&mut self, serial: u64) {
         let (kept, wall) = (self.kept, self.calendar());
         if let Some(grant) = self.contracts.get_mut(serial) {
-            grant.state = grant.state_now(kept, wall);
+            (grant.state, grant.announced_reason) = (grant.state_now(kept, wall), grant.reason_code());
         }
     }
 

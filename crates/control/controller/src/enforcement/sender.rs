@@ -234,7 +234,7 @@ impl Enforcement {
             self.timers.at_wall(starts, serial);
         }
         let before = grant.state;
-        if state == before {
+        if state == before && (state != State::Degraded || grant.reason_code() == grant.announced_reason) {
             return;
         }
         // Hosts have the rule of a contract while it may send.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_controller::{ElementName, Id, NodeState};
+use wayleave_controller::{Down, ElementName, Id, NodeState};
 use wayleave_explain::shapes;
 use wayleave_ledger::Capacity;
 use wayleave_protocol::network::{
-    AgentState, ClassCapacity, Connection, Down, Host, Link, Node, ObservedState, Queue, QueueClass, Topology,
+    AgentState, ClassCapacity, Connection, Host, Link, Node, ObservedState, Queue, QueueClass, Topology,
 };
 use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind};
 
@@ -22,14 +22,14 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 
-/// Returns the reason that a node is down, if it is.
-fn node_down<'a>(tables: &'a Tables, name: &str) -> Option<&'a String> {
-    tables.down.get(&ElementName::Node(name.to_owned()))
+/// Returns the reason that a node is down, if it is: an operator declared it.
+fn node_down<'a>(tables: &'a Tables, name: &str) -> Option<&'a str> {
+    tables.down.get(&ElementName::Node(name.to_owned())).map(Down::why)
 }
 
-/// Returns the reason that the cable of a link is down, if it is.
-fn cable_down<'a>(network: &Network, tables: &'a Tables, id: LinkId) -> Option<&'a String> {
-    tables.down.get(&ElementName::Link(network.link(network.cable(id)).name.clone()))
+/// Returns the name of the cable of a link.
+fn cable_name(network: &Network, id: LinkId) -> ElementName {
+    ElementName::Link(network.link(network.cable(id)).name.clone())
 }
 
 /// Returns the state of a node.
@@ -40,7 +40,7 @@ pub(crate) fn node_state(network: &Network, tables: &Tables, id: NodeId) -> Obse
     let is_there = |node: NodeId| tables.nodes.get(&node).is_some_and(NodeState::is_there);
     let has_carrier = |&link: &LinkId| {
         tables.observes(network.link(link).to)
-            && (tables.down.is_empty() || cable_down(network, tables, link).is_none())
+            && (tables.down.is_empty() || !tables.down.contains_key(&cable_name(network, link)))
     };
     match is_there(id) || network.links_from(id).iter().any(has_carrier) {
         true => ObservedState::Up,
@@ -72,7 +72,7 @@ pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId, is_know
         name: node.name.clone(),
         kind: if node.kind == NodeKind::Host { "host" } else { "switch" }.to_owned(),
         state: node_state(network, tables, id),
-        reason: reason.cloned(),
+        reason: reason.map(str::to_owned),
         links: network.links_from(id).iter().map(|&link| network.link(link).name.clone()).collect(),
         agent,
     }
@@ -90,12 +90,15 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
     let link = network.link(id);
     let (from, to) = (&network.node(link.from).name, &network.node(link.to).name);
     let of_node = |name: &String| node_down(tables, name).map(|why| format!("node {name} is down: {why}"));
-    let down_reason = cable_down(network, tables, id).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
-    let state = match &down_reason {
-        Some(_) => ObservedState::Down,
+    let of_nodes = of_node(from).or_else(|| of_node(to)).map(|why| (why, true));
+    let of_cable = tables.reported_down(network, &cable_name(network, id));
+    let reported = of_cable.filter(|(_, is_observed)| *is_observed || of_nodes.is_none()).or(of_nodes);
+    let state = match &reported {
+        Some((_, true)) => ObservedState::Down,
         None if tables.observes(link.from) || tables.observes(link.to) => ObservedState::Up,
-        None => ObservedState::Unknown,
+        Some((_, false)) | None => ObservedState::Unknown,
     };
+    let down_reason = reported.map(|(why, _)| why);
     let figures = tables.figures(id);
     Link {
         name: link.name.clone(),
@@ -190,7 +193,6 @@ pub(crate) async fn curves(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
 
 pub(crate) fn topology(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outcome {
     let network = shared.network();
-    let down = |(element, why): (&ElementName, &String)| Down { element: element.to_string(), reason: why.clone() };
     let tables = shared.view.read();
     let unknown = network.nodes().filter(|&(id, _)| node_state(network, &tables, id) == ObservedState::Unknown);
     let topology = Topology {
@@ -198,7 +200,7 @@ pub(crate) fn topology(shared: &Arc<Shared>, _call: &AuthorizedRequest) -> Outco
         hosts: network.hosts().count(),
         switches: network.switches().count(),
         links: network.links().len(),
-        down: tables.down.iter().map(down).collect(),
+        down: tables.all_reported_down(network).collect(),
         unknown: unknown.map(|(_, node)| node.name.clone()).collect(),
         document: shared.document.clone(),
     };

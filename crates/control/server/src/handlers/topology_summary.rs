@@ -162,8 +162,7 @@ impl Shared {
 
     fn down(&self) -> Vec<Down> {
         let tables = self.view.read();
-        let down = tables.down.iter().take(DOWN);
-        down.map(|(element, why)| Down { element: element.to_string(), reason: why.clone() }).collect()
+        tables.all_reported_down(self.network()).take(DOWN).collect()
     }
 
     fn unknown_nodes(&self) -> BTreeSet<NodeId> {

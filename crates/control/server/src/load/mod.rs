@@ -49,7 +49,7 @@ pub(crate) use timer::LoadTimer;
 pub(crate) use tracker::{MINUTE_NS, Missed};
 pub(crate) use window::Window;
 
-use crate::read_view::Edit;
+use crate::read_view::{Edit, Tables};
 use clock::{Moment, RecordClock};
 use disk::LoadDisk;
 use excess::ExcessTracker;
@@ -200,6 +200,11 @@ impl Load {
     /// Takes changes that are on disk.
     pub(crate) fn on_edits(&self, edits: &[Edit]) {
         lock(&self.tracker).on_edits(self.now().1, edits);
+    }
+
+    /// Takes contracts as readers see them from now on.
+    pub(crate) fn on_published(&self, view: &Tables) {
+        lock(&self.tracker).on_shown(|contract| view.as_shown(contract));
     }
 
     /// Returns the loads of an interval of seconds since 1970, in points of `step` seconds.

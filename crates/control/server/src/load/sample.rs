@@ -10,7 +10,7 @@ use wayleave_units::{Time, WallTime};
 use super::excess::ExcessTracker;
 use super::series::SeriesKey;
 use super::suspicion::Suspicion;
-use super::tracker::{ClosedMinute, MINUTE_NS, Missed};
+use super::tracker::{ClosedMinute, MINUTE_NS, Missed, StateChange};
 use super::{Point, SLOT_S, lock};
 use crate::handlers::traffic::counting_hosts;
 use crate::read_view::{Health, TenantObject};
@@ -104,10 +104,10 @@ impl Shared {
         let Some(ClosedMinute { until, covered_from, mut changes, states, suspicions, forgotten }) = closed else {
             return;
         };
-        changes.extend(states.into_iter().map(|(serial, at, contract)| {
-            let contract = self.view.read().as_shown(contract);
+        changes.extend(states.into_iter().map(|StateChange { serial, at, contract, is_at_begin }| {
             let kind = contract.state().name().to_owned();
-            let text = contract.document(self.network(), true).status.message.unwrap_or_default();
+            let message = contract.document(self.network(), true).status.message.unwrap_or_default();
+            let text = if is_at_begin { format!("when the record began anew: {message}") } else { message };
             MinuteChange::State { serial, at: at.as_nanos(), kind, text }
         }));
         let minute = until.saturating_sub(1).saturating_mul(MINUTE_NS);

@@ -73,6 +73,8 @@ struct Track {
     /// `true` for a contract whose rules agents confirm by their reports: of another kind than latency.
     is_reported: bool,
     state: State,
+    /// Code of the reason that it is degraded.
+    reason: Option<&'static str>,
     /// `true` from a state in which it is not kept until it is enforced again.
     is_unmet: bool,
     /// The minute in which it began.
@@ -111,7 +113,9 @@ pub(crate) struct Tracker {
     /// Begin of the observation, until it is written.
     covered_from: Option<WallTime>,
     /// State changes that are not written yet.
-    changed: Vec<(u64, WallTime, Arc<ContractObject>)>,
+    changed: Vec<StateChange>,
+    /// How many of them are as readers saw them.
+    shown: usize,
     /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,
     /// By serial number.
@@ -119,6 +123,22 @@ pub(crate) struct Tracker {
     tenants: HashSet<String>,
     /// Tenants that were deleted, or were created with a name of which the record may have contracts.
     forgotten: Vec<String>,
+}
+
+/// A new state of a contract.
+#[derive(Debug)]
+pub(crate) struct StateChange {
+    pub(crate) serial: u64,
+    pub(crate) at: WallTime,
+    pub(crate) contract: Arc<ContractObject>,
+    /// `true` if it had the state when the observation began.
+    pub(crate) is_at_begin: bool,
+}
+
+impl StateChange {
+    fn new(at: WallTime, contract: &Arc<ContractObject>) -> Self {
+        Self { serial: contract.grant().serial, at, contract: contract.clone(), is_at_begin: false }
+    }
 }
 
 /// Suspicions about a contract.
@@ -155,7 +175,7 @@ pub(crate) struct ClosedMinute {
     pub(crate) covered_from: Option<WallTime>,
     pub(crate) changes: Vec<MinuteChange>,
     /// State changes, by serial number.
-    pub(crate) states: Vec<(u64, WallTime, Arc<ContractObject>)>,
+    pub(crate) states: Vec<StateChange>,
     /// Suspicions for which the minute is unknown and the one before was not, by serial number.
     pub(crate) suspicions: Vec<(u64, Suspicion)>,
     /// Tenants that were deleted.
@@ -168,6 +188,10 @@ fn minute(now: WallTime) -> u64 {
 
 fn is_unmet(state: State) -> bool {
     matches!(state, State::Degraded | State::Violated)
+}
+
+fn reason_code(contract: &ContractObject) -> Option<&'static str> {
+    contract.grant().degraded_reason.as_ref().map(DegradedReason::code)
 }
 
 fn observe(contract: &ContractObject) -> Observation {
@@ -196,6 +220,7 @@ impl Track {
             id,
             is_reported: contract.kind() != Kind::Latency,
             state: contract.state(),
+            reason: reason_code(contract),
             is_unmet: is_unmet(contract.state()),
             first: minute(begun),
             begun: begun.as_nanos().div_ceil(MINUTE_NS),
@@ -296,6 +321,13 @@ impl Tracker {
         let tenant = |edit: &Edit| if let Edit::Tenant(tenant, Some(_)) = edit { Some(tenant.clone()) } else { None };
         self.tenants = edits.iter().filter_map(tenant).collect();
         self.on_edits(now, edits);
+        for edit in edits {
+            let Edit::Contract(_, Some(contract)) = edit else { continue };
+            // It became so before, maybe in a gap of the record.
+            if is_unmet(contract.state()) && contract.kind() != Kind::BestEffort {
+                self.push_change(StateChange { is_at_begin: true, ..StateChange::new(now, contract) });
+            }
+        }
     }
 
     /// Returns `true` if the record may have contracts of another tenant of this name.
@@ -445,12 +477,28 @@ impl Tracker {
         let observed = observe(contract);
         track.observed.take(phase, |known, is_next| known.set(observed, is_next), observed);
         track.set_nodes(nodes_of(contract), phase != Phase::Observed);
-        let before = std::mem::replace(&mut track.state, contract.state());
+        let state = (contract.state(), reason_code(contract));
+        let has_changed = (track.state, track.reason) != state;
+        (track.state, track.reason) = state;
         track.is_unmet |= is_unmet(track.state);
-        if before != track.state && track.is_unmet && self.changed.len() < MAX_WAITING {
-            self.changed.push((grant.serial, now, contract.clone()));
+        if has_changed && track.is_unmet && self.changed.len() < MAX_WAITING {
             track.is_unmet = track.state != State::Enforced;
+            self.push_change(StateChange::new(now, contract));
         }
+    }
+
+    fn push_change(&mut self, change: StateChange) {
+        if self.changed.len() < MAX_WAITING {
+            self.changed.push(change);
+        }
+    }
+
+    /// Takes the contracts with new states as readers see them from now on: later evidence does not change an event.
+    pub(crate) fn on_shown(&mut self, shown: impl Fn(Arc<ContractObject>) -> Arc<ContractObject>) {
+        for change in self.changed.iter_mut().skip(self.shown) {
+            change.contract = shown(change.contract.clone());
+        }
+        self.shown = self.changed.len();
     }
 
     fn on_end(&mut self, now: WallTime, phase: Phase, id: &Id) {
@@ -538,6 +586,7 @@ impl Tracker {
         let is_over = |track: &Track| track.is_over(observed) || forgotten.contains(&track.id.tenant);
         self.tracks.retain(|_, track| track.ended.is_none() || !is_over(track));
         let states = std::mem::take(&mut self.changed);
+        self.shown = 0;
         Some(ClosedMinute { until: observed + 1, covered_from, changes, states, suspicions, forgotten })
     }
 }

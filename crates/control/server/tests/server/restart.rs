@@ -120,6 +120,8 @@ fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
 #[test]
 fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it_is_reported_down() {
     const LINK: &str = "h1->pod1-edge1";
+    // An agent that no longer reports does not observe what it reported.
+    const OUTDATED: &str = "no carrier at h1 when last reported; no connected agent reports it now";
     let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
     let link = |world: &World| {
         let link = world.client.get("/v1/links/h1-%3Epod1-edge1").is(200).json();
@@ -144,6 +146,10 @@ fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it
         is(&first, "down", Some("no carrier at h1"));
         // In a new session, what was seen in the one before is no longer observed.
         let agent = Agent::new(&first, now_s(), "h1");
+        is(&first, "unknown", Some(OUTDATED));
+        let down = first.client.get("/v1/topology").is(200).json()["down"].clone();
+        assert_eq!(down, json!([{ "element": format!("link:{LINK}"), "reason": OUTDATED }]));
+        sees(&agent, &[LINK]);
         is(&first, "down", Some("no carrier at h1"));
         sees(&agent, &[]);
         is(&first, "up", None);
@@ -153,11 +159,11 @@ fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it
         is(&first, "up", None);
         agent.report(json!({ "leaves": true }));
         is(&first, "unknown", None);
-        sees(&Agent::new(&first, now_s(), "h1"), &[]);
+        sees(&Agent::new(&first, now_s(), "h1"), &[LINK]);
     }
     first.end();
     let second = world(&disk, &scratch, EnforcedBy::Hosts);
-    is(&second, "unknown", None);
+    is(&second, "unknown", Some(OUTDATED));
     let down = json!({ "state": "down", "reason": "cut" });
     second.client.put("/v1/links/h1-%3Epod1-edge1/state", &down).is(200);
     is(&second, "down", Some("cut"));

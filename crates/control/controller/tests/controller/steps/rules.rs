@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wayleave_controller::{
-    Command, Controller, ControllerConfig, DegradedReason, EnforcedBy, EventKind, Precondition, RecordKind, Reply,
-    State,
+    Command, Controller, ControllerConfig, DegradedReason, ElementName, EnforcedBy, EventKind, Precondition,
+    RecordKind, Reply, State,
 };
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
 use wayleave_schemes::admission::fabric::Paths;
@@ -214,6 +214,33 @@ fn a_silent_agent_degrades_every_kind_with_its_host_as_a_member() {
     assert_eq!(states(&reload(&controller, &setup)), expected);
     agents.heartbeat(&mut controller, 11_000, "h5");
     assert_eq!(states(&controller), [State::Enforced; 4]);
+}
+
+/// Catches: a reason that changes while the contract stays degraded, without an event.
+#[test]
+fn a_degraded_contract_with_another_reason_has_another_event() {
+    let (mut controller, agents) = with_h5_silent();
+    let reasons = |controller: &mut Controller| -> Vec<String> {
+        let events = controller.take_output().events.into_iter();
+        events
+            .filter(|one| one.kind == EventKind::Degraded && one.object == "default:hose")
+            .map(|one| one.detail)
+            .collect()
+    };
+    assert_eq!(reasons(&mut controller), ["the agent of one of its hosts or switches is silent"]);
+    let (h5, network) = (controller.network().find_node("h5").unwrap(), controller.network());
+    let name = network.link(network.links_from(h5)[0]).name.clone();
+    let element = |down| Command::SetElement { element: ElementName::Link(name.clone()), down };
+    controller.handle(at(10_500), element(Some("cut".to_owned()))).unwrap();
+    assert_eq!(code(&controller, "hose"), Some("FAILURE"));
+    assert_eq!(reasons(&mut controller), [format!("link:{name} is down: DISCONNECTED")]);
+    for host in HOSTS.iter().filter(|&&host| host != "h5") {
+        agents.heartbeat(&mut controller, 10_600, host);
+    }
+    assert_eq!(reasons(&mut controller), Vec::<String>::new(), "the same reason is announced once");
+    controller.handle(at(10_700), element(None)).unwrap();
+    assert_eq!(code(&controller, "hose"), Some("SILENT"));
+    assert_eq!(reasons(&mut controller), ["the agent of one of its hosts or switches is silent"]);
 }
 
 /// Catches: contracts that stay enforced while the queues of a switch on their links may be gone.

@@ -194,7 +194,7 @@ fn a_cable_without_carrier_is_down_until_no_agent_reports_it() {
         see(&mut controller, 5, node, 1, &[&name]).unwrap();
     }
     assert!(hops(&controller).iter().all(|hop| hop.link != old));
-    let why = |controller: &Controller| controller.down().map(|(_, why)| why.to_owned()).next();
+    let why = |controller: &Controller| controller.down().map(|(_, down)| down.why().to_owned()).next();
     assert_eq!(why(&controller), Some(format!("no carrier at {} and {}", nodes[0], nodes[1])));
     let mut controller = reload(&controller, &setup);
     for node in &nodes {
