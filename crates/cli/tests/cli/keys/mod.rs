@@ -29,6 +29,7 @@ const CONTRACTS: &str = "{ apiVersion: wayleave/v1, kind: Contracts, spec: { con
   { name: b, bandwidth: { from: h1, to: h5, min: 100Mbit, max: 2Gbit, weight: 7 } },
   { name: w, bandwidth: { from: h2, to: h6, min: 100Mbit, within: 30ms } },
   { name: o, objective: { deadline: 5ms, members: [h2, h6], weight: 50Mbit } },
+  { name: g, objective: { goal: completion, members: [h2, h6], weight: 50Mbit } },
   { name: e, bestEffort: { members: [h3, h7], max: 2Mbit } } ] } }";
 
 /// Two hosts with two links each, so that a contract can be protected.

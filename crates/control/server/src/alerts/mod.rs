@@ -432,6 +432,11 @@ mod tests {
             ["WayleaveControllerGone", "WayleaveAgentSilent", "WayleaveContractsViolated"]
         );
         assert_eq!(firing(&evaluator, 0, &Figures { violated: 1, ..fresh }), ["WayleaveContractsViolated"]);
+        // Agents with heartbeats only.
+        let silent = Figures { has_measured: false, observes_links: false, ..QUIET };
+        let expected = ["WayleaveControllerGone", "WayleaveContractsViolated", "WayleaveElementsDown"];
+        assert_eq!(names(&evaluator, &silent), expected);
+        assert_eq!(firing(&evaluator, 0, &Figures { violated: 1, ..silent }), ["WayleaveContractsViolated"]);
         let follower = Figures { is_leader: false, ..QUIET };
         assert_eq!(names(&evaluator, &follower).len(), 7);
         assert_eq!(firing(&evaluator, 0, &Figures { silent: 1, ..follower }), [""; 0]);

@@ -234,3 +234,34 @@ fn a_counter_that_goes_back_is_a_new_start_and_no_rate() {
     assert_eq!((&one["minutes"]["kept"], &one["minutes"]["broken"]), (&json!(0), &json!(0)), "{statement}");
     assert!(one["events"][0]["text"].as_str().unwrap().contains("have counters that went back"), "{statement}");
 }
+
+/// Catches: a kept minute that claims a comparison with a rule that has no upper bound.
+#[test]
+fn a_kept_minute_of_a_rule_without_an_upper_bound_claims_no_comparison() {
+    let base = now_s() / 60 * 60 + 120;
+    let world = new_world(base);
+    let mut terms = contract("h1", "h16", "20Mbit");
+    terms["excess"] = json!("demote");
+    world.client.put("/v1/contracts/a", &terms).is(201);
+    let serial = world.client.get("/v1/contracts/a").json()["status"]["serial"].clone();
+    let (sender, receiver) = (Agent::new(&world, base, "h1"), Agent::new(&world, base, "h16"));
+    sender.confirm();
+    for second in 1..=140 {
+        set_time(&world, base + second);
+        // Six times the rate: the rest belongs to another class.
+        sender.report(json!({ "traffic": [counted(&serial, second * 15_000_000)] }));
+        receiver.report(json!({}));
+        if second % 10 == 0 {
+            record(&world, base + second);
+        }
+    }
+    let month = at(base).to_string()[..7].to_owned();
+    let statement = world.client.get(&format!("/v1/tenants/default/statement?month={month}")).is(200).json();
+    assert_eq!(statement["contracts"][0]["minutes"]["kept"], 1, "{statement}");
+    let document: Value = world.client.get("/openapi.json").is(200).json();
+    let kept = &document["components"]["schemas"]["StatementMinutes"]["properties"]["kept"]["description"];
+    let kept = kept.as_str().unwrap().replace('\n', " ");
+    let stated =
+        "without an upper bound (a minimum without `max`, an objective, `excess: demote`), they are not compared";
+    assert!(kept.contains(stated), "{kept}");
+}

@@ -14,7 +14,7 @@ use wayleave_lab::run::{DEFAULT_TENANT, Operator, ReportedContract};
 use wayleave_lab::{Lab, LabName};
 use wayleave_protocol::contract::{Contract, Kind, Route};
 use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
-use wayleave_protocol::network::{Agent, Link, LinkState};
+use wayleave_protocol::network::{Agent, Link, ObservedState};
 use wayleave_protocol::status::Status;
 use wayleave_protocol::tenant::{Tenant, TenantSpec};
 use wayleave_units::Time;
@@ -214,7 +214,7 @@ impl Operator for LabController {
             .service
             .get::<Link>(&format!("/v1/links/{}", encode(link)))
             .map_err(|error| self.explained(error).to_string())?;
-        Ok(link.state == LinkState::Down)
+        Ok(link.state == ObservedState::Down)
     }
 
     fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String> {
