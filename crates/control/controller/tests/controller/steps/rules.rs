@@ -233,7 +233,7 @@ fn a_degraded_contract_with_another_reason_has_another_event() {
     let element = |down| Command::SetElement { element: ElementName::Link(name.clone()), down };
     controller.handle(at(10_500), element(Some("cut".to_owned()))).unwrap();
     assert_eq!(code(&controller, "hose"), Some("FAILURE"));
-    assert_eq!(reasons(&mut controller), [format!("link:{name} is down: DISCONNECTED")]);
+    assert_eq!(reasons(&mut controller), [format!("link {name} is down: NO_PATH")]);
     for host in HOSTS.iter().filter(|&&host| host != "h5") {
         agents.heartbeat(&mut controller, 10_600, host);
     }
