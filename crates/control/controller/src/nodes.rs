@@ -25,7 +25,7 @@ pub struct NodeState {
     /// Contracts that its agent cannot enforce, with the reason; `None` if it has not reported them in this session.
     pub(crate) problems: Option<BTreeMap<u64, String>>,
     /// `true` if its last report listed them.
-    pub(crate) lists_problems: bool,
+    pub lists_problems: bool,
     /// `true` if its agent has reported in this session which of its links have no carrier.
     pub(crate) sees_links: bool,
     /// Contracts with an operation that it has not confirmed.
@@ -59,11 +59,6 @@ impl NodeState {
     /// Returns `true` if its agent has reported in this session which rules are in force.
     pub const fn has_reported_rules(&self) -> bool {
         self.is_open && self.in_force.is_some()
-    }
-
-    /// Returns `true` if its agent's last report listed the contracts that it cannot enforce.
-    pub const fn lists_problems(&self) -> bool {
-        self.lists_problems
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) struct NodeTrack {
     /// `true` while the rules in force are not known.
     unreported: Worst<bool>,
     /// `true` while its last report did not list the contracts that it cannot enforce.
-    unlisted: Worst<bool>,
+    pub(super) unlisted: Worst<bool>,
     /// `true` if another program had changed the rules, until the agent repaired them.
     repaired: Worst<bool>,
 }
@@ -89,7 +89,7 @@ impl NodeTrack {
 
     pub(super) fn set(&mut self, phase: Phase, state: &NodeState) {
         let is_next = phase != Phase::Observed;
-        let (is_unreported, is_unlisted) = (!state.has_reported_rules(), !state.lists_problems());
+        let (is_unreported, is_unlisted) = (!state.has_reported_rules(), !state.lists_problems);
         // A session may have begun and reported within one commit.
         let has_begun = std::mem::replace(&mut self.epoch, state.epoch) != state.epoch;
         let silent = (&mut self.silent, !state.is_there());

@@ -101,7 +101,7 @@ fn a_figure_is_shown_only_if_an_agent_has_reported_it_in_its_present_session() {
                 shown.alerts
             );
         }
-        // What an agent has reported in an earlier session is not known of this one.
+        // Reports of an earlier session show nothing about this one.
         let again = Agent::new(&world, base, "h1");
         again.report(json!({ "traffic": null, "links": null }));
         assert_eq!(Shown::of(&world).status.get("late"), None, "{reported}");
@@ -170,7 +170,7 @@ fn a_node_is_up_only_if_a_connected_agent_observes_it() {
     assert_eq!(state("h1"), "unknown", "its session ended: an operator's word is no observation");
 }
 
-/// Catches: a kept minute although the host does not say which contracts it cannot enforce.
+/// Catches: a kept minute although the host does not report which contracts it cannot enforce.
 #[test]
 fn a_minute_is_unknown_if_a_host_leaves_out_its_contract_problems_and_the_field_is_named() {
     let base = now_s() / 60 * 60 + 120;

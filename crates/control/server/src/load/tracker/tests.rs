@@ -62,7 +62,7 @@ fn lost_packets_break_their_minute_and_leave_the_one_before_unknown_if_they_may_
         tracker.tracks.insert(7, track);
         for host in &hosts {
             let mut node = NodeTrack::new(1);
-            node.silent = Worst::new(false);
+            (node.silent, node.unlisted) = (Worst::new(false), Worst::new(false));
             tracker.nodes.insert(*host, node);
         }
         let mut kept = Vec::new();

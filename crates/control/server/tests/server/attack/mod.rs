@@ -29,7 +29,7 @@ fn world(limits: ServerLimits) -> World {
     let scratch = Arc::new(TempFolder::new("server"));
     let mut options = options(Box::new(Memory::default()), &scratch, EnforcedBy::Nobody);
     options.limits = limits;
-    // The time stands still: histories and statements end at the present minute.
+    // The clock is stopped: histories and statements end at the present minute.
     options.load_clock = LoadClock::Caller(Some(WallTime::from_nanos(1_800_000_000_000_000_000)));
     World::of(options, scratch)
 }
