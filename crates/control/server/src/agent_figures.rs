@@ -379,7 +379,7 @@ mod tests {
         let mut reports = full();
         let of = |packets, delayed| Traffic { packets, delayed, waits: vec![u64::MAX; 2], ..Traffic::default() };
         reports.traffic = Some(vec![of(u64::MAX, u64::MAX), of(u64::MAX, 1)]);
-        let one = reports.measured[0].clone();
+        let one = reports.measured[0];
         reports.measured = vec![Measured { packets: u64::MAX, worst_ns: u64::MAX, ..one }; 2];
         if let Some(samples) = &mut reports.samples {
             (samples.clock.ahead_ns, samples.arrived) = (u64::MAX, vec![(1, u64::MAX); 3]);

@@ -235,7 +235,8 @@ impl Tables {
         self.nodes.values().any(NodeState::observes_links)
     }
 
-    /// Returns the reason that an element was reported down, and `true` if somebody still reports it; `None` if it was not.
+    /// Returns the reason that an element was reported down, and `true` if an operator or a connected agent
+    /// reports it now; `None` if it was not.
     pub(crate) fn reported_down(&self, network: &Network, element: &ElementName) -> Option<(String, bool)> {
         let down = self.down.get(element)?;
         let observes = |name: &String| network.find_node(name).is_some_and(|node| self.observes(node));

@@ -52,7 +52,7 @@ pub struct ProbeObservation {
     pub frame: String,
 }
 
-/// What became of the probes.
+/// Observations of probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeResult {
     /// Number of probes sent.

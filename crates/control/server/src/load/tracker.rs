@@ -114,7 +114,7 @@ pub(crate) struct Tracker {
     covered_from: Option<WallTime>,
     /// State changes that are not written yet.
     changed: Vec<StateChange>,
-    /// How many of them are as readers saw them.
+    /// Number of those that are as readers saw them.
     shown: usize,
     /// Changes by lost and late sampled packets that are not written yet.
     missed_changes: Vec<MinuteChange>,

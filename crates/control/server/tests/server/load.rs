@@ -557,7 +557,7 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     assert_eq!(statement(&again.client).0, Some([5, 2, 9]));
 }
 
-/// Catches: broken minutes after a restart without an event that says why.
+/// Catches: broken minutes after a restart without an event with their reason.
 #[test]
 fn a_statement_names_the_state_of_a_contract_when_its_record_begins_anew() {
     let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
