@@ -88,7 +88,7 @@ function Plot({ history, name }: { history: Answer; name: string }) {
   const most = highest(known);
   const partial = points.reduce((most, point) => Math.max(most, point.unreported), 0);
   const said = known.length === 0 ? 'No measurement in this period: the load is unknown.'
-    : `Latest ${latest ? measured(ofPoint(latest.meanBps, latest)) : ''} at ${when(latest?.at ?? '')}; highest measured value ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported.' : ''}`;
+    : `Latest ${latest ? measured(ofPoint(latest.meanBps, latest)) : ''} at ${when(latest?.at ?? '')}; highest measured value ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported, or the controller stopped before it stored them.' : ''}`;
   if (points.every((point) => ofPoint(point.meanBps, point).bps === null && point.reservedBps === null)) return <p class="notice">{said}</p>;
   return (
     <figure>
@@ -103,7 +103,7 @@ function Plot({ history, name }: { history: Answer; name: string }) {
         ],
         axes: [timeAxis(), { label: 'rate on the wire', size: 92, values: (_plot, values) => values.map((value) => rate(value, Math.round)) }],
       })} />
-      <figcaption class="dim">{said}{partial > 0 && ` At times ${many(partial, 'contract')} did not report: the rates are those of the others.`}{history.since && ` Stored since ${when(history.since)}.`}</figcaption>
+      <figcaption class="dim">{said}{partial > 0 && ` At times ${many(partial, 'contract')} had no rate: the sum is of the others.`}{history.since && ` Stored since ${when(history.since)}.`}</figcaption>
       <details>
         <summary>Values as a table</summary>
         <Table caption={`History of ${name}`} items={[...points].reverse().slice(0, 60)} rowKey={(point) => point.at} columns={[
