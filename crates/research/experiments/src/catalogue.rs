@@ -81,7 +81,7 @@ pub const CATALOGUE: &[Entry] = &[
         place: "Fig. 10a",
         title: "Flows admitted by network size, two queues",
         full_runs: 10,
-        full_seconds: 90,
+        full_seconds: 25,
         quick_seconds: 8,
         measure: scaling::fig10a,
         #[cfg(test)]
@@ -198,7 +198,7 @@ pub const CATALOGUE: &[Entry] = &[
         place: "Table 5",
         title: "Guarantees and work conservation of each system",
         full_runs: 0,
-        full_seconds: 10,
+        full_seconds: 1,
         quick_seconds: 10,
         measure: table5::measure,
         #[cfg(test)]
@@ -224,7 +224,7 @@ pub const CATALOGUE: &[Entry] = &[
         place: "evaluation",
         title: "Silo, QJump and Loko on switches that share a service",
         full_runs: 3,
-        full_seconds: 90,
+        full_seconds: 8,
         quick_seconds: 3,
         measure: comparison::measure,
         #[cfg(test)]
@@ -237,7 +237,7 @@ pub const CATALOGUE: &[Entry] = &[
         place: "burst multiplier",
         title: "Flows that exceed their burst",
         full_runs: 3,
-        full_seconds: 5,
+        full_seconds: 1,
         quick_seconds: 1,
         measure: burst::measure,
         #[cfg(test)]
@@ -250,7 +250,7 @@ pub const CATALOGUE: &[Entry] = &[
         place: "scalability analysis",
         title: "First exhausted resource, by network size",
         full_runs: 10,
-        full_seconds: 5,
+        full_seconds: 1,
         quick_seconds: 2,
         measure: scalability::measure,
         #[cfg(test)]
@@ -263,7 +263,7 @@ pub const CATALOGUE: &[Entry] = &[
         place: "Fig. 9",
         title: "Queue at a receiver with rate-limited senders, by load",
         full_runs: 3,
-        full_seconds: 8,
+        full_seconds: 4,
         quick_seconds: 1,
         measure: parley::fig9::measure,
         #[cfg(test)]
