@@ -27,6 +27,12 @@ pub(crate) fn interrupted(arguments: &str, moment: &Moment) -> Run {
         .spawn()
         .unwrap();
     let (mut lines, mut stderr) = (BufReader::new(child.stderr.take().unwrap()), String::new());
+    // Read meanwhile: a pipe takes 64 KiB, and a program whose output is not read waits.
+    let mut stdout = child.stdout.take().unwrap();
+    let stdout = std::thread::spawn(move || {
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).map(|_| text)
+    });
     match moment {
         Moment::Text(text) => {
             while !stderr.contains(text) {
@@ -41,10 +47,8 @@ pub(crate) fn interrupted(arguments: &str, moment: &Moment) -> Run {
         }
     }
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
-    let mut stdout = String::new();
     lines.read_to_string(&mut stderr).unwrap();
-    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-    Run { code: child.wait().unwrap().code(), stdout, stderr }
+    Run { code: child.wait().unwrap().code(), stdout: stdout.join().unwrap().unwrap(), stderr }
 }
 
 /// Returns `true` if a process catches SIGINT (proc(5), `SigCgt`).
