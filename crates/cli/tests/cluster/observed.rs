@@ -1,6 +1,9 @@
 //! Figures of agents after a change of the leader: the new leader claims none of them before agents report to it, and the
 //! old one names itself a follower and forgets its own.
 
+use std::path::Path;
+use std::process::Command;
+
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use wayleave_repo_checks::wait_for;
@@ -30,8 +33,11 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     let contract = json!({ "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" });
     assert_eq!(ask("PUT", &url(old, "/v1/contracts/default:c"), &token, &contract).0, 201);
     let serial = read(old, "/v1/contracts/default:c").1["status"]["serial"].clone();
-    let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &json!({}));
+    let confirmed = json!({ "installed": [[serial, 1]] });
+    let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &confirmed);
     assert_eq!(status, 200, "{session}");
+    assert_eq!(read(old, "/v1/contracts/default:c").1["status"]["state"], "enforced");
+    claims_nothing(&controllers[1 - old].1, &token, &folder);
     let report = |second: u64| {
         let one = json!({ "serial": serial, "packets": second, "bytes": 1_000 * second, "delayed": 0, "waiting": 0,
             "queueFull": 0, "oversized": 0, "waitedNs": 0, "waits": [] });
@@ -75,6 +81,8 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
         assert!(unknown.contains(&alert.to_owned()), "{alert}: {unknown:?}");
     }
     assert_eq!(read(new, "/v1/status").1["problems"], json!([]));
+    // The agent has a session with the old leader.
+    assert_eq!(read(new, "/v1/contracts/default:c").1["status"]["state"], "admitted");
 
     controllers[old].0.signal(Signal::SIGCONT);
     wait_for("the old leader follows", || {
@@ -83,12 +91,57 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     // Agents report to the leader: the figures of the old one expire, and each answer names its role.
     wait_for("the old leader has forgotten its reports", || {
         let (role, status) = read(old, "/v1/status");
-        let is_empty = rates(old).1.is_null() && !has_packets(old) && status["problems"] == json!([]);
+        let is_empty = rates(old).1.is_null() && !has_packets(old) && status["problems"].is_null();
         (role == "follower" && is_empty).then_some(())
     });
+    claims_nothing(&controllers[old].1, &token, &folder);
     assert!(unknown_alerts(old).contains(&"WayleaveAgentSilent".to_owned()));
     let (status, problem) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &json!({}));
     assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
-    drop(controllers);
+    // Without etcd, no controller knows the leader.
     drop(etcd);
+    wait_for("a controller without etcd has no role", || {
+        let (role, status) = get(&controllers[new].1, "/v1/status", &token)?;
+        (role == "unknown" && status["agents"].is_null()).then_some(())
+    });
+    claims_nothing(&controllers[new].1, &token, &folder);
+    let (status, problem) = ask("PUT", &url(new, "/v1/contracts/default:c"), &token, &contract);
+    assert!(status != 200 && !problem.to_string().contains("is a follower"), "{status} {problem}");
+    drop(controllers);
+}
+
+/// Every reader of a controller to which agents do not report has records, and claims no effect of them.
+fn claims_nothing(address: &str, token: &str, folder: &Path) {
+    let read = |path: &str| {
+        let asked = ureq::get(format!("{address}{path}")).header("authorization", format!("Bearer {token}"));
+        asked.call().unwrap().body_mut().read_to_string().unwrap()
+    };
+    let object = |path: &str| -> Value { serde_json::from_str(&read(path)).unwrap() };
+    wait_for("the records", || read("/v1/contracts").contains("default:c").then_some(()));
+    let contract = object("/v1/contracts/default:c")["status"].clone();
+    wait_for("its last record", || (object("/v1/contracts/default:c")["status"]["configured"] == 1).then_some(()));
+    assert_ne!(contract["state"], "enforced", "{contract}");
+    assert!(contract.get("effective").is_none(), "{contract}");
+    let health = object("/v1/health");
+    assert_eq!((&health["levels"]["ok"], &health["levels"]["best-estimate"]), (&json!(0), &json!(0)), "{health}");
+    let status = object("/v1/status");
+    assert_eq!(status["contracts"]["enforced"], 0, "{status}");
+    for unknown in ["effective", "late", "agents", "silent", "problems"] {
+        assert_eq!(status.get(unknown), Some(&Value::Null), "{unknown}: {status}");
+    }
+    assert!(read("/metrics").contains("wayleave_contracts{state=\"enforced\"} 0"));
+    for link in object("/v1/links")["items"].as_array().unwrap() {
+        assert!(link["state"] != "up" && link["measured"].is_null(), "{link}");
+    }
+    let printed = |arguments: &[&str]| {
+        let tokens = folder.join("token");
+        let at = ["--server", address, "--token-file", tokens.to_str().unwrap()];
+        let output = Command::new(env!("CARGO_BIN_EXE_wayleave")).args(arguments).args(at).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let status = printed(&["status"]);
+    assert!(!status.contains("are confirmed by all") && !status.contains("no agent is connected"), "{status}");
+    let described = printed(&["describe", "contract", "default:c"]);
+    assert!(!described.contains("effective   rule version") && !described.contains("no late packet"), "{described}");
 }

@@ -44,7 +44,7 @@ impl RouteAccess {
             Self::Map => "operators, readers of all tenants and agents",
             Self::Write => "operators and tenants",
             Self::Operator => "operators",
-            Self::Agent => "agents",
+            Self::Agent => "operators and agents",
         }
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn link_shape(network: &Network, tables: &Tables, id: LinkId) -> Link
     let cable = ElementName::Link(network.link(network.cable(id)).name.clone());
     let of_node = |name: &String| node_down(tables, name).map(|why| format!("node {name} is down: {why}"));
     let down_reason = tables.down.get(&cable).cloned().or_else(|| of_node(from)).or_else(|| of_node(to));
-    let observes = |node| tables.nodes.get(&node).is_some_and(NodeState::observes_links);
+    let observes = |node| !tables.is_follower() && tables.nodes.get(&node).is_some_and(NodeState::observes_links);
     let state = match &down_reason {
         Some(_) => LinkState::Down,
         None if observes(link.from) || observes(link.to) => LinkState::Up,
@@ -158,7 +158,7 @@ pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcom
 pub(crate) async fn link(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let link = shared.link(call.name())?;
     let shape = link_shape(shared.network(), &shared.view.read(), link);
-    let shape = Link { measured: shared.load.measured(link), ..shape };
+    let shape = Link { measured: shared.measured(&[link]).pop().flatten(), ..shape };
     Ok(HttpReply::json(200, &shape))
 }
 

@@ -19,6 +19,7 @@ use wayleave_topology::NodeId;
 
 use super::limit::READ_ERROR;
 use super::reading::BAND;
+use super::series::SLOT_S;
 use super::suspicion::{Missing, Suspicion};
 use super::window::Window;
 use crate::caveat::{Excess, ExcessContracts};
@@ -30,6 +31,8 @@ use crate::rendered::ContractObject;
 const TIME_ERROR: Duration = BAND.saturating_add(READ_ERROR);
 /// Points of one version of a rule that show more than it lets through, before its contract counts as not enforced.
 const PROOF: u8 = 3;
+/// Length of a point.
+const POINT: Duration = Duration::from_secs(SLOT_S);
 /// Largest token bucket of a pair of hosts in a contract with a maximum (`MAX_BURST` and `MAX_FRAMES` in the agent).
 const PAIR_BURST_BYTES: u128 = 64_000;
 
@@ -85,7 +88,8 @@ fn is_known(window: &Window) -> bool {
 fn excess(buckets: Buckets, host: NodeId, window: &Window) -> Option<Excess> {
     let max = buckets.max_bits(window.covered, window.runs);
     let mean_bps = window.mean_bps().filter(|_| is_known(window) && u128::from(window.bits) > max)?;
-    let max_bps = max * 1_000_000_000 / window.covered.as_nanos().max(1);
+    // One figure for a rule: that of a whole point.
+    let max_bps = buckets.max_bits(POINT, 1) * 1_000_000_000 / POINT.as_nanos();
     Some(Excess { host, mean_bps, max_bps: u64::try_from(max_bps).unwrap_or(u64::MAX) })
 }
 
@@ -115,10 +119,15 @@ impl Uncompared {
     pub(super) fn problem(&self) -> String {
         let clauses: Vec<&str> = self.missing.iter().map(|missing| missing.clause()).collect();
         let names = self.names.iter().map(ToString::to_string).collect();
+        // A restart begins counters anew, so it cannot be the remedy.
+        let advice = match self.missing.iter().all(|missing| *missing == Missing::Interval) {
+            true => "this ends half a minute after a restart of its agent; otherwise check the clock of the host",
+            false => "restart its agent, or upgrade it",
+        };
         format!(
-            "its reports {}: minutes of contracts {} are unknown; restart its agent, or upgrade it",
+            "its reports {}: minutes of contracts {} are unknown; {advice}",
             clauses.join(", and "),
-            list(names, self.count)
+            list(names, self.count),
         )
     }
 }
@@ -264,7 +273,9 @@ mod tests {
             let (Some(buckets), Some(expected)) = (buckets, expected) else { continue };
             assert_eq!(excess(buckets, hosts()[0], &window(expected, runs)), None, "{contract:?}");
             let above = excess(buckets, hosts()[0], &window(expected + u64::from(runs), runs)).unwrap();
-            assert_eq!(above.max_bps, expected / 5 / u64::from(runs), "{contract:?}");
+            // In a message, a rule has one figure: that of ten seconds.
+            let max_bps = buckets.max_bits(POINT, 1) / 10;
+            assert_eq!(u128::from(above.max_bps), max_bps, "{contract:?}");
         }
     }
 

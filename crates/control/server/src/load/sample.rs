@@ -107,7 +107,9 @@ impl Shared {
         changes.extend(states.into_iter().map(|(serial, at, contract)| {
             let contract = self.view.read().as_shown(contract);
             let kind = contract.state().name().to_owned();
-            let text = contract.document(self.network(), true).status.message.unwrap_or_default();
+            let message = contract.document(self.network(), true).status.message;
+            let confirmed = || if kind == State::Enforced.name() { "all of its hosts have confirmed it" } else { "" };
+            let text = message.unwrap_or_else(|| confirmed().to_owned());
             MinuteChange::State { serial, at: at.as_nanos(), kind, text }
         }));
         let minute = until.saturating_sub(1).saturating_mul(MINUTE_NS);
