@@ -533,14 +533,14 @@ export interface Status {
   configured: number;
   contracts: Record<string, number>;
   down: number;
-  effective: number;
+  effective: number | null;
   enforcement?: string;
   generation: number;
   kinds?: Record<string, number>;
-  late?: number;
+  late: number | null;
   ledger: Ledger;
   message?: string;
-  problems?: string[];
+  problems: string[] | null;
   ready: boolean;
   silent: string[] | null;
   tenants: number;

@@ -126,7 +126,9 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Subje
         match service.text(&path, "text/plain") {
             Ok(text) => write!(out, "{text}")?,
             // A failure has cut its routes: the reservation that is kept for the repair promises nothing now.
-            Err(error) if is_problem(&error, Code::Conflict) => writeln!(out, "{error}")?,
+            Err(error) if is_problem(&error, Code::Conflict) => {
+                writeln!(out, "It has no proof now: its route has failed, or no longer fits.")?;
+            }
             Err(error) => return Err(error.into()),
         }
     }
