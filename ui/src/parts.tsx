@@ -69,9 +69,14 @@ export function Badge({ of, children }: { of: State | HealthLevel | string; chil
   return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
 }
 
+/** Returns `true` if a contract may be enforced or not: agents that know it do not report, or not here. */
+export function isUnknown({ reason }: ContractStatus): boolean {
+  return ['SILENT', 'UNCONFIRMED', 'FOLLOWER'].includes(reason ?? '');
+}
+
 /** State of a contract, and whether all its hosts enforce it. */
 export function StateBadge({ of }: { of: ContractStatus }) {
-  if (['SILENT', 'UNCONFIRMED', 'FOLLOWER'].includes(of.reason ?? '')) return <Badge of="unknown" />;
+  if (isUnknown(of)) return <Badge of="unknown" />;
   if (['NOT_ENFORCED', 'NOT_CONFIRMED', 'RATE_EXCEEDED'].includes(of.reason ?? '')) return <Badge of="admitted, not enforced" />;
   return <Badge of={of.reason === 'ENFORCED_IN_PART' ? 'enforced in part' : of.state} />;
 }

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { get, path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, remaining, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, LinkLink, Load, NotMeasured, Shown, StateBadge, Table } from '../parts';
+import { Badge, Bar, Empty, Facts, LinkLink, Load, NotMeasured, Shown, StateBadge, Table, isUnknown } from '../parts';
 import { measured, ofCounters } from '../sum';
 import { RATES_MS, readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
@@ -27,7 +27,7 @@ function Whole({ contract }: { contract: Contract }) {
   return (
     <>
       <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>
-      {status.message && <p class={`notice ${status.state === 'degraded' || status.state === 'violated' ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
+      {status.message && <p class={`notice ${!isUnknown(status) && (status.state === 'degraded' || status.state === 'violated') ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
       <Terms contract={contract} />
       {status.kind === 'latency'
         ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.traffic?.followed?.timed ? traffic.value.traffic.followed.worstNs : status.measured?.worstNs} />

@@ -279,6 +279,16 @@ mod tests {
         }
     }
 
+    /// Catches: the advice to restart an agent whose counters began anew because it was restarted.
+    #[test]
+    fn a_gap_of_counters_is_not_mended_by_a_restart() {
+        for (missing, advises) in [(Missing::Interval, false), (Missing::Counters, true), (Missing::ReadTime, true)] {
+            let (missing, names) = (BTreeSet::from([missing]), vec![Arc::new(Id::new("acme", "a"))]);
+            let problem = Uncompared { points: 2, missing, names, count: 1 }.problem();
+            assert_eq!(problem.contains("restart its agent, or"), advises, "{problem}");
+        }
+    }
+
     #[test]
     fn traffic_without_times_of_readings_or_of_a_short_time_is_no_excess() {
         let buckets = Buckets { rate_bps: 1, burst_bits: 1 };
