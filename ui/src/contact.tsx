@@ -57,7 +57,7 @@ function Role({ isShown }: { isShown: boolean }) {
   return (
     <p class="notice warn">
       {role === 'follower' ? <strong>This controller is a follower; {name}.</strong> : <strong>This controller does not know its role: another one may have written since.</strong>}
-      {' '}Agents report to the leader only. States of contracts are copies of its records{readsAll(about) ? '; sessions of agents, measured rates and current alerts are unknown here' : '; measured rates are unknown here'}.
+      {' '}Agents report to the leader only. Contracts are copies of its records{readsAll(about) ? '; sessions of agents, measured rates and alerts about them are unknown here' : '; measured rates are unknown here'}.
     </p>
   );
 }

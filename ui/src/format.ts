@@ -35,13 +35,13 @@ export function bytes(count: number, round: (value: number) => number = Math.cei
 
 /** Formats a share in millionths, rounded up. */
 export function percent(ppm: number): string {
-  if (ppm > 0 && ppm < 1000) return '< 0.1 %';
-  return `${(Math.ceil(ppm / 1000) / 10).toLocaleString('en', { maximumFractionDigits: ppm >= 100_000 ? 0 : 1 })} %`;
+  if (ppm > 0 && ppm < 1000) return '< 0.1\u00a0%';
+  return `${(Math.ceil(ppm / 1000) / 10).toLocaleString('en', { maximumFractionDigits: ppm >= 100_000 ? 0 : 1 })}\u00a0%`;
 }
 
 /** Formats a remaining share in millionths, rounded down. */
 export function remaining(ppm: number): string {
-  return `${(Math.floor(ppm / 1000) / 10).toLocaleString('en', { maximumFractionDigits: 1 })} %`;
+  return `${(Math.floor(ppm / 1000) / 10).toLocaleString('en', { maximumFractionDigits: 1 })}\u00a0%`;
 }
 
 export function count(number: number): string {

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
 import { percent, rate, short } from './format';
-import { isReplica, to, useWorld, type Address } from './state';
+import { ELSEWHERE, isReplica, to, useWorld, type Address } from './state';
 import { measured, type Measured } from './sum';
 import type { AgentState, Connection, ContractStatus, HealthLevel, ObservedState, State } from './types';
 
@@ -25,6 +25,7 @@ export function Loading({ what }: { what: string }) {
 }
 
 export function Failed({ trouble, again, advice: given }: { trouble: Trouble; again?: (() => void) | undefined; advice?: string }) {
+  if (trouble.code === ELSEWHERE) return <Empty>{trouble.message}</Empty>;
   const advice = given !== undefined ? given
     : trouble.status === 403 ? 'Sign in with a token that has access.'
     : trouble.status === 404 ? 'It may have been deleted: check the list.'
@@ -68,8 +69,14 @@ export function Badge({ of, children }: { of: State | HealthLevel | string; chil
   return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
 }
 
+/** Returns `true` if a contract may be enforced or not: agents that know it do not report, or not here. */
+export function isUnknown({ reason }: ContractStatus): boolean {
+  return ['SILENT', 'UNCONFIRMED', 'FOLLOWER'].includes(reason ?? '');
+}
+
 /** State of a contract, and whether all its hosts enforce it. */
 export function StateBadge({ of }: { of: ContractStatus }) {
+  if (isUnknown(of)) return <Badge of="unknown" />;
   if (['NOT_ENFORCED', 'NOT_CONFIRMED', 'RATE_EXCEEDED'].includes(of.reason ?? '')) return <Badge of="admitted, not enforced" />;
   return <Badge of={of.reason === 'ENFORCED_IN_PART' ? 'enforced in part' : of.state} />;
 }

@@ -106,9 +106,17 @@ const AGAIN_MS = 15_000;
 /** Interval of reloads of measured rates, which agents report every second. */
 export const RATES_MS = 5_000;
 
+/** Paths of reports of agents, which a controller refuses unless it leads. */
+const OF_REPORTS = /^\/v1\/(traffic|flows|agents|(contracts|links|tenants)\/[^/?]+\/(traffic|history|statement))(\?|$)/;
+/** Code of the trouble that reports are unknown at this controller. */
+export const ELSEWHERE = 'ELSEWHERE';
+
 /** Answer of a path, reloaded after events, at intervals, and on request. Without a path nothing is requested. */
 export function useRead<T>(path: string | null, read: (path: string, signal: AbortSignal) => Promise<T> = get, everyMs = AGAIN_MS): Read<T> {
-  const { version, signOut } = useWorld();
+  const world = useWorld();
+  const { version, signOut } = world;
+  // The controller is not asked for what it cannot know.
+  const isElsewhere = path !== null && isReplica(world) && OF_REPORTS.test(path);
   const [got, setGot] = useState<{ path: string; value: T }>();
   const [trouble, setTrouble] = useState<Trouble>();
   const [asked, setAsked] = useState(0);
@@ -119,6 +127,7 @@ export function useRead<T>(path: string | null, read: (path: string, signal: Abo
   }, [again, everyMs]);
   useEffect(() => {
     if (path === null) return;
+    if (isElsewhere) return setTrouble(new Trouble('Unknown here: agents report to the leader only.', 421, ELSEWHERE));
     const stop = new AbortController();
     read(path, stop.signal).then(
       (value) => {
@@ -134,8 +143,8 @@ export function useRead<T>(path: string | null, read: (path: string, signal: Abo
       },
     );
     return () => stop.abort();
-  }, [path, version, asked]);
-  const value = got && got.path === path ? got.value : undefined;
+  }, [path, version, asked, isElsewhere]);
+  const value = got && got.path === path && !isElsewhere ? got.value : undefined;
   return { value, trouble, isOld: trouble !== undefined && value !== undefined, again };
 }
 

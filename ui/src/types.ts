@@ -10,7 +10,7 @@ export interface Agent {
   problems?: string[];
   setUp: boolean;
   silent: boolean | null;
-  state: ObservedState;
+  state: UpDown;
 }
 
 /** The agent of a node. */
@@ -287,7 +287,7 @@ export interface Host {
   links: string[];
   name: string;
   reason?: string;
-  state: ObservedState;
+  state: UpDown;
   vms: string[];
 }
 
@@ -321,7 +321,7 @@ export interface Link {
   queues: Queue[];
   rateBps: number;
   routes: number | null;
-  state: ObservedState;
+  state: LinkState;
   to: string;
   usedPpm: number | null;
 }
@@ -339,6 +339,9 @@ export interface LinkGroup {
   ratePpm: number | null;
   to: number;
 }
+
+/** State of a link. */
+export type LinkState = 'up' | 'down' | 'unknown';
 
 /** A link and its use. */
 export interface LinkUse {
@@ -411,7 +414,6 @@ export interface NodeGroup {
   nodes: number;
   outside?: boolean;
   silent: number | null;
-  unknown: number;
 }
 
 /** The name of an object. */
@@ -427,9 +429,6 @@ export interface ObjectiveSpec {
   members: string[];
   weight: string;
 }
-
-/** State of a link or a node, as far as it is observed. */
-export type ObservedState = 'up' | 'down' | 'unknown';
 
 /** A VM with the host that it would be on. */
 export interface PlacedContract {
@@ -533,15 +532,15 @@ export interface Status {
   cluster?: Cluster;
   configured: number;
   contracts: Record<string, number>;
-  down?: number;
-  effective: number;
+  down: number;
+  effective: number | null;
   enforcement?: string;
   generation: number;
   kinds?: Record<string, number>;
-  late?: number;
+  late: number | null;
   ledger: Ledger;
   message?: string;
-  problems?: string[];
+  problems: string[] | null;
   ready: boolean;
   silent: string[] | null;
   tenants: number;
@@ -644,6 +643,9 @@ export interface UnmetContract {
   since: string;
   state: State;
 }
+
+/** State of an element. */
+export type UpDown = 'up' | 'down';
 
 /** Total of all contracts of a tenant; every copy of a protected contract counts. */
 export interface Usage {

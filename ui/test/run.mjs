@@ -133,7 +133,7 @@ async function formats() {
 }
 
 /** Parts of truth.mjs. */
-const TRUTH = ['prediction', 'follower', 'partial', 'statements', 'agents', 'addresses', 'longNames', 'silence'];
+const TRUTH = ['prediction', 'follower', 'partial', 'statements', 'agents', 'addresses', 'longNames', 'silence', 'reasons'];
 
 async function small(browser, folder) {
   await formats();

@@ -22,9 +22,9 @@ export function Agents({ address }: { address: Address }) {
     <>
       <h1>Agents</h1>
       {isElsewhere && <p>Sessions and silence of agents are unknown here: agents report to the leader only.</p>}
-      {status.value && !isElsewhere && <p>{many(status.value.agents ?? 0, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {(status.value.agents ?? 0) > 0 && status.value.configured > 0 && `${status.value.effective.toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
+      {status.value && !isElsewhere && <p>{many(status.value.agents ?? 0, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {(status.value.agents ?? 0) > 0 && status.value.configured > 0 && `${(status.value.effective ?? 0).toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
       <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only agents with problems</label></p>
-      {trouble && <Failed trouble={trouble} />}
+      {trouble && !isElsewhere && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}
       {items?.length === 0 && <Empty>{isElsewhere ? 'No agent is recorded here.' : problems ? 'No agent reports a problem.' : <>No agent has connected yet: contracts are admitted, not enforced. Set up an agent with <code>wayleave agent init</code>{status.value?.enforcement === 'none' && <>, and start the controller with <code>--enforcement hosts</code></>}.</>}</Empty>}
       {items && items.length > 0 && (

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { get, path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, remaining, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, LinkLink, Load, NotMeasured, Shown, StateBadge, Table } from '../parts';
+import { Badge, Bar, Empty, Facts, LinkLink, Load, NotMeasured, Shown, StateBadge, Table, isUnknown } from '../parts';
 import { measured, ofCounters } from '../sum';
 import { RATES_MS, readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
@@ -21,12 +21,13 @@ export function ContractPage({ id }: { id: string }) {
 function Whole({ contract }: { contract: Contract }) {
   const { status } = contract;
   const reserved = reservedOf(contract);
-  const explanation = useRead<Explanation>(path(['contracts', contract.id, 'explanation']));
+  const isOut = isOutOfUse(contract);
+  const explanation = useRead<Explanation>(isOut ? null : path(['contracts', contract.id, 'explanation']));
   const traffic = useRead<ContractTraffic>(path(['contracts', contract.id, 'traffic']), get, RATES_MS);
   return (
     <>
       <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>
-      {status.message && <p class={`notice ${status.state === 'degraded' || status.state === 'violated' ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
+      {status.message && <p class={`notice ${!isUnknown(status) && (status.state === 'degraded' || status.state === 'violated') ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
       <Terms contract={contract} />
       {status.kind === 'latency'
         ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.traffic?.followed?.timed ? traffic.value.traffic.followed.worstNs : status.measured?.worstNs} />
@@ -37,13 +38,18 @@ function Whole({ contract }: { contract: Contract }) {
       <History of="contracts" name={contract.id} />
       <h2>Measurements</h2>
       <Shown of={traffic} what="counters">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
-      <Text id={contract.id} />
+      {!isOut && <Text id={contract.id} />}
     </>
   );
 }
 
+/** Returns `true` if the admitted route has failed or no longer fits: its proof does not hold now. */
+function isOutOfUse({ status: { reason } }: Contract): boolean {
+  return reason === 'FAILURE' || reason === 'UNFIT';
+}
+
 /** Reasons for which an admitted contract is not known to be in force. */
-const NOT_IN_FORCE: { [reason: string]: string } = { NOT_ENFORCED: 'none: no agents', RATE_EXCEEDED: 'unknown: counters show more than its rule lets through' };
+const NOT_IN_FORCE: { [reason: string]: string } = { FOLLOWER: 'unknown here: agents report to the leader', NOT_ENFORCED: 'none: no agents', RATE_EXCEEDED: 'unknown: counters show more than its rule lets through' };
 
 function Terms({ contract }: { contract: Contract }) {
   const { status, bandwidth, objective, bestEffort } = contract;
@@ -89,18 +95,19 @@ const PARTS: Record<string, string> = { queue: 'Queue', processing: 'Processing'
 
 function Latency({ contract, explanation, seen }: { contract: Contract; explanation: Explanation | undefined; seen: number | undefined }) {
   const { status } = contract;
+  const isOut = isOutOfUse(contract);
   const parts = partsOf(explanation?.request?.terms ?? [], explanation?.queues ?? []);
   const { boundNs, deadlineNs } = status;
   return (
     <section>
       <h2>Delay bound by hop</h2>
       {boundNs !== undefined && deadlineNs !== undefined && (
-        <p>The proven delay bound is <strong>{time(boundNs)}</strong>. The deadline is {allowed(deadlineNs)}, which leaves a margin of {allowed(deadlineNs - boundNs)} ({remaining(((deadlineNs - boundNs) / deadlineNs) * 1e6)}).{seen !== undefined && <> The slowest packet took <strong>{time(seen)}</strong>.</>}</p>
+        <p>{isOut ? 'The admitted route is not in use; its bound was' : 'The proven delay bound is'} <strong>{time(boundNs)}</strong>. The deadline is {allowed(deadlineNs)}, which {isOut ? 'left' : 'leaves'} a margin of {allowed(deadlineNs - boundNs)} ({remaining(((deadlineNs - boundNs) / deadlineNs) * 1e6)}).{seen !== undefined && <> The slowest packet took <strong>{time(seen)}</strong>.</>}</p>
       )}
       {parts.length > 0 && boundNs !== undefined && deadlineNs !== undefined && <Fall parts={parts} bound={boundNs} deadline={deadlineNs} seen={seen} />}
       {parts.length === 0 && status.routes.map((route, at) => (
         <div>
-          <h3>Route{status.routes.length > 1 ? ` ${at + 1}` : ''}{route.boundNs !== undefined && `: bound ${time(route.boundNs)}`}</h3>
+          <h3>{isOut ? 'Admitted route, not in use' : 'Route'}{status.routes.length > 1 ? ` ${at + 1}` : ''}{route.boundNs !== undefined && `: bound ${time(route.boundNs)}`}</h3>
           <Route hops={route.hops} />
         </div>
       ))}

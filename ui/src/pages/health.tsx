@@ -12,7 +12,7 @@ const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
   { level: 'violated', title: 'Violated', means: 'packets were late, or the guarantee is lost' },
   { level: 'unknown', title: 'Unknown', means: 'agents are silent, or counters exceed its rule' },
   { level: 'unconfirmed', title: 'Not confirmed', means: 'a host has not confirmed it in time' },
-  { level: 'at-risk', title: 'At risk', means: 'a packet took at least 90 % of its bound' },
+  { level: 'at-risk', title: 'At risk', means: 'a packet took at least 90\u00a0% of its bound' },
   { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
   { level: 'not-enforced', title: 'Not enforced', means: 'admitted; not known to be enforced' },
   { level: 'best-estimate', title: 'Best estimate', means: 'enforced in part, or measured; no guarantee' },
@@ -83,7 +83,7 @@ function Verdict({ levels, isEnforced, isCopy }: { levels: Record<HealthLevel, n
   if (all === 0) return <h1>No guarantees yet</h1>;
   if (levels.violated > 0) return <h1 class="bad"><span aria-hidden="true">✕ </span>{many(levels.violated, 'guarantee')} of {all.toLocaleString('en')} {levels.violated === 1 ? 'is' : 'are'} violated or lost</h1>;
   const unknown = levels.unknown + levels.unconfirmed;
-  if (unknown > 0) return <h1 class="warn"><span aria-hidden="true">? </span>{many(unknown, 'guarantee')} of {all.toLocaleString('en')} {unknown === 1 ? 'is' : 'are'} unknown: agents are silent or have not confirmed {unknown === 1 ? 'it' : 'them'}, or counters exceed {unknown === 1 ? 'its rule' : 'their rules'}</h1>;
+  if (unknown > 0) return <h1 class="warn"><span aria-hidden="true">? </span>{many(unknown, 'guarantee')} of {all.toLocaleString('en')} {unknown === 1 ? 'is' : 'are'} unknown{isCopy ? ' here: agents report to the leader' : <>: agents are silent or have not confirmed {unknown === 1 ? 'it' : 'them'}, or counters exceed {unknown === 1 ? 'its rule' : 'their rules'}</>}</h1>;
   if (levels['at-risk'] > 0) return <h1 class="warn"><span aria-hidden="true">▲ </span>{many(levels['at-risk'], 'guarantee')} of {all.toLocaleString('en')} {levels['at-risk'] === 1 ? 'is' : 'are'} close to the limit</h1>;
   // Until the enforcement mode is known, it is not reported.
   if (!isEnforced && !isCopy) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
@@ -118,7 +118,7 @@ export function Health({ address }: { address: Address }) {
                 <a class={`card ${(page.levels[one] ?? 0) > 0 ? one : ''}`} href={to([], { level: one === level ? undefined : one })} aria-current={one === level ? 'true' : undefined}>
                   <Badge of={one}>{title}</Badge>
                   <span class="big">{(page.levels[one] ?? 0).toLocaleString('en')}</span>
-                  <span class="dim">{means}</span>
+                  <span class="dim">{isCopy && one === 'unknown' ? 'agents report to the leader' : means}</span>
                 </a>
               </li>
             ))}
@@ -130,7 +130,7 @@ export function Health({ address }: { address: Address }) {
           {alerts.value && <Firing alerts={alerts.value} />}
           <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Close to the limit'}</h2>
           {items === undefined && <Loading what="guarantees" />}
-          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing is close: no guarantee is broken, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
+          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing is close: no guarantee is broken, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
           {items && items.length > 0 && (
             <Table caption="Guarantees, least headroom first" items={items} rowKey={(one) => one.id} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
@@ -140,7 +140,7 @@ export function Health({ address }: { address: Address }) {
               { head: 'Reason', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
             ]} />
           )}
-          {level ? <More next={chosen.next} more={chosen.more} /> : items && items.length > 0 && <p class="dim">Broken, unknown, pending or at risk, or a delay bound of {CLOSE * 100} % of the deadline or more. A bound close to its deadline is no fault: it is proven, and holds whatever else is admitted. <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>All contracts by margin</a></p>}
+          {level ? <More next={chosen.next} more={chosen.more} /> : items && items.length > 0 && <p class="dim">Broken, unknown, pending or at risk, or a delay bound of {CLOSE * 100} % of the deadline or more. A bound close to its deadline is no fault: it is proven, and holds whatever else is admitted. <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>All contracts by margin</a></p>}
           <section>
             <h2>Top talkers</h2>
             <Talkers tenant={about.tenant} limit={TALKERS} />

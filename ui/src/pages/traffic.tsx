@@ -50,7 +50,7 @@ export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: 
   if (!top.value) return <Loading what="counters" />;
   const { items, contracts, measured: known } = top.value;
   const total = ofAll(top.value);
-  const shown = items.filter((item) => item.rateBps !== null);
+  const shown = items.filter((item) => ofCounters(item).bps !== null);
   if (contracts === 0) return <Empty>No contracts.</Empty>;
   if (known === 0) return <NotMeasured nobody="Not measured: no agent reports the rate of a contract." />;
   return (
@@ -69,7 +69,7 @@ export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: 
 
 function FlowView({ flows, tenant, by, setBy }: { flows: Flows; tenant: string | undefined; by: string | null; setBy: (by: Width) => void }) {
   const { about } = useWorld();
-  const { edges, omitted, measured: known, contracts } = flows;
+  const { edges, omitted, contracts } = flows;
   const isMeasured = edges.some((edge) => edge.rateBps !== null);
   const width: Width = by === 'reserved' || !isMeasured ? 'reserved' : 'measured';
   // Bands have the rates whose destination is known; the total of a tenant has those of all its contracts.
@@ -85,7 +85,7 @@ function FlowView({ flows, tenant, by, setBy }: { flows: Flows; tenant: string |
       {!isMeasured && <p class="notice">Not measured: the bands show reserved rates.</p>}
       <figure>
         <Sankey edges={edges} width={width} hasLinkPages={readsAll(about)} totalOf={(tenant) => ofTenant(top.value, tenant)} hasAll={omitted === 0} />
-        <figcaption class="dim">Rates of {count(known)} of {many(contracts, 'contract')} are measured. A contract passes the link of its route on which most is reserved; other links of its route do not show it. Agents count at the sender: the rates of hoses and objectives to each host are not measured. Rates of links and hosts are therefore lower bounds. The page of a link has its whole load.{omitted > 0 && ` ${many(omitted, 'path')} with lower rates omitted.`} Select a name for its page.</figcaption>
+        <figcaption class="dim">Bands have the rates of contracts of which all hosts report. A contract passes the link of its route on which most is reserved; other links of its route do not show it. Agents count at the sender: the rates of hoses and objectives to each host are not measured. Rates of links and hosts are therefore lower bounds. The page of a link has its whole load.{omitted > 0 && ` ${many(omitted, 'path')} with lower rates omitted.`} Select a name for its page.</figcaption>
       </figure>
       <details>
         <summary>Flows as a table</summary>

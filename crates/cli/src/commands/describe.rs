@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use crate::client::{Names, did_you_mean};
+use crate::client::{Names, RequestError, did_you_mean};
 use clap::{Args, ValueEnum};
 use wayleave_explain::human;
 use wayleave_protocol::agent::{SampledPackets, Traffic};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     let service = &args.target.service()?;
     let mut out = out();
     let (object, name) = (&mut out, args.name.as_str());
-    let response = match args.kind {
+    let subjects = match args.kind {
         Kind::Contract => contract(object, service, name)?,
         Kind::Vm => vm(object, service, name)?,
         Kind::Tenant => tenant(object, service, name)?,
@@ -73,10 +73,13 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
         Kind::Node => node(object, service, name)?,
         Kind::Link => link(object, service, name)?,
     };
-    happened(&mut out, service, &response)?;
+    happened(&mut out, service, &subjects)?;
     out.flush()?;
     Ok(Exit::Fine)
 }
+
+/// Objects whose events are shown.
+type Subjects = Vec<String>;
 
 fn find<T: serde::de::DeserializeOwned>(
     service: &Service,
@@ -89,22 +92,27 @@ fn find<T: serde::de::DeserializeOwned>(
     found.map_err(|error| did_you_mean(service, error, what, name, names))
 }
 
-fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let names = Names::OfTenants("/v1/contracts");
     let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
     let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
-    let mut fields = terms(&contract);
     // Best effort is not counted by contract. Other kinds are counted by agents that enforce them.
     let is_counted = contract.status.reason.as_deref() != Some("NOT_ENFORCED");
-    if is_counted && contract.status.kind != Promise::BestEffort {
-        // A follower has no counters: the contract itself is shown.
-        fields.extend(match service.get::<ContractTraffic>(&path) {
-            Ok(counters) => counted(&counters),
-            Err(error) if error.problem().is_some_and(|problem| problem.code == Code::NotLeader) => {
-                vec![("sent", "unknown here: agents report to the leader".to_owned())]
-            }
+    let counters = if is_counted && contract.status.kind != Promise::BestEffort {
+        match service.get::<ContractTraffic>(&path) {
+            Ok(counters) => Some(counters),
+            // A follower has no counters: the contract itself is shown.
+            Err(error) if is_problem(&error, Code::NotLeader) => None,
             Err(error) => return Err(error.into()),
-        });
+        }
+    } else {
+        Some(ContractTraffic::default())
+    };
+    let mut fields = terms(&contract, counters.is_none());
+    match &counters {
+        None => fields.push(("sent", ELSEWHERE.to_owned())),
+        Some(counters) if counters.hosts > 0 => fields.extend(counted(counters)),
+        Some(_) => {}
     }
     write_fields(out, &fields)?;
     writeln!(out)?;
@@ -115,10 +123,25 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
         writeln!(out, "It has no route now, so there is no bound to explain.")?;
     } else {
         let path = format!("/v1/contracts/{}/explanation", encode(&contract.id));
-        write!(out, "{}", service.text(&path, "text/plain")?)?;
+        match service.text(&path, "text/plain") {
+            Ok(text) => write!(out, "{text}")?,
+            // A failure has cut its routes: the reservation that is kept for the repair promises nothing now.
+            Err(error) if is_problem(&error, Code::Conflict) => {
+                writeln!(out, "It has no proof now: its route has failed, or no longer fits.")?;
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
-    Ok(contract.id)
+    Ok(vec![contract.id])
 }
+
+/// Returns `true` if a server has answered with a problem of this code.
+fn is_problem(error: &RequestError, code: Code) -> bool {
+    error.problem().is_some_and(|problem| problem.code == code)
+}
+
+/// Text for figures that need reports of agents, at a controller that receives none.
+const ELSEWHERE: &str = "unknown here: agents report to the leader";
 
 /// Counters of a contract.
 fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {
@@ -167,7 +190,7 @@ fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
     vec![lost, ("late", late)]
 }
 
-fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
+fn terms(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)> {
     let Contract { id, spec, status } = contract;
     let mut fields = vec![("contract", id.clone()), ("kind", word(&status.kind))];
     fields.extend(promised(contract));
@@ -189,7 +212,7 @@ fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
     };
     fields.push(("state", state));
     match status.kind {
-        Promise::Latency => fields.extend(enforced(contract)),
+        Promise::Latency => fields.extend(enforced(contract, is_elsewhere)),
         Promise::Bandwidth | Promise::Objective | Promise::BestEffort => fields.extend(confirmed(contract)),
     }
     if status.pending_releases > 0 {
@@ -251,7 +274,7 @@ fn certainty(contract: &Contract) -> Option<String> {
 }
 
 /// Returns the known enforcement at the sender.
-fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
+fn enforced(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)> {
     let status = &contract.status;
     let late = status.measured.as_ref().map(|late| {
         format!(
@@ -263,6 +286,7 @@ fn enforced(contract: &Contract) -> Vec<(&'static str, String)> {
     });
     let measured = match status.reason.as_deref() {
         Some("NOT_ENFORCED") => "unknown: no agents",
+        _ if is_elsewhere => ELSEWHERE,
         _ => "no late packet was reported",
     };
     let mut fields = rule_versions(contract);
@@ -299,6 +323,7 @@ fn version(version: Option<u64>, none: &str) -> String {
 fn confirmed_none(contract: &Contract) -> &'static str {
     match contract.status.state {
         _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "none: no agents",
+        _ if contract.status.reason.as_deref() == Some("FOLLOWER") => ELSEWHERE,
         _ if contract.status.reason.as_deref() == Some("RATE_EXCEEDED") => {
             "unknown: counters show more than the rule lets through"
         }
@@ -315,7 +340,7 @@ fn matching(matching: &wayleave_protocol::contract::Match) -> String {
     keys.map(|(key, value)| format!("{key} {}", text(value))).collect::<Vec<_>>().join(", ")
 }
 
-fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let vm: Vm = find(service, "VM", "/v1/vms", &service.id(name), Names::OfTenants("/v1/vms"))?;
     write_fields(
         out,
@@ -326,10 +351,10 @@ fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Fai
     contracts.retain(of_it);
     writeln!(out)?;
     write_rows(out, Contract::HEADINGS, rows(&contracts), "no contracts start or end here")?;
-    Ok(format!("vm {}", vm.id))
+    Ok(vec![format!("vm {}", vm.id)])
 }
 
-fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let tenant: Tenant = find(service, "tenant", "/v1/tenants", name, Names::OfAll("/v1/tenants"))?;
     let of = |used: &str, most: Option<&str>| {
         let used = readable(used);
@@ -349,10 +374,10 @@ fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
     let vms: Vec<Vm> = service.list("/v1/vms", &[("tenant", Some(name))], usize::MAX)?;
     writeln!(out)?;
     write_rows(out, Vm::HEADINGS, rows(&vms), Vm::NONE)?;
-    Ok(format!("tenant {name}"))
+    Ok(vec![format!("tenant {name}")])
 }
 
-fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let policy: Policy = find(service, "policy", "/v1/policies", name, Names::OfAll("/v1/policies"))?;
     let mut fields = vec![("policy", policy.name.clone()), ("level", policy.spec.level.clone())];
     fields.extend((!policy.spec.nodes.is_empty()).then(|| ("nodes", policy.spec.nodes.join(", "))));
@@ -378,7 +403,7 @@ fn policy(out: &mut impl Write, service: &Service, name: &str) -> Result<String,
         .iter()
         .map(|need| vec![cell(&need.place), cell(&need.direction), cell(readable(&need.min)), cell(need.links)]);
     write_rows(out, &["reserved at", "direction", "total of minima", "links"], needs.collect(), "no reservations")?;
-    Ok(format!("policy {name}"))
+    Ok(vec![format!("policy {name}")])
 }
 
 fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
@@ -410,13 +435,13 @@ fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
     fields
 }
 
-fn node(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn node(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let node: Node = find(service, "node", "/v1/nodes", name, Names::OfAll("/v1/hosts"))?;
     write_fields(out, &node_fields(&node))?;
-    Ok(format!("node {name}"))
+    Ok(of_node(name))
 }
 
-fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let host: Host = find(service, "host", "/v1/hosts", name, Names::OfAll("/v1/hosts"))?;
     let mut fields = node_fields(&host.node);
     let vms: Vec<&str> = host.vms.iter().map(|vm| short(vm)).collect();
@@ -430,10 +455,10 @@ fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
     });
     writeln!(out)?;
     write_rows(out, Contract::HEADINGS, rows(&contracts), "no contracts start or end here")?;
-    Ok(format!("node {name}"))
+    Ok(of_node(name))
 }
 
-fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<Subjects, Failure> {
     let link: Link = find(service, "link", "/v1/links", name, Names::OfAll("/v1/links"))?;
     let why = link.down_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     let mut fields = vec![
@@ -460,15 +485,22 @@ fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
     let contracts: Vec<Contract> = service.list("/v1/contracts", &[("link", Some(&link.name))], usize::MAX)?;
     writeln!(out)?;
     write_rows(out, Contract::HEADINGS, rows(&contracts), "no contracts use this link")?;
-    Ok(format!("link {name}"))
+    // Both directions of a cable fail together, under the name of one of them.
+    Ok(vec![format!("link {name}"), format!("link {}->{}", link.to, link.from)])
 }
 
-/// The last events about it, where a server remembers them.
-fn happened(out: &mut impl Write, service: &Service, object: &str) -> Result<(), Failure> {
+/// Returns the objects of a node's events: of the node, and of its agent.
+fn of_node(name: &str) -> Subjects {
+    vec![format!("node {name}"), name.to_owned()]
+}
+
+/// The last events about these objects, where a server remembers them.
+fn happened(out: &mut impl Write, service: &Service, subjects: &[String]) -> Result<(), Failure> {
     if service.is_local() {
         return Ok(());
     }
-    let events: Vec<_> = events::past(service, None)?.into_iter().filter(|event| event.object == object).collect();
+    let events: Vec<_> =
+        events::past(service, None)?.into_iter().filter(|event| subjects.contains(&event.object)).collect();
     writeln!(out, "\nEvent history")?;
     if events.is_empty() {
         writeln!(out, "  no events")?;

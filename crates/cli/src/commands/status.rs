@@ -29,6 +29,9 @@ Examples:
 const SHOWN: usize = 10;
 const LINKS: usize = 5;
 
+/// Reason for which a controller knows nothing of agents.
+const ELSEWHERE: &str = "agents report to the leader";
+
 /// Show controller status
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE, after_long_help = exit::after(EXAMPLE))]
@@ -79,12 +82,18 @@ fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
         let none = "none: contracts are admitted, not enforced (serve --enforcement hosts)";
         return vec![("enforcement", none.to_owned()), ("measured", "unknown: no agents".to_owned())];
     }
-    let confirmed = format!("{effective} of {configured} contracts with a rule are confirmed by all of their hosts");
+    let confirmed = match effective {
+        Some(effective) => {
+            format!("{effective} of {configured} contracts with a rule are confirmed by all of their hosts")
+        }
+        None => format!("unknown how many of {configured} contracts with a rule are confirmed: {ELSEWHERE}"),
+    };
     let measured = match late {
         Some(late) => {
             format!("late packets of {late} latency contracts were reported; minima and weights are not measured")
         }
-        None => "unknown: no connected agent has measured packets".to_owned(),
+        None if status.agents.is_some() => "unknown: no connected agent has measured packets".to_owned(),
+        None => format!("unknown here: {ELSEWHERE}"),
     };
     vec![("enforcement", format!("{}: {confirmed}", status.enforcement)), ("measured", measured)]
 }
@@ -129,9 +138,9 @@ impl Screen {
             writeln!(out, "\nDegraded or violated")?;
             write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
         }
-        if !self.status.problems.is_empty() {
+        if let Some(problems) = self.status.problems.as_ref().filter(|problems| !problems.is_empty()) {
             writeln!(out, "\nProblems on nodes")?;
-            self.status.problems.iter().try_for_each(|error| writeln!(out, "  {}", escaped(error)))?;
+            problems.iter().try_for_each(|error| writeln!(out, "  {}", escaped(error)))?;
         }
         if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
             writeln!(out, "\nDown")?;
@@ -218,7 +227,7 @@ impl Screen {
         }
         let mut agents = match status.agents {
             Some(agents) => format!("{agents} connected"),
-            None => "unknown here: they report to the leader".to_owned(),
+            None => format!("unknown here: {ELSEWHERE}"),
         };
         if let Some(silent) = status.silent.as_ref().filter(|silent| !silent.is_empty()) {
             agents = format!("{agents}; silent: {}", silent.join(", "));

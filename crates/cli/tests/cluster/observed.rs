@@ -1,6 +1,9 @@
 //! Figures of agents after a change of the leader: the new leader claims none of them before agents report to it, and the
 //! old one names itself a follower and forgets its own.
 
+use std::path::Path;
+use std::process::Command;
+
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use wayleave_repo_checks::wait_for;
@@ -32,6 +35,18 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     let serial = read(old, "/v1/contracts/default:c").1["status"]["serial"].clone();
     let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &json!({}));
     assert_eq!(status, 200, "{session}");
+    describes_all_events(&controllers[old].1, &token, &folder);
+    let version = read(old, "/v1/contracts/default:c").1["status"]["configured"].clone();
+    let confirmed = json!({ "after": session["epoch"], "installed": [[serial, version]] });
+    let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &confirmed);
+    assert_eq!(status, 200, "{session}");
+    assert_eq!(read(old, "/v1/contracts/default:c").1["status"]["state"], "enforced");
+    let other = 1 - old;
+    wait_for("the record of the confirmation", || {
+        let status = get(&controllers[other].1, "/v1/contracts/default:c", &token)?.1["status"].clone();
+        (status["state"] == "enforced" || status["reason"] == "FOLLOWER").then_some(())
+    });
+    claims_nothing(&controllers[other].1, &token, &folder);
     let report = |second: u64| {
         let one = json!({ "serial": serial, "packets": second, "bytes": 1_000 * second, "delayed": 0, "waiting": 0,
             "queueFull": 0, "oversized": 0, "waitedNs": 0, "waits": [] });
@@ -75,6 +90,8 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
         assert!(unknown.contains(&alert.to_owned()), "{alert}: {unknown:?}");
     }
     assert_eq!(read(new, "/v1/status").1["problems"], json!([]));
+    // The agent has a session with the old leader.
+    assert_eq!(read(new, "/v1/contracts/default:c").1["status"]["state"], "admitted");
 
     controllers[old].0.signal(Signal::SIGCONT);
     wait_for("the old leader follows", || {
@@ -83,12 +100,80 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     // Agents report to the leader: the figures of the old one expire, and each answer names its role.
     wait_for("the old leader has forgotten its reports", || {
         let (role, status) = read(old, "/v1/status");
-        let is_empty = rates(old).1.is_null() && !has_packets(old) && status["problems"] == json!([]);
+        let is_empty = rates(old).1.is_null() && !has_packets(old) && status["problems"].is_null();
         (role == "follower" && is_empty).then_some(())
     });
+    claims_nothing(&controllers[old].1, &token, &folder);
     assert!(unknown_alerts(old).contains(&"WayleaveAgentSilent".to_owned()));
     let (status, problem) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &json!({}));
     assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
-    drop(controllers);
+    // Without etcd, no controller knows the leader.
     drop(etcd);
+    wait_for("a controller without etcd has no role", || {
+        let (role, status) = get(&controllers[new].1, "/v1/status", &token)?;
+        (role == "unknown" && status["agents"].is_null()).then_some(())
+    });
+    claims_nothing(&controllers[new].1, &token, &folder);
+    let (status, problem) = ask("PUT", &url(new, "/v1/contracts/default:c"), &token, &contract);
+    assert!(status != 200 && !problem.to_string().contains("is a follower"), "{status} {problem}");
+    drop(controllers);
+}
+
+fn printed(address: &str, folder: &Path, arguments: &[&str]) -> String {
+    let tokens = folder.join("token");
+    let at = ["--server", address, "--token-file", tokens.to_str().unwrap()];
+    let output = Command::new(env!("CARGO_BIN_EXE_wayleave")).args(arguments).args(at).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Events of a node are of two objects: the node, and its agent. Those of a link have the name of its cable.
+fn describes_all_events(address: &str, token: &str, folder: &Path) {
+    let down = json!({ "state": "down", "reason": "cut" });
+    for element in ["nodes/h1", "links/s1-%3Eh1"] {
+        assert_eq!(ask("PUT", &format!("{address}/v1/{element}/state"), token, &down).0, 200, "{element}");
+    }
+    let described = |kind: &str, name: &str| printed(address, folder, &["describe", kind, name]);
+    for kind in ["host", "node"] {
+        let text = described(kind, "h1");
+        assert!(text.contains("agent-up") && text.contains("down       node h1"), "{kind}: {text}");
+    }
+    for link in ["h1->s1", "s1->h1"] {
+        assert!(described("link", link).contains("  down       link "), "{link}: {}", described("link", link));
+    }
+    let text = described("contract", "default:c");
+    assert!(text.contains("has no proof now") || text.contains("has no route now"), "{text}");
+    for element in ["links/s1-%3Eh1", "nodes/h1"] {
+        let up = json!({ "state": "up" });
+        assert_eq!(ask("PUT", &format!("{address}/v1/{element}/state"), token, &up).0, 200, "{element}");
+    }
+}
+
+/// Every reader of a controller to which agents do not report has records, and claims no effect of them.
+fn claims_nothing(address: &str, token: &str, folder: &Path) {
+    let read = |path: &str| {
+        let asked = ureq::get(format!("{address}{path}")).header("authorization", format!("Bearer {token}"));
+        asked.call().unwrap().body_mut().read_to_string().unwrap()
+    };
+    let object = |path: &str| -> Value { serde_json::from_str(&read(path)).unwrap() };
+    wait_for("the records", || read("/v1/contracts").contains("default:c").then_some(()));
+    let contract = object("/v1/contracts/default:c")["status"].clone();
+    assert_ne!(contract["state"], "enforced", "{contract}");
+    assert!(contract.get("effective").is_none(), "{contract}");
+    let health = object("/v1/health");
+    assert_eq!((&health["levels"]["ok"], &health["levels"]["best-estimate"]), (&json!(0), &json!(0)), "{health}");
+    let status = object("/v1/status");
+    assert_eq!(status["contracts"]["enforced"], 0, "{status}");
+    for unknown in ["effective", "late", "agents", "silent", "problems"] {
+        assert_eq!(status.get(unknown), Some(&Value::Null), "{unknown}: {status}");
+    }
+    assert!(read("/metrics").contains("wayleave_contracts{state=\"enforced\"} 0"));
+    for link in object("/v1/links")["items"].as_array().unwrap() {
+        assert!(link["state"] != "up" && link["measured"].is_null(), "{link}");
+    }
+    let printed = |arguments: &[&str]| printed(address, folder, arguments);
+    let status = printed(&["status"]);
+    assert!(!status.contains("are confirmed by all") && !status.contains("no agent is connected"), "{status}");
+    let described = printed(&["describe", "contract", "default:c"]);
+    assert!(!described.contains("effective   rule version") && !described.contains("no late packet"), "{described}");
 }

@@ -336,6 +336,7 @@ pub struct ContractStatus {
     pub kind: Kind,
     /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNFIT`, `UNCONFIRMED`, `SILENT`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`;
     /// for `admitted`: `NOT_ENFORCED`, without agents; `NOT_CONFIRMED`; `RATE_EXCEEDED`, where counters show more than its rule lets through;
+    /// `FOLLOWER`, at a controller to which agents do not report, if the leader has recorded it as enforced;
     /// for `enforced`: `ENFORCED_IN_PART`, where agents keep its share on the links of hosts; `PROTECTION_LOST`;
     /// for any: `NO_PACKET_CONFORMS`, where its burst is below the smallest frame.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -51,11 +51,12 @@ pub struct Status {
     /// Contracts that have a rule to be in force.
     pub configured: u64,
     /// Contracts whose rule all required hosts have confirmed in their present sessions, with agents that send heartbeats.
-    /// At a controller that receives no reports: as the leader has recorded it.
-    pub effective: u64,
-    /// Latency contracts of which receivers reported late packets; absent if there are none and no connected agent has measured
+    /// `null` at a controller that receives no reports.
+    #[schema(required)]
+    pub effective: Option<u64>,
+    /// Latency contracts of which receivers reported late packets; `null` if there are none and no connected agent has measured
     /// packets in its present session.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(required)]
     pub late: Option<u64>,
     /// Time by which the clock is ahead of the calendar that contracts start and end by, while the clock is not trusted.
     #[serde(rename = "clockAheadNs", skip_serializing_if = "Option::is_none", default)]
@@ -67,8 +68,8 @@ pub struct Status {
     pub vms: u64,
     /// Number of tenants.
     pub tenants: u64,
-    /// Number of elements that were reported down; absent if there are none and no connected agent observes links.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// Number of elements that were reported down; `null` if there are none and no connected agent observes links.
+    #[schema(required)]
     pub down: Option<u64>,
     /// Agents with an open session that send heartbeats; `null` at a controller that receives no reports, since it does
     /// not lead: ask the leader.
@@ -77,10 +78,10 @@ pub struct Status {
     /// Nodes with an overdue heartbeat; `null` at a controller that receives no reports.
     #[schema(required)]
     pub silent: Option<Vec<String>>,
-    /// Present problems as reported by agents, each beginning with its node. A controller that receives no reports knows
-    /// none of them.
-    #[serde(default)]
-    pub problems: Vec<String>,
+    /// Present problems as reported by agents, each beginning with its node; `null` at a controller that receives no
+    /// reports.
+    #[schema(required)]
+    pub problems: Option<Vec<String>>,
     /// The ledger on disk.
     pub ledger: Ledger,
     /// State of this controller in its cluster; absent for a single controller.

@@ -45,7 +45,7 @@ pub struct TopTraffic {
     pub items: Vec<ContractCounters>,
     /// Number of contracts that the token may see and that have not ended.
     pub contracts: u64,
-    /// Number of contracts of which a rate is known.
+    /// Number of contracts of which a rate is known: of all their hosts, or a lower bound above 0.
     pub measured: u64,
     /// Number of contracts of which a rate is known and not all hosts report: their rates are lower bounds.
     #[serde(default)]

@@ -44,7 +44,7 @@ impl RouteAccess {
             Self::Map => "operators, readers of all tenants and agents",
             Self::Write => "operators and tenants",
             Self::Operator => "operators",
-            Self::Agent => "agents",
+            Self::Agent => "operators and agents",
         }
     }
 }
@@ -61,4 +61,26 @@ pub(crate) fn tenant_of(role: &Principal) -> Option<&str> {
 /// Returns `true` if a role may see an object.
 pub(crate) fn sees(role: &Principal, id: &Id) -> bool {
     tenant_of(role).is_none_or(|tenant| tenant == id.tenant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_all_roles_that_a_route_admits() {
+        use RouteAccess::{Agent, Map, Operator, Read, ReadAll, Write};
+        let roles = [
+            (Principal::Operator, "operators"),
+            (Principal::Tenant { tenant: String::new() }, "tenants"),
+            (Principal::Agent { node: String::new() }, "agents"),
+            (Principal::Reader { tenant: None }, "readers"),
+        ];
+        for access in [Agent, Map, Operator, Read, ReadAll, Write] {
+            let text = access.description().replace("readers of all tenants", "readers");
+            for (role, name) in &roles {
+                assert_eq!(text.contains(name), access.allows(role), "{name}: {text}");
+            }
+        }
+    }
 }

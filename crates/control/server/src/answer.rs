@@ -265,6 +265,15 @@ pub(crate) fn not_leader(leader: Option<&str>) -> Box<Problem> {
     problem
 }
 
+/// Returns the problem of a leader whose lease was not renewed in time.
+pub(crate) fn lease_overdue() -> Box<Problem> {
+    problem(Code::NotLeader, format!("{OVERDUE}; nothing was done: retry later"))
+}
+
+/// Message of a leader whose lease was not renewed in time.
+pub(crate) const OVERDUE: &str =
+    "the leader lease of this controller was not renewed in time: another one may be the leader";
+
 pub(crate) fn unavailable() -> HttpReply {
     let detail = "the ledger cannot be written now, and the request may or may not have been carried out: retry with the same Idempotency-Key, or read the state";
     problem(Code::Unavailable, detail).into()

@@ -14,6 +14,9 @@ use crate::render::agents_of;
 /// Code of the reason for a contract of which counters show more than its rule lets through.
 pub(crate) const RATE_EXCEEDED: &str = "RATE_EXCEEDED";
 
+/// Code of the reason for a contract at a controller to which agents do not report.
+pub(crate) const FOLLOWER: &str = "FOLLOWER";
+
 /// Counters that show more than the rule of a contract lets through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Excess {
@@ -42,6 +45,8 @@ impl Excess {
 /// Reason for which a contract is not known to be enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caveat {
+    /// Agents report to another controller.
+    Follower,
     /// Agents of these nodes have opened no session since this controller started.
     NotSinceStart(Vec<NodeId>),
     /// Agents of these members have not reported their rules in their present sessions.
@@ -54,6 +59,11 @@ impl Caveat {
     /// Returns a stable code and a message; `None` for the reason of any contract that agents have to confirm.
     pub(crate) fn reason(&self, network: &Network) -> Option<(&'static str, String)> {
         match self {
+            Self::Follower => Some((
+                FOLLOWER,
+                "admitted; recorded as enforced, but agents report to the leader: its present state is unknown here"
+                    .to_owned(),
+            )),
             Self::Unreported(_) => None,
             Self::NotSinceStart(nodes) => Some((
                 "NOT_CONFIRMED",
@@ -79,6 +89,8 @@ pub(crate) type ExcessContracts = BTreeMap<u64, (Arc<Id>, Excess)>;
 /// Evidence about all contracts.
 #[derive(Debug, Default)]
 pub(crate) struct Caveats {
+    /// Agents report to another controller: records alone are known.
+    is_follower: bool,
     /// Nodes that had a session before this controller started and none since, with their contracts by serial number.
     not_since_start: BTreeMap<NodeId, BTreeMap<u64, Arc<Id>>>,
     /// Nodes with an open session that has not reported its rules.
@@ -90,8 +102,11 @@ impl Caveats {
     /// Returns the caveat about a contract as it is recorded, with the switches whose queues it uses.
     pub(crate) fn of(&self, grant: &AdmittedContract, switches: &[NodeId]) -> Option<Caveat> {
         let is_certain = self.not_since_start.is_empty() && self.unreported.is_empty() && self.excess.is_empty();
-        if is_certain || grant.state != State::Enforced {
+        if (is_certain && !self.is_follower) || grant.state != State::Enforced {
             return None;
+        }
+        if self.is_follower {
+            return Some(Caveat::Follower);
         }
         let hosts = grant.hosts_to_confirm();
         let nodes = hosts.iter().chain(switches).filter(|node| self.not_since_start.contains_key(node));
@@ -132,6 +147,16 @@ impl Caveats {
         let is_unreported = state.is_open && !state.has_reported_rules();
         let has_changed = if is_unreported { self.unreported.insert(node) } else { self.unreported.remove(&node) };
         (contracts.unwrap_or_default().into_values().collect(), has_changed)
+    }
+
+    /// Returns `true` if agents report to another controller.
+    pub(crate) fn is_follower(&self) -> bool {
+        self.is_follower
+    }
+
+    /// Sets whether agents report to another controller. Returns `true` if that has changed.
+    pub(crate) fn set_follower(&mut self, is_follower: bool) -> bool {
+        std::mem::replace(&mut self.is_follower, is_follower) != is_follower
     }
 
     /// Returns the contracts of which counters show more than their rules let through.

@@ -142,7 +142,8 @@ fn own_refusal(controller: &Controller, record: &DecisionRecord, role: &Principa
     Ok(HttpReply::of(200, TEXT, text))
 }
 
-/// Explains an existing contract, given the contracts that are admitted now.
+/// Explains an existing contract, given the contracts that are admitted now, with its present state: the proof assumes that
+/// its rules are in force.
 pub(crate) fn contract(
     controller: &Controller,
     view: &View,
@@ -150,6 +151,30 @@ pub(crate) fn contract(
     role: &Principal,
     form: Form,
 ) -> Outcome {
+    let mut reply = proof(controller, view, grant, role, form)?;
+    let status = own_document(controller, view, grant)?.status;
+    let (Some(reason), Some(message)) = (&status.reason, &status.message) else { return Ok(reply) };
+    let state = status.state.name();
+    let stated = match form {
+        Form::Text => {
+            let text = String::from_utf8_lossy(&reply.body);
+            let (head, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+            format!("{head}\n\nState\n  {state} ({reason}): {message}\n\n{rest}")
+        }
+        Form::Json => {
+            let mut document: serde_json::Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            if let Some(members) = document.as_object_mut() {
+                let status = serde_json::json!({ "state": state, "reason": reason, "message": message });
+                members.insert("status".to_owned(), status);
+            }
+            document.to_string()
+        }
+    };
+    reply.body = stated.into();
+    Ok(reply)
+}
+
+fn proof(controller: &Controller, view: &View, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
     if let Some(degraded @ (DegradedReason::Failed { .. } | DegradedReason::Unfit { .. })) = &grant.degraded_reason {
         // A reservation that is kept for the repair promises nothing now.
         let (code, message) = render::degraded_text(controller.network(), grant, degraded);

@@ -37,6 +37,7 @@ pub mod cluster;
 mod cluster_metrics;
 mod cluster_role;
 mod copy_of;
+mod counts;
 mod detail_metrics;
 pub mod disk;
 mod engine;

@@ -23,11 +23,12 @@ use wayleave_units::Time;
 use crate::VERSION;
 use crate::alert_counters::AlertCounters;
 use crate::cluster_metrics::ClusterMetrics;
+use crate::counts::Counts;
 use crate::detail_metrics::{DetailMetrics, Details};
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{KnownGauge, seconds, signed};
-use crate::read_view::{Counts, Tables, View};
+use crate::read_view::{Tables, View};
 use crate::traffic::ReportedTraffic;
 
 type Level = Gauge<f64, AtomicU64>;

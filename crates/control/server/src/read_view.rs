@@ -6,17 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
-use wayleave_controller::{
-    Controller, DEFAULT_TENANT, DegradedReason, Down, ElementName, Id, NodeState, Principal, State,
-};
+use wayleave_controller::{Controller, DEFAULT_TENANT, Down, ElementName, Id, NodeState, Principal};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::ShareRule;
-use wayleave_protocol::contract::Kind;
 use wayleave_protocol::network;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::WallTime;
 
 use crate::caveat::{Caveats, ExcessContracts};
+use crate::counts::Counts;
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, LogTopic};
 use crate::past::KnownSince;
@@ -74,64 +72,6 @@ impl Holder {
 pub(crate) struct Bucket {
     pub(crate) level: f64,
     pub(crate) at: Option<Instant>,
-}
-
-/// Numbers of a tenant's contracts by state.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) states: [u64; State::ALL.len()],
-    pub(crate) kinds: [u64; Kind::ALL.len()],
-    pub(crate) configured: u64,
-    pub(crate) effective: u64,
-    pub(crate) late: u64,
-    /// Protected contracts of which some disjoint routes are cut.
-    pub(crate) unprotected: u64,
-    /// Degraded contracts, by the code of their reason.
-    pub(crate) degraded: [u64; DegradedReason::CODES.len()],
-}
-
-impl Counts {
-    fn count(&mut self, contract: &ContractObject, by: impl Fn(u64) -> u64) {
-        let at = State::ALL.iter().position(|state| *state == contract.state()).unwrap_or(0);
-        self.states[at] = by(self.states[at]);
-        let at = Kind::ALL.iter().position(|kind| *kind == contract.kind()).unwrap_or(0);
-        self.kinds[at] = by(self.kinds[at]);
-        let reason = contract.grant().degraded_reason.as_ref().filter(|_| contract.state() == State::Degraded);
-        if let Some(at) = reason.and_then(|reason| DegradedReason::CODES.iter().position(|code| *code == reason.code()))
-        {
-            self.degraded[at] = by(self.degraded[at]);
-        }
-        for (count, counts) in [
-            (&mut self.configured, contract.is_configured()),
-            (&mut self.effective, contract.is_effective()),
-            (&mut self.late, contract.is_late()),
-            (&mut self.unprotected, contract.grant().cut_routes() > 0),
-        ] {
-            if counts {
-                *count = by(*count);
-            }
-        }
-    }
-
-    /// By the name of the state.
-    pub(crate) fn by_state(&self) -> BTreeMap<String, u64> {
-        State::ALL.iter().zip(self.states).map(|(state, count)| (state.name().to_owned(), count)).collect()
-    }
-
-    /// Returns the numbers by name of the promise.
-    pub(crate) fn by_kind(&self) -> BTreeMap<String, u64> {
-        Kind::ALL.iter().zip(self.kinds).map(|(kind, count)| (kind.name().to_owned(), count)).collect()
-    }
-
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.kinds.iter_mut().zip(other.kinds).for_each(|(one, other)| *one += other);
-        self.states.iter_mut().zip(other.states).for_each(|(one, other)| *one += other);
-        self.degraded.iter_mut().zip(other.degraded).for_each(|(one, other)| *one += other);
-        self.configured += other.configured;
-        self.effective += other.effective;
-        self.late += other.late;
-        self.unprotected += other.unprotected;
-    }
 }
 
 /// State of the engine.
@@ -227,12 +167,12 @@ pub(crate) struct View {
 impl Tables {
     /// Returns `true` if the agent of a node is connected and reports the carriers of its links.
     pub(crate) fn observes(&self, node: NodeId) -> bool {
-        self.nodes.get(&node).is_some_and(NodeState::observes_links)
+        !self.is_follower() && self.nodes.get(&node).is_some_and(NodeState::observes_links)
     }
 
     /// Returns `true` if any connected agent does.
     pub(crate) fn observes_links(&self) -> bool {
-        self.nodes.values().any(NodeState::observes_links)
+        !self.is_follower() && self.nodes.values().any(NodeState::observes_links)
     }
 
     /// Returns the reason that an element was reported down, and `true` if an operator or a connected agent
@@ -365,6 +305,23 @@ impl Tables {
                 self.put_contract(contract.id().clone(), Some(contract));
             }
         }
+    }
+
+    /// Returns `true` if agents report to another controller, or may do: records alone are known.
+    pub(crate) fn is_follower(&self) -> bool {
+        self.caveats.is_follower()
+    }
+
+    /// Sets whether agents report to another controller.
+    fn set_follower(&mut self, is_follower: bool) {
+        if self.caveats.set_follower(is_follower) {
+            self.show_again(self.contracts.values().map(|contract| contract.id().clone()).collect());
+        }
+    }
+
+    fn set_health(&mut self, health: Health) {
+        self.set_follower(matches!(health, Health::Following(_) | Health::Apart(_)));
+        self.health = health;
     }
 
     /// Returns the contracts of which counters show more than their rules let through.
@@ -516,7 +473,7 @@ impl View {
     }
 
     pub(crate) fn set_health(&self, health: Health) {
-        self.write().health = health;
+        self.write().set_health(health);
         self.reports.send_modify(|_| {});
     }
 
@@ -559,17 +516,31 @@ impl View {
         }
     }
 
+    /// Shows contracts of a leader by its lease: without one, agents may report to another controller.
+    pub(crate) fn set_lead(&self, is_leader: bool) {
+        let is_changed = |tables: &Tables| tables.health == Health::Ready && tables.is_follower() == is_leader;
+        if is_changed(&self.read()) {
+            let mut tables = self.write();
+            // The engine may have changed it since.
+            if is_changed(&tables) {
+                tables.set_follower(!is_leader);
+            }
+        }
+    }
+
     /// Makes changes of another controller visible at once.
     pub(crate) fn follow(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
         self.publish(edits, sequence, revision);
         let mut tables = self.write();
-        (tables.generation, tables.health) = (generation, health);
+        tables.generation = generation;
+        tables.set_health(health);
     }
 
     /// Replaces the whole state after the controller was loaded. Watchers that know an earlier event continue if they
     /// missed none.
     pub(crate) fn replace(&self, edits: Vec<Edit>, (sequence, revision, generation): (u64, u64, u64), health: Health) {
-        let mut tables = Tables { sequence, revision, generation, health, ..Tables::empty() };
+        let mut tables = Tables { sequence, revision, generation, ..Tables::empty() };
+        tables.set_health(health);
         edits.into_iter().for_each(|edit| tables.put(edit));
         let last = tables.events.newest(None);
         *self.write() = tables;

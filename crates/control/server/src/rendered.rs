@@ -73,7 +73,7 @@ impl ContractObject {
         let Some(caveat) = caveats.of(&recorded.grant, &recorded.switches) else { return recorded };
         let grant = match &caveat {
             Caveat::NotSinceStart(nodes) | Caveat::Unreported(nodes) => recorded.grant.until_confirmed(nodes),
-            Caveat::Excess(_) => recorded.grant.as_admitted(),
+            Caveat::Follower | Caveat::Excess(_) => recorded.grant.as_admitted(),
         };
         Arc::new(Self {
             grant: Arc::new(grant),
@@ -97,9 +97,10 @@ impl ContractObject {
         self.caveat.as_ref().map(|(caveat, _)| caveat)
     }
 
-    /// Returns `true` if counters show more than its rule lets through.
-    pub(crate) fn is_contradicted(&self) -> bool {
-        matches!(self.caveat, Some((Caveat::Excess(_), _)))
+    /// Returns `true` if it is unknown whether its rule is in force: its counters show more than the rule lets through, or
+    /// agents report to another controller.
+    pub(crate) fn is_effect_unknown(&self) -> bool {
+        matches!(self.caveat, Some((Caveat::Follower | Caveat::Excess(_), _)))
     }
 
     /// Returns the contract as it is recorded.
@@ -211,7 +212,7 @@ impl ContractObject {
             let (reason, message) = self.reason(network);
             (document.status.reason, document.status.message) = (reason.map(str::to_owned), message);
         }
-        if self.is_contradicted() {
+        if self.is_effect_unknown() {
             document.status.effective = None;
         }
         if is_tenants {

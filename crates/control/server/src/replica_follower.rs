@@ -225,7 +225,11 @@ impl<'a> FollowerState<'a> {
             return None;
         };
         if !job.is_read {
-            let _ = job.reply.send(not_leader(self.leader.as_ref().and_then(Option::as_deref)).into());
+            let problem = match &self.view.read().health {
+                Health::Following(leader) => not_leader(leader.as_deref()).into(),
+                _ => unavailable(),
+            };
+            let _ = job.reply.send(problem);
             return None;
         }
         let steady = Time::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));

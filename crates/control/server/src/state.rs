@@ -6,6 +6,7 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use wayleave_controller::{Controller, ControllerConfig, Id, Principal};
+use wayleave_protocol::load::MeasuredLoad;
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::status::ClusterRole;
 use wayleave_replica::Lease;
@@ -13,7 +14,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::account::{Account, Open, OpenBytes};
 use crate::alerts::AlertState;
-use crate::answer::{HttpReply, Outcome, not_found, not_leader, problem, unavailable};
+use crate::answer::{HttpReply, OVERDUE, Outcome, lease_overdue, not_found, not_leader, problem, unavailable};
 use crate::audit::{Note, PendingEntries};
 use crate::checks::Checks;
 use crate::clock::boottime;
@@ -263,7 +264,7 @@ impl Shared {
             Health::Ready if self.is_current() => Ok(()),
             // It was paused, or etcd is silent: others may have written, and it may not know.
             Health::Ready if is_reading => Ok(()),
-            Health::Ready => Err(not_leader(None)),
+            Health::Ready => Err(lease_overdue()),
             Health::Following(_) | Health::Apart(_) if is_reading => Ok(()),
             Health::Following(leader) => Err(not_leader(leader.as_deref())),
             other if matches!(who, Principal::Operator | Principal::Reader { tenant: None }) => {
@@ -294,11 +295,17 @@ impl Shared {
         matches!(self.view.read().health, Health::Ready) && self.is_current()
     }
 
+    /// Returns the measured loads of links; none at a controller that receives no reports.
+    pub(crate) fn measured(&self, links: &[LinkId]) -> Vec<Option<MeasuredLoad>> {
+        let is_known = self.receives_reports();
+        links.iter().map(|&link| if is_known { self.load.measured(link) } else { None }).collect()
+    }
+
     /// Returns an error at a controller that receives no reports: what they show is unknown there.
     pub(crate) fn check_reports(&self) -> Result<(), Box<Problem>> {
         match &self.view.read().health {
             Health::Ready if self.is_current() => Ok(()),
-            Health::Ready => Err(not_leader(None)),
+            Health::Ready => Err(lease_overdue()),
             Health::Following(leader) => Err(not_leader(leader.as_deref())),
             other => Err(problem(Code::Unavailable, unready_to_all(other))),
         }
@@ -314,10 +321,11 @@ impl Shared {
         }
     }
 
-    /// Returns the role of this controller in a cluster; `None` for a standalone one.
+    /// Returns the role of this controller in a cluster; `None` for a standalone one. Contracts are shown by this role.
     pub(crate) fn cluster_state(&self) -> Option<ClusterState> {
         let now = boottime();
         let (is_current, left) = (self.lease.as_ref()?.is_good(now), self.lease.as_ref()?.left(now));
+        self.view.set_lead(is_current);
         let tables = self.view.read();
         let role = match &tables.health {
             Health::Ready if is_current => ClusterRole::Leader,
@@ -339,9 +347,6 @@ impl Shared {
 
 /// Message to all clients of a controller whose configuration differs from its cluster's.
 pub(crate) const BARRED: &str = "the configuration of this controller differs from its cluster's: see its log";
-
-/// Message of a leader whose lease was not renewed in time.
-const OVERDUE: &str = "the leader lease of this controller was not renewed in time: another one may be the leader";
 
 /// Reason for which no request can be answered, without addresses, paths and messages of the system.
 pub(crate) fn unready_to_all(health: &Health) -> String {

@@ -124,6 +124,7 @@ fn colour_of(state: State) -> Option<Color> {
 /// Returns the state of a contract, including partial or missing enforcement.
 pub(crate) fn state(status: &ContractStatus) -> Cell {
     let state = match status.reason.as_deref() {
+        Some("FOLLOWER") => "unknown here".to_owned(),
         Some("NOT_ENFORCED" | "NOT_CONFIRMED" | "RATE_EXCEEDED") => "admitted, not enforced".to_owned(),
         Some("ENFORCED_IN_PART") => "enforced in part".to_owned(),
         Some("PROTECTION_LOST") => format!("{}, protection lost", word(&status.state)),

@@ -45,8 +45,8 @@ fn tenants(shared: &Shared) -> Vec<(String, Figures)> {
 fn links(shared: &Shared) -> Vec<(String, Figures)> {
     let network = shared.network();
     // Before the lock of the view is taken: no thread waits for a lock while it holds another one.
-    let measured: Vec<Option<u64>> =
-        network.links().map(|(id, _)| shared.load.measured(id).map(|measured| measured.rate_bps)).collect();
+    let measured = shared.measured(&network.links().map(|(id, _)| id).collect::<Vec<_>>());
+    let measured = measured.into_iter().map(|measured| measured.map(|measured| measured.rate_bps));
     let tables = shared.view.read();
     let reserved = |link| {
         let capacities = &tables.figures(link)?.capacity;

@@ -110,7 +110,7 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>, has_agents: boo
             Some(DegradedReason::Unconfirmed) => HealthLevel::Unconfirmed,
             _ => HealthLevel::Violated,
         },
-        _ if contract.is_contradicted() => HealthLevel::Unknown,
+        _ if contract.is_effect_unknown() => HealthLevel::Unknown,
         _ if is_near(contract, worst) => HealthLevel::AtRisk,
         State::Pending => HealthLevel::Pending,
         State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,

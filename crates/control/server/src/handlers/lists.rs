@@ -157,7 +157,7 @@ fn every_link(shared: &Shared) -> impl Iterator<Item = Link> + use<> {
     let all: Vec<LinkId> = network.links().map(|(link, _)| link).collect();
     let some = |from: usize| {
         let links = &all[from..all.len().min(from + AT_A_TIME)];
-        let measured: Vec<_> = links.iter().map(|&link| shared.load.measured(link)).collect();
+        let measured = shared.measured(links);
         let tables = shared.view.read();
         let shapes = links.iter().zip(measured);
         shapes.map(|(&link, measured)| Link { measured, ..link_shape(network, &tables, link) }).collect::<Vec<_>>()
@@ -172,9 +172,11 @@ pub(crate) fn links(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
         return Ok(export::links(every_link(shared)));
     }
     let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
+    let is_known = shared.receives_reports();
     let tables = shared.view.read();
     let links = network.links().filter(|&(link, _)| link >= first);
-    let shape = |id| Link { measured: shared.load.measured(id), ..link_shape(network, &tables, id) };
+    let measured = |id| if is_known { shared.load.measured(id) } else { None };
+    let shape = |id| Link { measured: measured(id), ..link_shape(network, &tables, id) };
     Ok(page.of(links.map(|(id, link)| (&link.name, json(&shape(id))))))
 }
 

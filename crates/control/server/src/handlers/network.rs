@@ -176,7 +176,7 @@ pub(crate) async fn node(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcom
 pub(crate) async fn link(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
     let link = shared.link(call.name())?;
     let shape = link_shape(shared.network(), &shared.view.read(), link);
-    let shape = Link { measured: shared.load.measured(link), ..shape };
+    let shape = Link { measured: shared.measured(&[link]).pop().flatten(), ..shape };
     Ok(HttpReply::json(200, &shape))
 }
 

@@ -85,7 +85,7 @@ impl Shared {
             let entries: Vec<Arc<Entry>> = tables.events.after(only, 0).cloned().collect();
             let down: BTreeSet<String> = tables.down.keys().map(ToString::to_string).collect();
             let down = if only.is_none() { down } else { BTreeSet::new() };
-            (entries, tables.counts_of(only).by_state(), down, tables.events.misses(only, 0))
+            (entries, tables.counts_of(only).by_recorded_state(), down, tables.events.misses(only, 0))
         };
         // Read after the view is let go of: there may be many.
         let events = entries.iter().filter_map(|entry| serde_json::from_slice(&entry.json(only)).ok()).collect();

@@ -83,7 +83,7 @@ impl Shared {
         let mut busiest: BTreeSet<(u64, LinkId)> = BTreeSet::new();
         let mut uses: HashMap<LinkId, Use> = HashMap::new();
         let mut links_not_measured = 0;
-        let rates = self.load.rates();
+        let rates = if is_known { self.load.rates() } else { BTreeMap::new() };
         let measured_ppm = |id: LinkId| Some(ppm(*rates.get(&id)?, network.link(id).rate.bits_per_second()));
         for links in links.chunks(AT_A_TIME) {
             let tables = self.view.read();

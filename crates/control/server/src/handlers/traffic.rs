@@ -60,7 +60,9 @@ impl Shared {
             }
             let counters = self.counters(contract.grant(), is_tenants);
             top.contracts += 1;
-            if let Some(rate) = counters.rate_bps {
+            // A lower bound of 0 is no measurement.
+            let is_known = |rate: &u64| *rate > 0 || counters.reporting == counters.hosts;
+            if let Some(rate) = counters.rate_bps.filter(is_known) {
                 top.measured += 1;
                 top.partial += u64::from(counters.reporting < counters.hosts);
                 top.rate_bps = Some(top.rate_bps.unwrap_or(0).saturating_add(rate));
@@ -83,6 +85,9 @@ pub(crate) struct MeasuredRates(HashMap<u64, Vec<(NodeId, u64)>>);
 
 impl MeasuredRates {
     pub(crate) fn of(shared: &Shared, now: Instant) -> Self {
+        if !shared.receives_reports() {
+            return Self(HashMap::new());
+        }
         Self(shared.counted.rates(now, |name| shared.network().find_node(name)))
     }
 

@@ -20,6 +20,7 @@ use wayleave_topology::NodeId;
 
 use super::limit::READ_ERROR;
 use super::reading::BAND;
+use super::series::SLOT_S;
 use super::suspicion::{Missing, Suspicion};
 use super::window::Window;
 use crate::caveat::{Excess, ExcessContracts};
@@ -31,6 +32,8 @@ use crate::rendered::ContractObject;
 const TIME_ERROR: Duration = BAND.saturating_add(READ_ERROR);
 /// Points of one version of a rule that show more than it lets through, before its contract counts as not enforced.
 const PROOF: u8 = 3;
+/// Length of a point.
+const POINT: Duration = Duration::from_secs(SLOT_S);
 /// Largest token bucket of a pair of hosts in a contract with a maximum (`MAX_BURST` and `MAX_FRAMES` in the agent).
 const PAIR_BURST_BYTES: u128 = 64_000;
 
@@ -86,9 +89,9 @@ fn is_known(window: &Window) -> bool {
 fn excess(buckets: Buckets, host: NodeId, window: &Window) -> Option<Excess> {
     let max = buckets.max_bits(window.covered, window.runs);
     let mean_bps = window.mean_bps().filter(|_| is_known(window) && u128::from(window.bits) > max)?;
-    let max_bps = max * 1_000_000_000 / window.covered.as_nanos().max(1);
-    let max_bps = u64::try_from(max_bps).unwrap_or(u64::MAX);
-    Some(Excess { host, covered: window.covered, mean_bps, max_bps })
+    // One figure for a rule: that of a whole point, which is the lowest.
+    let max_bps = buckets.max_bits(POINT, 1) * 1_000_000_000 / POINT.as_nanos();
+    Some(Excess { host, covered: window.covered, mean_bps, max_bps: u64::try_from(max_bps).unwrap_or(u64::MAX) })
 }
 
 /// A rule with an excess.
@@ -117,8 +120,13 @@ impl Uncompared {
     pub(super) fn problem(&self) -> String {
         let clauses: Vec<&str> = self.missing.iter().map(|missing| missing.clause()).collect();
         let names = self.names.iter().map(ToString::to_string).collect();
+        // A restart begins counters anew, so it cannot be the remedy.
+        let advice = match self.missing.iter().all(|missing| matches!(missing, Missing::Interval | Missing::Growth)) {
+            true => "this ends half a minute after a restart of its agent; otherwise check the clock of the host",
+            false => "restart its agent, or upgrade it",
+        };
         format!(
-            "its reports {}: minutes of {} are unknown; restart its agent, or upgrade it",
+            "its reports {}: minutes of {} are unknown; {advice}",
             clauses.join(", and "),
             contracts(names, self.count)
         )
@@ -268,10 +276,24 @@ mod tests {
             let (Some(buckets), Some(expected)) = (buckets, expected) else { continue };
             assert_eq!(excess(buckets, hosts()[0], &window(expected, runs)), None, "{contract:?}");
             let above = excess(buckets, hosts()[0], &window(expected + u64::from(runs), runs)).unwrap();
-            assert_eq!(above.max_bps, expected / 5 / u64::from(runs), "{contract:?}");
+            // In a message, a rule has one figure: that of ten seconds.
+            let max_bps = buckets.max_bits(POINT, 1) / 10;
+            assert_eq!(u128::from(above.max_bps), max_bps, "{contract:?}");
             let text = above.text(&build::star(4, Cabling::default()).unwrap());
             let over = format!("on average over {} s,", 5 * runs);
             assert!(text.contains(&over), "the measured time, not that of a point: {text}");
+        }
+    }
+
+    /// Catches: the advice to restart an agent whose counters began anew because it was restarted.
+    #[test]
+    fn a_gap_of_counters_is_not_mended_by_a_restart() {
+        for (missing, advises) in
+            [(Missing::Interval, false), (Missing::Growth, false), (Missing::Counters, true), (Missing::ReadTime, true)]
+        {
+            let (missing, names) = (BTreeSet::from([missing]), vec![Arc::new(Id::new("acme", "a"))]);
+            let problem = Uncompared { points: 2, missing, names, count: 1 }.problem();
+            assert_eq!(problem.contains("restart its agent, or"), advises, "{problem}");
         }
     }
 

@@ -106,7 +106,9 @@ impl Shared {
         };
         changes.extend(states.into_iter().map(|StateChange { serial, at, contract, is_at_begin }| {
             let kind = contract.state().name().to_owned();
-            let message = contract.document(self.network(), true).status.message.unwrap_or_default();
+            let message = contract.document(self.network(), true).status.message;
+            let confirmed = || if kind == State::Enforced.name() { "all of its hosts have confirmed it" } else { "" };
+            let message = message.unwrap_or_else(|| confirmed().to_owned());
             let text = if is_at_begin { format!("when the record began anew: {message}") } else { message };
             MinuteChange::State { serial, at: at.as_nanos(), kind, text }
         }));

@@ -113,6 +113,14 @@ fn a_contract_is_not_enforced_while_its_counters_show_more_than_its_rule_lets_th
     assert_eq!(explained["contract"]["status"]["reason"], "RATE_EXCEEDED", "{explained}");
     let text = String::from_utf8(tenant.send("GET", path, &[("accept", "text/plain")], b"").is(200).body).unwrap();
     assert!(text.starts_with("contract default:a: admitted"), "{text}");
+    // An operator reads it beside the proof, which assumes that the rule is in force.
+    let explained = world.client.get(path).is(200).json();
+    assert_eq!(explained["status"]["reason"], "RATE_EXCEEDED", "{explained}");
+    let proof = world.client.send("GET", path, &[("accept", "text/plain")], b"").is(200).body;
+    let stated = format!("State\n  admitted (RATE_EXCEEDED): {message}\n\n");
+    for text in [text, String::from_utf8(proof).unwrap()] {
+        assert!(text.contains(&stated), "{text}");
+    }
     let agents = world.client.get("/v1/agents?problems=true").is(200).json();
     assert_eq!(agents["items"].as_array().unwrap().len(), 1, "{agents}");
     let problem = agents["items"][0]["problems"][0].as_str().unwrap();

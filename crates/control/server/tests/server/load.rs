@@ -495,6 +495,7 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds[..3], ["degraded", "admitted", "enforced"], "{whole}");
     assert!(events[0]["text"].as_str().unwrap().contains("h1->pod1-edge1"), "{whole}");
+    assert!(events.iter().all(|event| event["text"] != ""), "every event has a reason: {whole}");
     // Minutes of the month before the begin of the record are unknown, also for the tenant.
     let before = &whole["notCovered"][0];
     assert!(gap == 0 || before["reason"] == format!("before the record began on {}", at(base)), "{whole}");

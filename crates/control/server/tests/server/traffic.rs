@@ -174,4 +174,15 @@ fn a_rate_is_complete_only_if_all_hosts_report_one() {
     assert_eq!(top(), [json!(2), json!(2), json!(0), json!(24_000)]);
     let alone = client.get("/v1/contracts/db").is(200).json();
     assert_eq!(alone["status"].get("countingHosts"), None, "{alone}");
+    // One of two hosts sends nothing, and the other is silent.
+    let (node, agent, epoch) = &agents[0];
+    for second in [20, 21] {
+        world.set_report_second(second);
+        let idle = json!({ "serial": serials[0], "packets": 4, "bytes": 4_000, "delayed": 0, "waiting": 0, "queueFull": 0,
+            "oversized": 0, "waitedNs": 0, "waits": [] });
+        let body = json!({ "epoch": epoch, "beat": true, "traffic": [idle] });
+        agent.post(&format!("/v1/agents/{node}/reports"), &body).is(204);
+    }
+    assert_eq!(listed().1, [json!(1), json!(2)]);
+    assert_eq!(top(), [json!(2), json!(0), json!(0), Value::Null], "a lower bound of 0 is no measurement");
 }
