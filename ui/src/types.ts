@@ -10,7 +10,7 @@ export interface Agent {
   problems?: string[];
   setUp: boolean;
   silent: boolean | null;
-  state: UpDown;
+  state: ObservedState;
 }
 
 /** The agent of a node. */
@@ -287,7 +287,7 @@ export interface Host {
   links: string[];
   name: string;
   reason?: string;
-  state: UpDown;
+  state: ObservedState;
   vms: string[];
 }
 
@@ -321,7 +321,7 @@ export interface Link {
   queues: Queue[];
   rateBps: number;
   routes: number | null;
-  state: LinkState;
+  state: ObservedState;
   to: string;
   usedPpm: number | null;
 }
@@ -339,9 +339,6 @@ export interface LinkGroup {
   ratePpm: number | null;
   to: number;
 }
-
-/** State of a link. */
-export type LinkState = 'up' | 'down' | 'unknown';
 
 /** A link and its use. */
 export interface LinkUse {
@@ -414,6 +411,7 @@ export interface NodeGroup {
   nodes: number;
   outside?: boolean;
   silent: number | null;
+  unknown: number;
 }
 
 /** The name of an object. */
@@ -429,6 +427,9 @@ export interface ObjectiveSpec {
   members: string[];
   weight: string;
 }
+
+/** State of a link or a node, as far as it is observed. */
+export type ObservedState = 'up' | 'down' | 'unknown';
 
 /** A VM with the host that it would be on. */
 export interface PlacedContract {
@@ -532,7 +533,7 @@ export interface Status {
   cluster?: Cluster;
   configured: number;
   contracts: Record<string, number>;
-  down: number;
+  down: number | null;
   effective: number | null;
   enforcement?: string;
   generation: number;
@@ -643,9 +644,6 @@ export interface UnmetContract {
   since: string;
   state: State;
 }
-
-/** State of an element. */
-export type UpDown = 'up' | 'down';
 
 /** Total of all contracts of a tenant; every copy of a protected contract counts. */
 export interface Usage {
