@@ -130,7 +130,7 @@ export function Health({ address }: { address: Address }) {
           {alerts.value && <Firing alerts={alerts.value} />}
           <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Close to the limit'}</h2>
           {items === undefined && <Loading what="guarantees" />}
-          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing is close: no guarantee is broken, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
+          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing is close{isCopy && ' by the leader’s records'}: no guarantee is {isCopy && 'recorded as '}broken, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
           {items && items.length > 0 && (
             <Table caption="Guarantees, least headroom first" items={items} rowKey={(one) => one.id} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },

@@ -79,7 +79,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
         let (_, listed, sum, measured) = rates(old);
         (!listed.is_null() && !sum.is_null() && measured == 1).then_some(())
     });
-    assert!(has_packets(old) && !unknown_alerts(old).contains(&"WayleaveContractsViolated".to_owned()));
+    assert!(has_packets(old) && !unknown_alerts(old).contains(&"WayleaveAgentSilent".to_owned()));
 
     controllers[old].0.signal(Signal::SIGSTOP);
     let new = leader(Some(old));

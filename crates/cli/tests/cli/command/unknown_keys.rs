@@ -236,6 +236,7 @@ const READERS: [(&str, &[&str]); 5] = [
             "control/replica/src/member",
             "control/server/src/agent_text",
             "control/server/src/answer",
+            "control/server/src/explain",
             "control/server/src/handlers/checks",
             "control/server/src/handlers/details",
             "control/server/src/handlers/export",
