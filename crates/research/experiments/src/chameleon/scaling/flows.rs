@@ -243,7 +243,11 @@ fn times_silo(data: &Data, silo: Silo) -> Statement {
         [REROUTING, NEWEST].map(|system| over_silo(system).last().map_or(f64::NAN, |runs| mean(runs)));
     let measured =
         format!("{} at most; at k = 12 {oldest:.1}x oldest first, {newest:.1}x newest first", with_interval(&most));
-    Statement::mean_within("5.2.1", "up to 15x the flows of Silo", 14.5..=15.5, &most, measured).reading(silo.reading())
+    let random = over_silo(RANDOM).pop().unwrap_or_default();
+    // The order that admits the 16,000 flows of the text.
+    Statement::mean_within("5.2.1", "up to 15x the flows of Silo", 14.5..=15.5, &most, measured)
+        .tested("equal candidates in random order", &random)
+        .reading(silo.reading())
 }
 
 #[cfg(test)]
