@@ -215,10 +215,11 @@ export interface ContractTraffic {
 /** End of a link whose agent has counted a rate. */
 export type CountedAt = 'sender' | 'receiver';
 
-/** Something that is down. */
+/** An element that was reported down. */
 export interface Down {
   element: string;
   reason: string;
+  state: ObservedState;
 }
 
 /** Something that has happened. In a stream the number is its `id:` and the type its `event:`. */

@@ -182,7 +182,7 @@ function Wrong({ status, topology }: { status: Status; topology: TopologySummary
     <section class="notice bad">
       <h2>Network problems</h2>
       <ul>
-        {down.slice(0, 8).map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}
+        {down.slice(0, 8).map(({ element, state, reason }) => <li><Badge of={state} /> {element}: {reason}</li>)}
         {(status.down ?? 0) > 8 && <li>and {many((status.down ?? 0) - 8, 'more element')} down</li>}
         {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
         {problems.slice(0, 5).map((problem) => <li><span aria-hidden="true">▲</span> {problem}</li>)}

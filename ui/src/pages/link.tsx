@@ -22,7 +22,7 @@ export function LinkPage({ name }: { name: string; address: Address }) {
         <>
           <h1><a href={to(['node', link.from])}>{link.from}</a> → <a href={to(['node', link.to])}>{link.to}</a> <Badge of={link.state} /></h1>
           {link.downReason && <p class="notice bad">{link.downReason}</p>}
-          {link.state === 'unknown' && <p class="notice">No connected agent observes it, and no report names it as down.</p>}
+          {link.state === 'unknown' && !link.downReason && <p class="notice">No connected agent observes it, and no report names it as down.</p>}
           <p class="buttons"><WhatIf fail={link.name} /> <a class="button" href={to(['link', reverse(link)])}>Opposite direction</a> <a class="button" href={to(['contracts'], { link: link.name })}>All its contracts</a></p>
           <Facts facts={[
             ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes?.toLocaleString('en') ?? 'unknown'],

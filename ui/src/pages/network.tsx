@@ -69,7 +69,7 @@ export function Network({ group }: { group: string | undefined }) {
           {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">No reservations on these links.</p>}
           {summary.down.length > 0 && <>
             <h2>Down</h2>
-            <ul>{summary.down.map(({ element, reason }) => <li><Badge of="down" /> {element}: {reason}</li>)}</ul>
+            <ul>{summary.down.map(({ element, state, reason }) => <li><Badge of={state} /> {element}: {reason}</li>)}</ul>
           </>}
           {unknown > 0 && <p class="notice">{many(unknown, 'node')} here: up or down is unknown. No connected agent observes {unknown === 1 ? 'it' : 'them'}.</p>}
         </>;

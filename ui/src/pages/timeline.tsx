@@ -112,6 +112,7 @@ function Then({ snapshot }: { snapshot: Read<Snapshot> }) {
             {SHOWN_STATES.filter((state) => snapshot.contracts[state]).map((state) => <li><Badge of={state} /> <strong>{(snapshot.contracts[state] ?? 0).toLocaleString('en')}</strong></li>)}
             {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">no contracts</li>}
           </ul>
+          <p class="dim">By the records of the controller: evidence of agents is not part of them.</p>
           {snapshot.down.length > 0 && <p><Badge of="down" /> {snapshot.down.join(', ')}</p>}
           {snapshot.unmet.length > 0 && <>
             <h3>Degraded or violated</h3>

@@ -332,6 +332,17 @@ impl AdmittedContract {
         is_there && self.share_state().is_some() && self.state != State::Pending
     }
 
+    /// Returns `true` if the rule of a contract of any kind was sent to its hosts.
+    pub(crate) fn is_sent_to_hosts(&self) -> bool {
+        self.is_announced_to_hosts()
+            || self.announced_sender().is_some_and(|sender| sender.announced.is_some_and(|rule| rule.runs))
+    }
+
+    /// Returns the sending host of a latency contract that has not confirmed its rule.
+    pub fn unconfirmed_sender(&self) -> Option<NodeId> {
+        self.announced_sender().filter(|sender| sender.is_waited_for()).and_then(|_| Some(self.terms()?.from))
+    }
+
     /// Hosts that have not confirmed the rule of a contract of another kind than latency.
     pub fn unconfirmed(&self) -> impl Iterator<Item = NodeId> {
         self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())

@@ -251,11 +251,13 @@ pub struct Topology {
     pub document: String,
 }
 
-/// Something that is down.
+/// An element that was reported down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Down {
     /// `link` or `node`, and its name.
     pub element: String,
+    /// `unknown` if agents reported it that no longer report.
+    pub state: ObservedState,
     /// Reason.
     pub reason: String,
 }

@@ -26,7 +26,7 @@ pub struct TimelineBucket {
     pub last: u64,
     /// Number of events by type.
     pub events: BTreeMap<String, u64>,
-    /// Contracts by state at its end.
+    /// Contracts by their recorded state at its end: later evidence, such as `RATE_EXCEEDED`, does not change it.
     pub contracts: BTreeMap<String, u64>,
     /// Number of links and nodes that were reported down at its end; 0 for tenants.
     pub down: u64,
@@ -38,7 +38,7 @@ pub struct TimelineBucket {
 pub struct Snapshot {
     /// The event.
     pub event: Event,
-    /// Contracts by state.
+    /// Contracts by their recorded state: later evidence, such as `RATE_EXCEEDED`, does not change it.
     pub contracts: BTreeMap<String, u64>,
     /// Contracts that were not kept, at most 100: the latest first.
     pub unmet: Vec<UnmetContract>,

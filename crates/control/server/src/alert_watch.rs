@@ -34,7 +34,7 @@ impl Shared {
             degraded: degraded(false),
             unconfirmed: degraded(true),
             exceeding: tables.excess().len() as u64,
-            down: tables.down.len() as u64,
+            down: tables.count_down(self.network()).unwrap_or(0),
             has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
             has_sessions: tables.nodes.values().any(|node| node.is_there()),
             has_measured: has_measured(self, &tables, None),

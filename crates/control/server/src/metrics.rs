@@ -504,11 +504,10 @@ impl Metrics {
             self.kinds.get_or_create(&KindLabels { kind: kind.name() }).set(signed(count));
         }
         self.unprotected.set(signed(counts.unprotected));
-        let down = tables.down.len() as u64;
-        self.down.set((tables.observes_links() || down > 0).then_some(down));
     }
 
     fn look_at_links(&self, network: &Network, tables: &Tables) {
+        self.down.set(tables.count_down(network));
         let mut sums = ["host-up", "host-down", "switch"].map(|class| (class, LinkSums::default()));
         let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
         for (link, known) in network.links() {

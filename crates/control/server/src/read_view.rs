@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 use wayleave_controller::{Controller, DEFAULT_TENANT, Down, ElementName, Id, NodeState, Principal};
 use wayleave_packet_format::Mac;
 use wayleave_protocol::agent::ShareRule;
-use wayleave_protocol::network;
+use wayleave_protocol::network::{self, ObservedState};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::WallTime;
 
@@ -188,9 +188,23 @@ impl Tables {
     /// Returns all elements that were reported down, with the reasons.
     pub(crate) fn all_reported_down<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = network::Down> + 'a {
         self.down.keys().filter_map(move |element| {
-            let (reason, _) = self.reported_down(network, element)?;
-            Some(network::Down { element: element.to_string(), reason })
+            let (reason, is_observed) = self.reported_down(network, element)?;
+            let state = if is_observed { ObservedState::Down } else { ObservedState::Unknown };
+            Some(network::Down { element: element.to_string(), state, reason })
         })
+    }
+
+    /// Returns the elements that an operator or a connected agent reports down now.
+    pub(crate) fn down_now<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = &'a ElementName> + 'a {
+        self.down
+            .keys()
+            .filter(|element| self.reported_down(network, element).is_some_and(|(_, is_observed)| is_observed))
+    }
+
+    /// Returns their number; `None` if nothing observes links.
+    pub(crate) fn count_down(&self, network: &Network) -> Option<u64> {
+        let down = self.down_now(network).count() as u64;
+        (self.observes_links() || down > 0).then_some(down)
     }
 
     fn empty() -> Self {

@@ -304,16 +304,18 @@ pub(crate) fn degraded_text(
             } else {
                 "its reservation was released: it is retried every few seconds"
             };
-            format!("{element} is down, and {}; {back}", sentences::no_other_place(why))
+            format!("{element} was reported down, and {}; {back}", sentences::no_other_place(why))
         }
         DegradedReason::Unfit { why } => format!(
             "re-evaluated at startup with this version and the present network, and refused: {}; it is retried every few seconds",
             sentences::refusal_clause(why)
         ),
         DegradedReason::Unconfirmed => {
-            let hosts: Vec<NodeId> =
-                grant.terms().map(|terms| terms.from).into_iter().chain(grant.unconfirmed()).collect();
-            format!("{} not confirmed it in time", agents_of(network, &hosts))
+            let hosts: Vec<NodeId> = grant.unconfirmed_sender().into_iter().chain(grant.unconfirmed()).collect();
+            match hosts.is_empty() {
+                true => "a switch on its links has not confirmed its queues".to_owned(),
+                false => format!("{} not confirmed it in time", agents_of(network, &hosts)),
+            }
         }
         DegradedReason::Silent { nodes } => silent(network, nodes),
         DegradedReason::NotCarriedOut { host, why } => {

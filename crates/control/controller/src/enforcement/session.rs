@@ -46,7 +46,7 @@ impl Enforcement {
             self.compare_installed(node, &installed);
         }
         self.expect_heartbeat(node);
-        if epoch == 1 && self.network.node(node).kind == NodeKind::Switch {
+        if self.network.node(node).kind == NodeKind::Switch {
             self.refresh_degraded_at(node);
         }
         Ok(Reply::Begun { epoch })
@@ -158,6 +158,7 @@ impl Enforcement {
         for &(serial, version) in done {
             if serial == SET_UP {
                 self.set_up(node, true);
+                self.refresh_degraded_at(node);
                 continue;
             }
             if let Some(state) = self.nodes.get_mut(node)

@@ -189,7 +189,8 @@ impl Enforcement {
         let hosts = grant.hosts_to_confirm();
         let states = || hosts.iter().filter_map(|&host| Some((host, self.nodes.get(host)?)));
         let silent = states().filter(|(_, state)| state.is_silent).map(|(host, _)| host);
-        let switches = self.switches_of(grant).into_iter().filter(|&switch| self.is_silent_switch(grant, switch));
+        let is_silent = |&switch: &NodeId| self.nodes.get(switch).is_some_and(|state| state.is_silent);
+        let switches = self.switches_of(grant).into_iter().filter(is_silent);
         let silent: Vec<NodeId> = silent.chain(switches).collect();
         if !silent.is_empty() {
             return Some(DegradedReason::Silent { nodes: silent });
@@ -205,7 +206,14 @@ impl Enforcement {
                 sender.asked.is_some_and(|asked| now >= asked + self.timing.confirm_within)
             }),
         };
-        is_late.then_some(DegradedReason::Unconfirmed)
+        let lacks_queues = || self.switches_of(grant).into_iter().any(|switch| !self.is_set_up(switch));
+        (is_late || (grant.is_sent_to_hosts() && lacks_queues())).then_some(DegradedReason::Unconfirmed)
+    }
+
+    /// Returns `true` if a switch has confirmed its queues in its present session, or if that is unknown since this controller
+    /// started.
+    fn is_set_up(&self, switch: NodeId) -> bool {
+        self.nodes.get(switch).is_some_and(|state| state.is_set_up)
     }
 
     /// Returns the switches whose queues a contract uses, if switches have agents.
@@ -230,15 +238,6 @@ impl Enforcement {
         let of_share = share.map(|share| ledger.links_of_share(share)).unwrap_or_default();
         let of_routes = self.routes_of(grant).flat_map(|(_, route)| route.hops.iter().map(|hop| hop.link));
         of_share.into_iter().chain(of_routes)
-    }
-
-    /// Returns `true` if the agent of a switch is silent, or never connected. A latency contract waits for a switch that
-    /// never connected.
-    fn is_silent_switch(&self, grant: &AdmittedContract, switch: NodeId) -> bool {
-        match self.nodes.get(switch).filter(|state| state.epoch > 0) {
-            Some(state) => state.is_silent,
-            None => grant.is_announced_to_hosts(),
-        }
     }
 
     /// Returns `true` if a host has still to confirm this version.

@@ -70,7 +70,6 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
     };
     let agents = is_known.then(|| tables.nodes.values().filter(|node| node.is_there()).count() as u64);
     let has_measured = is_known && has_measured(shared, &tables, only);
-    let down = tables.down.len() as u64;
     let status = Status {
         version: VERSION.to_owned(),
         generation: tables.generation,
@@ -86,7 +85,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
-        down: (tables.observes_links() || down > 0).then_some(down),
+        down: tables.count_down(shared.network()),
         agents,
         silent: is_known.then(|| silent(shared, &tables, only.is_none())),
         problems: (!tables.is_follower()).then(|| if only.is_none() { problems(shared, &tables) } else { Vec::new() }),

@@ -176,7 +176,7 @@ impl Shared {
         let network = self.network();
         let (mut nodes, mut links) = (BTreeSet::new(), BTreeSet::new());
         let tables = self.view.read();
-        for element in tables.down.keys() {
+        for element in tables.down_now(network) {
             match element {
                 ElementName::Node(name) => nodes.extend(network.find_node(name)),
                 ElementName::Link(name) => {

@@ -148,7 +148,7 @@ fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it
         let agent = Agent::new(&first, now_s(), "h1");
         is(&first, "unknown", Some(OUTDATED));
         let down = first.client.get("/v1/topology").is(200).json()["down"].clone();
-        assert_eq!(down, json!([{ "element": format!("link {LINK}"), "reason": OUTDATED }]));
+        assert_eq!(down, json!([{ "element": format!("link {LINK}"), "state": "unknown", "reason": OUTDATED }]));
         sees(&agent, &[LINK]);
         is(&first, "down", Some("no carrier at h1"));
         sees(&agent, &[]);

@@ -294,6 +294,37 @@ fn a_silent_switch_degrades_the_contracts_on_its_links_and_a_missing_one_too() {
     }
 }
 
+/// Catches: contracts that stay enforced while a switch on their links reports that its queues are gone.
+#[test]
+fn a_switch_without_its_queues_degrades_the_contracts_on_its_links() {
+    let setup = ControllerConfig { enforced_by: EnforcedBy::HostsAndSwitches, ..setup(Paths::All) };
+    let mut controller = all_kinds_of(&setup);
+    let mut agents = Agents::default();
+    agents.begin(&mut controller, 2);
+    agents.report_all(&mut controller, 3);
+    // No switch has ever been connected: none is silent.
+    assert_eq!(code(&controller, "hose"), Some("UNCONFIRMED"));
+    let nodes = setup.network.nodes().map(|(_, node)| node);
+    let switches: Vec<String> =
+        nodes.filter(|node| node.kind == NodeKind::Switch).map(|node| node.name.clone()).collect();
+    let begin = |controller: &mut Controller, ms: u64, node: &str, after: u64, installed: Vec<(u64, u64)>| {
+        controller.handle(at(ms), Command::Begin { node: node.to_owned(), after, installed }).unwrap();
+    };
+    switches.iter().for_each(|name| begin(&mut controller, 4, name, 0, vec![(0, 1)]));
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(5), Command::Confirm { node: "h1".to_owned(), epoch: 1, done }).unwrap();
+    let all = |controller: &Controller| [states(controller), vec![contract_named(controller, "delay").state]].concat();
+    assert_eq!(all(&controller), [State::Enforced; 5]);
+    begin(&mut controller, 6, "pod1-edge1", 1, Vec::new());
+    let degraded = [State::Degraded, State::Degraded, State::Degraded, State::Enforced, State::Degraded];
+    assert_eq!(all(&controller), degraded);
+    assert_eq!(code(&controller, "delay"), Some("UNCONFIRMED"));
+    assert_eq!(all(&reload(&controller, &setup)), degraded);
+    let done = vec![(0, 2)];
+    controller.handle(at(7), Command::Confirm { node: "pod1-edge1".to_owned(), epoch: 2, done }).unwrap();
+    assert_eq!(all(&controller), [State::Enforced; 5]);
+}
+
 /// Catches: contracts that are enforced again as soon as the agent of a silent host begins a session, before it has reported a rule.
 #[test]
 fn a_silent_agent_that_begins_a_session_has_to_report_its_rules_again() {
