@@ -304,7 +304,7 @@ pub(crate) fn degraded_text(
             } else {
                 "its reservation was released: it is retried every few seconds"
             };
-            format!("{element} was reported down, and {}; {back}", sentences::no_other_place(why))
+            format!("it cannot use {element}, and {}; {back}", sentences::no_other_place(why))
         }
         DegradedReason::Unfit { why } => format!(
             "re-evaluated at startup with this version and the present network, and refused: {}; it is retried every few seconds",

@@ -84,7 +84,7 @@ fn broken_promises_are_first_by_priority_with_their_reasons() {
         (&first["level"], &first["state"], &first["reason"]),
         (&json!("violated"), &json!("degraded"), &json!("FAILURE"))
     );
-    assert!(first["message"].as_str().unwrap().contains("h1->pod1-edge1 is down"), "{first}");
+    assert!(first["message"].as_str().unwrap().contains("it cannot use link h1->pod1-edge1,"), "{first}");
 }
 
 /// Nothing is known of a contract that no agent has confirmed, or whose agent is silent.
@@ -248,7 +248,7 @@ fn failed_elements_are_counted_in_their_block_and_bundle() {
     assert_eq!(
         tiers["down"],
         json!([
-            { "element": "link h3->pod1-edge2", "reason": "reported down" }, { "element": "node pod1-agg1", "reason": "power" }
+            { "element": "link h3->pod1-edge2", "state": "down", "reason": "reported down" }, { "element": "node pod1-agg1", "state": "down", "reason": "power" }
         ])
     );
 }

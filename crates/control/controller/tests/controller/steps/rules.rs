@@ -294,7 +294,7 @@ fn a_silent_switch_degrades_the_contracts_on_its_links_and_a_missing_one_too() {
     }
 }
 
-/// Catches: contracts that stay enforced while a switch on their links reports that its queues are gone.
+/// Catches: contracts that stay enforced while a switch on their links reports that it has no queues.
 #[test]
 fn a_switch_without_its_queues_degrades_the_contracts_on_its_links() {
     let setup = ControllerConfig { enforced_by: EnforcedBy::HostsAndSwitches, ..setup(Paths::All) };
