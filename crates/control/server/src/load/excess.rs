@@ -95,7 +95,7 @@ fn excess(buckets: Buckets, host: NodeId, window: &Window) -> Option<Excess> {
 }
 
 /// A rule with an excess.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Suspect {
     id: Arc<Id>,
     version: u64,
@@ -104,7 +104,7 @@ struct Suspect {
 }
 
 /// Contracts of a host whose reports lack something.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Uncompared {
     /// Points in a row.
     points: u8,
@@ -134,7 +134,7 @@ impl Uncompared {
 }
 
 /// Rules with an excess, and hosts that leave it unknown.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ExcessTracker {
     /// By the serial number of the contract.
     suspects: BTreeMap<u64, Suspect>,

@@ -164,8 +164,10 @@ impl Shared {
     /// Shows contracts of which counters show more than their rules let through. Takes the contracts that could not be
     /// compared with their rules in these slots.
     fn take_suspicions(&self, (first, last): (u64, u64), now: WallTime, uncompared: Vec<(u64, Suspicion)>) {
+        let receives_reports = self.receives_reports();
+        // Readers of the tables wait for both locks: whoever holds one of them must not wait for the tables.
         let mut excess = lock(&self.load.excess);
-        if !self.receives_reports() {
+        if !receives_reports {
             *excess = ExcessTracker::default();
         }
         let slot = |slot: u64| slot.saturating_mul(SLOT_S * 1_000_000_000);
@@ -175,12 +177,15 @@ impl Shared {
         // A point may be late, and its first interval may have begun before the last point.
         let begin = WallTime::from_nanos(now.as_nanos().saturating_sub(slot(2)));
         tracker.on_suspicions(begin, now, excess.suspects());
-        self.view.set_excess(excess.proven());
+        let proven = excess.proven();
+        drop((excess, tracker));
+        self.view.set_excess(proven);
     }
 
     fn contract_points(&self) -> (Vec<(SeriesKey, Point)>, Suspicions) {
         let windows = self.counted.take_windows();
-        let (mut excess, mut serials) = (lock(&self.load.excess), HashSet::new());
+        // A copy, since the tables are read meanwhile.
+        let (mut excess, mut serials) = (lock(&self.load.excess).clone(), HashSet::new());
         excess.begin_point();
         let mut tenants: BTreeMap<String, (u64, TenantSum)> = {
             let tables = self.view.read();
@@ -222,6 +227,7 @@ impl Shared {
             points.push((SeriesKey::Contract(grant.serial), Point::new(mean, mean, Some(reserved), unreported)));
         });
         excess.retain(|serial| serials.contains(&serial));
+        *lock(&self.load.excess) = excess;
         let tenant = |(name, (created_after, sum)): (String, (u64, TenantSum))| {
             (SeriesKey::Tenant(name, created_after), sum.point())
         };
