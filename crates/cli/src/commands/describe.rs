@@ -141,7 +141,7 @@ fn is_problem(error: &RequestError, code: Code) -> bool {
 }
 
 /// Text for figures that need reports of agents, at a controller that receives none.
-const ELSEWHERE: &str = "unknown here: agents report to the leader";
+pub(crate) const ELSEWHERE: &str = "unknown here: agents report to the leader";
 
 /// Counters of a contract.
 fn counted(counters: &ContractTraffic) -> Vec<(&'static str, String)> {

@@ -15,6 +15,7 @@ use crate::client::peers::{Peer, peers};
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
 use crate::client::{Service, Target, show};
+use crate::commands::describe::ELSEWHERE;
 use crate::commands::login::describe_account;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -28,9 +29,6 @@ Examples:
 /// Number of contracts and links that are shown: one screen.
 const SHOWN: usize = 10;
 const LINKS: usize = 5;
-
-/// Reason for which a controller knows nothing of agents.
-const ELSEWHERE: &str = "agents report to the leader";
 
 /// Show controller status
 #[derive(Args, Clone, Debug)]
@@ -86,14 +84,16 @@ fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
         Some(effective) => {
             format!("{effective} of {configured} contracts with a rule are confirmed by all of their hosts")
         }
-        None => format!("unknown how many of {configured} contracts with a rule are confirmed: {ELSEWHERE}"),
+        None => {
+            format!("unknown how many of {configured} contracts with a rule are confirmed: agents report to the leader")
+        }
     };
     let measured = match late {
         Some(late) => {
             format!("late packets of {late} latency contracts were reported; minima and weights are not measured")
         }
         None if status.agents.is_some() => "unknown: no connected agent has measured packets".to_owned(),
-        None => format!("unknown here: {ELSEWHERE}"),
+        None => ELSEWHERE.to_owned(),
     };
     vec![("enforcement", format!("{}: {confirmed}", status.enforcement)), ("measured", measured)]
 }
@@ -227,7 +227,7 @@ impl Screen {
         }
         let mut agents = match status.agents {
             Some(agents) => format!("{agents} connected"),
-            None => format!("unknown here: {ELSEWHERE}"),
+            None => ELSEWHERE.to_owned(),
         };
         if let Some(silent) = status.silent.as_ref().filter(|silent| !silent.is_empty()) {
             agents = format!("{agents}; silent: {}", silent.join(", "));

@@ -558,29 +558,6 @@ fn a_statement_counts_kept_broken_and_unknown_minutes_of_each_contract() {
     assert_eq!(statement(&again.client).0, Some([5, 2, 9]));
 }
 
-/// Catches: broken minutes after a restart without an event with their reason.
-#[test]
-fn a_statement_names_the_state_of_a_contract_when_its_record_begins_anew() {
-    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
-    let (file, base) = (scratch.join("load"), now_s() / 60 * 60 + 120);
-    let first = world(base, &disk, scratch.clone(), Some(&file));
-    first.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
-    let down = json!({ "state": "down", "reason": "cut" });
-    first.client.put("/v1/links/h1-%3Epod1-edge1/state", &down).is(200);
-    first.end();
-    let again = world(base + 30, &disk, scratch, Some(&file));
-    run(&again, base, 31..=140, &[]);
-    let month = &at(base).to_string()[..7];
-    let statement = again.client.get(&format!("/v1/tenants/default/statement?month={month}")).is(200).json();
-    let shown = &statement["contracts"][0];
-    let broken = shown["minutes"]["broken"].as_u64().unwrap();
-    assert!(broken > 0, "{statement}");
-    let event = &shown["events"][0];
-    assert_eq!((&event["kind"], &event["at"]), (&json!("degraded"), &json!(at(base + 30).to_string())), "{statement}");
-    let text = event["text"].as_str().unwrap();
-    assert!(text.starts_with("when the record began anew: ") && text.contains("h1->pod1-edge1"), "{statement}");
-}
-
 /// The highest counters that are taken.
 pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
 
