@@ -165,7 +165,7 @@ impl Shared {
     /// compared with their rules in these slots.
     fn take_suspicions(&self, (first, last): (u64, u64), now: WallTime, uncompared: Vec<(u64, Suspicion)>) {
         let receives_reports = self.receives_reports();
-        // Readers of the tables wait for both locks: whoever holds one of them must not wait for the tables.
+        // A reader of the tables may wait for both locks: a thread that holds one of them must not wait for the tables.
         let mut excess = lock(&self.load.excess);
         if !receives_reports {
             *excess = ExcessTracker::default();
