@@ -264,9 +264,19 @@ impl AdmittedContract {
         self.terms().map(|terms| terms.from)
     }
 
-    /// Bound of the delay of every packet of a latency contract.
+    /// Bound of the delay of every packet of a latency contract on its reserved routes.
     pub fn bound(&self) -> Option<Time> {
         self.latency().map(|latency| latency.bound)
+    }
+
+    /// Returns the delay bound that holds now; `None` while a failure keeps the contract from sending.
+    pub fn valid_bound(&self) -> Option<Time> {
+        self.bound().filter(|_| !self.is_failed())
+    }
+
+    /// Returns the certainty of the promise as it holds now; `None` while a failure keeps the contract from sending.
+    pub fn valid_certainty(&self) -> Option<Certainty> {
+        self.certainty().filter(|_| !self.is_failed())
     }
 
     /// Number of the disjoint routes of a protected contract that something that is down cuts.
@@ -286,7 +296,7 @@ impl AdmittedContract {
 
     /// Returns `true` if its promise was seen in measurements, and is no guarantee.
     pub fn is_measured(&self) -> bool {
-        self.certainty() == Some(Certainty::Measured)
+        self.valid_certainty() == Some(Certainty::Measured)
     }
 
     /// Time in which a minimum is there after there is something to send, if that was asked for.
@@ -343,18 +353,26 @@ impl AdmittedContract {
         self.announced_sender().filter(|sender| sender.is_waited_for()).and_then(|_| Some(self.terms()?.from))
     }
 
+    /// Returns the sending host of a latency contract that has to stop before the next rule, and has not confirmed that.
+    pub fn stopping_sender(&self) -> Option<NodeId> {
+        let is_stopping =
+            |sender: &Sender| sender.is_waited_for() && sender.announced.is_some_and(|announced| !announced.runs);
+        self.terms().filter(|_| self.announced_sender().is_some_and(is_stopping)).map(|terms| terms.from)
+    }
+
     /// Hosts that have not confirmed the rule of a contract of another kind than latency.
     pub fn unconfirmed(&self) -> impl Iterator<Item = NodeId> {
         self.share_state().into_iter().flat_map(|state| state.unconfirmed.iter().copied())
     }
 
-    /// Returns an enforced contract as it is while it is not known to be enforced.
+    /// Returns a contract as it is while it is not known to be enforced.
     #[must_use]
     pub fn as_admitted(&self) -> Self {
-        Self { state: State::Admitted, ..self.clone() }
+        let state = if self.state == State::Enforced { State::Admitted } else { self.state };
+        Self { state, ..self.clone() }
     }
 
-    /// Returns an enforced contract as it is until the agents of these nodes have confirmed it.
+    /// Returns a contract as it is until the agents of these nodes have confirmed it.
     #[must_use]
     pub fn until_confirmed(&self, nodes: &[NodeId]) -> Self {
         let mut contract = self.as_admitted();
@@ -378,6 +396,12 @@ impl AdmittedContract {
         }
         let Some(sender) = self.announced_sender() else { return (None, None) };
         (sender.run, sender.confirmed.filter(|announced| announced.runs).map(|announced| announced.version))
+    }
+
+    /// Returns `true` if the agent of a host that has to confirm the rule is silent: its confirmation may be outdated.
+    pub fn is_confirmation_outdated(&self) -> bool {
+        let Some(DegradedReason::Silent { nodes }) = &self.degraded_reason else { return false };
+        nodes.is_empty() || nodes.iter().any(|&node| self.is_confirmed_by(node))
     }
 
     /// Number of routes that others have left and that have to be empty before it is promised anything.

@@ -16,6 +16,8 @@ use crate::timers::TimerEvent;
 
 /// Serial number of the operation with which a switch sets itself up.
 const SET_UP: u64 = 0;
+/// Maximum version of another ledger's rule at an agent, after which this controller continues to count.
+const MAX_FOREIGN: u64 = u64::MAX / 2;
 
 impl Enforcement {
     /// Begins a session of a node, which names its installed rules. Only a report proves that its agent works: a session
@@ -27,7 +29,12 @@ impl Enforcement {
         if state.epoch != after {
             return Err(CommandError::StaleEpoch { current: Some(state.epoch) });
         }
-        state.epoch += 1;
+        let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
+        let set_up = installed.get(&SET_UP).copied();
+        // The version of a set-up is the number of its session. An agent ignores earlier versions than its own, so this
+        // session has a later one.
+        let is_set_up = set_up.is_some_and(|version| (1..=state.epoch).contains(&version));
+        state.epoch = state.epoch.max(set_up.map_or(0, |version| version.min(MAX_FOREIGN))) + 1;
         state.is_open = true;
         if state.is_silent {
             self.forget_confirmations(node);
@@ -37,11 +44,10 @@ impl Enforcement {
         state.forget_reports();
         let epoch = state.epoch;
         self.journal.mark(DirtyRecord::Node(node));
-        let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
         self.expect_report(node, epoch);
         self.journal.event(EventKind::AgentUp, name, None, epoch, format!("session {epoch}"));
         if self.network.node(node).kind == NodeKind::Switch {
-            self.set_up(node, installed.contains_key(&SET_UP));
+            self.set_up(node, is_set_up);
         } else {
             self.compare_installed(node, &installed);
         }
@@ -63,8 +69,9 @@ impl Enforcement {
         for serial in here {
             match installed.get(&serial) {
                 Some(&version) => {
-                    self.adopt(serial, version);
-                    self.has_done(serial, version);
+                    if self.adopt(serial, version) {
+                        self.has_done(serial, version);
+                    }
                     self.advance(serial);
                 }
                 // Without a rule nothing is sent: a rule that was to stop has stopped, and a rule that was to run is
@@ -74,20 +81,32 @@ impl Enforcement {
         }
     }
 
-    /// A rule is installed although its contract was thought to send nothing, which was wrong. The rule in force is taken
-    /// as it is; an older one stops first.
-    fn adopt(&mut self, serial: u64, version: u64) {
-        let Some(sender) = self.contracts.sender_mut(serial).filter(|sender| sender.announced.is_none()) else {
-            return;
-        };
+    /// Takes the version of an installed rule. Returns `true` if it was sent to the agent.
+    ///
+    /// If its contract was thought to send nothing, that was wrong: the rule in force is taken as it is, and an older one
+    /// is replaced. A version that was not sent is of a ledger that this one does not continue, such as that of which
+    /// this one is a backup: its route is unknown, so it is replaced too, and proves no earlier stop.
+    fn adopt(&mut self, serial: u64, version: u64) -> bool {
+        let Some(sender) = self.contracts.sender_mut(serial) else { return false };
+        // An agent with a larger version carries out none of the versions that follow, and is not believed.
+        let (known, version) = (version, version.min(MAX_FOREIGN));
+        if let Some(announced) = sender.announced.filter(|announced| version <= announced.version) {
+            return known <= announced.version;
+        }
+        let was_sent = sender.announced.is_none() && known <= sender.version;
+        sender.version = sender.version.max(version);
         let announced = Some(RuleState { version, runs: true });
         (sender.announced, sender.confirmed) = (announced, announced);
-        if sender.run != Some(version) {
+        if !was_sent || sender.run != Some(version) {
             sender.stop = Some(sender.next_version());
             sender.run = sender.run.map(|_| sender.next_version());
-            sender.since = sender.version;
+            // Packets of an unknown rule may use the present reservation.
+            if was_sent {
+                sender.since = sender.version;
+            }
         }
         self.journal.mark(DirtyRecord::Contract(serial));
+        was_sent
     }
 
     /// Returns the pending operations of a node, in the order of versions.
@@ -157,8 +176,11 @@ impl Enforcement {
         self.check_epoch(node, epoch)?;
         for &(serial, version) in done {
             if serial == SET_UP {
-                self.set_up(node, true);
-                self.refresh_degraded_at(node);
+                // The operation of this session was asked for.
+                if version == epoch {
+                    self.set_up(node, true);
+                    self.refresh_degraded_at(node);
+                }
                 continue;
             }
             if let Some(state) = self.nodes.get_mut(node)
@@ -166,7 +188,11 @@ impl Enforcement {
             {
                 state.unknown_rules.remove(&serial);
             }
-            if self.contracts.get(serial).is_some_and(|grant| grant.sender() == Some(node)) {
+            let was_sent = |grant: &AdmittedContract| {
+                let announced = grant.announced_sender().and_then(|sender| sender.announced);
+                grant.sender() == Some(node) && announced.is_some_and(|announced| version <= announced.version)
+            };
+            if self.contracts.get(serial).is_some_and(was_sent) {
                 self.has_done(serial, version);
                 self.advance(serial);
             }

@@ -3,6 +3,7 @@
 mod answers;
 mod changed;
 mod clock;
+mod foreign;
 mod formats;
 mod heartbeats;
 mod kinds;

@@ -66,6 +66,14 @@ fn known() -> Vec<String> {
     KEYS_SINCE_0_2.map(str::to_owned).to_vec()
 }
 
+/// A switch begins its first session, and sets up its queues.
+fn set_up(controller: &mut Controller, ms: u64, switch: &str) {
+    let begin = Command::Begin { node: switch.to_owned(), after: 0, installed: Vec::new() };
+    assert!(matches!(controller.handle(at(ms), begin), Ok(Reply::Begun { epoch: 1 })));
+    let confirm = Command::Confirm { node: switch.to_owned(), epoch: 1, done: vec![(0, 1)] };
+    controller.handle(at(ms), confirm).unwrap();
+}
+
 fn serial(controller: &Controller, name: &str) -> u64 {
     contract_named(controller, name).serial
 }
@@ -261,8 +269,7 @@ fn a_silent_switch_degrades_the_contracts_on_its_links_and_a_missing_one_too() {
     // Best effort promises nothing, and needs no queue.
     assert_eq!(states(&controller), [State::Degraded, State::Degraded, State::Degraded, State::Enforced]);
     for name in &switches {
-        let begin = Command::Begin { node: name.clone(), after: 0, installed: vec![(0, 1)] };
-        assert!(matches!(controller.handle(at(4), begin), Ok(Reply::Begun { epoch: 1 })));
+        set_up(&mut controller, 4, name);
     }
     let done = installs(&controller.outbox("h1"));
     controller.handle(at(5), Command::Confirm { node: "h1".to_owned(), epoch: 1, done }).unwrap();
@@ -310,7 +317,7 @@ fn a_switch_without_its_queues_degrades_the_contracts_on_its_links() {
     let begin = |controller: &mut Controller, ms: u64, node: &str, after: u64, installed: Vec<(u64, u64)>| {
         controller.handle(at(ms), Command::Begin { node: node.to_owned(), after, installed }).unwrap();
     };
-    switches.iter().for_each(|name| begin(&mut controller, 4, name, 0, vec![(0, 1)]));
+    switches.iter().for_each(|name| set_up(&mut controller, 4, name));
     let done = installs(&controller.outbox("h1"));
     controller.handle(at(5), Command::Confirm { node: "h1".to_owned(), epoch: 1, done }).unwrap();
     let all = |controller: &Controller| [states(controller), vec![contract_named(controller, "delay").state]].concat();
