@@ -490,7 +490,7 @@ export type Severity = 'critical' | 'warning';
 /** Snapshot of the state right after an event, as far as events are kept. */
 export interface Snapshot {
   contracts: Record<string, number>;
-  down: string[];
+  down?: string[];
   event: Event;
   omitted: number;
   unmet: UnmetContract[];
@@ -575,7 +575,7 @@ export interface Timeline {
 /** Events and state of one part of the timeline. */
 export interface TimelineBucket {
   contracts: Record<string, number>;
-  down: number;
+  down?: number;
   events: Record<string, number>;
   last: number;
   until: string;

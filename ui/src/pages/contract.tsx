@@ -97,7 +97,8 @@ function Latency({ contract, explanation, seen }: { contract: Contract; explanat
   const { status } = contract;
   const isOut = isOutOfUse(contract);
   const parts = partsOf(explanation?.request?.terms ?? [], explanation?.queues ?? []);
-  const { boundNs, deadlineNs } = status;
+  const { deadlineNs } = status;
+  const boundNs = isOut ? status.routes[0]?.boundNs : status.boundNs;
   return (
     <section>
       <h2>Delay bound by hop</h2>

@@ -47,22 +47,24 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
   const place = Math.max(0, buckets.findIndex((bucket) => bucket.last >= number));
   const go = (number: number) => location.replace(to(['timeline', String(number)]));
   const data = useMemo(() => chart(buckets), [JSON.stringify(buckets)]);
+  // Tenants do not read the state of the network.
+  const showsDown = buckets.some((bucket) => bucket.down !== undefined);
   const events = buckets.reduce((sum, bucket) => sum + Object.values(bucket.events).reduce((sum, count) => sum + count, 0), 0);
   return (
     <>
       <p>{many(events, 'event')} until {when(buckets[buckets.length - 1]?.until ?? '')}.{shortened && ' Older events are no longer stored: contracts without later events are shown as unknown.'}</p>
       <figure>
-        <Chart data={data} height={220} label="Degraded or violated contracts, links and nodes down, and events, over time. The slider below selects a point in time." options={() => ({
+        <Chart data={data} height={220} label={`Degraded or violated contracts, ${showsDown ? 'links and nodes that were reported down, ' : ''}and events, over time. The slider below selects a point in time.`} options={() => ({
           legend: { live: false },
           cursor: { drag: { x: false, y: false } },
           scales: { x: { range: timeRange }, events: { range: (_plot, _low, high) => [0, Math.max(high * 2.5, 4)] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 4)] } },
           series: [
             {},
             { label: 'degraded or violated', stroke: colour('--bad'), width: 2, points: { show: false } },
-            { label: 'down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false } },
+            { label: 'reported down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false }, show: showsDown },
             { label: 'events', scale: 'events', stroke: colour('--dim'), fill: colour('--line'), width: 1, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.8, 12, 3] }) as uPlot.Series.PathBuilder },
           ],
-          axes: [timeAxis(), { label: 'contracts, elements', size: 44, incrs: WHOLE }, { label: 'events', scale: 'events', side: 1, size: 50, incrs: WHOLE, grid: { show: false } }],
+          axes: [timeAxis(), { label: showsDown ? 'contracts, elements' : 'contracts', size: 44, incrs: WHOLE }, { label: 'events', scale: 'events', side: 1, size: 50, incrs: WHOLE, grid: { show: false } }],
         })} />
       </figure>
       <div class="scrub">
@@ -96,7 +98,7 @@ function chart(buckets: Timeline['buckets']): uPlot.AlignedData {
   return [
     buckets.map((bucket) => new Date(bucket.until).getTime() / 1000),
     buckets.map((bucket) => (bucket.contracts.degraded ?? 0) + (bucket.contracts.violated ?? 0)),
-    buckets.map((bucket) => bucket.down),
+    buckets.map((bucket) => bucket.down ?? null),
     buckets.map((bucket) => Object.values(bucket.events).reduce((sum, count) => sum + count, 0)),
   ];
 }
@@ -113,7 +115,7 @@ function Then({ snapshot }: { snapshot: Read<Snapshot> }) {
             {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">no contracts</li>}
           </ul>
           <p class="dim">By the records of the controller: evidence of agents is not part of them.</p>
-          {snapshot.down.length > 0 && <p><Badge of="down" /> {snapshot.down.join(', ')}</p>}
+          {(snapshot.down ?? []).length > 0 && <p><Badge of="down">reported down, and not up again</Badge> {snapshot.down?.join(', ')}</p>}
           {snapshot.unmet.length > 0 && <>
             <h3>Degraded or violated</h3>
             <ul class="plain-list">{snapshot.unmet.map((one) => <li><ContractLink id={one.id} /> <Badge of={one.state} /> since {when(one.since)} <span class="why">{one.detail}</span></li>)}</ul>

@@ -276,21 +276,17 @@ fn certainty(contract: &Contract) -> Option<String> {
 /// Returns the known enforcement at the sender.
 fn enforced(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)> {
     let status = &contract.status;
-    let late = status.measured.as_ref().map(|late| {
-        format!(
-            "{} late, the slowest took {} (last reported {})",
-            human::count(late.packets, "packet"),
-            time(late.worst_ns),
-            late.at
-        )
-    });
-    let measured = match status.reason.as_deref() {
+    let late = status
+        .measured
+        .as_ref()
+        .map(|late| format!("{}, the slowest took {} (last reported {})", late.packets, time(late.worst_ns), late.at));
+    let none = match status.reason.as_deref() {
         Some("NOT_ENFORCED") => "unknown: no agents",
         _ if is_elsewhere => ELSEWHERE,
-        _ => "no late packet was reported",
+        _ => "none reported",
     };
     let mut fields = rule_versions(contract);
-    fields.push(("measured", late.unwrap_or_else(|| measured.to_owned())));
+    fields.push(("late packets", late.unwrap_or_else(|| none.to_owned())));
     fields
 }
 
@@ -327,6 +323,7 @@ fn confirmed_none(contract: &Contract) -> &'static str {
         _ if contract.status.reason.as_deref() == Some("RATE_EXCEEDED") => {
             "unknown: counters show more than the rule lets through"
         }
+        _ if contract.status.reason.as_deref() == Some("SILENT") => "unknown: an agent is silent",
         State::Released => "none: its host has stopped sending",
         _ => "not confirmed by all hosts",
     }

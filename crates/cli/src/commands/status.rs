@@ -90,7 +90,8 @@ fn enforcement(status: &Status) -> Vec<(&'static str, String)> {
     };
     let measured = match late {
         Some(late) => {
-            format!("late packets of {late} latency contracts were reported; minima and weights are not measured")
+            let contracts = count(*late, "latency contract");
+            format!("late packets of {contracts} were reported; minima and weights are not measured")
         }
         None if status.agents.is_some() => "unknown: no connected agent has measured packets".to_owned(),
         None => ELSEWHERE.to_owned(),

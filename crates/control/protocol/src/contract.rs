@@ -345,13 +345,13 @@ pub struct ContractStatus {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
     /// Evidence for the guarantee of a bandwidth-class contract: `proven`, or `measured`, which is no guarantee.
-    /// Absent without a guarantee.
+    /// Absent without a guarantee, also while a failure keeps the contract from sending.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
     /// A minimum is there so soon after there is something to send, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub within_ns: Option<u64>,
-    /// Proven delay bound of a latency contract.
+    /// Proven delay bound of a latency contract. Absent while a failure keeps the contract from sending.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
     /// Deadline of a latency contract.
@@ -382,7 +382,8 @@ pub struct ContractStatus {
     /// The version of its rule that is to be in force.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub configured: Option<u64>,
-    /// The version that its sender has confirmed.
+    /// The version that its sender, or all its members, have confirmed. Absent if none is confirmed, or if that is unknown:
+    /// while an agent of these hosts is silent, and until it has connected since the controller started.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub effective: Option<u64>,
     /// Late packets as measured by its receiver, if any.

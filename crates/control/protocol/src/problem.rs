@@ -101,7 +101,7 @@ codes! {
     /// Not executed, because another contract in the list was refused.
     WithOthers "WITH_OTHERS" 409 "Another contract in the list was refused",
     /// The object is in use, or has changed.
-    Conflict "CONFLICT" 409 "In use",
+    Conflict "CONFLICT" 409 "Conflict",
     /// An agent speaks for a session that is over.
     StaleEpoch "STALE_EPOCH" 409 "Session closed",
     /// Changed since it was read, or already exists.

@@ -28,8 +28,9 @@ pub struct TimelineBucket {
     pub events: BTreeMap<String, u64>,
     /// Contracts by their recorded state at its end: later evidence, such as `RATE_EXCEEDED`, does not change it.
     pub contracts: BTreeMap<String, u64>,
-    /// Number of links and nodes that were reported down at its end; 0 for tenants.
-    pub down: u64,
+    /// Number of links and nodes that were reported down before its end, and not up again. Absent for tenants.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub down: Option<u64>,
 }
 
 /// Snapshot of the state right after an event, as far as events are kept.
@@ -44,8 +45,9 @@ pub struct Snapshot {
     pub unmet: Vec<UnmetContract>,
     /// Number of those left out.
     pub omitted: u64,
-    /// Links and nodes that were down: `link` or `node`, and the name. None for tenants.
-    pub down: Vec<String>,
+    /// Links and nodes that were reported down, and not up again: `link` or `node`, and the name. Absent for tenants.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub down: Option<Vec<String>>,
 }
 
 /// A contract that was not kept.

@@ -42,7 +42,7 @@ impl Excess {
     }
 }
 
-/// Reason for which a contract is not known to be enforced.
+/// Reason for which a contract is not known to be enforced, or the confirmation of its rule may be outdated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caveat {
     /// Agents report to another controller.
@@ -102,11 +102,13 @@ impl Caveats {
     /// Returns the caveat about a contract as it is recorded, with the switches whose queues it uses.
     pub(crate) fn of(&self, grant: &AdmittedContract, switches: &[NodeId]) -> Option<Caveat> {
         let is_certain = self.not_since_start.is_empty() && self.unreported.is_empty() && self.excess.is_empty();
-        if (is_certain && !self.is_follower) || grant.state != State::Enforced {
-            return None;
-        }
+        let has_confirmation = grant.state == State::Enforced || grant.versions().1.is_some();
         if self.is_follower {
-            return Some(Caveat::Follower);
+            let is_unmet = matches!(grant.state, State::Degraded | State::Violated);
+            return (has_confirmation || is_unmet).then_some(Caveat::Follower);
+        }
+        if is_certain || !has_confirmation {
+            return None;
         }
         let hosts = grant.hosts_to_confirm();
         let nodes = hosts.iter().chain(switches).filter(|node| self.not_since_start.contains_key(node));
@@ -120,7 +122,8 @@ impl Caveats {
         if !members.is_empty() {
             return Some(Caveat::Unreported(members));
         }
-        self.excess.get(&grant.serial).map(|(_, excess)| Caveat::Excess(excess.clone()))
+        let excess = self.excess.get(&grant.serial).filter(|_| grant.state == State::Enforced);
+        excess.map(|(_, excess)| Caveat::Excess(excess.clone()))
     }
 
     /// Takes a caveat of a contract that readers see from now on.

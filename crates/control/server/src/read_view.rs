@@ -18,7 +18,7 @@ use crate::counts::Counts;
 use crate::links::LinkFigures;
 use crate::log::{Entry, Log, LogTopic};
 use crate::past::KnownSince;
-use crate::read_guard::ReadGuard;
+use crate::read_guard::{ReadGuard, check_order};
 use crate::rendered::{ContractObject, Object};
 
 /// End of the reason of an element that was reported down by agents that no longer report.
@@ -483,6 +483,7 @@ impl View {
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables> {
+        check_order();
         self.tables.write().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,7 +9,6 @@ use wayleave_controller::{
     self as controller, AdmittedContract, ContractPromise, Controller, Decided, DecisionRecord, DegradedReason,
     PolicyState, QuotaShort, policy_needs, policy_spec,
 };
-use wayleave_explain::human::count;
 use wayleave_explain::sentences;
 use wayleave_ledger::ReservedShare;
 use wayleave_protocol::agent::{Member, ShareRule};
@@ -115,16 +114,16 @@ pub(crate) fn routes(controller: &Controller, grant: &AdmittedContract) -> Box<[
     routes.map(|(_, route)| Bounded { bound: bound(&route), route }).collect()
 }
 
-/// Returns a contract with these routes and its state.
+/// Returns a contract with these routes, its state, and the reason for that.
 pub(crate) fn contract(
     network: &Network,
     grant: &AdmittedContract,
     routes: &[Bounded],
     has_agents: bool,
+    (reason, message): (Option<&'static str>, Option<String>),
 ) -> contract::Contract {
     let shown =
         |one: &Bounded| Route { hops: Hop::named(network, &one.route), bound_ns: one.bound.map(Time::as_nanos) };
-    let (reason, message) = reason(network, grant, has_agents);
     let (configured, confirmed) = grant.versions();
     // Without agents there is no confirmation.
     let effective = confirmed.filter(|_| has_agents);
@@ -146,9 +145,9 @@ pub(crate) fn contract(
         kind: contract.kind().into(),
         reason: reason.map(str::to_owned),
         message,
-        certainty: grant.certainty().map(|certainty| certainty.name().to_owned()),
+        certainty: grant.valid_certainty().map(|certainty| certainty.name().to_owned()),
         within_ns: grant.within().map(Time::as_nanos),
-        bound_ns: grant.bound().map(Time::as_nanos),
+        bound_ns: grant.valid_bound().map(Time::as_nanos),
         deadline_ns: grant.terms().map(|terms| terms.deadline.as_nanos()),
         from_host: end(0),
         to_host: end(1),
@@ -259,19 +258,17 @@ fn enforcement(
     if parts.is_empty() { (None, None) } else { (Some("ENFORCED_IN_PART"), Some(parts.join("; "))) }
 }
 
-/// The agents of some hosts: `the agent of h1 has`, `the agents of h1, h2 and 3 more hosts have`.
+/// The agents of some nodes: `the agent of h1 has`, `the agents of h1, h2, h3, h4 and 3 more have`.
 pub(crate) fn agents_of(network: &Network, hosts: &[NodeId]) -> String {
-    const SHOWN: usize = 4;
-    let names: Vec<&str> = hosts.iter().take(SHOWN).map(|&host| network.node(host).name.as_str()).collect();
-    match (names.as_slice(), hosts.len().saturating_sub(SHOWN)) {
-        ([], _) => "the agent of its host has".to_owned(),
-        ([one], _) => format!("the agent of {one} has"),
-        ([others @ .., last], 0) => format!("the agents of {} and {last} have", others.join(", ")),
-        (names, more) => format!("the agents of {} and {} have", names.join(", "), count(more, "more host")),
+    match hosts {
+        [] => "the agent of its host has".to_owned(),
+        [one] => format!("the agent of {} has", network.node(*one).name),
+        _ => format!("the agents of {} have", names_of(network, hosts)),
     }
 }
 
-fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Option<&'static str>, Option<String>) {
+fn pending(network: &Network, grant: &AdmittedContract, switches: &[NodeId]) -> (Option<&'static str>, Option<String>) {
+    let (waits_for, starts) = (grant.waits_for(), grant.order.starts);
     if waits_for > 0 {
         let routes =
             if waits_for == 1 { "one previous route has" } else { &format!("{waits_for} previous routes have") };
@@ -283,7 +280,28 @@ fn pending(waits_for: usize, starts: Option<wayleave_units::WallTime>) -> (Optio
         }
         false => format!("starts at {starts}"),
     });
-    (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
+    if starts.is_some() {
+        return (Some("NOT_STARTED"), starts);
+    }
+    if let Some(host) = grant.stopping_sender() {
+        let agent = agents_of(network, &[host]);
+        return (Some("WAITS"), Some(format!("waits: {agent} not confirmed yet that the previous rule is removed")));
+    }
+    let waits = (!switches.is_empty()).then(|| {
+        format!("waits until all switches on its links have confirmed their queues: {}", names_of(network, switches))
+    });
+    (waits.is_some().then_some("WAITS"), waits)
+}
+
+/// The names of some nodes: `s1`, `s1, s2 and 3 more`.
+fn names_of(network: &Network, nodes: &[NodeId]) -> String {
+    const SHOWN: usize = 4;
+    let names: Vec<&str> = nodes.iter().take(SHOWN).map(|&node| network.node(node).name.as_str()).collect();
+    match (names.as_slice(), nodes.len().saturating_sub(SHOWN)) {
+        ([others @ .., last], 0) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        (names, 0) => names.join(", "),
+        (names, more) => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 fn silent(network: &Network, nodes: &[NodeId]) -> String {
@@ -325,18 +343,20 @@ pub(crate) fn degraded_text(
     (degraded_reason.code(), message)
 }
 
-/// Returns the reason for a contract's state: a stable code, and a message.
+/// Returns the reason for a contract's state: a stable code, and a message. `switches` are those with agents whose queues
+/// it uses.
 pub(crate) fn reason(
     network: &Network,
     grant: &AdmittedContract,
     has_agents: bool,
+    switches: &[NodeId],
 ) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => {
             grant.degraded_reason.as_ref().map(|degraded_reason| degraded_text(network, grant, degraded_reason)).unzip()
         }
         controller::State::Violated => (Some("LATE_PACKETS"), grant.violation().map(|late| late.text())),
-        controller::State::Pending => pending(grant.waits_for(), grant.order.starts),
+        controller::State::Pending => pending(network, grant, switches),
         controller::State::Released => (None, None),
         controller::State::Admitted | controller::State::Enforced => enforcement(network, grant, has_agents),
     }

@@ -43,7 +43,8 @@ pub(crate) struct ContractObject {
     has_agents: bool,
     /// Reason that no packet conforms to it.
     unusable: Option<Box<str>>,
-    /// The caveat for which it is shown as admitted, with the contract as it is recorded.
+    /// The caveat for which it is shown as admitted, or without the version that its hosts confirmed; with the contract
+    /// as it is recorded.
     caveat: Option<(Caveat, Arc<Self>)>,
 }
 
@@ -70,7 +71,11 @@ impl ContractObject {
             Some((_, recorded)) => recorded.clone(),
             None => self,
         };
-        let Some(caveat) = caveats.of(&recorded.grant, &recorded.switches) else { return recorded };
+        // Without agents there is nothing to confirm.
+        let caveat = caveats.of(&recorded.grant, &recorded.switches);
+        let Some(caveat) = caveat.filter(|_| recorded.has_agents || recorded.state() != State::Admitted) else {
+            return recorded;
+        };
         let grant = match &caveat {
             Caveat::NotSinceStart(nodes) | Caveat::Unreported(nodes) => recorded.grant.until_confirmed(nodes),
             Caveat::Follower | Caveat::Excess(_) => recorded.grant.as_admitted(),
@@ -92,15 +97,15 @@ impl ContractObject {
         self.caveat.is_some()
     }
 
-    /// Returns the reason for which it is shown as admitted.
+    /// Returns the reason for which it differs from its record.
     pub(crate) fn caveat(&self) -> Option<&Caveat> {
         self.caveat.as_ref().map(|(caveat, _)| caveat)
     }
 
     /// Returns `true` if it is unknown whether its rule is in force: its counters show more than the rule lets through, or
-    /// agents report to another controller.
+    /// agents report to another controller, or are silent.
     pub(crate) fn is_effect_unknown(&self) -> bool {
-        matches!(self.caveat, Some((Caveat::Follower | Caveat::Excess(_), _)))
+        matches!(self.caveat, Some((Caveat::Follower | Caveat::Excess(_), _))) || self.grant.is_confirmation_outdated()
     }
 
     /// Returns the contract as it is recorded.
@@ -110,13 +115,28 @@ impl ContractObject {
 
     /// Returns the reason for its state: a stable code, and a message.
     pub(crate) fn reason(&self, network: &Network) -> (Option<&'static str>, Option<String>) {
-        let of_caveat = self.caveat.as_ref().and_then(|(caveat, _)| caveat.reason(network));
-        let (reason, message) = of_caveat
-            .map_or_else(|| render::reason(network, &self.grant, self.has_agents), |reason| Some(reason).unzip());
+        let is_admitted_by_caveat = |recorded: &Self| recorded.state() == State::Enforced;
+        let caveat = self.caveat.as_ref().filter(|(_, recorded)| is_admitted_by_caveat(recorded));
+        let of_caveat = caveat.and_then(|(caveat, _)| caveat.reason(network));
+        let (reason, message) = of_caveat.map_or_else(|| self.reason_of_state(network), |reason| Some(reason).unzip());
         match &self.unusable {
             None => (reason, message),
             Some(why) => (reason.or(Some(render::UNUSABLE)), Some(render::with_unusable(message, why))),
         }
+    }
+
+    /// Returns the reason for the state: as recorded, if only the confirmation of its rule is unknown.
+    fn reason_of_state(&self, network: &Network) -> (Option<&'static str>, Option<String>) {
+        let grant = match &self.caveat {
+            Some((_, recorded)) if recorded.state() != State::Enforced => &recorded.grant,
+            _ => &self.grant,
+        };
+        let (reason, message) = render::reason(network, grant, self.has_agents, &self.switches);
+        let is_follower = matches!(self.caveat, Some((Caveat::Follower, _)));
+        (
+            reason,
+            message.map(|message| if is_follower { format!("by the leader's records: {message}") } else { message }),
+        )
     }
 
     pub(crate) fn id(&self) -> &Arc<Id> {
@@ -158,7 +178,7 @@ impl ContractObject {
 
     /// Of one about latency, in ns.
     pub(crate) fn bound_and_deadline(&self) -> Option<(u64, u64)> {
-        Some((self.grant.bound()?.as_nanos(), self.grant.terms()?.deadline.as_nanos()))
+        Some((self.grant.valid_bound()?.as_nanos(), self.grant.terms()?.deadline.as_nanos()))
     }
 
     /// Returns `true` if its promise is no guarantee: it is based on measurements, or agents enforce a part only.
@@ -207,11 +227,7 @@ impl ContractObject {
 
     /// Returns the contract with its status. Serial numbers count over all tenants, so tenants are shown none.
     pub(crate) fn document(&self, network: &Network, is_tenants: bool) -> Contract {
-        let mut document = render::contract(network, &self.grant, &self.routes, self.has_agents);
-        if self.is_provisional() || self.unusable.is_some() {
-            let (reason, message) = self.reason(network);
-            (document.status.reason, document.status.message) = (reason.map(str::to_owned), message);
-        }
+        let mut document = render::contract(network, &self.grant, &self.routes, self.has_agents, self.reason(network));
         if self.is_effect_unknown() {
             document.status.effective = None;
         }

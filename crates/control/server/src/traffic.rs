@@ -2,7 +2,7 @@
 //! ends: they are not on disk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use wayleave_protocol::agent::{Measured, SampledPackets, Samples, Traffic};
@@ -14,6 +14,7 @@ use crate::agent_figures::{Bounds, Contradictions, Slowest};
 use crate::agent_text::HostCounters;
 use crate::load::{FRESH, MIN_INTERVAL, Missed, ReadTime, Window, is_believable};
 use crate::loss_tracking::{Follower, LostRun, SampledDelay};
+use crate::read_guard::LeafGuard;
 
 /// Number of sessions of a node within [`SESSION_TIME`] that is a problem: an agent that is restarted begins one.
 const MAX_SESSIONS: usize = 5;
@@ -147,8 +148,8 @@ fn set(all: &mut BTreeMap<String, Vec<String>>, node: &str, problems: Vec<String
 }
 
 impl ReportedTraffic {
-    fn lock(&self) -> MutexGuard<'_, Reports> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LeafGuard<'_, Reports> {
+        LeafGuard::new(&self.0)
     }
 
     /// Replaces the counters of a host by those of its report, which has all contracts that it sends. `line` is the line
@@ -293,7 +294,7 @@ impl ReportedTraffic {
             reports.sessions.iter().filter(|(_, begun)| begun.len() >= MAX_SESSIONS && begun.iter().all(is_recent));
         let problem = |(node, _): (&String, _)| {
             let what = format!(
-                "{MAX_SESSIONS} sessions within a minute: its agent restarts again and again, or several agents use its name; run one agent for each node, with a token of its own"
+                "at least {MAX_SESSIONS} sessions within a minute: its agent restarts again and again, or several agents use its name; run one agent for each node, with a token of its own"
             );
             (node.clone(), what)
         };

@@ -6,13 +6,14 @@
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use wayleave_protocol::alert::{Alert, Alerts, UnknownAlert};
 use wayleave_units::{Time, WallTime};
 
 use crate::alert_counters::Counter;
+use crate::read_guard::LeafGuard;
 use rules::{Condition, Figure, RULES, Rule};
 
 /// Interval at which the figures are taken. Every `for` of the rules is a multiple.
@@ -249,8 +250,8 @@ fn alert(rule: &Rule, node: &str, value: u64, since: WallTime) -> Alert {
 pub(crate) struct AlertState(Mutex<Evaluator>);
 
 impl AlertState {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Evaluator> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> LeafGuard<'_, Evaluator> {
+        LeafGuard::new(&self.0)
     }
 }
 

@@ -142,12 +142,12 @@ fn write(
     csv.value(reserved_bps(&grant.order.contract));
     csv.value(terms.map(|terms| terms.burst.get()));
     csv.value(terms.map(|terms| terms.deadline.as_nanos()));
-    csv.value(grant.bound().map(|bound| bound.as_nanos()));
+    csv.value(grant.valid_bound().map(|bound| bound.as_nanos()));
     csv.value(headroom_ppm(grant));
     csv.value(measured);
     csv.value(Some(measured_hosts));
     csv.value(Some(counting_hosts));
-    csv.value(grant.certainty().map(|certainty| certainty.name()));
+    csv.value(grant.valid_certainty().map(|certainty| certainty.name()));
     csv.value(Some(contract.priority()));
     csv.text(&grant.created.to_string());
     let labels: Vec<String> = contract.labels().iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -105,7 +105,7 @@ impl ContractOrder {
             Column::Id | Column::Tenant => None,
             Column::Kind => Kind::ALL.iter().position(|kind| *kind == contract.kind()).map(|at| at as u64),
             Column::State => State::ALL.iter().position(|state| *state == contract.state()).map(|at| at as u64),
-            Column::Bound => grant.bound().map(|bound| bound.as_nanos()),
+            Column::Bound => grant.valid_bound().map(|bound| bound.as_nanos()),
             Column::Rate => reserved_bps(&grant.order.contract),
             Column::Measured => measured(),
             Column::Headroom => headroom_ppm(grant),
@@ -181,7 +181,7 @@ pub(crate) fn headroom_ppm(grant: &AdmittedContract) -> Option<u64> {
     if matches!(grant.state, State::Degraded | State::Released) {
         return None;
     }
-    let (bound, deadline) = (grant.bound()?.as_nanos(), grant.terms()?.deadline.as_nanos());
+    let (bound, deadline) = (grant.valid_bound()?.as_nanos(), grant.terms()?.deadline.as_nanos());
     let left = u128::from(deadline.saturating_sub(bound)) * WHOLE_PPM / u128::from(deadline.max(1));
     u64::try_from(left).ok()
 }

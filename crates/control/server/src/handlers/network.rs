@@ -82,7 +82,10 @@ pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId, is_know
 pub(crate) fn host_shape(network: &Network, tables: &Tables, id: NodeId, tenant: Option<&str>, is_known: bool) -> Host {
     let is_shown = |vm: &&Id| tenant.is_none_or(|tenant| vm.tenant == tenant);
     let vms = tables.vms_on.get(&id).into_iter().flatten().filter(is_shown).map(ToString::to_string).collect();
-    Host { node: node_shape(network, tables, id, is_known), vms }
+    let node = node_shape(network, tables, id, is_known);
+    // The reason is an operator's text: it may concern others.
+    let reason = node.reason.filter(|_| tenant.is_none());
+    Host { node: Node { reason, ..node }, vms }
 }
 
 /// Returns a link without its measured load.

@@ -75,6 +75,8 @@ struct Past {
     events: Vec<Event>,
     contracts: BTreeMap<String, u64>,
     down: BTreeSet<String>,
+    /// `false` for tenants, who do not read the network's state.
+    shows_down: bool,
     is_shortened: bool,
 }
 
@@ -84,12 +86,11 @@ impl Shared {
             let tables = self.view.read();
             let entries: Vec<Arc<Entry>> = tables.events.after(only, 0).cloned().collect();
             let down: BTreeSet<String> = tables.down.keys().map(ToString::to_string).collect();
-            let down = if only.is_none() { down } else { BTreeSet::new() };
             (entries, tables.counts_of(only).by_recorded_state(), down, tables.events.misses(only, 0))
         };
         // Read after the view is let go of: there may be many.
         let events = entries.iter().filter_map(|entry| serde_json::from_slice(&entry.json(only)).ok()).collect();
-        Past { events, contracts, down, is_shortened }
+        Past { events, contracts, down, shows_down: only.is_none(), is_shortened }
     }
 }
 
@@ -181,7 +182,8 @@ impl Past {
         for number in (0..self.events.len()).rev() {
             while at > places[number] {
                 at -= 1;
-                (all[at].contracts, all[at].down) = (backwards.contracts.clone(), backwards.down.len() as u64);
+                all[at].contracts = backwards.contracts.clone();
+                all[at].down = self.shows_down.then_some(backwards.down.len() as u64);
                 all[at].last = self.events[number].number;
             }
             *all[at].events.entry(self.events[number].kind.clone()).or_default() += 1;
@@ -213,7 +215,7 @@ impl Past {
             contracts: backwards.contracts,
             unmet: broken.iter().take(MAX_UNMET).map(shape).collect(),
             omitted: broken.len().saturating_sub(MAX_UNMET) as u64,
-            down: backwards.down.into_iter().collect(),
+            down: self.shows_down.then(|| backwards.down.into_iter().collect()),
         })
     }
 }

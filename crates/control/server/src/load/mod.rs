@@ -30,7 +30,7 @@ mod window;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use wayleave_protocol::load::{LinkCounters, MAX_REPORT_GAP, MeasuredLoad};
@@ -49,6 +49,7 @@ pub(crate) use timer::LoadTimer;
 pub(crate) use tracker::{MINUTE_NS, Missed};
 pub(crate) use window::Window;
 
+use crate::read_guard::LeafGuard;
 use crate::read_view::{Edit, Tables};
 use clock::{Moment, RecordClock};
 use disk::LoadDisk;
@@ -80,8 +81,8 @@ struct Inner {
     histories: Histories,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> LeafGuard<'_, T> {
+    LeafGuard::new(mutex)
 }
 
 impl Load {

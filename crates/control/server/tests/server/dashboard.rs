@@ -322,12 +322,12 @@ fn a_tenant_sees_its_own_promises_and_past_and_nothing_about_links() {
         let last = client.get("/v1/events?limit=1000").is(200).json()["items"].as_array().unwrap().len();
         for number in 1..=last {
             let snapshot = client.get(&format!("/v1/timeline/{number}")).is(200).json();
-            assert_eq!(snapshot["down"], json!([]), "{number}");
+            assert_eq!(snapshot.get("down"), None, "{number}");
             assert!(!snapshot.to_string().contains("other"), "{snapshot}");
         }
         client.get(&format!("/v1/timeline/{}", last + 1)).is_problem(404, "NOT_FOUND");
         let timeline = client.get("/v1/timeline").is(200).json();
-        assert!(timeline["buckets"].as_array().unwrap().iter().all(|one| one["down"] == 0), "{timeline}");
+        assert!(timeline["buckets"].as_array().unwrap().iter().all(|one| one.get("down").is_none()), "{timeline}");
         for path in ["/v1/topology/summary", "/v1/agents", "/v1/links/h2-%3Epod1-edge1/curves"] {
             client.get(path).is_problem(403, "FORBIDDEN");
         }

@@ -23,6 +23,7 @@ mod kinds;
 mod lists;
 mod load;
 mod logs;
+mod not_in_force;
 mod objects;
 mod openapi;
 mod openapi_fuzz;

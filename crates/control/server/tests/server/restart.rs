@@ -14,14 +14,14 @@ use crate::load::{Agent, now_s};
 use wayleave_repo_checks::TempFolder;
 
 /// A server with agents of hosts and switches, whose agents never count as silent.
-fn world(disk: &Arc<Mutex<MemoryStore>>, scratch: &Arc<TempFolder>, enforced_by: EnforcedBy) -> World {
+pub(crate) fn world(disk: &Arc<Mutex<MemoryStore>>, scratch: &Arc<TempFolder>, enforced_by: EnforcedBy) -> World {
     let options = options(Box::new(Memory(disk.clone())), scratch, enforced_by);
     let mut setup = classed(enforced_by);
     setup.timing = Timeouts { silent_after: Time::from_millis(3_600_000), ..setup.timing };
     World::of(Options { setup, ..options }, scratch.clone())
 }
 
-fn status(world: &World, name: &str) -> Value {
+pub(crate) fn status(world: &World, name: &str) -> Value {
     world.client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"].clone()
 }
 
@@ -98,7 +98,8 @@ fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
         agent.post(&format!("/v1/agents/{node}/session"), &spec).is(200)
     };
     for switch in &switches {
-        session(&first, switch, None, json!([[0, 1]]));
+        session(&first, switch, None, json!([]));
+        session(&first, switch, Some(1), json!([[0, 1]]));
     }
     first.client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
     let serial = status(&first, "ptp")["serial"].clone();
@@ -111,7 +112,7 @@ fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
     let shown = status(&second, "ptp");
     assert_eq!((&shown["state"], &shown["reason"]), (&json!("admitted"), &json!("NOT_CONFIRMED")), "{shown}");
     for switch in &switches {
-        session(&second, switch, Some(1), json!([[0, 1]]));
+        session(&second, switch, Some(2), json!([[0, 1]]));
     }
     assert_eq!(status(&second, "ptp")["state"], "enforced");
 }

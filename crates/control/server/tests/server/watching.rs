@@ -96,7 +96,9 @@ fn shipped_prometheus_rules_and_grafana_dashboards_use_existing_metrics() {
     let accept = [("accept", "application/openmetrics-text")];
     let metrics = || String::from_utf8(client.send("GET", "/metrics", &accept, b"").is(200).body).unwrap();
     // Figures of links are those last computed by the engine, possibly a moment ago.
-    let text = (0..10_000).map(|_| metrics()).find(|text| text.contains("budget_use_max")).unwrap_or_else(metrics);
+    let reserved = "wayleave_link_reserved_bits_per_second{link=\"h1->pod1-edge1\"}";
+    let is_computed = |text: &String| text.contains("budget_use_max") && text.contains(reserved);
+    let text = (0..10_000).map(|_| metrics()).find(is_computed).unwrap_or_else(metrics);
     assert_eq!(exposition::faults(&text), Vec::<String>::new(), "{text}");
     let link = "wayleave_link_measured_bits_per_second{link=\"h1->pod1-edge1\"} 8000.0";
     assert!(text.contains(link), "1,000 B in a second: {text}");
