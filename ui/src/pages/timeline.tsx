@@ -46,9 +46,9 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
   const around = useRead<{ items: WayleaveEvent[] }>(path(['events'], { after: Math.max(0, settled - BEFORE), limit: BEFORE + 10 }));
   const place = Math.max(0, buckets.findIndex((bucket) => bucket.last >= number));
   const go = (number: number) => location.replace(to(['timeline', String(number)]));
-  const data = useMemo(() => chart(buckets), [JSON.stringify(buckets)]);
   // Tenants do not read the state of the network.
   const showsDown = buckets.some((bucket) => bucket.down !== undefined);
+  const data = useMemo(() => chart(buckets, showsDown), [JSON.stringify(buckets)]);
   const events = buckets.reduce((sum, bucket) => sum + Object.values(bucket.events).reduce((sum, count) => sum + count, 0), 0);
   return (
     <>
@@ -61,7 +61,7 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
           series: [
             {},
             { label: 'degraded or violated', stroke: colour('--bad'), width: 2, points: { show: false } },
-            { label: 'reported down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false }, show: showsDown },
+            ...(showsDown ? [{ label: 'reported down', stroke: colour('--warn'), width: 2, dash: [6, 4], points: { show: false } }] : []),
             { label: 'events', scale: 'events', stroke: colour('--dim'), fill: colour('--line'), width: 1, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.8, 12, 3] }) as uPlot.Series.PathBuilder },
           ],
           axes: [timeAxis(), { label: showsDown ? 'contracts, elements' : 'contracts', size: 44, incrs: WHOLE }, { label: 'events', scale: 'events', side: 1, size: 50, incrs: WHOLE, grid: { show: false } }],
@@ -94,11 +94,11 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
   );
 }
 
-function chart(buckets: Timeline['buckets']): uPlot.AlignedData {
+function chart(buckets: Timeline['buckets'], showsDown: boolean): uPlot.AlignedData {
   return [
     buckets.map((bucket) => new Date(bucket.until).getTime() / 1000),
     buckets.map((bucket) => (bucket.contracts.degraded ?? 0) + (bucket.contracts.violated ?? 0)),
-    buckets.map((bucket) => bucket.down ?? null),
+    ...(showsDown ? [buckets.map((bucket) => bucket.down ?? null)] : []),
     buckets.map((bucket) => Object.values(bucket.events).reduce((sum, count) => sum + count, 0)),
   ];
 }
