@@ -523,6 +523,7 @@ impl SenderRecord {
         let announced = |announced: Option<(u64, bool)>| announced.map(|(version, runs)| RuleState { version, runs });
         Sender {
             version: self.version,
+            version_at_load: self.version,
             stop: self.stop,
             run: self.run,
             since: self.since,

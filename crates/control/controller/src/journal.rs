@@ -15,6 +15,9 @@ use crate::event::{Event, EventKind};
 use crate::macs::VmSecret;
 use crate::setup::Timeouts;
 
+/// Maximum number of serial numbers that are left out at once: agents may name any.
+const MAX_SKIPPED: u64 = 1_000_000;
+
 /// Numbers that never go back, over restarts too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counters {
@@ -293,6 +296,14 @@ impl Journal {
         self.mark(DirtyRecord::Tenant(tenant.to_owned()));
         let Counters { revision, decision, .. } = self.counters;
         self.own.entry(tenant.to_owned()).or_insert(TenantNumbers { revision, decision })
+    }
+
+    /// Leaves out the serial numbers up to this one, which a later ledger than this one gave to contracts.
+    pub(crate) fn skip_serials(&mut self, serial: u64) {
+        if serial > self.counters.serial && serial - self.counters.serial <= MAX_SKIPPED {
+            self.counters.serial = serial - 1;
+            self.next_serial();
+        }
     }
 
     /// Of a contract.

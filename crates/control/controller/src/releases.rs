@@ -101,6 +101,12 @@ impl PendingReleases {
         }
     }
 
+    pub(crate) fn set_until(&mut self, number: u64, until: u64) {
+        if let Some(release) = self.by_number.get_mut(&number) {
+            release.until = until;
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &PendingRelease)> {
         self.by_number.iter().map(|(&number, release)| (number, release))
     }

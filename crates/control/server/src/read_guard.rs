@@ -25,7 +25,7 @@ pub(crate) fn check_order() {
     );
 }
 
-/// Guard of a leaf lock: whoever has it waits for no other lock than leaf locks.
+/// Guard of a leaf lock: a thread that has it waits for no other lock than leaf locks.
 pub(crate) struct LeafGuard<'a, T>(MutexGuard<'a, T>);
 
 impl<'a, T> LeafGuard<'a, T> {

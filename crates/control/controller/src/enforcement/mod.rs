@@ -9,10 +9,12 @@
 //! | `waits` | the pending releases that a contract has to wait for |
 //! | `release` | ending contracts, and senders that certainly send nothing |
 //! | `last_heartbeat` | heartbeats of agents, and silent agents |
+//! | `foreign` | versions of rules that this ledger never sent |
 //! | `session` | sessions of agents, their operations, confirmations and measurements |
 //! | `shares` | rules of contracts of other kinds than latency, as hosts report them |
 
 mod drain;
+mod foreign;
 mod heartbeats;
 mod release;
 mod sender;

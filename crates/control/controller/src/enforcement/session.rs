@@ -8,16 +8,15 @@ use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
 use super::Enforcement;
+use super::foreign::MAX_FOREIGN;
 use crate::command::{CommandError, Outcome, Reply};
 use crate::event::EventKind;
-use crate::grant::{AdmittedContract, LateDelivery, RuleState, Sender};
+use crate::grant::{AdmittedContract, LateDelivery, Sender};
 use crate::journal::DirtyRecord;
 use crate::timers::TimerEvent;
 
 /// Serial number of the operation with which a switch sets itself up.
 const SET_UP: u64 = 0;
-/// Maximum version of another ledger's rule at an agent, after which this controller continues to count.
-const MAX_FOREIGN: u64 = u64::MAX / 2;
 
 impl Enforcement {
     /// Begins a session of a node, which names its installed rules. Only a report proves that its agent works: a session
@@ -34,6 +33,7 @@ impl Enforcement {
         // The version of a set-up is the number of its session. An agent ignores earlier versions than its own, so this
         // session has a later one.
         let is_set_up = set_up.is_some_and(|version| (1..=state.epoch).contains(&version));
+        let is_first = !std::mem::replace(&mut state.had_session, true);
         state.epoch = state.epoch.max(set_up.map_or(0, |version| version.min(MAX_FOREIGN))) + 1;
         state.is_open = true;
         if state.is_silent {
@@ -49,7 +49,7 @@ impl Enforcement {
         if self.network.node(node).kind == NodeKind::Switch {
             self.set_up(node, is_set_up);
         } else {
-            self.compare_installed(node, &installed);
+            self.compare_installed(node, &installed, is_first);
         }
         self.expect_heartbeat(node);
         if self.network.node(node).kind == NodeKind::Switch {
@@ -58,8 +58,10 @@ impl Enforcement {
         Ok(Reply::Begun { epoch })
     }
 
-    /// Takes the installed rules of latency contracts with which a host's agent begins a session.
-    fn compare_installed(&mut self, node: NodeId, installed: &BTreeMap<u64, u64>) {
+    /// Takes the installed rules of latency contracts with which a host's agent begins a session: its first one since the
+    /// controller was loaded, or not. Serial numbers of contracts that this ledger has lost are not given to others.
+    fn compare_installed(&mut self, node: NodeId, installed: &BTreeMap<u64, u64>, is_first: bool) {
+        installed.keys().for_each(|&serial| self.journal.skip_serials(serial));
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
             if let Some(state) = self.nodes.get_mut(node) {
@@ -69,7 +71,7 @@ impl Enforcement {
         for serial in here {
             match installed.get(&serial) {
                 Some(&version) => {
-                    if self.adopt(serial, version) {
+                    if self.adopt(serial, version, is_first) {
                         self.has_done(serial, version);
                     }
                     self.advance(serial);
@@ -79,34 +81,6 @@ impl Enforcement {
                 None => self.is_silent(serial),
             }
         }
-    }
-
-    /// Takes the version of an installed rule. Returns `true` if it was sent to the agent.
-    ///
-    /// If its contract was thought to send nothing, that was wrong: the rule in force is taken as it is, and an older one
-    /// is replaced. A version that was not sent is of a ledger that this one does not continue, such as that of which
-    /// this one is a backup: its route is unknown, so it is replaced too, and proves no earlier stop.
-    fn adopt(&mut self, serial: u64, version: u64) -> bool {
-        let Some(sender) = self.contracts.sender_mut(serial) else { return false };
-        // An agent with a larger version carries out none of the versions that follow, and is not believed.
-        let (known, version) = (version, version.min(MAX_FOREIGN));
-        if let Some(announced) = sender.announced.filter(|announced| version <= announced.version) {
-            return known <= announced.version;
-        }
-        let was_sent = sender.announced.is_none() && known <= sender.version;
-        sender.version = sender.version.max(version);
-        let announced = Some(RuleState { version, runs: true });
-        (sender.announced, sender.confirmed) = (announced, announced);
-        if !was_sent || sender.run != Some(version) {
-            sender.stop = Some(sender.next_version());
-            sender.run = sender.run.map(|_| sender.next_version());
-            // Packets of an unknown rule may use the present reservation.
-            if was_sent {
-                sender.since = sender.version;
-            }
-        }
-        self.journal.mark(DirtyRecord::Contract(serial));
-        was_sent
     }
 
     /// Returns the pending operations of a node, in the order of versions.
@@ -188,12 +162,10 @@ impl Enforcement {
             {
                 state.unknown_rules.remove(&serial);
             }
-            let was_sent = |grant: &AdmittedContract| {
-                let announced = grant.announced_sender().and_then(|sender| sender.announced);
-                grant.sender() == Some(node) && announced.is_some_and(|announced| version <= announced.version)
-            };
-            if self.contracts.get(serial).is_some_and(was_sent) {
-                self.has_done(serial, version);
+            if self.contracts.get(serial).is_some_and(|grant| grant.sender() == Some(node)) {
+                if self.was_sent(serial, version) {
+                    self.has_done(serial, version);
+                }
                 self.advance(serial);
             }
         }

@@ -1,4 +1,4 @@
-//! Versions of rules that this controller never sent, such as after its ledger was replaced by a backup.
+//! Versions of rules that this ledger never sent, such as after it was replaced by a backup.
 
 use wayleave_controller::{
     Command, Controller, ControllerConfig, EnforcedBy, Id, Precondition, Reply, State, Timestamps,
@@ -6,7 +6,7 @@ use wayleave_controller::{
 use wayleave_protocol::agent::Work;
 use wayleave_topology::NodeKind;
 
-use super::smoke::{apply, at, order, setup};
+use super::smoke::{apply, at, order, reload, setup};
 
 fn begin(controller: &mut Controller, ms: u64, node: &str, after: u64, installed: &[(u64, u64)]) -> u64 {
     let command = Command::Begin { node: node.to_owned(), after, installed: installed.to_vec() };
@@ -66,12 +66,50 @@ fn a_rule_that_was_never_sent_is_replaced() {
     assert_eq!((state(&controller), work(&controller, "h1")), (State::Admitted, vec![(1, 9, true)]));
     confirm(&mut controller, 5, "h1", epoch, (1, 9));
     assert_eq!((state(&controller), work(&controller, "h1")), (State::Enforced, vec![]));
-    // No later version exists: the agent carries nothing out, and is not believed.
+    // No later version exists: the agent carries nothing out, and is not trusted.
     for after in [2, 3] {
         let epoch = begin(&mut controller, 6, "h1", after, &[(1, u64::MAX)]);
         confirm(&mut controller, 7, "h1", epoch, (1, u64::MAX));
         assert_eq!(state(&controller), State::Admitted);
     }
+}
+
+/// Catches: a contract that counts as enforced by the rule of a contract that was lost with its serial number, or a serial
+/// number that two contracts have.
+#[test]
+fn a_backup_does_not_take_rules_of_lost_contracts_for_those_of_later_ones() {
+    let (setup, backup, _) = enforced();
+    let apply = |controller: &mut Controller, ms: u64, name: &str| {
+        apply(controller, at(ms), order(&setup.network, name, "h1", "h9")).result.unwrap();
+        let grant = controller.grant(&Id::new("default", name)).unwrap();
+        (grant.serial, grant.state)
+    };
+    let state = |controller: &Controller, name: &str| controller.grant(&Id::new("default", name)).unwrap().state;
+    // Contract 2 was lost; its rule is in force at h1.
+    let lost = [(1, 1), (2, 1)];
+    let mut controller = reload(&backup, &setup);
+    assert_eq!(apply(&mut controller, 1, "later"), (2, State::Admitted));
+    let epoch = begin(&mut controller, 2, "h1", 1, &lost);
+    assert_eq!((state(&controller, "a"), state(&controller, "later")), (State::Enforced, State::Admitted));
+    assert_eq!(work(&controller, "h1"), [(2, 3, true)]);
+    confirm(&mut controller, 3, "h1", epoch, (2, 3));
+    assert_eq!(state(&controller, "later"), State::Enforced);
+    begin(&mut controller, 4, "h1", epoch, &[(1, 1), (2, 3)]);
+    assert_eq!((state(&controller, "later"), work(&controller, "h1")), (State::Enforced, vec![]));
+    // The agent of h1 connects first.
+    let mut controller = reload(&backup, &setup);
+    let epoch = begin(&mut controller, 1, "h1", 1, &[(1, 1), (7, 1), (u64::MAX, 1)]);
+    assert_eq!(work(&controller, "h1"), [(7, 2, false), (u64::MAX, 2, false)]);
+    assert_eq!(apply(&mut controller, 2, "later").0, 8, "no number that an agent knows, unless it is absurd");
+    // The agent has removed version 4 of a lost contract, and ignores versions up to that one.
+    confirm(&mut controller, 3, "h1", epoch, (8, 4));
+    assert_eq!(state(&controller, "later"), State::Admitted);
+    let again = work(&controller, "h1").pop().unwrap();
+    assert!(again.0 == 8 && again.1 > 4 && again.2, "{again:?}");
+    confirm(&mut controller, 4, "h1", epoch, (8, 4));
+    assert_eq!((state(&controller, "later"), work(&controller, "h1").pop().unwrap()), (State::Admitted, again));
+    confirm(&mut controller, 5, "h1", epoch, (8, again.1));
+    assert_eq!(state(&controller, "later"), State::Enforced);
 }
 
 /// Catches: a switch that counts as set up by a version that no session of this controller had.
