@@ -134,6 +134,9 @@ pub(crate) struct SenderRecord {
     announced: Option<(u64, bool)>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     confirmed: Option<(u64, bool)>,
+    /// Absent if it is the version.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    offered: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -516,6 +519,7 @@ impl SenderRecord {
             waits_for: Vec::new(),
             announced: announced(sender.announced),
             confirmed: announced(sender.confirmed),
+            offered: Some(sender.offered).filter(|&offered| offered < sender.version),
         }
     }
 
@@ -523,7 +527,7 @@ impl SenderRecord {
         let announced = |announced: Option<(u64, bool)>| announced.map(|(version, runs)| RuleState { version, runs });
         Sender {
             version: self.version,
-            version_at_load: self.version,
+            offered: self.offered.unwrap_or(self.version),
             stop: self.stop,
             run: self.run,
             since: self.since,

@@ -149,8 +149,8 @@ pub struct LateDelivery {
 pub(crate) struct Sender {
     /// The last version that was given out.
     pub(crate) version: u64,
-    /// The last one that was given out before the controller was loaded.
-    pub(crate) version_at_load: u64,
+    /// The last one that the agent may have: it had a session since.
+    pub(crate) offered: u64,
     /// The version to stop at, before anything else is sent.
     pub(crate) stop: Option<u64>,
     /// The version to run.

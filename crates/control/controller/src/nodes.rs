@@ -10,8 +10,6 @@ use wayleave_units::Time;
 pub struct NodeState {
     /// The number of its last session; it grows with every one.
     pub epoch: u64,
-    /// `true` if a session has begun since this controller was loaded.
-    pub(crate) had_session: bool,
     /// `true` if that session is open: it began after this controller was loaded, and the node was not down since.
     pub is_open: bool,
     /// A switch: it forwards by tags.

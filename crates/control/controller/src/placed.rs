@@ -79,8 +79,15 @@ fn hold(grant: &mut AdmittedContract, holds: ReservationKind, now: WallTime) -> 
                 (grant.is_pinned(), grant.terms().map(|terms| terms.deadline).unwrap_or_default());
             let is_to_come = grant.order.starts.is_some_and(|starts| starts > now);
             let announced = (!is_to_come).then_some(RuleState { version: 1, runs: true });
-            let sender =
-                Sender { version: 1, run: Some(1), since: 1, announced, confirmed: announced, ..Sender::default() };
+            let sender = Sender {
+                version: 1,
+                offered: 1,
+                run: Some(1),
+                since: 1,
+                announced,
+                confirmed: announced,
+                ..Sender::default()
+            };
             grant.held = KindState::Latency(LatencyState { bound, sender, ..LatencyState::default() });
             HeldReservation::Routes(Some(UndoReservation { reservations, deadline, is_pinned }))
         }

@@ -2,7 +2,7 @@
 //! is a backup: their routes are unknown, and they prove neither a rule in force nor a stop.
 
 use super::Enforcement;
-use crate::grant::RuleState;
+use crate::grant::{RuleState, Sender};
 use crate::journal::DirtyRecord;
 use crate::releases::Phase;
 
@@ -11,24 +11,34 @@ use crate::releases::Phase;
 pub(super) const MAX_FOREIGN: u64 = u64::MAX / 2;
 
 impl Enforcement {
-    /// Takes the version of a rule that is installed when an agent begins a session: its first one since the controller was
-    /// loaded, or not. Returns `true` if it was sent to the agent, which has none of the versions that were given out
-    /// between the load and its first session.
+    /// Records that the agent of a sender has a session, and may receive its last instruction.
+    pub(super) fn offer(&mut self, serial: u64) {
+        let announced = |sender: &Sender| sender.announced.map(|announced| announced.version);
+        let later = |sender: &Sender| announced(sender).filter(|&version| version > sender.offered);
+        let Some(version) = self.contracts.sender(serial).and_then(later) else { return };
+        if let Some(sender) = self.contracts.sender_mut(serial) {
+            sender.offered = version;
+            self.journal.mark(DirtyRecord::Contract(serial));
+        }
+    }
+
+    /// Takes the version of a rule that is installed when an agent begins a session. Returns `true` if it was sent to the
+    /// agent.
     ///
     /// If its contract was thought to send nothing, that was wrong: the rule in force is taken as it is, and an older one is
     /// replaced. A rule that was never sent is replaced, too.
-    pub(super) fn adopt(&mut self, serial: u64, version: u64, is_first: bool) -> bool {
+    pub(super) fn adopt(&mut self, serial: u64, version: u64) -> bool {
         let Some(sender) = self.contracts.sender_mut(serial) else { return false };
-        let can_have = !is_first || version <= sender.version_at_load;
+        let can_have = version <= sender.offered;
         if can_have && sender.announced.is_some_and(|announced| version <= announced.version) {
             return true;
         }
-        let was_sent = can_have && sender.announced.is_none() && version <= sender.version;
-        let version = version.min(MAX_FOREIGN);
         // It is replaced already, by a version that the agent does not carry out.
-        if !can_have_later(sender.announced, version) && !is_first {
+        if version > MAX_FOREIGN && sender.announced.is_some_and(|announced| announced.version > MAX_FOREIGN) {
             return false;
         }
+        let was_sent = can_have && sender.announced.is_none();
+        let version = version.min(MAX_FOREIGN);
         sender.version = sender.version.max(version);
         let announced = Some(RuleState { version, runs: true });
         (sender.announced, sender.confirmed) = (announced, announced);
@@ -77,9 +87,4 @@ impl Enforcement {
             self.journal.mark(DirtyRecord::Release(number));
         }
     }
-}
-
-/// Returns `true` if a version is later than the last instruction.
-fn can_have_later(announced: Option<RuleState>, version: u64) -> bool {
-    announced.is_none_or(|announced| version > announced.version)
 }

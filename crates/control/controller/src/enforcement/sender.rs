@@ -103,9 +103,13 @@ impl Enforcement {
                 }
                 if let Some(node) = self.contracts.get(serial).and_then(AdmittedContract::sender) {
                     self.nodes.expect(node, serial);
+                    if self.nodes.get(node).is_some_and(|state| state.is_open) {
+                        self.offer(serial);
+                    }
                 }
                 self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, announced.version));
             } else {
+                self.offer(serial);
                 self.has_done(serial, announced.version);
             }
         }

@@ -25,7 +25,7 @@ impl Enforcement {
         let node = self.find(name)?;
         let state = self.nodes.entry(node);
         // Late, or sent twice: what was installed then need not be what is installed now.
-        if state.epoch != after {
+        if after < state.epoch || after > state.epoch.max(MAX_FOREIGN) {
             return Err(CommandError::StaleEpoch { current: Some(state.epoch) });
         }
         let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
@@ -33,8 +33,8 @@ impl Enforcement {
         // The version of a set-up is the number of its session. An agent ignores earlier versions than its own, so this
         // session has a later one.
         let is_set_up = set_up.is_some_and(|version| (1..=state.epoch).contains(&version));
-        let is_first = !std::mem::replace(&mut state.had_session, true);
-        state.epoch = state.epoch.max(set_up.map_or(0, |version| version.min(MAX_FOREIGN))) + 1;
+        // A later session than the last one was lost with the records of this ledger.
+        state.epoch = after.max(set_up.map_or(0, |version| version.min(MAX_FOREIGN))) + 1;
         state.is_open = true;
         if state.is_silent {
             self.forget_confirmations(node);
@@ -49,7 +49,7 @@ impl Enforcement {
         if self.network.node(node).kind == NodeKind::Switch {
             self.set_up(node, is_set_up);
         } else {
-            self.compare_installed(node, &installed, is_first);
+            self.compare_installed(node, &installed);
         }
         self.expect_heartbeat(node);
         if self.network.node(node).kind == NodeKind::Switch {
@@ -58,9 +58,9 @@ impl Enforcement {
         Ok(Reply::Begun { epoch })
     }
 
-    /// Takes the installed rules of latency contracts with which a host's agent begins a session: its first one since the
-    /// controller was loaded, or not. Serial numbers of contracts that this ledger has lost are not given to others.
-    fn compare_installed(&mut self, node: NodeId, installed: &BTreeMap<u64, u64>, is_first: bool) {
+    /// Takes the installed rules of latency contracts with which a host's agent begins a session. Serial numbers of contracts
+    /// that this ledger has lost are not given to others.
+    fn compare_installed(&mut self, node: NodeId, installed: &BTreeMap<u64, u64>) {
         installed.keys().for_each(|&serial| self.journal.skip_serials(serial));
         let here = self.contracts.serials(|grant| grant.sender() == Some(node));
         for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
@@ -71,7 +71,7 @@ impl Enforcement {
         for serial in here {
             match installed.get(&serial) {
                 Some(&version) => {
-                    if self.adopt(serial, version, is_first) {
+                    if self.adopt(serial, version) {
                         self.has_done(serial, version);
                     }
                     self.advance(serial);
@@ -80,6 +80,7 @@ impl Enforcement {
                 // sent to the agent once more.
                 None => self.is_silent(serial),
             }
+            self.offer(serial);
         }
     }
 

@@ -11,7 +11,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::WallTime;
 
 /// Acknowledged objects.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Model {
     contracts: BTreeMap<Id, ContractRequest>,
     revisions: BTreeMap<Id, u64>,
