@@ -1,6 +1,7 @@
 //! State on disk, ready to be read: readers never wait for the engine, and never see a change that is not on disk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
@@ -126,6 +127,8 @@ pub(crate) struct Tables {
     pub(crate) generation: u64,
     /// Number of changes that agents have to know: of the hosts of VMs, and of elements that are down.
     pub(crate) around: u64,
+    /// Random first tag of these changes: a ledger that was replaced by a backup counts its starts and changes again.
+    pub(crate) first_tag: u64,
 }
 
 /// A change of the readers' state.
@@ -233,6 +236,7 @@ impl Tables {
             revision: 0,
             generation: 0,
             around: 0,
+            first_tag: RandomState::new().hash_one(()),
         }
     }
 

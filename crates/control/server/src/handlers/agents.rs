@@ -91,12 +91,9 @@ pub(crate) async fn begin(shared: Arc<Shared>, call: AuthorizedRequest) -> Outco
     shared.submit(&call, work).await
 }
 
-/// Number of changes that one controller may show before their numbers could reach those of the next one.
-const CHANGES: u32 = 40;
-
 /// Number of the view that neighbours are drawn from.
 fn neighbours_revision(tables: &Tables) -> u64 {
-    (tables.generation << CHANGES) + tables.around
+    tables.first_tag.wrapping_add(tables.around)
 }
 
 pub(crate) async fn neighbours(shared: Arc<Shared>, call: AuthorizedRequest) -> Outcome {
