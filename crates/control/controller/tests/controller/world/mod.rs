@@ -83,7 +83,7 @@ fn show(seed: u64, live: History) -> ! {
     );
 }
 
-/// Examines histories of so many seeds, unless the environment names them.
+/// Examines the histories of the first seeds, unless the environment names them.
 fn examine(seeds: u64, live: History) -> run::Totals {
     if let Some(seed) = number("WAYLEAVE_WORLD_SEED") {
         show(seed, live);
