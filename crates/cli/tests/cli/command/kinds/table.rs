@@ -193,7 +193,7 @@ pub(super) const ABOUT_CONTRACTS: &[(&str, &[Question])] = &[
                 0,
                 [
                     Has(&[
-                        "kind        latency",
+                        "kind          latency",
                         "804 us of 1 ms",
                         "effective",
                         "End-to-end delay bound: 804 us",
