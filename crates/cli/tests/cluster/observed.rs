@@ -37,9 +37,15 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     assert_eq!(status, 200, "{session}");
     describes_all_events(&controllers[old].1, &token, &folder);
     let version = read(old, "/v1/contracts/default:c").1["status"]["configured"].clone();
-    let confirmed = json!({ "after": session["epoch"], "installed": [[serial, version]] });
-    let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &confirmed);
-    assert_eq!(status, 200, "{session}");
+    let begin = |after: &Value, installed: Value| {
+        let spec = json!({ "after": after["epoch"], "installed": installed });
+        let (status, session) = ask("POST", &url(old, "/v1/agents/h1/session"), &token, &spec);
+        assert_eq!(status, 200, "{session}");
+        session
+    };
+    // The agent receives the rule in one session, and names it in the next one.
+    let session = begin(&session, json!([]));
+    let session = begin(&session, json!([[serial, version]]));
     assert_eq!(read(old, "/v1/contracts/default:c").1["status"]["state"], "enforced");
     let other = 1 - old;
     wait_for("the record of the confirmation", || {
