@@ -14,6 +14,8 @@ pub struct NodeState {
     pub is_open: bool,
     /// A switch: it forwards by tags.
     pub is_set_up: bool,
+    /// The version of the last set-up that a switch was asked for; 0 if it is unknown, in records of earlier versions.
+    pub(crate) set_up_version: u64,
     /// `true` if its agent sends heartbeats.
     pub(crate) is_watched: bool,
     /// `true` if its heartbeats have stopped.

@@ -86,6 +86,9 @@ impl VmRecord {
 pub(crate) struct NodeRecord {
     pub(crate) epoch: u64,
     pub(crate) set_up: bool,
+    /// The version of the last set-up that it was asked for. Absent in records of earlier versions.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub(crate) set_up_version: u64,
     /// `true` if heartbeats of its agent are expected.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(crate) watched: bool,
@@ -97,13 +100,13 @@ pub(crate) struct NodeRecord {
 impl NodeRecord {
     /// `None` for a node that never had a session: there is nothing to remember.
     pub(crate) fn of(state: &NodeState) -> Option<Self> {
-        let &NodeState { epoch, is_set_up: set_up, is_watched: watched, is_silent: silent, .. } = state;
-        (epoch > 0).then_some(Self { epoch, set_up, watched, silent })
+        let &NodeState { epoch, is_set_up: set_up, set_up_version, is_watched: watched, is_silent: silent, .. } = state;
+        (epoch > 0).then_some(Self { epoch, set_up, set_up_version, watched, silent })
     }
 
     /// Sets the state of a node to what is recorded.
     pub(crate) fn put(&self, state: &mut NodeState) {
-        (state.epoch, state.is_set_up) = (self.epoch, self.set_up);
+        (state.epoch, state.is_set_up, state.set_up_version) = (self.epoch, self.set_up, self.set_up_version);
         (state.is_watched, state.is_silent) = (self.watched, self.silent);
     }
 }

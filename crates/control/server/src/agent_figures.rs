@@ -101,6 +101,47 @@ pub(crate) struct Bounds {
     pub(crate) only: Option<Time>,
 }
 
+/// Terms of a latency contract that the samples of its sender have to agree with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SampledTerms {
+    /// Names of the hosts that send and receive.
+    pub(crate) ends: [String; 2],
+    /// The switches of each of its routes.
+    pub(crate) via: Vec<Vec<String>>,
+    pub(crate) bounds: Bounds,
+}
+
+/// Leaves out sampled packets of contracts that a node does not send, or of which it states other terms. Places of losses
+/// are not looked for on a route that the contract does not have. Returns a problem of the node, if any.
+pub(crate) fn leave_out_samples(
+    node: &str,
+    samples: &mut Samples,
+    contract: impl Fn(u64) -> Option<SampledTerms>,
+) -> Option<String> {
+    let mut names = Vec::new();
+    samples.sent.retain_mut(|sent| {
+        // Of a contract that has ended.
+        let Some(SampledTerms { ends: [from, to], via, bounds }) = contract(sent.serial) else { return false };
+        let bound = Time::from_nanos(sent.bound_ns);
+        let is_bound = bound >= bounds.lowest && bounds.only.is_none_or(|only| only == bound);
+        if node != from || sent.to != to || !is_bound {
+            names.push(bounds.name);
+            return false;
+        }
+        if !via.contains(&sent.via) {
+            sent.via.clear();
+        }
+        true
+    });
+    let shown = names.iter().take(NAMES).cloned().collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "its report has sampled packets of {} with another sender, receiver or bound than the contract's: they are ignored; restart its agent, or upgrade it",
+            contracts(shown, names.len())
+        )
+    })
+}
+
 /// Contradictions in the reports of receivers.
 #[derive(Debug, Default)]
 pub(crate) struct Contradictions {

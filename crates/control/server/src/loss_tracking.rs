@@ -6,7 +6,7 @@
 //! delay is known only if both hosts share one clock or state the errors of their clocks.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use wayleave_protocol::agent::{Clock, SampledPackets, Samples};
@@ -37,7 +37,7 @@ const MAX_SAME: usize = 1_000;
 pub(crate) struct Follower {
     receivers: BTreeMap<String, Receiver>,
     /// By sender and contract.
-    results: BTreeMap<(String, u64), SampledPackets>,
+    results: BTreeMap<(String, u64), Outcome>,
     /// Packets lost since the last arrival, by sender and contract.
     lost_runs: BTreeMap<(String, u64), LostRun>,
     /// Lost and late packets since the last call of [`Follower::take_missed`], by contract and time of the sender's
@@ -45,6 +45,9 @@ pub(crate) struct Follower {
     missed: BTreeMap<(u64, Time), Missed>,
 }
 
+/// Time after a late packet, or one that was lost in a row of them, in which it counts for the health of its contract: as
+/// for late packets that receivers report (`--violation-clear-after`).
+const RECENT: Time = Time::from_millis(60_000);
 /// Number of sampled packets of a contract that have to be lost in a row before the contract counts as cut off.
 const RUN: u64 = 10;
 
@@ -54,6 +57,38 @@ pub(crate) struct LostRun {
     pub(crate) packets: u64,
     /// The node at which the last of them was seen last, if that is known.
     pub(crate) last_seen_at: Option<String>,
+}
+
+/// Outcome of the sampled packets of a contract. Delays are those since its bound last changed.
+#[derive(Debug, Default)]
+struct Outcome {
+    packets: SampledPackets,
+    bound: u64,
+    /// Times of the last packet that was late, and of the last one that was lost.
+    late_at: Option<Time>,
+    lost_at: Option<Time>,
+}
+
+impl Outcome {
+    /// Notes how long a packet took, if that is known. Returns `true` if it was late.
+    fn time(&mut self, now: Time, departure: &Departure, arrival: &Arrival) -> bool {
+        let known = delay(departure, arrival).filter(|&(delay, _)| delay <= MAX_DELAY_NS);
+        let Some((delay, error)) = known else { return false };
+        if self.bound != departure.bound {
+            (self.bound, self.late_at) = (departure.bound, None);
+            let SampledPackets { timed, late, worst_ns, clock_error_ns, .. } = &mut self.packets;
+            (*timed, *late, *worst_ns, *clock_error_ns) = (0, 0, 0, 0);
+        }
+        let is_late = delay > departure.bound.saturating_add(error);
+        self.packets.timed += 1;
+        self.packets.late += u64::from(is_late);
+        self.packets.worst_ns = self.packets.worst_ns.max(delay);
+        self.packets.clock_error_ns = self.packets.clock_error_ns.max(error);
+        if is_late {
+            self.late_at = Some(now);
+        }
+        is_late
+    }
 }
 
 /// State of a host as the receiver of packets.
@@ -177,18 +212,22 @@ impl Receiver {
     }
 }
 
-/// Delays of the sampled packets of a contract.
+/// Evidence of the sampled packets of a contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SampledDelay {
-    /// The longest one, in nanoseconds.
-    pub(crate) longest_ns: u64,
-    /// `true` if a packet exceeded its bound by more than the error of the clocks.
+    /// The longest delay under the bound, in nanoseconds; `None` if none is known.
+    pub(crate) longest_ns: Option<u64>,
+    /// The bound.
+    pub(crate) bound_ns: u64,
+    /// `true` if a packet exceeded the bound a short time ago by more than the error of the clocks.
     pub(crate) is_late: bool,
+    /// Number of packets that were lost in a row until a short time ago: 0 for less than [`RUN`].
+    pub(crate) lost: u64,
 }
 
 impl Follower {
-    /// Processes the samples of a host. `is_host` checks the names of hosts to which it claims to send.
-    pub(crate) fn on_samples(&mut self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
+    /// Processes the samples of a host, of whose sent packets the contracts are known.
+    pub(crate) fn on_samples(&mut self, now: Time, node: &str, samples: &Samples) {
         let clock = Arc::new(samples.clock.clone());
         let receiver = self.receivers.entry(node.to_owned()).or_default();
         receiver.on_samples(now, samples);
@@ -199,7 +238,7 @@ impl Follower {
             }
         }
         let from: Arc<str> = node.into();
-        for sent in samples.sent.iter().filter(|sent| is_host(&sent.to)) {
+        for sent in &samples.sent {
             let (serial, bound, via): (_, _, Arc<[String]>) = (sent.serial, sent.bound_ns, sent.via.clone().into());
             let receiver = self.receivers.entry(sent.to.clone()).or_default();
             for &(number, at) in &sent.packets {
@@ -220,18 +259,29 @@ impl Follower {
 
     /// Returns the outcome of a contract's packets; `None` if no outcome is known.
     pub(crate) fn of(&self, node: &str, serial: u64) -> Option<SampledPackets> {
-        self.results.get(&(node.to_owned(), serial)).cloned()
+        self.results.get(&(node.to_owned(), serial)).map(|outcome| outcome.packets.clone())
     }
 
-    /// Returns the delays of each contract with timed packets, by its serial number, over all senders.
-    pub(crate) fn worst(&self) -> HashMap<u64, SampledDelay> {
+    /// Returns the evidence of each contract by its serial number, over all senders.
+    pub(crate) fn worst(&self, now: Time) -> HashMap<u64, SampledDelay> {
+        let is_recent = |at: Option<Time>| at.is_some_and(|at| now <= at + RECENT);
         let mut worst: HashMap<u64, SampledDelay> = HashMap::new();
-        for ((_, serial), followed) in self.results.iter().filter(|(_, followed)| followed.timed > 0) {
-            let known = worst.entry(*serial).or_default();
-            known.longest_ns = followed.worst_ns.max(known.longest_ns);
-            known.is_late |= followed.late > 0;
+        for (key, outcome) in &self.results {
+            let known = worst.entry(key.1).or_default();
+            let timed = Some(outcome.packets.worst_ns).filter(|_| outcome.packets.timed > 0);
+            (known.longest_ns, known.bound_ns) = (known.longest_ns.max(timed), outcome.bound);
+            known.is_late |= is_recent(outcome.late_at);
+            let lost = self.lost_runs.get(key).map_or(0, |run| run.packets);
+            known.lost = known.lost.max(if lost >= RUN && is_recent(outcome.lost_at) { lost } else { 0 });
         }
         worst
+    }
+
+    /// Returns the contracts with packets that their senders have reported until this time, and whose outcome is not known yet.
+    pub(crate) fn unsettled(&self, until: Time) -> BTreeSet<u64> {
+        let packets = self.receivers.values().flat_map(|receiver| receiver.packets.values());
+        let sent = packets.flat_map(|same| &same.sent).filter(|departure| departure.reported_until <= until);
+        sent.map(|departure| departure.serial).collect()
     }
 
     /// Returns the lost and late packets since the last call, by the contract's serial number and the time of the
@@ -249,7 +299,7 @@ impl Follower {
     /// Of all contracts together.
     pub(crate) fn sum(&self) -> SampledPackets {
         let mut sum = SampledPackets::default();
-        for one in self.results.values() {
+        for one in self.results.values().map(|outcome| &outcome.packets) {
             sum.packets += one.packets;
             sum.lost += one.lost;
             sum.timed += one.timed;
@@ -269,13 +319,13 @@ impl Follower {
             expired.extend(receiver.expire(now).into_iter().map(|(number, same)| (node.clone(), number, same)));
         }
         for (node, number, same) in expired.iter().filter(|(_, _, same)| !same.is_endless) {
-            self.settle(node, *number, same);
+            self.settle(now, node, *number, same);
         }
     }
 
     /// Counts the outcome of packets with one number. Several of them cannot be distinguished: only the number of
     /// arrivals is known.
-    fn settle(&mut self, to: &str, number: u64, same: &Same) {
+    fn settle(&mut self, now: Time, to: &str, number: u64, same: &Same) {
         let missing = same.sent.len().saturating_sub(same.arrived.len());
         let reported_until = |departure: &Departure| {
             self.receivers.get(to).is_some_and(|receiver| receiver.would_have_reported(number, departure))
@@ -287,21 +337,24 @@ impl Follower {
             let is_lost = at < missing;
             let place = if is_lost && same.sent.len() == 1 { self.place(number, departure) } else { None };
             let result = self.results.entry((departure.from.to_string(), departure.serial)).or_default();
-            let late = result.late;
-            result.packets += 1;
-            result.lost += u64::from(is_lost);
+            result.packets.packets += 1;
+            result.packets.lost += u64::from(is_lost);
+            if is_lost {
+                result.lost_at = Some(now);
+            }
             let run = self.lost_runs.entry((departure.from.to_string(), departure.serial)).or_default();
             *run = match is_lost {
                 true => LostRun { packets: run.packets + 1, last_seen_at: place.clone() },
                 false => LostRun::default(),
             };
             if let Some(place) = place {
-                *result.lost_behind.entry(place).or_default() += 1;
+                *result.packets.lost_behind.entry(place).or_default() += 1;
             }
-            if let ([_], [arrival]) = (same.sent.as_slice(), same.arrived.as_slice()) {
-                time(result, departure, arrival);
-            }
-            let missed = Missed { lost: u64::from(is_lost), late: result.late - late };
+            let is_late = match (same.sent.as_slice(), same.arrived.as_slice()) {
+                ([_], [arrival]) => result.time(now, departure, arrival),
+                _ => false,
+            };
+            let missed = Missed { lost: u64::from(is_lost), late: u64::from(is_late) };
             if missed != Missed::default() {
                 self.missed.entry((departure.serial, departure.reported_until)).or_default().add(missed);
             }
@@ -324,16 +377,6 @@ impl Follower {
             }
         }
         is_certain.then_some(last)
-    }
-}
-
-/// Notes how long a packet took, if that is known.
-fn time(result: &mut SampledPackets, departure: &Departure, arrival: &Arrival) {
-    if let Some((delay, error)) = delay(departure, arrival).filter(|&(delay, _)| delay <= MAX_DELAY_NS) {
-        result.timed += 1;
-        result.late += u64::from(delay > departure.bound.saturating_add(error));
-        result.worst_ns = result.worst_ns.max(delay);
-        result.clock_error_ns = result.clock_error_ns.max(error);
     }
 }
 
@@ -385,7 +428,7 @@ mod tests {
             };
             let (number, clock) = (self.second, self.clocks[0].clone());
             let samples = Samples { number, clock, sent: vec![sent], ..Samples::default() };
-            self.follower.on_samples(Time::from_millis(1_000 * self.second), "h1", &samples, |host| host == "h2");
+            self.follower.on_samples(Time::from_millis(1_000 * self.second), "h1", &samples);
         }
 
         fn report(&self, packets: &[(u64, u64)]) -> Samples {
@@ -395,7 +438,7 @@ mod tests {
 
         fn reported_until(&mut self, samples: &Samples) {
             let at = Time::from_millis(1_000 * self.second) + Time::from_millis(500);
-            self.follower.on_samples(at, "h2", samples, |_| false);
+            self.follower.on_samples(at, "h2", samples);
             self.second += 1;
         }
 
@@ -433,7 +476,12 @@ mod tests {
             SampledPackets { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..SampledPackets::default() };
         assert_eq!(hosts.found(), known, "nobody knows where");
         assert_eq!(hosts.follower.sum(), hosts.found());
-        assert_eq!(hosts.follower.worst()[&7], SampledDelay { longest_ns: 11 * MS, is_late: true });
+        let worst = |after: Time, is_late| {
+            let expected = SampledDelay { longest_ns: Some(11 * MS), bound_ns: 10 * MS, is_late, lost: 0 };
+            assert_eq!(hosts.follower.worst(after)[&7], expected);
+        };
+        worst(Time::from_millis(25_000), true);
+        worst(Time::from_millis(90_000), false);
         hosts.follower.retain("h1", |serial| serial != 7);
         assert_eq!(hosts.found(), SampledPackets::default());
         assert!(hosts.follower.receivers["h2"].packets.is_empty(), "nothing is remembered for ever");
@@ -450,6 +498,8 @@ mod tests {
         hosts.idle(13);
         let cut: Vec<_> = hosts.follower.cut_off().map(|(node, serial, run)| (node, serial, run.packets)).collect();
         assert_eq!(cut, [("h1", 7, 11)]);
+        let lost = |after_s: u64| hosts.follower.worst(Time::from_millis(1_000 * (hosts.second + after_s)))[&7].lost;
+        assert_eq!((lost(1), lost(100)), (11, 0));
         hosts.sends(&packets(20..21));
         hosts.arrive(&[(20, 101 * MS)]);
         hosts.idle(13);
@@ -502,6 +552,25 @@ mod tests {
         assert_eq!(lost(&other_level), 0, "the receiver did not choose it");
     }
 
+    /// Catches: a minute that is decided as kept while a lost packet waits for others that equal it.
+    #[test]
+    fn packets_wait_for_others_that_equal_them_until_none_comes() {
+        let mut hosts = Hosts::new(same());
+        hosts.sends(&[(1, 100 * MS)]);
+        let at = hosts.second;
+        hosts.arrive(&[]);
+        for _ in 0..4 {
+            hosts.sends(&[(1, 101 * MS)]);
+            hosts.arrive(&[(1, 102 * MS)]);
+            hosts.idle(5);
+            let unsettled = |at: u64| hosts.follower.unsettled(Time::from_millis(1_000 * at)).len();
+            assert_eq!((unsettled(at - 1), unsettled(at)), (0, 1));
+        }
+        hosts.idle(12);
+        assert_eq!(hosts.follower.unsettled(Time::from_millis(1_000 * at)).len(), 0);
+        assert_eq!(hosts.found().lost, 1);
+    }
+
     #[test]
     fn for_identical_packets_only_their_number_is_known() {
         let mut hosts = Hosts::new(same());
@@ -528,7 +597,7 @@ mod tests {
                     let arrived = numbers.into_iter().map(|number| (number, 2 * MS)).collect();
                     let clock = hosts.clocks[0].clone();
                     let samples = Samples { number: second, is_incomplete, clock, arrived, ..Samples::default() };
-                    hosts.follower.on_samples(Time::from_millis(1_000 * second + 100), "s1", &samples, |_| false);
+                    hosts.follower.on_samples(Time::from_millis(1_000 * second + 100), "s1", &samples);
                 }
                 hosts.arrive(&[]);
             }

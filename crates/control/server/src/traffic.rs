@@ -208,11 +208,17 @@ impl ReportedTraffic {
         self.lock().follower.take_missed()
     }
 
-    /// Processes the samples of a host. `is_host` returns `true` if a host of this name exists.
-    pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples, is_host: impl Fn(&str) -> bool) {
+    /// Processes the samples of a host, of whose sent packets the contracts are known.
+    pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples) {
         let mut reports = self.lock();
         reports.is_sampled = true;
-        reports.follower.on_samples(now, node, samples, is_host);
+        reports.follower.on_samples(now, node, samples);
+    }
+
+    /// Returns the contracts with sampled packets that their senders have reported until this time, and whose outcome is
+    /// not known yet.
+    pub(crate) fn unsettled(&self, until: Time) -> BTreeSet<u64> {
+        self.lock().follower.unsettled(until)
     }
 
     /// Returns the outcome of the sampled packets of all contracts; `None` if no host has reported samples.
@@ -311,9 +317,9 @@ impl ReportedTraffic {
         self.lock().hears_at.get(node).cloned()
     }
 
-    /// Returns the delays of each contract of which packets were timed, by serial number.
-    pub(crate) fn worst(&self) -> HashMap<u64, SampledDelay> {
-        self.lock().follower.worst()
+    /// Returns the evidence of sampled packets of each contract, by serial number.
+    pub(crate) fn worst(&self, now: Time) -> HashMap<u64, SampledDelay> {
+        self.lock().follower.worst(now)
     }
 
     /// Returns the reported problems, and those of ignored figures, by node.
@@ -410,7 +416,7 @@ mod tests {
         let report_samples =
             |second: u64, node: &str, number: u64, sent: Vec<SentPackets>, arrived: Vec<(u64, u64)>| {
                 let samples = Samples { number, clock: clock.clone(), sent, arrived, ..Samples::default() };
-                counted.put_samples(Time::from_millis(1_000 * second), node, &samples, |host| host == "h2");
+                counted.put_samples(Time::from_millis(1_000 * second), node, &samples);
             };
         let sent = |to: &str, packets: Vec<(u64, u64)>| {
             vec![SentPackets { serial: 5, to: to.to_owned(), via: Vec::new(), bound_ns: 1_000, packets }]

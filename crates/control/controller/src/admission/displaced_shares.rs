@@ -35,13 +35,11 @@ impl Admission {
         let cut = self
             .enforcement
             .contracts()
-            .serials_of_shares(|grant| grant.degraded_reason.is_none() && held(grant.serial).is_some_and(&is_cut));
+            .serials_of_shares(|grant| !grant.is_failed() && held(grant.serial).is_some_and(&is_cut));
         let mut displaced: Vec<DisplacedContract> =
             cut.into_iter().filter_map(|serial| self.displace_share(serial)).collect();
-        let slow = self
-            .enforcement
-            .contracts()
-            .serials_of_shares(|grant| grant.degraded_reason.is_none() && self.is_too_slow(grant));
+        let slow =
+            self.enforcement.contracts().serials_of_shares(|grant| !grant.is_failed() && self.is_too_slow(grant));
         displaced.extend(slow.into_iter().filter_map(|serial| self.displace_share(serial)));
         displaced.extend(self.displace_shares_on(&self.crowded_links()));
         displaced

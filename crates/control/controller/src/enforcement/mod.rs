@@ -219,8 +219,10 @@ impl Enforcement {
                 self.timers.at(now + self.timing.confirm_within, TimerEvent::Confirmed(serial, announced.version));
             }
         }
-        if grant.violation().is_some() {
-            self.timers.at(now + self.timing.heal_after, TimerEvent::Healed(serial));
+        if let Some(late) = grant.violation() {
+            // As long as before the restart, by the calendar.
+            let passed = Time::from_nanos(self.calendar().as_nanos().saturating_sub(late.at.as_nanos()));
+            self.timers.at(now + self.timing.heal_after.saturating_sub(passed), TimerEvent::Healed(serial));
         }
         let is_announced = grant.is_announced_to_hosts();
         let (starts, ends) = (grant.order.starts, grant.order.ends);

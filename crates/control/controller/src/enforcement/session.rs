@@ -32,10 +32,17 @@ impl Enforcement {
         let set_up = installed.get(&SET_UP).copied();
         // The version of a set-up is the number of its session. An agent ignores earlier versions than its own, so this
         // session has a later one.
-        let is_set_up = set_up.is_some_and(|version| (1..=state.epoch).contains(&version));
+        let was_asked = |version: u64| match state.set_up_version {
+            0 => (1..=state.epoch).contains(&version),
+            asked => version == asked,
+        };
+        let is_set_up = set_up.is_some_and(was_asked);
         // A later session than the last one was lost with the records of this ledger.
         state.epoch = after.max(set_up.map_or(0, |version| version.min(MAX_FOREIGN))) + 1;
         state.is_open = true;
+        if !is_set_up && self.network.node(node).kind == NodeKind::Switch {
+            state.set_up_version = state.epoch;
+        }
         if state.is_silent {
             self.forget_confirmations(node);
         }
@@ -89,7 +96,7 @@ impl Enforcement {
         let Some(node) = self.network.find_node(name) else { return Vec::new() };
         let Some(state) = self.nodes.get(node) else { return Vec::new() };
         if self.network.node(node).kind == NodeKind::Switch {
-            let set_up = Operation { serial: SET_UP, version: state.epoch, work: Work::SetUp };
+            let set_up = Operation { serial: SET_UP, version: state.set_up_version, work: Work::SetUp };
             return Some(set_up).filter(|_| !state.is_set_up).into_iter().collect();
         }
         let unknown_rules = state.unknown_rules.iter();
@@ -151,8 +158,7 @@ impl Enforcement {
         self.check_epoch(node, epoch)?;
         for &(serial, version) in done {
             if serial == SET_UP {
-                // The operation of this session was asked for.
-                if version == epoch {
+                if self.nodes.get(node).is_some_and(|state| state.set_up_version == version) {
                     self.set_up(node, true);
                     self.refresh_degraded_at(node);
                 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_controller::{Command, CommandError, ElementName, Id, Principal, Reply};
+use wayleave_controller::{Command, CommandError, Controller, ElementName, Id, Principal, Reply};
 use wayleave_protocol::agent::{
     Confirmations, Measured, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec, ShareRule, Shares,
 };
 use wayleave_protocol::network::{Agent, Node};
 use wayleave_protocol::problem::{Code, Problem};
-use wayleave_topology::{Class, LinkId, Network, NodeKind};
+use wayleave_topology::{Class, LinkId, Network, NodeId, NodeKind, Route};
 
 use crate::account::OpenOne;
-use crate::agent_figures::{self, Bounds};
+use crate::agent_figures::{self, Bounds, SampledTerms};
 use crate::agent_text::made_plain;
 use crate::answer::{HttpReply, Outcome, fault, invalid, not_found, problem};
 use crate::handlers::network::{json, node_shape};
@@ -168,6 +168,21 @@ fn cable(network: &Network, name: &str) -> Vec<String> {
     both.into_iter().flatten().map(|id| network.link(id).name.clone()).collect()
 }
 
+/// Returns the terms of a latency contract with which the samples of its sender have to agree.
+fn sampled_terms(controller: &Controller, serial: u64) -> Option<SampledTerms> {
+    let grant = controller.grant_of(serial)?;
+    let (terms, network) = (grant.terms()?, controller.network());
+    let name = |node: NodeId| network.node(node).name.clone();
+    let via = |route: &Route| {
+        let ends = route.hops.iter().map(|hop| network.link(hop.link).to);
+        ends.filter(|&node| node != terms.to).map(name).collect()
+    };
+    let via = controller.routes(grant).iter().map(|(_, route)| via(route)).collect();
+    let (lowest, only) = (controller.lowest_bound(serial)?, controller.only_bound(serial));
+    let bounds = Bounds { name: grant.id.to_string(), lowest, only };
+    Some(SampledTerms { ends: [name(terms.from), name(terms.to)], via, bounds })
+}
+
 /// Requests of one node that wait for messages. An agent has one; those of connections that broke are there until they end.
 const WAITING_OF_NODE: usize = 8;
 
@@ -290,6 +305,11 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
             let (name, lowest) = (controller.grant_of(serial)?.id.to_string(), controller.lowest_bound(serial)?);
             Some(Bounds { name, lowest, only: controller.only_bound(serial) })
         });
+        let samples = samples.map(|mut samples| {
+            let foreign =
+                agent_figures::leave_out_samples(&node, &mut samples, |serial| sampled_terms(controller, serial));
+            (samples, foreign)
+        });
         // Of a session that is over, nothing is taken.
         executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
         counted.on_measured(&node, tenants);
@@ -303,8 +323,9 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
                 load.on_heartbeat(now, id);
                 let is_lacking = !lists_problems && network.node(id).kind == NodeKind::Host;
                 let lacking = is_lacking.then(|| LACKS_PROBLEMS.to_owned());
-                let ignored: Vec<String> =
-                    bounded.into_iter().chain(contradictions.problems()).chain(lacking).collect();
+                let foreign = samples.as_ref().and_then(|(_, foreign)| foreign.clone());
+                let ignored = bounded.into_iter().chain(contradictions.problems()).chain(lacking).chain(foreign);
+                let ignored: Vec<String> = ignored.collect();
                 counted.set_ignored(&node, ignored);
             }
             let read = match &links {
@@ -321,10 +342,8 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
         if let Some(packets) = packets {
             counted.put_packets(&node, packets);
         }
-        if let Some(samples) = samples {
-            let is_host =
-                |name: &str| network.find_node(name).is_some_and(|node| network.node(node).kind == NodeKind::Host);
-            counted.put_samples(load.steady(now.0), &node, &samples, is_host);
+        if let Some((samples, _)) = samples {
+            counted.put_samples(load.steady(now.0), &node, &samples);
         }
         if let Some(troubles) = troubles {
             counted.set_problems(&node, troubles);

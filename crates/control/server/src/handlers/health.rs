@@ -10,6 +10,7 @@ use wayleave_controller::{DegradedReason, Id, NodeState, State};
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_protocol::health::{ContractHealth, HealthLevel, HealthPage};
 use wayleave_protocol::problem::Problem;
+use wayleave_units::{Human, Time};
 
 use crate::answer::{HttpReply, Outcome};
 use crate::first_of::FirstOf;
@@ -63,7 +64,7 @@ pub(crate) fn list(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 impl Shared {
     /// The first of these promises behind a place.
     fn health(&self, only: Option<&str>, level: Option<HealthLevel>, after: Option<Place>, most: usize) -> HealthPage {
-        let worst = self.counted.worst();
+        let worst = self.counted.worst(self.load.steady(self.load.now().0));
         // A controller that receives no reports has the state of the leader.
         let has_agents = !self.receives_reports() || self.view.read().nodes.values().any(NodeState::is_there);
         let mut counts = [0_u64; HealthLevel::ALL.len()];
@@ -85,7 +86,7 @@ impl Shared {
         let next = first.last().filter(|_| has_next).map(|last| last.0.text());
         let shape = |(place, contract): &(Place, Arc<ContractObject>)| {
             let worst = contract.serial().and_then(|serial| worst.get(&serial).copied());
-            shape(place.level, contract.document(self.network(), only.is_some()), worst.map(|delay| delay.longest_ns))
+            shape(place.level, contract.document(self.network(), only.is_some()), worst)
         };
         let levels =
             HealthLevel::ALL.iter().zip(counts).map(|(level, count)| (level.name().to_owned(), count)).collect();
@@ -96,13 +97,14 @@ impl Shared {
 /// Returns the rank of a promise; `None` if there is no promise any more, or never was. `has_agents` is `false` if no agent
 /// is connected.
 fn place(contract: &ContractObject, delay: Option<SampledDelay>, has_agents: bool) -> Option<Place> {
-    let worst = delay.map(|delay| delay.longest_ns);
+    let bound = contract.bound_and_deadline();
+    let worst = delay.and_then(|delay| longest(delay, bound.map(|(bound, _)| bound)));
     let level = match contract.state() {
         State::Released => return None,
         _ if contract.kind() == Kind::BestEffort => return None,
         State::Violated => HealthLevel::Violated,
         // The state does not include sampled packets.
-        State::Admitted | State::Enforced | State::Pending if delay.is_some_and(|delay| delay.is_late) => {
+        State::Admitted | State::Enforced | State::Pending if delay.is_some_and(|one| one.is_late || one.lost > 0) => {
             HealthLevel::Violated
         }
         State::Degraded => match contract.grant().degraded_reason {
@@ -111,7 +113,7 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>, has_agents: boo
             _ => HealthLevel::Violated,
         },
         _ if contract.is_effect_unknown() => HealthLevel::Unknown,
-        _ if is_near(contract, worst) => HealthLevel::AtRisk,
+        _ if is_near(bound, worst) => HealthLevel::AtRisk,
         State::Pending => HealthLevel::Pending,
         State::Enforced if !contract.has_agents() => HealthLevel::NotEnforced,
         State::Admitted if !has_agents || !contract.has_agents() => HealthLevel::NotEnforced,
@@ -121,7 +123,6 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>, has_agents: boo
         State::Admitted | State::Enforced if contract.is_best_estimate() => HealthLevel::BestEstimate,
         State::Admitted | State::Enforced => HealthLevel::Ok,
     };
-    let bound = contract.bound_and_deadline();
     let order = match level {
         HealthLevel::Violated | HealthLevel::Unknown | HealthLevel::Unconfirmed => {
             u64::from(Priority::MAX.get().saturating_sub(contract.priority()))
@@ -135,9 +136,28 @@ fn place(contract: &ContractObject, delay: Option<SampledDelay>, has_agents: boo
     Some(Place { level, order, id: contract.id().clone() })
 }
 
-fn is_near(contract: &ContractObject, worst: Option<u64>) -> bool {
-    let bound = contract.bound_and_deadline().map(|(bound, _)| bound);
-    bound.zip(worst).is_some_and(|(bound, worst)| ppm(worst, bound) >= NEAR_PPM)
+/// Returns the longest delay of sampled packets under this bound, if any is known.
+fn longest(delay: SampledDelay, bound_ns: Option<u64>) -> Option<u64> {
+    delay.longest_ns.filter(|_| bound_ns == Some(delay.bound_ns))
+}
+
+fn is_near(bound: Option<(u64, u64)>, worst: Option<u64>) -> bool {
+    bound.zip(worst).is_some_and(|((bound, _), worst)| ppm(worst, bound) >= NEAR_PPM)
+}
+
+/// Returns the reason that a contract counts as violated by its sampled packets: a stable code, and a message.
+fn sampled_reason(delay: SampledDelay) -> Option<(&'static str, String)> {
+    let time = |ns: u64| Time::from_nanos(ns).up();
+    match delay {
+        SampledDelay { lost: 1.., .. } => {
+            Some(("LOST_PACKETS", format!("the last {} sampled packets were lost", delay.lost)))
+        }
+        SampledDelay { is_late: true, longest_ns: Some(longest), bound_ns, .. } => {
+            let message = format!("a sampled packet took {}, above the bound of {}", time(longest), time(bound_ns));
+            Some(("LATE_PACKETS", message))
+        }
+        _ => None,
+    }
 }
 
 /// A share in millionths, rounded up.
@@ -146,7 +166,13 @@ fn ppm(part: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-fn shape(level: HealthLevel, Contract { id, spec, status }: Contract, worst_ns: Option<u64>) -> ContractHealth {
+fn shape(level: HealthLevel, Contract { id, spec, status }: Contract, delay: Option<SampledDelay>) -> ContractHealth {
+    let is_unmet = matches!(status.state, State::Degraded | State::Violated);
+    let sampled = delay.filter(|_| level == HealthLevel::Violated && !is_unmet).and_then(sampled_reason);
+    let (reason, message) = match sampled {
+        Some((reason, message)) => (Some(reason.to_owned()), Some(message)),
+        None => (status.reason, status.message),
+    };
     let ends = [status.from_host, status.to_host].into_iter().flatten();
     let mut hosts: Vec<String> = ends.chain(status.hosts).collect();
     let members = hosts.len() as u64;
@@ -158,12 +184,12 @@ fn shape(level: HealthLevel, Contract { id, spec, status }: Contract, worst_ns: 
         level,
         kind: status.kind,
         state: status.state,
-        reason: status.reason,
-        message: status.message,
+        reason,
+        message,
         certainty: status.certainty,
         bound_ns: status.bound_ns,
         deadline_ns: status.deadline_ns,
-        worst_ns,
+        worst_ns: delay.and_then(|delay| longest(delay, status.bound_ns)),
         min,
         hosts,
         members,

@@ -86,12 +86,18 @@ impl Shared {
     fn record_minute(&self, now: WallTime) {
         let leads = matches!(self.view.read().health, Health::Ready) && self.is_current();
         let missed = self.missed(now);
+        let due = lock(&self.load.tracker).due(now);
+        let unsettled = due.map(|end| (end, self.unsettled(now, end)));
         let (closed, begins_anew) = {
             let mut tracker = lock(&self.load.tracker);
             if !leads {
                 tracker.interrupt(now);
             }
             tracker.on_missed(missed);
+            if let Some((end, serials)) = unsettled {
+                let last = WallTime::from_nanos(end.as_nanos() - 1);
+                tracker.on_suspicions(last, last, serials.into_iter().map(|serial| (serial, Suspicion::Unsettled)));
+            }
             let begins_anew = tracker.begins_anew();
             let reporting = |begin, end| {
                 let mut presence = lock(&self.load.presence);
@@ -126,6 +132,13 @@ impl Shared {
             Ok(()) => tracker.end_write(&forgotten),
             Err(_) => tracker.begin_anew(until),
         }
+    }
+
+    /// Returns the contracts with sampled packets that were reported until a past time, and whose outcome is not known.
+    fn unsettled(&self, now: WallTime, until: WallTime) -> BTreeSet<u64> {
+        let ago = now.as_nanos().saturating_sub(until.as_nanos());
+        let steady = self.load.steady(self.load.now().0);
+        self.counted.unsettled(Time::from_nanos(steady.as_nanos().saturating_sub(ago)))
     }
 
     /// Returns the lost and late sampled packets that became known since the last call, by serial number and the time of

@@ -53,6 +53,8 @@ pub(crate) enum Suspicion {
     Contradiction(NodeId),
     /// A host shows more than the rule lets through.
     Excess(Excess),
+    /// The outcome of sampled packets was not known when the minute was decided.
+    Unsettled,
 }
 
 impl Suspicion {
@@ -60,6 +62,7 @@ impl Suspicion {
         match self {
             Self::Incomplete(..) | Self::Contradiction(_) => UnknownReason::CountersIncomplete,
             Self::Excess(_) => UnknownReason::RateAboveRule,
+            Self::Unsettled => UnknownReason::MaybeBroken,
         }
     }
 
@@ -88,6 +91,10 @@ impl Suspicion {
                 )
             }
             Self::Excess(excess) => excess.text(network),
+            Self::Unsettled => {
+                "sampled packets that equal one another were still sent: it was not known whether one of them was lost"
+                    .to_owned()
+            }
         }
     }
 }

@@ -287,6 +287,10 @@ impl Track {
         is_continued: bool,
     ) -> Vec<MinuteChange> {
         let (mut changes, is_over) = (Vec::new(), self.is_over(minute));
+        // Whether the minute in which it began counts is decided later.
+        if self.first > minute {
+            return changes;
+        }
         // A contract without a minute is in no statement.
         if is_over && !self.is_recorded && self.ended.is_some_and(|ended| self.begun >= ended) {
             return changes;
@@ -536,6 +540,28 @@ impl Tracker {
         }
     }
 
+    /// Returns the changes by sampled packets, and those of states. Contracts that begin after the decided minute are not
+    /// recorded yet, so their changes wait.
+    fn take_states(&mut self, decided: u64) -> (Vec<MinuteChange>, Vec<StateChange>) {
+        let is_recorded = |serial: &u64| self.tracks.get(serial).is_none_or(|track| track.first <= decided);
+        let is_missed = |change: &MinuteChange| match change {
+            MinuteChange::State { serial, .. } => is_recorded(serial),
+            _ => true,
+        };
+        let (missed, missed_later) = std::mem::take(&mut self.missed_changes).into_iter().partition(is_missed);
+        let (states, later) = std::mem::take(&mut self.changed).into_iter().partition(|one| is_recorded(&one.serial));
+        (self.missed_changes, self.changed) = (missed_later, later);
+        self.shown = self.changed.len();
+        (missed, states)
+    }
+
+    /// Returns the end of the minute that is being observed, if its evidence has arrived.
+    pub(crate) fn due(&self, now: WallTime) -> Option<WallTime> {
+        let end = WallTime::from_nanos((self.minute? + 1).saturating_mul(MINUTE_NS));
+        // A clock that went back: the minute lasts until the clock has passed it again.
+        (u128::from(now.as_nanos()) >= u128::from(end.as_nanos()) + DECIDE_AFTER.as_nanos()).then_some(end)
+    }
+
     /// Decides the minute that is being observed, if the evidence of its end has arrived. `reporting` returns the nodes
     /// that have reported throughout a period.
     pub(crate) fn close(
@@ -543,12 +569,7 @@ impl Tracker {
         now: WallTime,
         reporting: impl FnOnce(WallTime, WallTime) -> HashSet<NodeId>,
     ) -> Option<ClosedMinute> {
-        let (observed, present) = (self.minute?, minute(now));
-        let end = WallTime::from_nanos((observed + 1).saturating_mul(MINUTE_NS));
-        // A clock that went back: the minute lasts until the clock has passed it again.
-        if u128::from(now.as_nanos()) < u128::from(end.as_nanos()) + DECIDE_AFTER.as_nanos() {
-            return None;
-        }
+        let (observed, present, end) = (self.minute?, minute(now), self.due(now)?);
         if std::mem::take(&mut self.begins_anew) {
             self.tracks.values_mut().for_each(|track| (track.open, track.is_recorded) = (None, false));
         }
@@ -571,8 +592,7 @@ impl Tracker {
         };
         let forgotten = self.forgotten.clone();
         let forget = |tenant: &String| MinuteChange::ForgetTenant { tenant: tenant.clone() };
-        let mut changes = std::mem::take(&mut self.missed_changes);
-        changes.extend(forgotten.iter().map(forget));
+        let mut changes: Vec<MinuteChange> = forgotten.iter().map(forget).collect();
         let mut decided = BTreeMap::new();
         for (serial, track) in &mut self.tracks {
             let observation = track.decide(observed, unobserved);
@@ -585,8 +605,8 @@ impl Tracker {
         let suspicions = self.close_suspicions(&decided);
         let is_over = |track: &Track| track.is_over(observed) || forgotten.contains(&track.id.tenant);
         self.tracks.retain(|_, track| track.ended.is_none() || !is_over(track));
-        let states = std::mem::take(&mut self.changed);
-        self.shown = 0;
+        let (missed, states) = self.take_states(observed);
+        changes.extend(missed);
         Some(ClosedMinute { until: observed + 1, covered_from, changes, states, suspicions, forgotten })
     }
 }

@@ -124,13 +124,25 @@ fn packet_samples_of_two_hosts_are_combined() {
     client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
     let serial = sender.get("/v1/agents/h1/messages").is(200).json()["operations"][0]["serial"].clone();
     let clock = json!({ "boot": "one", "aheadNs": 5 });
-    let sent = |to: &str| {
-        let packets = json!([{ "serial": serial, "to": to, "boundNs": 1_000, "packets": [[11, 100], [12, 200]] }]);
-        json!({ "epoch": from, "traffic": [{ "serial": serial, "packets": 2, "bytes": 100, "delayed": 0, "waiting": 0, "queueFull": 0,
+    let bound = client.get("/v1/contracts/a").is(200).json()["status"]["boundNs"].as_u64().unwrap();
+    let problems = || client.get("/v1/status").is(200).json()["problems"].as_array().unwrap().len();
+    let sent = |to: &str, bound: u64| {
+        let packets = json!([{ "serial": serial, "to": to, "boundNs": bound, "packets": [[11, 100], [12, 200]] }]);
+        json!({ "epoch": from, "beat": true, "contractProblems": [], "traffic": [{ "serial": serial, "packets": 2, "bytes": 100, "delayed": 0, "waiting": 0, "queueFull": 0,
             "oversized": 0, "waitedNs": 0, "waits": [] }], "samples": { "number": 0, "level": 0, "clock": clock, "sent": packets } })
     };
-    sender.post("/v1/agents/h1/reports", &sent("h16")).is(204);
-    sender.post("/v1/agents/h1/reports", &sent("a host that is none")).is(204);
+    // Packets of another sender, to another receiver, or with another bound are named and ignored.
+    let of_receiver =
+        json!({ "epoch": to, "beat": true, "contractProblems": [], "samples": sent("h16", bound)["samples"] });
+    for (agent, path, report, ignored) in [
+        (&sender, "/v1/agents/h1/reports", sent("a host that is none", bound), 1),
+        (&sender, "/v1/agents/h1/reports", sent("h16", 1_000), 1),
+        (&sender, "/v1/agents/h1/reports", sent("h16", bound), 0),
+        (&receiver, "/v1/agents/h16/reports", of_receiver, 1),
+    ] {
+        agent.post(path, &report).is(204);
+        assert_eq!(problems(), ignored, "{report}");
+    }
     let arrived = json!({ "number": 0, "level": 0, "clock": clock, "arrived": [[11, 600], [12, 1_900]] });
     receiver.post("/v1/agents/h16/reports", &json!({ "epoch": to, "samples": arrived })).is(204);
     // The end of a run of equal packets is known ten seconds later; the unit tests of the outcome then need no time.

@@ -132,7 +132,8 @@ fn texts_of_agents_are_escaped_wherever_they_appear() {
     // They are there, as JSON would escape them.
     let shown = "x\\u001b]0;owned\\u0007\\u001b[31m\\u000a2026-11-26T00:00:00Z  op  forged\\u202e\\u200b\\u009b2J";
     let status = client.get("/v1/status").json();
-    assert_eq!(status["problems"], json!([format!("h1: {shown}")]), "{status}");
+    let foreign = "h1: its report has sampled packets of contract default:a with another sender, receiver or bound than the contract's: they are ignored; restart its agent, or upgrade it";
+    assert_eq!(status["problems"], json!([format!("h1: {shown}"), foreign]), "{status}");
     let events = client.get("/v1/events").json().to_string();
     assert!(events.contains(&json!(shown).to_string()[1..]), "{events}");
 }

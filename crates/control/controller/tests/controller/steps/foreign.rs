@@ -128,6 +128,9 @@ fn a_switch_that_names_a_version_that_was_never_sent_is_not_set_up() {
         assert!(is_set_up(&controller));
         begin(&mut controller, 4, &switch.name, epoch, &[(0, later)]);
         assert!(is_set_up(&controller), "it was sent in the session before");
+        // No session asked for a set-up since.
+        begin(&mut controller, 5, &switch.name, epoch + 1, &[(0, later + 1)]);
+        assert!(!is_set_up(&controller), "version {} was not sent", later + 1);
     }
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     for after in [0, u64::MAX / 2 + 1] {

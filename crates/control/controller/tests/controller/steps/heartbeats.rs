@@ -1,6 +1,8 @@
 //! Tests of heartbeats and silent agents.
 
-use wayleave_controller::{Command, Controller, EnforcedBy, EventKind, Id, Reply, State};
+use wayleave_controller::{Command, Controller, EnforcedBy, EventKind, Id, Reply, State, Timestamps};
+use wayleave_protocol::agent::Measured;
+use wayleave_units::Time;
 
 use super::smoke::{apply, at, installs, order, reload, setup};
 
@@ -125,4 +127,32 @@ fn sessions_without_reports_start_the_time_until_an_agent_is_silent_and_do_not_p
         heartbeat(&mut controller, 200, epoch, &[]);
         assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
     }
+}
+
+/// Catches: a restart after which a violation counts for another minute.
+#[test]
+fn a_restart_does_not_prolong_a_violation() {
+    let setup = setup(EnforcedBy::Hosts);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.unwrap();
+    let state = |controller: &Controller| controller.grant(&Id::new("default", "a")).unwrap().state;
+    let node = || "h16".to_owned();
+    let Ok(Reply::Begun { epoch }) =
+        controller.handle(at(2), Command::Begin { node: node(), after: 0, installed: vec![] })
+    else {
+        panic!("a session begins")
+    };
+    let measured = vec![Measured { serial: 1, packets: 5, late: 1, worst_ns: 9_000_000_000 }];
+    controller.handle(at(3), Command::Measure { node: node(), epoch, measured }).unwrap();
+    assert_eq!(state(&controller), State::Violated);
+    // 50 s later it starts again: its steady clock begins anew, its calendar does not.
+    let started = 50_003;
+    let records = controller.records();
+    let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
+    let mut controller = Controller::load(&setup, at(started).wall, records).unwrap();
+    let after = |ms: u64| Timestamps { steady: Time::from_millis(ms), wall: at(started + ms).wall };
+    controller.tick(after(9_000));
+    assert_eq!(state(&controller), State::Violated);
+    controller.tick(after(10_000));
+    assert_ne!(state(&controller), State::Violated);
 }

@@ -6,6 +6,7 @@ use wayleave_controller::{
     Command, Controller, ControllerConfig, DegradedReason, ElementName, EnforcedBy, EventKind, Precondition,
     RecordKind, Reply, State,
 };
+use wayleave_ledger::ReservedShare;
 use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2};
 use wayleave_schemes::admission::fabric::Paths;
 use wayleave_topology::NodeKind;
@@ -200,14 +201,37 @@ fn agents_that_confirm_nothing_degrade_every_kind() {
 
 /// Returns a controller and its agents after ten seconds; that of h5 has been silent since the fourth.
 fn with_h5_silent() -> (Controller, Agents) {
+    with_silent("h5")
+}
+
+fn with_silent(silent: &str) -> (Controller, Agents) {
     let (mut controller, agents) = confirmed();
     for second in 1..=10 {
-        for host in HOSTS.iter().filter(|&&host| second < 4 || host != "h5") {
+        for host in HOSTS.iter().filter(|&&host| second < 4 || host != silent) {
             agents.heartbeat(&mut controller, 1_000 * second, host);
         }
         controller.tick(at(1_000 * second));
     }
     (controller, agents)
+}
+
+/// Catches: a contract that has "no other route" because its agent is silent.
+#[test]
+fn a_failure_reroutes_a_pair_whose_agent_is_silent() {
+    let (mut controller, agents) = with_silent("h9");
+    let route = |controller: &Controller| match controller.share_of(contract_named(controller, "pair")) {
+        Some(ReservedShare::Pair { route, .. }) => route.clone(),
+        other => panic!("{other:?}"),
+    };
+    let before = route(&controller);
+    let network = controller.network().clone();
+    let name = network.node(network.link(before.hops[1].link).to).name.clone();
+    let [rerouted, degraded, _] = fail(&mut controller, &name, true);
+    assert!(rerouted.contains(&id("pair")) && !degraded.contains(&id("pair")), "{rerouted:?}, {degraded:?}");
+    assert_ne!(route(&controller), before);
+    assert_eq!(code(&controller, "pair"), Some("SILENT"), "its agent is silent still");
+    agents.heartbeat(&mut controller, 11_000, "h9");
+    assert_eq!(code(&controller, "pair"), None);
 }
 
 #[test]
