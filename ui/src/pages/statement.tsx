@@ -94,7 +94,7 @@ const WHY: Record<UnknownReason, string> = {
 
 /** Names the minutes that the totals add up: contracts before the record are not known. */
 function counted({ since, until }: Statement): string {
-  if (since === null || until === null) return 'All minutes of the month: contracts of it are not known.';
+  if (since === null || until === null) return 'All minutes of the month, because its contracts are not known.';
   return `Minutes until ${utc(until)} UTC: those before ${utc(since)}, whose contracts are not known, and recorded ones in which the tenant had a contract.`;
 }
 
