@@ -89,10 +89,9 @@ function Plot({ history, of, name }: { history: Answer; of: Of; name: string }) 
   const latest = known[known.length - 1];
   const most = highest(known);
   const partial = points.reduce((most, point) => Math.max(most, point.unreported), 0);
-  const said = known.length === 0 ? 'No measurement in this period: the load is unknown.'
+  const said = known.length === 0 ? 'No measurement of this period is stored: its load is unknown.'
     : `Latest ${latest ? measured(ofPoint(latest.meanBps, latest)) : ''} at ${when(latest?.at ?? '')}; highest measured value ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported, or the controller stopped before it stored them.' : ''}`;
-  // Without a measurement, a line of reservations needs two points.
-  if (known.length === 0 && points.filter((point) => point.reservedBps !== null).length < 2) return <p class="notice">{said}</p>;
+  if (known.length === 0) return <p class="notice">{said}</p>;
   return (
     <figure>
       <Chart data={data} height={240} label={`Measured and reserved rate of ${name}. ${said}`} options={() => ({
@@ -106,7 +105,7 @@ function Plot({ history, of, name }: { history: Answer; of: Of; name: string }) 
         ],
         axes: [timeAxis(), { label: 'rate on the wire', size: 92, values: (_plot, values) => values.map((value) => rate(value, Math.round)) }],
       })} />
-      <figcaption class="dim">{said}{known.length > 0 && partial > 0 && (of === 'contracts' ? ' At times not all its hosts reported: values are lower bounds.' : ` At times ${many(partial, 'contract')} had no rate: the sum is of the others.`)}{history.since && ` Stored since ${when(history.since)}.`}</figcaption>
+      <figcaption class="dim">{said}{partial > 0 && (of === 'contracts' ? ' At times not all its hosts reported: values are lower bounds.' : ` At times ${many(partial, 'contract')} had no rate: the sum is of the others.`)}{history.since && ` Stored since ${when(history.since)}.`}</figcaption>
       <details>
         <summary>Values as a table</summary>
         <Table caption={`History of ${name}`} items={[...points].reverse().slice(0, 60)} rowKey={(point) => point.at} columns={[

@@ -14,6 +14,8 @@ const TITLES: Record<FlowEnd['kind'], string> = { tenant: 'Tenants', link: 'Link
 const NODE = 10;
 const LINE = 15;
 const HEAD = 24;
+/** Share of its bands from which on the total of a tenant is more than their sum, and not its rounding or a later answer. */
+const PART = 1.1;
 /** Width below which labels of links have two lines. */
 const NARROW = 620;
 
@@ -42,7 +44,8 @@ function sum(node: Node, width: Width, { totalOf, hasAll }: Totals): string {
   // A link has the contracts that reserve most on it, not all that cross it.
   if (width === 'reserved') return bps === 0 ? 'no reservation' : `${hasAll && end.kind !== 'link' ? '' : '≥ '}${rate(bps, Math.floor)}`;
   const total = end.kind === 'tenant' ? totalOf(end.name) : undefined;
-  if (total && total.bps !== null && total.bps >= bps) return measured(total);
+  // Bands are lower than the total of a tenant that has contracts without a known destination.
+  if (total && total.bps !== null && total.bps >= bps) return `${measured(total)}${total.bps > PART * bps ? `, in bands ${bps === 0 ? 'none' : rate(bps, Math.round)}` : ''}`;
   const least = atLeast(known > 0 ? bps : null);
   return least.bps === null && end.kind !== 'tenant' ? 'not measured per contract' : measured(least);
 }
@@ -107,13 +110,13 @@ function layout(edges: FlowEdge[], width: Width, lines: number): { nodes: Node[]
   return { nodes, bands, height: height + 2 };
 }
 
-/** Path of a curve between two columns. */
+/** Returns the path of a curve between two columns. */
 function curve(x0: number, y0: number, x1: number, y1: number): string {
   const half = (x0 + x1) / 2;
   return `M${x0} ${y0} C${half} ${y0} ${half} ${y1} ${x1} ${y1}`;
 }
 
-/** Outline of a band: as high at every place as at its nodes. A thick line would be as wide across, and leave its nodes. */
+/** Returns the outline of a band, which is as high everywhere as at its nodes. A thick line would leave its nodes. */
 function shape(x0: number, x1: number, { y0, y1, height }: Band): string {
   return `${curve(x0, y0, x1, y1)} L${x1} ${y1 + height} ${curve(x1, y1 + height, x0, y0 + height).slice(1).replace(/^[^C]+/, '')} Z`;
 }

@@ -202,7 +202,7 @@ async function measured(browser, server, scheme, width) {
   };
   const first = await visit('#/');
   check(first.includes('2 alerts firing') && first.includes('changed repeatedly'), 'the first page names alerts that fire');
-  check(/Nothing: no guarantee is violated/.test(first), 'a contract with a margin needs no attention');
+  check(/None: no guarantee is violated/.test(first), 'a contract with a margin needs no attention');
   check(first.includes('502.1 Mbit/s, 500 Mbit/s reserved'), 'top talkers have their reserved rate beside the measured one');
   await visit('#/network');
   const drawn = await page.evaluate(() => {

@@ -144,6 +144,10 @@ export async function statements({ browser, open, go, says, text, check, settle,
   // 7 of 40,109 are 0.0175 %, and 2 of them 0.005 %.
   check(some.includes('≥ 0.01 %') && some.includes('> 0 %') && !some.includes('0.02 %'), `a lower bound is rounded down: ${some.slice(0, 900)}`);
   check(some.includes('Minutes until 2026-11-28 20:20 UTC: those before 2026-11-28 20:11'), 'the minutes of the totals are named');
+  minutes = { kept: 3, broken: 0, unknown: 41_001 };
+  await go(page, '#/statement/plant?month=2026-09');
+  await says(page, '41,001 min of 41,004 min', 'a statement of the first minutes');
+  check(/< 100 %\s+41,001 min/.test(await text(page)), `a part is less than the whole: ${(await text(page)).slice(700, 1300)}`);
   minutes = { kept: 0, broken: 0, unknown: 43_200 };
   since = null;
   await go(page, '#/statement/plant?month=2026-10');
@@ -304,5 +308,9 @@ export async function names({ browser, open, go, says, text, check, look }, serv
   await says(page, 'agent silent for 5 s', 'the past has events of agents');
   check((await page.locator('a[href="#/node/h4"]').count()) === 1 && (await text(page)).includes('✕ agent silent'), 'an event of an agent is bad, and leads to its node');
   await look(page, 'an event of an agent');
+  await go(page, '#/link/h1-%3Eleaf1');
+  await says(page, 'buffer unlimited', 'the buffer of a host has no limit');
+  check(!(await text(page)).includes('100 GB'), 'it has no size');
+  await look(page, 'a link of a host');
   await page.context().close();
 }

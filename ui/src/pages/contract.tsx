@@ -140,7 +140,7 @@ function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; 
         { head: 'Part', cell: (part) => `${PARTS[part.kind] ?? part.kind}${part.queue === undefined ? '' : ` ${part.queue}`}` },
         { head: 'At', cell: (part) => (part.kind === 'processing' ? <a href={to(['node', part.at])}>{part.at}</a> : part.at.includes('->') ? <LinkLink name={part.at} /> : part.at) },
         { head: 'Guaranteed', cell: (part) => time(part.ns), isNumber: true },
-        { head: 'Present worst case', cell: (part) => (part.now === undefined ? '' : `${time(part.now)} (${percent((part.now / part.ns) * 1e6)})`), isNumber: true },
+        { head: 'Worst case today', cell: (part) => (part.now === undefined ? '' : `${time(part.now)} (${percent((part.now / part.ns) * 1e6)})`), isNumber: true },
         { head: 'Position in the bound', isWide: true, cell: (part) => (
           <svg class="fall" viewBox="0 0 1000 30" preserveAspectRatio="none" aria-hidden="true">
             <rect class="track" y="7" width="1000" height="16" />
@@ -154,7 +154,7 @@ function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; 
       ]} />
       <p class="legend">
         <span><i class="swatch part queue" /> guaranteed: delay budget of a queue, whatever else is admitted</span>
-        <span><i class="swatch now" /> present worst case: with the contracts that are admitted now</span>
+        <span><i class="swatch now" /> worst case today, with the present contracts</span>
         <span><i class="swatch part" /> propagation, processing</span>
         <span><i class="swatch bound-line" /> bound {time(bound)}</span>
         {seen !== undefined && <span><i class="swatch seen" /> slowest packet {time(seen)}</span>}

@@ -139,9 +139,9 @@ export function Health({ address }: { address: Address }) {
           )}
           {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
           {alerts.value && <Firing alerts={alerts.value} />}
-          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Needs attention'}</h2>
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Guarantees that need attention'}</h2>
           {items === undefined && <Loading what="guarantees" />}
-          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing{isCopy && ' by the leader’s records'}: no guarantee is {isCopy && 'recorded as '}violated, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
+          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>None{isCopy && ' by the leader’s records'}: no guarantee is {isCopy && 'recorded as '}violated, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
           {items && items.length > 0 && (
             <Table caption="Guarantees, least headroom first" items={items} rowKey={(one) => one.id} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
@@ -159,8 +159,8 @@ export function Health({ address }: { address: Address }) {
           </section>
           {isForAll && topology.value && topology.value.busiest.length > 0 && (
             <section>
-              <h2>Fullest links</h2>
-              <Table caption="Fullest links" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
+              <h2>Fullest links by reservations</h2>
+              <Table caption="Fullest links by reservations" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
                 { head: 'Measured rate', cell: (link) => <MaybeBar ppm={link.measuredPpm} label="Measured rate" isMeasured /> },
                 { head: 'Reserved rate', cell: (link) => <MaybeBar ppm={link.ratePpm} label="Reserved rate" /> },

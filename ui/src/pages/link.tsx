@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { get, path } from '../api';
 import { Chart, colour } from '../chart';
-import { bytes, many, percent, rate, time, when } from '../format';
+import { bytes, isUnlimited, many, percent, rate, time, when } from '../format';
 import { History } from '../history';
 import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, NotMeasured, NotObserved, ShortBuffers, Shown, Table, WhatIf } from '../parts';
 import { exact } from '../sum';
@@ -112,8 +112,8 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
         { head: 'Delay budget', cell: (queue) => (queue.budgetNs === undefined ? '' : time(queue.budgetNs)), isNumber: true },
         { head: 'Delay bound', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
         { head: 'Of budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
-        { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
-        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound / buffer" />) },
+        { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)}${isUnlimited(queue.bufferBytes) ? ', buffer unlimited' : ` of ${bytes(queue.bufferBytes)}`}`), isNumber: true },
+        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined || isUnlimited(queue.bufferBytes) ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound / buffer" />) },
       ]} />
       {link.queues.some((queue) => (queue.backlogBytes ?? 0) > queue.bufferBytes) && <ShortBuffers />}
       {shown && (
@@ -149,7 +149,7 @@ function CurveChart({ queue }: { queue: CurveQueue }) {
     const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);
     return [times.map((ns) => ns / 1000), times.map((ns) => arrived(queue, ns)), times.map((ns) => served(queue, ns))] as [number[], number[], number[]];
   }, [JSON.stringify(queue)]);
-  const said = `Solid: arrival curve (maximum). Dashed: service curve (minimum). Their largest horizontal distance is the delay bound, ${time(delay)} of a budget of ${time(queue.budgetNs)}. Their largest vertical distance is the backlog bound, ${bytes(queue.backlogBoundBytes ?? 0)} of ${bytes(queue.bufferBytes)}.`;
+  const said = `Solid: arrival curve (maximum). Dashed: service curve (minimum). Their largest horizontal distance is the delay bound, ${time(delay)} of a budget of ${time(queue.budgetNs)}. Their largest vertical distance is the backlog bound, ${bytes(queue.backlogBoundBytes ?? 0)}; the buffer is ${isUnlimited(queue.bufferBytes) ? 'unlimited' : bytes(queue.bufferBytes)}.`;
   return (
     <figure>
       <Chart data={data} height={260} label={`Arrival and service curve. ${said}`} options={() => ({

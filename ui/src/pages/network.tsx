@@ -60,8 +60,9 @@ export function Network({ group }: { group: string | undefined }) {
           {summary.linksNotMeasured > 0 && <p class="notice">Reservations on {many(summary.linksNotMeasured, 'link')} here are not computed yet since the controller started: they are unknown, and drawn as dotted lines.</p>}
           <p class="dim">Each line is the fullest link between two blocks, or between two tiers on a narrow screen, in either direction. Select a block to open it.</p>
           {summary.busiest.length > 0 && <>
-            <h2>Fullest links</h2>
-            <Table caption="Fullest links" items={summary.busiest} rowKey={(link) => link.link} columns={[
+            <h2>Fullest links by reservations</h2>
+            <p class="dim">By the highest of reserved rate, delay budget and backlog bound. Measured rates do not count.</p>
+            <Table caption="Fullest links by reservations" items={summary.busiest} rowKey={(link) => link.link} columns={[
               { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
               ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <MaybeBar ppm={link[key]} label={head} isMeasured={key === 'measuredPpm'} /> })),
             ]} />
