@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
 import { percent, rate, short } from './format';
-import { ELSEWHERE, isReplica, to, useWorld, type Address } from './state';
+import { ELSEWHERE, isReplica, readsAll, to, useWorld, type Address } from './state';
 import { measured, type Measured } from './sum';
 import type { AgentState, Connection, ContractStatus, HealthLevel, ObservedState, State } from './types';
 
@@ -292,6 +292,16 @@ export function ContractLink({ id }: { id: string }) {
 export function LinkLink({ name }: { name: string }) {
   const text = short(name);
   return <a class="name" href={to(['link', name])} title={text === name ? undefined : name}>{text.replace('->', ' → ')}</a>;
+}
+
+/** Subject of an event or a fault: a contract, the node of an agent, or another object with its kind before it. */
+export function Subject({ type = '', object }: { type?: string; object: string }) {
+  const { about } = useWorld();
+  if (/^(agent-|repaired)/.test(type)) return <a href={to(['node', object])}><Name of={object} /></a>;
+  const [, kind = '', name = ''] = /^(\S+) (.+)$/.exec(object) ?? [];
+  if (!kind) return <ContractLink id={object} />;
+  const hasPage = kind === 'tenant' || (readsAll(about) && (kind === 'link' || kind === 'node'));
+  return <>{kind} {!hasPage ? <Name of={name} /> : kind === 'link' ? <LinkLink name={name} /> : <a href={to([kind, name])}><Name of={name} /></a>}</>;
 }
 
 /** Leads to the prediction of a failure; nothing for a reader, who may not predict. */

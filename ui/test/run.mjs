@@ -346,6 +346,7 @@ async function live(browser, server) {
   await says(page, '2 guarantees of 6 are violated or lost', 'what breaks is said without being asked');
   await says(page, 'cut by an excavator', 'with the reason');
   await says(page, 'no bound now, deadline 1 ms', 'a lost contract still has its deadline');
+  check((await page.locator('.notice a[href="#/link/h1-%3Eleaf1"]').count()) === 1, 'a link that is down leads to its page');
   await look(page, 'broken promises');
   await go(page, '#/network');
   await look(page, 'a network with a link down');
@@ -409,7 +410,7 @@ async function past(browser, server) {
   const broken = items.filter((event) => event.type === 'degraded').pop();
   await go(page, `#/timeline/${broken.number}`);
   await says(page, 'Degraded or violated', 'the past has contracts that were degraded');
-  await says(page, 'link h1->leaf1', 'and what was down');
+  await says(page, 'link h1 → leaf1', 'and what was down');
   await look(page, 'a moment of the past');
   await page.click('text=Previous event');
   await page.waitForFunction((number) => location.hash === `#/timeline/${number - 1}`, broken.number);

@@ -1,6 +1,6 @@
 // The first page: broken and endangered promises with their causes, and faults of the network.
 
-import { Badge, ContractLink, Empty, LinkLink, Loading, MaybeBar, Message, More, ShortBuffers, Shown, Table, WhatIf } from '../parts';
+import { Badge, ContractLink, Empty, LinkLink, Loading, MaybeBar, Message, More, ShortBuffers, Shown, Subject, Table, WhatIf } from '../parts';
 import { allowed, count, many, quantity, time, when } from '../format';
 import { isReplica, readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
@@ -174,7 +174,7 @@ export function Health({ address }: { address: Address }) {
           <section>
             <h2>Recent events</h2>
             {events.length === 0 ? <p class="dim">No events since this page was opened. See the <a href={to(['timeline'])}>timeline</a> for earlier ones.</p> : (
-              <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> {event.object} <span class="dim">{event.detail}</span></li>)}</ol>
+              <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> <Subject type={event.type} object={event.object} /> <span class="dim">{event.detail}</span></li>)}</ol>
             )}
           </section>
         </>
@@ -206,7 +206,7 @@ function Wrong({ status, topology }: { status: Status; topology: TopologySummary
     <section class="notice bad">
       <h2>Problems of links, nodes and agents</h2>
       <ul>
-        {down.slice(0, 8).map(({ element, state, reason }) => <li><Badge of={state} /> {element}: {reason}</li>)}
+        {down.slice(0, 8).map(({ element, state, reason }) => <li><Badge of={state} /> <Subject object={element} />: {reason}</li>)}
         {(status.down ?? 0) > 8 && <li>and {many((status.down ?? 0) - 8, 'more element')} down</li>}
         {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
         {problems.slice(0, 5).map(({ nodes, text }) => (

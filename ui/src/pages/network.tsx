@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { path } from '../api';
 import { count, many, network, percent } from '../format';
-import { Badge, LinkLink, MaybeBar, STEPS, ShortBuffers, Shown, Table, WhatIf, step } from '../parts';
+import { Badge, LinkLink, MaybeBar, STEPS, ShortBuffers, Shown, Subject, Table, WhatIf, step } from '../parts';
 import { isReplica, to, useRead, useRoom, useWorld } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
@@ -71,7 +71,7 @@ export function Network({ group }: { group: string | undefined }) {
           {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">No reservations on these links.</p>}
           {summary.down.length > 0 && <>
             <h2>Down</h2>
-            <ul>{summary.down.map(({ element, state, reason }) => <li><Badge of={state} /> {element}: {reason}</li>)}</ul>
+            <ul>{summary.down.map(({ element, state, reason }) => <li><Badge of={state} /> <Subject object={element} />: {reason}</li>)}</ul>
           </>}
           {unknown > 0 && <p class="notice">{many(unknown, 'node')} here: up or down is unknown{isElsewhere ? ', because agents report to the leader only' : `. No connected agent observes ${unknown === 1 ? 'it' : 'them'}`}.</p>}
         </>;
