@@ -37,7 +37,9 @@ export function Chart({ data, options, height, label }: { data: uPlot.AlignedDat
       const axis = { stroke: colour('--dim'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 }, font: FONT, labelFont: FONT, labelSize: 20 };
       const given = options();
       const axes = (given.axes ?? [{}, {}]).map((one) => ({ ...axis, ...one }));
-      plot = new uPlot({ ...given, axes, width: Math.max(element.clientWidth, 200), height }, data, element);
+      // The legend has the kinds of lines, since two may have one colour.
+      const dash = (plot: uPlot, at: number) => (plot.series[at]?.dash ? (Number(plot.series[at]?.width) > 1 ? 'dashed' : 'dotted') : 'solid');
+      plot = new uPlot({ ...given, axes, legend: { ...given.legend, markers: { dash: dash as unknown as string } }, width: Math.max(element.clientWidth, 200), height }, data, element);
     };
     draw();
     const watch = new ResizeObserver(() => plot?.setSize({ width: Math.max(element.clientWidth, 200), height }));

@@ -33,6 +33,14 @@ export function bytes(count: number, round: (value: number) => number = Math.cei
   return `${digits(count / size, round)} ${unit}`;
 }
 
+/** Size of a buffer without a limit, the maximum of a size in Wayleave. */
+const UNLIMITED = 1e11;
+
+/** Returns `true` for the size of a buffer without a limit, as hosts have. */
+export function isUnlimited(size: number): boolean {
+  return size >= UNLIMITED;
+}
+
 /** Formats a share in millionths, rounded up. */
 export function percent(ppm: number): string {
   if (ppm > 0 && ppm < 1000) return '< 0.1\u00a0%';

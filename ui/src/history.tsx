@@ -38,7 +38,9 @@ export function Csv({ parts, query = {}, name }: { parts: string[]; query?: Reco
   return <><button type="button" onClick={() => void save()}>Save as CSV</button>{trouble && <span class="bad" role="alert"> {trouble}</span>}</>;
 }
 
-export function History({ of, name }: { of: 'links' | 'contracts' | 'tenants'; name: string }) {
+type Of = 'links' | 'contracts' | 'tenants';
+
+export function History({ of, name }: { of: Of; name: string }) {
   const [hours, setHours] = useState(1);
   const [from, setFrom] = useState(() => start(hours));
   useEffect(() => {
@@ -61,7 +63,7 @@ export function History({ of, name }: { of: 'links' | 'contracts' | 'tenants'; n
         <Csv parts={[of, name, 'history']} query={{ from }} name={`history-${name}`} />
       </div>
       {history.trouble && <Failed trouble={history.trouble} again={history.again} />}
-      {last.current ? <Plot history={last.current} name={name} /> : !history.trouble && <Loading what="the history" />}
+      {last.current ? <Plot history={last.current} of={of} name={name} /> : !history.trouble && <Loading what="the history" />}
     </section>
   );
 }
@@ -77,7 +79,7 @@ function highest(points: LoadPoint[]): Measured {
   return { bps: Math.max(...values.map(({ bps }) => bps ?? 0)), isLeast: values.some(({ isLeast }) => isLeast) };
 }
 
-function Plot({ history, name }: { history: Answer; name: string }) {
+function Plot({ history, of, name }: { history: Answer; of: Of; name: string }) {
   const { points, stepSeconds } = history;
   const data = useMemo<uPlot.AlignedData>(() => [
     points.map((point) => new Date(point.at).getTime() / 1000),
@@ -87,9 +89,9 @@ function Plot({ history, name }: { history: Answer; name: string }) {
   const latest = known[known.length - 1];
   const most = highest(known);
   const partial = points.reduce((most, point) => Math.max(most, point.unreported), 0);
-  const said = known.length === 0 ? 'No measurement in this period: the load is unknown.'
+  const said = known.length === 0 ? 'No measurement of this period is stored: its load is unknown.'
     : `Latest ${latest ? measured(ofPoint(latest.meanBps, latest)) : ''} at ${when(latest?.at ?? '')}; highest measured value ${measured(most)}.${known.length < points.length ? ' Gaps are unknown: no agent reported, or the controller stopped before it stored them.' : ''}`;
-  if (points.every((point) => ofPoint(point.meanBps, point).bps === null && point.reservedBps === null)) return <p class="notice">{said}</p>;
+  if (known.length === 0) return <p class="notice">{said}</p>;
   return (
     <figure>
       <Chart data={data} height={240} label={`Measured and reserved rate of ${name}. ${said}`} options={() => ({
@@ -99,11 +101,11 @@ function Plot({ history, name }: { history: Answer; name: string }) {
           { label: 'time', value: (_plot, second) => (second === null ? '–' : new Date(second * 1000).toLocaleTimeString('en-GB')) },
           { value, label: `measured, mean of ${stepSeconds} s`, stroke: colour('--measured'), fill: colour('--measured-fill'), width: 2, points: { show: known.length < 3, size: 5 } },
           { value, label: 'measured, maximum', stroke: colour('--measured'), width: 1, dash: [2, 3], points: { show: false } },
-          { value, label: 'reserved', stroke: colour('--reserved'), width: 2, dash: [8, 4], points: { show: false } },
+          { value, label: 'reserved', stroke: colour('--reserved'), width: 2, dash: [8, 4], points: { show: known.length < 3, size: 5 } },
         ],
         axes: [timeAxis(), { label: 'rate on the wire', size: 92, values: (_plot, values) => values.map((value) => rate(value, Math.round)) }],
       })} />
-      <figcaption class="dim">{said}{partial > 0 && ` At times ${many(partial, 'contract')} had no rate: the sum is of the others.`}{history.since && ` Stored since ${when(history.since)}.`}</figcaption>
+      <figcaption class="dim">{said}{partial > 0 && (of === 'contracts' ? ' At times not all its hosts reported: values are lower bounds.' : ` At times ${many(partial, 'contract')} had no rate: the sum is of the others.`)}{history.since && ` Stored since ${when(history.since)}.`}</figcaption>
       <details>
         <summary>Values as a table</summary>
         <Table caption={`History of ${name}`} items={[...points].reverse().slice(0, 60)} rowKey={(point) => point.at} columns={[

@@ -29,14 +29,14 @@ const CALM_MS = 2000;
 /** Maximum number of events kept by a tab. */
 const REMEMBERED = 200;
 
-interface Page { title: string; at: string; draw: (address: Address) => preact.JSX.Element; forAll?: boolean; inMenu?: boolean }
+interface Page { title: string; at: string; draw: (address: Address) => preact.JSX.Element; forAll?: boolean; inMenu?: boolean; isForReaders?: false }
 
 const PAGES: Page[] = [
   { title: 'Guarantees', at: '', draw: (address) => <Health address={address} />, inMenu: true },
   { title: 'Network', at: 'network', draw: (address) => <Network group={address.parts[1]} />, forAll: true, inMenu: true },
   { title: 'Traffic', at: 'traffic', draw: (address) => <Traffic address={address} />, inMenu: true },
   { title: 'Contracts', at: 'contracts', draw: (address) => <Contracts address={address} />, inMenu: true },
-  { title: 'What if', at: 'what-if', draw: (address) => <WhatIfPage address={address} />, inMenu: true },
+  { title: 'What if', at: 'what-if', draw: (address) => <WhatIfPage address={address} />, inMenu: true, isForReaders: false },
   { title: 'Alerts', at: 'alerts', draw: () => <AlertsPage />, forAll: true, inMenu: true },
   { title: 'Timeline', at: 'timeline', draw: (address) => <TimelinePage at={address.parts[1]} />, inMenu: true },
   { title: 'Agents', at: 'agents', draw: (address) => <Agents address={address} />, forAll: true, inMenu: true },
@@ -76,8 +76,8 @@ function Menu({ about, current }: { about: About; current: string }) {
     const [menu, entry] = [list.current?.parentElement, list.current?.querySelector<HTMLElement>('[aria-current]')];
     if (menu && entry) menu.scrollLeft = entry.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2;
   }, [current]);
-  const pages = PAGES.filter((page) => page.inMenu && (!page.forAll || readsAll(about)));
-  const name = (page: Page) => (page.at === 'tenants' && about.tenant !== undefined ? 'Quota' : page.title);
+  const pages = PAGES.filter((page) => page.inMenu && (!page.forAll || readsAll(about)) && (page.isForReaders !== false || about.role !== 'reader'));
+  const name = (page: Page) => (page.at === 'tenants' && about.tenant !== undefined ? 'Tenant' : page.title);
   return (
     <nav aria-label="Pages">
       <ul ref={list}>

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Trouble } from './api';
 import { percent, rate, short } from './format';
-import { ELSEWHERE, isReplica, to, useWorld, type Address } from './state';
+import { ELSEWHERE, isReplica, readsAll, to, useWorld, type Address } from './state';
 import { measured, type Measured } from './sum';
 import type { AgentState, Connection, ContractStatus, HealthLevel, ObservedState, State } from './types';
 
@@ -61,12 +61,29 @@ const SIGNS: Record<string, [string, string]> = {
   'not connected since this controller started': ['?', 'warn'], 'at-risk': ['▲', 'warn'], pending: ['◷', 'warn'], measured: ['≈', 'warn'], 'best-estimate': ['≈', 'warn'], 'reports a problem': ['▲', 'warn'],
   ok: ['✓', 'good'], enforced: ['✓', 'good'], 'enforced in part': ['✓', 'good'], proven: ['✓', 'good'], up: ['✓', 'good'], 'connected': ['✓', 'good'],
   released: ['–', 'dim'], admitted: ['◷', 'warn'], 'admitted, not enforced': ['◷', 'warn'], 'not-enforced': ['◷', 'warn'],
+  'agent-silent': ['✕', 'bad'], 'agent-up': ['✓', 'good'], 'protection-lost': ['✕', 'bad'], 'protection-restored': ['✓', 'good'], repaired: ['▲', 'warn'], rerouted: ['≈', 'warn'],
 };
+
+/** Words of levels and events whose names in the API are no words of the dashboard. One state has one name on all pages. */
+const WORDS: Record<string, string> = {
+  'not-enforced': 'admitted, not enforced', 'at-risk': 'at risk', 'best-estimate': 'best estimate', unconfirmed: 'not confirmed', 'best-effort': 'best effort',
+  put: 'created or changed', 'agent-up': 'agent reports', 'agent-silent': 'agent silent', 'protection-lost': 'protection lost', 'protection-restored': 'protection restored',
+};
+
+/** Returns the word for a kind, a level or an event. */
+export function word(of: string): string {
+  return WORDS[of] ?? of;
+}
 
 /** A state as a word with a sign, never as a colour alone. */
 export function Badge({ of, children }: { of: State | HealthLevel | string; children?: ComponentChildren }) {
   const [sign, tone] = SIGNS[of] ?? ['·', 'dim'];
-  return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? of}</span>;
+  return <span class={`badge ${tone}`}><span aria-hidden="true">{sign}</span> {children ?? word(of)}</span>;
+}
+
+/** A message of the controller: names between backticks are shown as code. */
+export function Message({ text }: { text: string }) {
+  return <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part))}</>;
 }
 
 /** Returns `true` if a contract may be enforced or not: agents that know it do not report, or not here. */
@@ -97,6 +114,12 @@ export function nodeBadge(state: ObservedState, isElsewhere: boolean): ObservedS
 export function NotMeasured({ nobody }: { nobody: ComponentChildren }) {
   const world = useWorld();
   return <Empty>{isReplica(world) ? 'Not measured here: agents report to the leader only.' : nobody}</Empty>;
+}
+
+/** Explains the unknown state of a link or a node. */
+export function NotObserved() {
+  const isElsewhere = isReplica(useWorld());
+  return <p class="notice">{isElsewhere ? 'Up or down is unknown here: agents report to the leader only.' : 'Up or down is unknown: no connected agent observes it, and no report names it as down.'}</p>;
 }
 
 /** Explains a page of a token's own tenant in place of the requested one. */
@@ -156,7 +179,7 @@ export function Load({ of, reservedBps, words, lineBps, isAlone }: { of: Measure
         {typeof reservedBps === 'number' && <rect class="reserved" width={place(reservedBps)} height="12" />}
         {isKnown && <rect class="measured" y="3" width={Math.max(bps > 0 ? 1 : 0, place(bps))} height="6" />}
       </svg>
-      <span class={isKnown ? 'number' : 'dim'}>{measured(of)}{!isAlone && reserved && <span class="dim"> of {reserved}</span>}</span>
+      <span class={isKnown ? 'number' : 'dim'}>{measured(of)}{!isAlone && reserved && <span class="dim">, {reserved}</span>}</span>
     </span>
   );
 }
@@ -212,7 +235,7 @@ function SortBy<T>({ columns, sorting }: { columns: Column<T>[]; sorting: Sortin
           {sorted.map((column) => <option value={column.sort}>{column.head}</option>)}
         </select>
       )}</Field>
-      <button type="button" onClick={() => sorting.go(sorting.key, sorting.order === 'desc' ? 'asc' : 'desc')}>{sorting.order === 'desc' ? '▼ highest first' : '▲ lowest first'}</button>
+      <button type="button" onClick={() => sorting.go(sorting.key, sorting.order === 'desc' ? 'asc' : 'desc')}>{sorting.order === 'desc' ? '▼ descending' : '▲ ascending'}</button>
     </div>
   );
 }
@@ -271,6 +294,17 @@ export function LinkLink({ name }: { name: string }) {
   return <a class="name" href={to(['link', name])} title={text === name ? undefined : name}>{text.replace('->', ' → ')}</a>;
 }
 
+/** Subject of an event or a fault: a contract, the node of an agent, or another object with its kind before it. */
+export function Subject({ type = '', object }: { type?: string; object: string }) {
+  const { about } = useWorld();
+  if (/^(agent-|repaired)/.test(type)) return <a href={to(['node', object])}><Name of={object} /></a>;
+  const [, kind = '', name = ''] = /^(\S+) (.+)$/.exec(object) ?? [];
+  if (!kind) return <ContractLink id={object} />;
+  const hasPage = kind === 'tenant' || (readsAll(about) && (kind === 'link' || kind === 'node'));
+  return <>{kind} {!hasPage ? <Name of={name} /> : kind === 'link' ? <LinkLink name={name} /> : <a href={to([kind, name])}><Name of={name} /></a>}</>;
+}
+
+/** Leads to the prediction of a failure; nothing for a reader, who may not predict. */
 export function WhatIf({ fail, children }: { fail: string; children?: ComponentChildren }) {
-  return <a class="button" href={to(['what-if'], { fail })}>{children ?? 'Predict failure'}</a>;
+  return useWorld().about.role === 'reader' ? null : <a class="button" href={to(['what-if'], { fail })}>{children ?? 'Predict failure'}</a>;
 }

@@ -14,6 +14,8 @@ const TITLES: Record<FlowEnd['kind'], string> = { tenant: 'Tenants', link: 'Link
 const NODE = 10;
 const LINE = 15;
 const HEAD = 24;
+/** Share of its bands from which on the total of a tenant is more than their sum, and not its rounding or a later answer. */
+const PART = 1.1;
 /** Width below which labels of links have two lines. */
 const NARROW = 620;
 
@@ -42,7 +44,8 @@ function sum(node: Node, width: Width, { totalOf, hasAll }: Totals): string {
   // A link has the contracts that reserve most on it, not all that cross it.
   if (width === 'reserved') return bps === 0 ? 'no reservation' : `${hasAll && end.kind !== 'link' ? '' : '≥ '}${rate(bps, Math.floor)}`;
   const total = end.kind === 'tenant' ? totalOf(end.name) : undefined;
-  if (total && total.bps !== null && total.bps >= bps) return measured(total);
+  // Bands are lower than the total of a tenant that has contracts without a known destination.
+  if (total && total.bps !== null && total.bps >= bps) return `${measured(total)}${total.bps > PART * bps ? `, in bands ${bps === 0 ? 'none' : rate(bps, Math.round)}` : ''}`;
   const least = atLeast(known > 0 ? bps : null);
   return least.bps === null && end.kind !== 'tenant' ? 'not measured per contract' : measured(least);
 }
@@ -107,6 +110,17 @@ function layout(edges: FlowEdge[], width: Width, lines: number): { nodes: Node[]
   return { nodes, bands, height: height + 2 };
 }
 
+/** Returns the path of a curve between two columns. */
+function curve(x0: number, y0: number, x1: number, y1: number): string {
+  const half = (x0 + x1) / 2;
+  return `M${x0} ${y0} C${half} ${y0} ${half} ${y1} ${x1} ${y1}`;
+}
+
+/** Returns the outline of a band, which is as high everywhere as at its nodes. A thick line would leave its nodes. */
+function shape(x0: number, x1: number, { y0, y1, height }: Band): string {
+  return `${curve(x0, y0, x1, y1)} L${x1} ${y1 + height} ${curve(x1, y1 + height, x0, y0 + height).slice(1).replace(/^[^C]+/, '')} Z`;
+}
+
 /** The flow view; without `hasLinkPages`, links have no pages. */
 export function Sankey({ edges, width, hasLinkPages, ...totals }: { edges: FlowEdge[]; width: Width; hasLinkPages: boolean } & Totals) {
   const [box, room] = useRoom();
@@ -125,10 +139,9 @@ function Drawing({ edges, width, hasLinkPages, totals, room, chosen, choose }: {
     <svg width={room} height={height} class="sankey" role="group" aria-label="Flows from tenants over links to hosts; the table below has the same values">
       {kinds.map((kind) => <text class="column" x={kind === 'host' ? room : x({ kind, name: '' })} y="13" text-anchor={kind === 'host' ? 'end' : 'start'}>{TITLES[kind]}</text>)}
       {bands.map((band) => {
-        const [x0, x1] = [x(band.edge.from) + NODE, x(band.edge.to)];
-        const [a, b, half] = [band.y0 + band.height / 2, band.y1 + band.height / 2, (x0 + x1) / 2];
+        const isUnknown = width === 'measured' && band.edge.rateBps === null;
         return (
-          <path class={`band ${band.edge.from.kind}${isLit(band) ? '' : ' faint'}${width === 'measured' && band.edge.rateBps === null ? ' unknown' : ''}`} stroke-width={band.height} d={`M${x0} ${a} C${half} ${a} ${half} ${b} ${x1} ${b}`}>
+          <path class={`band ${band.edge.from.kind}${isLit(band) ? '' : ' faint'}${isUnknown ? ' unknown' : ''}`} d={isUnknown ? curve(x(band.edge.from) + NODE, band.y0, x(band.edge.to), band.y1) : shape(x(band.edge.from) + NODE, x(band.edge.to), band)}>
             <title>{`${band.edge.from.name} to ${band.edge.to.name}: ${measured(ofEdge(band.edge))}${band.edge.rateBps === null ? '' : ' measured'}, ${rate(band.edge.reservedBps ?? 0)} reserved`}</title>
           </path>
         );

@@ -2,7 +2,7 @@
 
 import { path } from '../api';
 import { many } from '../format';
-import { Badge, Empty, Failed, Loading, More, Name, Table, agentBadge, nodeBadge } from '../parts';
+import { Badge, Empty, Failed, Loading, Message, More, Name, Table, agentBadge, nodeBadge } from '../parts';
 import { isReplica, to, usePages, useRead, useWorld, type Address } from '../state';
 import type { Agent, Status } from '../types';
 
@@ -22,7 +22,7 @@ export function Agents({ address }: { address: Address }) {
     <>
       <h1>Agents</h1>
       {isElsewhere && <p>Sessions and silence of agents are unknown here: agents report to the leader only.</p>}
-      {status.value && !isElsewhere && <p>{many(status.value.agents ?? 0, 'session')} open, {silent > 0 ? <Badge of="silent">{many(silent, 'agent')} silent</Badge> : 'none silent'}. {(status.value.agents ?? 0) > 0 && status.value.configured > 0 && `${(status.value.effective ?? 0).toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
+      {status.value && !isElsewhere && <p>{many(status.value.agents ?? 0, 'session')} open, {silent > 0 ? <strong class="bad"><span aria-hidden="true">✕ </span>{many(silent, 'agent')} silent</strong> : 'none silent'}. {(status.value.agents ?? 0) > 0 && status.value.configured > 0 && `${(status.value.effective ?? 0).toLocaleString('en')} of ${status.value.configured.toLocaleString('en')} rules are confirmed.`}</p>}
       <p><label><input type="checkbox" checked={problems} onChange={(event) => { location.replace(to(['agents'], { problems: event.currentTarget.checked ? 'true' : undefined })); }} /> Only agents with problems</label></p>
       {trouble && !isElsewhere && <Failed trouble={trouble} />}
       {!items && !trouble && <Loading what="agents" />}
@@ -34,7 +34,7 @@ export function Agents({ address }: { address: Address }) {
           { head: 'Node state', cell: (agent) => <Badge of={nodeBadge(agent.state, isElsewhere)} /> },
           { head: 'Kind', cell: (agent) => agent.kind },
           { head: 'Session', cell: (agent) => agent.epoch, isNumber: true },
-          { head: 'Problems', cell: (agent) => agent.problems && <span class="why">{agent.problems.join('; ')}</span> },
+          { head: 'Problems', cell: (agent) => agent.problems && <span class="why"><Message text={agent.problems.join('; ')} /></span> },
         ]} />
       )}
       <More next={next} more={more} />

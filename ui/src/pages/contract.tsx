@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { get, path, text } from '../api';
 import { allowed, bytes, count, many, percent, quantity, rate, remaining, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, LinkLink, Load, NotMeasured, Shown, StateBadge, Table, isUnknown } from '../parts';
+import { Badge, Bar, Empty, Facts, LinkLink, Load, LoadLegend, Message, NotMeasured, Shown, StateBadge, Table, isUnknown } from '../parts';
 import { measured, ofCounters } from '../sum';
 import { RATES_MS, readsAll, to, useRead, useWorld } from '../state';
 import type { CurveQueue, Explanation, Term } from '../explanation';
@@ -27,7 +27,7 @@ function Whole({ contract }: { contract: Contract }) {
   return (
     <>
       <h1><span class="name">{contract.id}</span> <StateBadge of={status} /></h1>
-      {status.message && <p class={`notice ${!isUnknown(status) && (status.state === 'degraded' || status.state === 'violated') ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}{status.message}</p>}
+      {status.message && <p class={`notice ${!isUnknown(status) && (status.state === 'degraded' || status.state === 'violated') ? 'bad' : ''}`}>{status.reason && <strong>{status.reason}: </strong>}<Message text={status.message} /></p>}
       <Terms contract={contract} />
       {status.kind === 'latency'
         ? <Latency contract={contract} explanation={explanation.value} seen={traffic.value?.traffic?.followed?.timed ? traffic.value.traffic.followed.worstNs : status.measured?.worstNs} />
@@ -35,6 +35,7 @@ function Whole({ contract }: { contract: Contract }) {
       {explanation.trouble && <p class="notice">{explanation.trouble.message}</p>}
       <h2>Load</h2>
       <p><Load of={ofCounters(traffic.value)} reservedBps={reserved.bps} words={reserved.words} /></p>
+      <LoadLegend />
       <History of="contracts" name={contract.id} />
       <h2>Measurements</h2>
       <Shown of={traffic} what="counters">{(counters) => <Measured counters={counters} contract={contract} />}</Shown>
@@ -49,7 +50,7 @@ function isOutOfUse({ status: { reason } }: Contract): boolean {
 }
 
 /** Reasons for which an admitted contract is not known to be in force. */
-const NOT_IN_FORCE: { [reason: string]: string } = { FOLLOWER: 'unknown here: agents report to the leader', NOT_ENFORCED: 'none: no agents', RATE_EXCEEDED: 'unknown: counters show more than its rule lets through' };
+const NOT_IN_FORCE: { [reason: string]: string } = { FOLLOWER: 'unknown here: agents report to the leader', NOT_ENFORCED: 'no: no agent enforces it', RATE_EXCEEDED: 'unknown: counters show more than its rule lets through' };
 
 function Terms({ contract }: { contract: Contract }) {
   const { status, bandwidth, objective, bestEffort } = contract;
@@ -76,7 +77,7 @@ function Terms({ contract }: { contract: Contract }) {
       ['Starts', contract.starts && when(contract.starts)],
       ['Ends', contract.ends && when(contract.ends)],
       ['Admitted', when(status.created)],
-      ['In force', status.state === 'enforced' ? 'all of its hosts have confirmed the present terms' : status.state === 'admitted' && (NOT_IN_FORCE[status.reason ?? ''] ?? 'not all of its hosts have confirmed it')],
+      ['In force', status.state === 'enforced' ? 'yes: all of its hosts have confirmed the present terms' : status.state === 'admitted' && (NOT_IN_FORCE[status.reason ?? ''] ?? 'unknown: not all of its hosts have confirmed it')],
     ].filter(([, value]) => value !== false && value !== undefined) as [string, preact.ComponentChildren][]} />
   );
 }
@@ -152,8 +153,8 @@ function Fall({ parts, bound, deadline, seen }: { parts: Part[]; bound: number; 
         ) },
       ]} />
       <p class="legend">
-        <span><i class="swatch part queue" /> delay budget of a queue, whatever else is admitted</span>
-        <span><i class="swatch now" /> worst case with the present contracts</span>
+        <span><i class="swatch part queue" /> guaranteed: delay budget of a queue, whatever else is admitted</span>
+        <span><i class="swatch now" /> worst case today, with the present contracts</span>
         <span><i class="swatch part" /> propagation, processing</span>
         <span><i class="swatch bound-line" /> bound {time(bound)}</span>
         {seen !== undefined && <span><i class="swatch seen" /> slowest packet {time(seen)}</span>}

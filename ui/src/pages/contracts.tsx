@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
 import { Combo } from '../combo';
-import { ContractLink, Empty, Failed, Field, Loading, More, Name, StateBadge, Table, sortingOf, type Column, type Sorting } from '../parts';
+import { ContractLink, Empty, Failed, Field, Loading, More, Name, StateBadge, Table, sortingOf, word, type Column, type Sorting } from '../parts';
 import { allowed, bitrate, quantity, remaining, time } from '../format';
 import { Csv } from '../history';
 import { measured, ofContract } from '../sum';
@@ -11,6 +11,8 @@ import { readsAll, to, usePages, useWorld, type Address } from '../state';
 import type { Contract, Kind, State } from '../types';
 
 const STATES: State[] = ['pending', 'admitted', 'enforced', 'degraded', 'violated', 'released'];
+/** States of the controller whose contracts the list shows with several states. */
+const CHOICES: Record<string, string> = { admitted: 'admitted, enforced or not', degraded: 'degraded or unknown' };
 const KINDS: Kind[] = ['latency', 'bandwidth', 'objective', 'best-effort'];
 
 export function terms(contract: Contract): string {
@@ -50,7 +52,7 @@ function margin({ status: { boundNs, deadlineNs } }: Contract): string {
 const COLUMNS: Column<Contract>[] = [
   { head: 'Contract', sort: 'id', cell: (contract) => <ContractLink id={contract.id} /> },
   { head: 'State', sort: 'state', cell: (contract) => <StateBadge of={contract.status} /> },
-  { head: 'Kind', sort: 'kind', cell: (contract) => contract.status.kind },
+  { head: 'Kind', sort: 'kind', cell: (contract) => word(contract.status.kind ?? '') },
   { head: 'Endpoints', cell: (contract) => <span class="name">{ends(contract)}</span> },
   { head: 'Terms', sort: 'rate', cell: terms },
   { head: 'Measured', sort: 'measured', cell: (contract) => { const rate = ofContract(contract); return <span class={rate.bps === null ? 'dim' : ''}>{measured(rate)}</span>; }, isNumber: true },
@@ -93,7 +95,7 @@ export function Contracts({ address }: { address: Address }) {
     <Field label={label}>{(id) => (
       <select id={id} value={typed[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)}>
         <option value="">any</option>
-        {values.map((value) => <option value={value}>{value}</option>)}
+        {values.map((value) => <option value={value}>{CHOICES[value] ?? word(value)}</option>)}
       </select>
     )}</Field>
   );

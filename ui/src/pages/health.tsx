@@ -1,7 +1,7 @@
 // The first page: broken and endangered promises with their causes, and faults of the network.
 
-import { Badge, ContractLink, Empty, LinkLink, Loading, MaybeBar, More, ShortBuffers, Shown, Table, WhatIf } from '../parts';
-import { allowed, many, quantity, time, when } from '../format';
+import { Badge, ContractLink, Empty, LinkLink, Loading, MaybeBar, Message, More, ShortBuffers, Shown, Subject, Table, WhatIf } from '../parts';
+import { allowed, count, many, quantity, time, when } from '../format';
 import { isReplica, readsAll, to, usePages, useRead, useWorld, type Address } from '../state';
 import { path } from '../api';
 import { Firing, useAlerts } from './alerts';
@@ -51,7 +51,8 @@ export function promise(one: ContractHealth): string {
 /** Bound and observed maximum delay within the deadline. */
 export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlineNs' | 'worstNs'> }) {
   const { boundNs, deadlineNs, worstNs } = one;
-  if (boundNs === undefined || !deadlineNs) return <span class="dim">no deadline</span>;
+  if (!deadlineNs) return <span class="dim">no deadline</span>;
+  if (boundNs === undefined) return <span class="dim">no bound now, deadline {allowed(deadlineNs)}</span>;
   const all = Math.max(deadlineNs, worstNs ?? 0);
   const place = (ns: number) => (100 * ns) / all;
   const said = `${time(boundNs)} of ${allowed(deadlineNs)}${worstNs === undefined ? '' : `, slowest ${time(worstNs)}`}`;
@@ -69,7 +70,7 @@ export function Budget({ one }: { one: Pick<ContractHealth, 'boundNs' | 'deadlin
 
 function why(one: ContractHealth): string {
   // Missing enforcement is reported once, above.
-  if (one.message && one.reason !== 'NOT_ENFORCED') return one.message;
+  if (one.message && one.reason !== 'NOT_ENFORCED') return one.message.replace(/`/g, '');
   if (one.level === 'at-risk') return `a packet took ${time(one.worstNs ?? 0)}; the bound is ${time(one.boundNs ?? 0)}`;
   if (one.level === 'pending') return 'not confirmed by its sender yet';
   if (isTight(one)) return `margin ${allowed((one.deadlineNs ?? 0) - (one.boundNs ?? 0))} of the deadline`;
@@ -88,9 +89,19 @@ function Verdict({ levels, isEnforced, isCopy }: { levels: Record<HealthLevel, n
   // Until the enforcement mode is known, it is not reported.
   if (!isEnforced && !isCopy) return <h1>{levels['not-enforced'] === all ? `${many(all, 'guarantee')} admitted` : 'No guarantee is known to be violated'}{isEnforced === false && `; no agent enforces ${all === 1 ? 'it' : 'them'}`}</h1>;
   if (isCopy) return <h1>The leader’s records name no violated guarantee of {all.toLocaleString('en')}</h1>;
-  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>All {many(all, 'guarantee')} {all === 1 ? 'is' : 'are'} proven and in force</h1>;
-  return <h1 class="good"><span aria-hidden="true">✓ </span>No guarantee is known to be violated</h1>;
+  if (levels.ok === all) return <h1 class="good"><span aria-hidden="true">✓ </span>{all === 1 ? 'The only guarantee is' : `All ${count(all)} guarantees are`} proven and in force</h1>;
+  // None is violated or unknown; what is not proven and in force is named.
+  const others = REST.flatMap(({ level, words }) => (levels[level] > 0 ? [`${count(levels[level])} ${words(levels[level])}`] : []));
+  const isInForce = levels.ok + levels['best-estimate'] === all;
+  return <h1 class={isInForce ? 'good' : ''}>{isInForce && <span aria-hidden="true">✓ </span>}{count(levels.ok)} of {many(all, 'guarantee')} {levels.ok === 1 ? 'is' : 'are'} proven and in force; {others.join(', ')}</h1>;
 }
+
+/** Levels of guarantees of which nothing is known to be wrong, besides those in force, in words. */
+const REST: { level: HealthLevel; words: (count: number) => string }[] = [
+  { level: 'best-estimate', words: (count) => `${count === 1 ? 'is' : 'are'} enforced in part or measured` },
+  { level: 'pending', words: (count) => `${count === 1 ? 'is' : 'are'} not in force yet` },
+  { level: 'not-enforced', words: (count) => `${count === 1 ? 'is' : 'are'} not known to be enforced` },
+];
 
 export function Health({ address }: { address: Address }) {
   const world = useWorld();
@@ -128,9 +139,9 @@ export function Health({ address }: { address: Address }) {
           )}
           {isForAll && status.value && topology.value && <Wrong status={status.value} topology={topology.value} />}
           {alerts.value && <Firing alerts={alerts.value} />}
-          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Close to the limit'}</h2>
+          <h2>{level ? LEVELS.find((one) => one.level === level)?.title ?? level : 'Guarantees that need attention'}</h2>
           {items === undefined && <Loading what="guarantees" />}
-          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>Nothing is close{isCopy && ' by the leader’s records'}: no guarantee is {isCopy && 'recorded as '}broken, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
+          {items?.length === 0 && <Empty>{level ? 'No guarantees at this level.' : page.items.length === 0 ? <>No contracts yet. <a href={to(['what-if'])}>Try one</a>, or run <code>wayleave apply -f contracts.yaml</code>.</> : <>None{isCopy && ' by the leader’s records'}: no guarantee is {isCopy && 'recorded as '}violated, unknown, pending or at risk, and no delay bound takes {CLOSE * 100} % of its deadline.{page.next !== undefined && ` The first ${page.items.length} in order of health were inspected.`} <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>Contracts by margin</a></>}</Empty>}
           {items && items.length > 0 && (
             <Table caption="Guarantees, least headroom first" items={items} rowKey={(one) => one.id} columns={[
               { head: 'Contract', cell: (one) => <ContractLink id={one.id} /> },
@@ -140,7 +151,7 @@ export function Health({ address }: { address: Address }) {
               { head: 'Reason', cell: (one) => why(one) && <span class="why">{why(one)}</span> },
             ]} />
           )}
-          {level ? <More next={chosen.next} more={chosen.more} /> : items && items.length > 0 && <p class="dim">Broken, unknown, pending or at risk, or a delay bound of {CLOSE * 100} % of the deadline or more. A bound close to its deadline is no fault: it is proven, and holds whatever else is admitted. <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>All contracts by margin</a></p>}
+          {level ? <More next={chosen.next} more={chosen.more} /> : items && items.length > 0 && <p class="dim">Violated, unknown, pending or at risk, or a delay bound of {CLOSE * 100} % of the deadline or more. A bound close to its deadline is no fault: it is proven, and holds whatever else is admitted. <a href={to(['contracts'], { sort: 'headroom', order: 'asc' })}>All contracts by margin</a></p>}
           <section>
             <h2>Top talkers</h2>
             <Talkers tenant={about.tenant} limit={TALKERS} />
@@ -148,14 +159,14 @@ export function Health({ address }: { address: Address }) {
           </section>
           {isForAll && topology.value && topology.value.busiest.length > 0 && (
             <section>
-              <h2>Fullest links</h2>
-              <Table caption="Fullest links" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
+              <h2>Fullest links by reservations</h2>
+              <Table caption="Fullest links by reservations" items={topology.value.busiest.slice(0, 6)} rowKey={(link) => link.link} columns={[
                 { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
                 { head: 'Measured rate', cell: (link) => <MaybeBar ppm={link.measuredPpm} label="Measured rate" isMeasured /> },
                 { head: 'Reserved rate', cell: (link) => <MaybeBar ppm={link.ratePpm} label="Reserved rate" /> },
                 { head: 'Delay budget used', cell: (link) => <MaybeBar ppm={link.delayPpm} label="Delay budget used" /> },
                 { head: 'Backlog bound / buffer', cell: (link) => <MaybeBar ppm={link.bufferPpm} label="Backlog bound / buffer" /> },
-                { head: 'Prediction', cell: (link) => <WhatIf fail={link.link} /> },
+                ...(about.role === 'reader' ? [] : [{ head: 'Prediction', cell: (link: TopologySummary['busiest'][number]) => <WhatIf fail={link.link} /> }]),
               ]} />
               {topology.value.busiest.slice(0, 6).some((link) => (link.bufferPpm ?? 0) > 1e6) && <ShortBuffers />}
             </section>
@@ -163,7 +174,7 @@ export function Health({ address }: { address: Address }) {
           <section>
             <h2>Recent events</h2>
             {events.length === 0 ? <p class="dim">No events since this page was opened. See the <a href={to(['timeline'])}>timeline</a> for earlier ones.</p> : (
-              <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> {event.object} <span class="dim">{event.detail}</span></li>)}</ol>
+              <ol class="log">{events.slice(0, 8).map((event) => <li><time dateTime={event.at}>{when(event.at)}</time> <Badge of={event.type} /> <Subject type={event.type} object={event.object} /> <span class="dim">{event.detail}</span></li>)}</ol>
             )}
           </section>
         </>
@@ -172,21 +183,36 @@ export function Health({ address }: { address: Address }) {
   );
 }
 
+/** Maximum number of nodes that are named for one problem. */
+const NAMED = 5;
+
+/** Groups problems ("NODE: text") by their text: one cause often affects many nodes. */
+export function grouped(problems: string[]): { nodes: string[]; text: string }[] {
+  const groups = new Map<string, string[]>();
+  for (const problem of problems) {
+    const [, node, text = problem] = /^([^\s:]+): (.*)$/s.exec(problem) ?? [];
+    groups.set(text, [...(groups.get(text) ?? []), ...(node === undefined ? [] : [node])]);
+  }
+  return [...groups].map(([text, nodes]) => ({ nodes, text }));
+}
+
 /** Faults of the network and of agents. */
 function Wrong({ status, topology }: { status: Status; topology: TopologySummary }) {
   const { down } = topology;
-  const problems = status.problems ?? [];
+  const problems = grouped(status.problems ?? []);
   const silent = status.silent ?? [];
   if (down.length === 0 && silent.length === 0 && problems.length === 0) return null;
   return (
     <section class="notice bad">
-      <h2>Network problems</h2>
+      <h2>Problems of links, nodes and agents</h2>
       <ul>
-        {down.slice(0, 8).map(({ element, state, reason }) => <li><Badge of={state} /> {element}: {reason}</li>)}
+        {down.slice(0, 8).map(({ element, state, reason }) => <li><Badge of={state} /> <Subject object={element} />: {reason}</li>)}
         {(status.down ?? 0) > 8 && <li>and {many((status.down ?? 0) - 8, 'more element')} down</li>}
         {silent.length > 0 && <li><Badge of="silent" /> <a href={to(['agents'], { problems: 'true' })}>{many(silent.length, 'agent')}</a>: {silent.slice(0, 5).join(', ')}{silent.length > 5 ? ' …' : ''}</li>}
-        {problems.slice(0, 5).map((problem) => <li><span aria-hidden="true">▲</span> {problem}</li>)}
-        {problems.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {problems.length - 5} more</a></li>}
+        {problems.slice(0, 5).map(({ nodes, text }) => (
+          <li><span aria-hidden="true">▲</span> {nodes.length > 0 && <><a href={nodes.length === 1 ? to(['node', nodes[0] ?? '']) : to(['agents'], { problems: 'true' })}>{nodes.length === 1 ? nodes[0] : many(nodes.length, 'node')}</a>{nodes.length > 1 && ` (${nodes.slice(0, NAMED).join(', ')}${nodes.length > NAMED ? ' …' : ''})`}: </>}<Message text={text} /></li>
+        ))}
+        {problems.length > 5 && <li><a href={to(['agents'], { problems: 'true' })}>and {many(problems.length - 5, 'more problem')}</a></li>}
       </ul>
     </section>
   );

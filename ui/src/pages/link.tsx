@@ -3,9 +3,9 @@
 import { useMemo, useState } from 'preact/hooks';
 import { get, path } from '../api';
 import { Chart, colour } from '../chart';
-import { bytes, many, percent, rate, time, when } from '../format';
+import { bytes, isUnlimited, many, percent, rate, time, when } from '../format';
 import { History } from '../history';
-import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, NotMeasured, ShortBuffers, Shown, Table, WhatIf } from '../parts';
+import { Badge, Bar, Empty, Facts, Failed, Load, LoadLegend, Loading, More, NotMeasured, NotObserved, ShortBuffers, Shown, Table, WhatIf } from '../parts';
 import { exact } from '../sum';
 import { RATES_MS, to, usePages, useRead, type Address } from '../state';
 import type { CurveQueue, Curves } from '../explanation';
@@ -22,7 +22,7 @@ export function LinkPage({ name }: { name: string; address: Address }) {
         <>
           <h1><a href={to(['node', link.from])}>{link.from}</a> → <a href={to(['node', link.to])}>{link.to}</a> <Badge of={link.state} /></h1>
           {link.downReason && <p class="notice bad">{link.downReason}</p>}
-          {link.state === 'unknown' && !link.downReason && <p class="notice">No connected agent observes it, and no report names it as down.</p>}
+          {link.state === 'unknown' && !link.downReason && <NotObserved />}
           <p class="buttons"><WhatIf fail={link.name} /> <a class="button" href={to(['link', reverse(link)])}>Opposite direction</a> <a class="button" href={to(['contracts'], { link: link.name })}>All its contracts</a></p>
           <Facts facts={[
             ['Rate', rate(link.rateBps)], ['Propagation', time(link.propagationNs)], ['MTU', bytes(link.mtuBytes)], ['Routes of latency contracts', link.routes?.toLocaleString('en') ?? 'unknown'],
@@ -50,7 +50,7 @@ export function LinkPage({ name }: { name: string; address: Address }) {
 /** Measured load beside the sum of reservations. */
 function Now({ link: { measured: now, rateBps, capacity } }: { link: Link }) {
   const reserved = capacity?.reduce((sum, of) => sum + of.reservedBps, 0);
-  if (!now) return <NotMeasured nobody="Not measured: no agent counts this link." />;
+  if (!now) return <NotMeasured nobody="Not measured: no agent has reported a current rate of this link." />;
   return (
     <>
       <p><Load of={exact(now.rateBps)} reservedBps={reserved} lineBps={rateBps} /></p>
@@ -106,14 +106,14 @@ function Queues({ link, curves }: { link: Link; curves: Curves | undefined }) {
   return (
     <>
       <Table caption="Queues, highest priority first" items={link.queues} rowKey={(queue) => String(queue.queue)} columns={[
-        { head: 'Queue', cell: (queue) => queue.queue },
+        { head: 'Queue', cell: (queue) => <><span class="plain-head">Queue </span>{queue.queue}</> },
         { head: 'Class', cell: (queue) => QUEUE_CLASSES[queue.class] },
         { head: 'Latency contracts', cell: (queue) => (queue.class === 'latency' ? flows(queue.queue) ?? '' : ''), isNumber: true },
         { head: 'Delay budget', cell: (queue) => (queue.budgetNs === undefined ? '' : time(queue.budgetNs)), isNumber: true },
         { head: 'Delay bound', cell: (queue) => (queue.delayNs === undefined ? '' : time(queue.delayNs)), isNumber: true },
         { head: 'Of budget', cell: (queue) => (queue.delayNs === undefined || !queue.budgetNs ? '' : <Bar ppm={(queue.delayNs / queue.budgetNs) * 1e6} label="Delay budget used" />) },
-        { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)} of ${bytes(queue.bufferBytes)}`), isNumber: true },
-        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound / buffer" />) },
+        { head: 'Backlog bound', cell: (queue) => (queue.backlogBytes === undefined ? '' : `${bytes(queue.backlogBytes)}${isUnlimited(queue.bufferBytes) ? ', buffer unlimited' : ` of ${bytes(queue.bufferBytes)}`}`), isNumber: true },
+        { head: 'Of buffer', cell: (queue) => (queue.backlogBytes === undefined || isUnlimited(queue.bufferBytes) ? '' : <Bar ppm={(queue.backlogBytes / queue.bufferBytes) * 1e6} label="Backlog bound / buffer" />) },
       ]} />
       {link.queues.some((queue) => (queue.backlogBytes ?? 0) > queue.bufferBytes) && <ShortBuffers />}
       {shown && (
@@ -149,7 +149,7 @@ function CurveChart({ queue }: { queue: CurveQueue }) {
     const times = Array.from({ length: 241 }, (_, at) => (all * at) / 240);
     return [times.map((ns) => ns / 1000), times.map((ns) => arrived(queue, ns)), times.map((ns) => served(queue, ns))] as [number[], number[], number[]];
   }, [JSON.stringify(queue)]);
-  const said = `Solid: arrival curve (maximum). Dashed: service curve (minimum). Their largest horizontal distance is the delay bound, ${time(delay)} of a budget of ${time(queue.budgetNs)}. Their largest vertical distance is the backlog bound, ${bytes(queue.backlogBoundBytes ?? 0)} of ${bytes(queue.bufferBytes)}.`;
+  const said = `Solid: arrival curve (maximum). Dashed: service curve (minimum). Their largest horizontal distance is the delay bound, ${time(delay)} of a budget of ${time(queue.budgetNs)}. Their largest vertical distance is the backlog bound, ${bytes(queue.backlogBoundBytes ?? 0)}; the buffer is ${isUnlimited(queue.bufferBytes) ? 'unlimited' : bytes(queue.bufferBytes)}.`;
   return (
     <figure>
       <Chart data={data} height={260} label={`Arrival and service curve. ${said}`} options={() => ({

@@ -3,8 +3,8 @@
 import { useState } from 'preact/hooks';
 import { path } from '../api';
 import { count, many, network, percent } from '../format';
-import { Badge, LinkLink, MaybeBar, STEPS, ShortBuffers, Shown, Table, WhatIf, step } from '../parts';
-import { to, useRead, useRoom } from '../state';
+import { Badge, LinkLink, MaybeBar, STEPS, ShortBuffers, Shown, Subject, Table, WhatIf, step } from '../parts';
+import { isReplica, to, useRead, useRoom, useWorld } from '../state';
 import type { LinkGroup, NodeGroup, TopologySummary } from '../types';
 
 type Measure = 'measuredPpm' | 'ratePpm' | 'delayPpm' | 'bufferPpm';
@@ -26,6 +26,7 @@ const NARROW_GUTTER = 34;
 const NARROW = 640;
 
 export function Network({ group }: { group: string | undefined }) {
+  const isElsewhere = isReplica(useWorld());
   const [chosen, setMeasure] = useState<Measure>();
   const summary = useRead<TopologySummary>(path(['topology', 'summary'], { group }));
   return (
@@ -57,10 +58,11 @@ export function Network({ group }: { group: string | undefined }) {
           </div>
           <Picture summary={summary} measure={measure} />
           {summary.linksNotMeasured > 0 && <p class="notice">Reservations on {many(summary.linksNotMeasured, 'link')} here are not computed yet since the controller started: they are unknown, and drawn as dotted lines.</p>}
-          <p class="dim">Each line is the fullest link between two blocks, in either direction. Select a block to open it.</p>
+          <p class="dim">Each line is the fullest link between two blocks, or between two tiers on a narrow screen, in either direction. Select a block to open it.</p>
           {summary.busiest.length > 0 && <>
-            <h2>Fullest links</h2>
-            <Table caption="Fullest links" items={summary.busiest} rowKey={(link) => link.link} columns={[
+            <h2>Fullest links by reservations</h2>
+            <p class="dim">By the highest of reserved rate, delay budget and backlog bound. Measured rates do not count.</p>
+            <Table caption="Fullest links by reservations" items={summary.busiest} rowKey={(link) => link.link} columns={[
               { head: 'Link', cell: (link) => <LinkLink name={link.link} /> },
               ...MEASURES.map(([key, head]) => ({ head, cell: (link: TopologySummary['busiest'][number]) => <MaybeBar ppm={link[key]} label={head} isMeasured={key === 'measuredPpm'} /> })),
             ]} />
@@ -69,9 +71,9 @@ export function Network({ group }: { group: string | undefined }) {
           {summary.busiest.length === 0 && summary.linksNotMeasured === 0 && <p class="notice">No reservations on these links.</p>}
           {summary.down.length > 0 && <>
             <h2>Down</h2>
-            <ul>{summary.down.map(({ element, state, reason }) => <li><Badge of={state} /> {element}: {reason}</li>)}</ul>
+            <ul>{summary.down.map(({ element, state, reason }) => <li><Badge of={state} /> <Subject object={element} />: {reason}</li>)}</ul>
           </>}
-          {unknown > 0 && <p class="notice">{many(unknown, 'node')} here: up or down is unknown. No connected agent observes {unknown === 1 ? 'it' : 'them'}.</p>}
+          {unknown > 0 && <p class="notice">{many(unknown, 'node')} here: up or down is unknown{isElsewhere ? ', because agents report to the leader only' : `. No connected agent observes ${unknown === 1 ? 'it' : 'them'}`}.</p>}
         </>;
       }}
     </Shown>
@@ -138,7 +140,7 @@ function Drawing({ summary, measure, room }: { summary: TopologySummary; measure
     const start = gutter + (fits ? (wide - inLine * (block + GAP) + GAP) / 2 : 0);
     const height = Math.ceil(tier.nodeGroups.length / inLine) * (HEIGHT + GAP) - GAP;
     const nodes = tier.nodeGroups.reduce((sum, block) => sum + block.nodes, 0);
-    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}`, nodes: tier.tier === 0 || gutter !== GUTTER ? count(nodes) : many(nodes, 'switch', 'switches'), y, height });
+    heads.push({ name: `${tier.name.charAt(0).toUpperCase()}${tier.name.slice(1)}`, nodes: gutter !== GUTTER ? count(nodes) : tier.tier === 0 ? many(nodes, 'host') : many(nodes, 'switch', 'switches'), y, height });
     tier.nodeGroups.forEach((one, at) => {
       places.set(one.id, { x: start + (at % inLine) * (block + GAP), y: y + Math.floor(at / inLine) * (HEIGHT + GAP), width: block });
       tierOf.set(one.id, number);

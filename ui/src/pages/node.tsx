@@ -1,7 +1,7 @@
 // A host or a switch, its agent and its links.
 
 import { path } from '../api';
-import { Badge, Facts, LinkLink, Shown, WhatIf, agentBadge, nodeBadge } from '../parts';
+import { Badge, Facts, LinkLink, NotObserved, Shown, WhatIf, agentBadge, nodeBadge } from '../parts';
 import { isReplica, readsAll, to, useRead, useWorld } from '../state';
 import type { Host } from '../types';
 
@@ -18,7 +18,7 @@ export function NodePage({ name }: { name: string }) {
         <>
           <h1>{node.kind === 'host' ? 'Host' : 'Switch'} <span class="name">{node.name}</span> <Badge of={nodeBadge(node.state, isElsewhere)} /></h1>
           {node.reason && <p class="notice bad">{node.reason}</p>}
-          {node.state === 'unknown' && <p class="notice">No connected agent observes it, and no report names it as down.</p>}
+          {nodeBadge(node.state, isElsewhere) === 'unknown' && <NotObserved />}
           <p class="buttons">
             {isForAll && <WhatIf fail={node.name} />}
             {isForAll && node.kind === 'switch' && <a class="button" href={to(['network', `switch:${node.name}`])}>Neighbours</a>}

@@ -26,7 +26,7 @@ export function Policies() {
       {items?.length === 0 && <Empty>No policies. <code>wayleave apply -f policy.yaml</code> adds one; the controller then reserves its minima.</Empty>}
       {items?.map((policy) => (
         <section>
-          <h2>{policy.name} <span class="dim">by {policy.spec.level}</span></h2>
+          <h2>{policy.name} <span class="dim">(level: {policy.spec.level})</span></h2>
           <Table caption={`Services of ${policy.name}`} items={policy.spec.services} rowKey={(service) => service.name} columns={[
             { head: 'Service', cell: (service) => service.name },
             { head: 'Parent', cell: (service) => service.parent ?? '' },

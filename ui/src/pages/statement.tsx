@@ -94,7 +94,7 @@ const WHY: Record<UnknownReason, string> = {
 
 /** Names the minutes that the totals add up: contracts before the record are not known. */
 function counted({ since, until }: Statement): string {
-  if (since === null || until === null) return 'All minutes of the month: contracts of it are not known.';
+  if (since === null || until === null) return 'All minutes of the month, because its contracts are not known.';
   return `Minutes until ${utc(until)} UTC: those before ${utc(since)}, whose contracts are not known, and recorded ones in which the tenant had a contract.`;
 }
 
@@ -134,7 +134,8 @@ function sum({ kept, broken, unknown }: Sums): number {
 /** Formats a share: kept minutes are rounded down, others up, so that 100 % kept means all. */
 function percent(part: number, all: number, round: (value: number) => number): string {
   if (all === 0) return '–';
-  return `${(round((10_000 * part) / all) / 100).toLocaleString('en')} %`;
+  const rounded = round((10_000 * part) / all) / 100;
+  return rounded >= 100 && part < all ? '< 100 %' : `${rounded.toLocaleString('en')} %`;
 }
 
 /** Formats the share of a part: beside unknown minutes, the others have a lower limit, or are unknown. */

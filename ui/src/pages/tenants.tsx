@@ -64,6 +64,7 @@ export function TenantPage({ name }: { name: string }) {
           ]} />
           <h2>Load</h2>
           <p><Load of={ofAll(top.value)} reservedBps={bitrate(tenant.usage.rate)} /></p>
+          <LoadLegend />
           {top.value && top.value.measured > 0 && top.value.measured < top.value.contracts && <p class="dim">Rates of {count(top.value.measured)} of {many(top.value.contracts, 'contract')} are measured.</p>}
           <History of="tenants" name={tenant.name} />
           <h2>Contracts</h2>

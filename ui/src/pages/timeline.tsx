@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import { path, type WayleaveEvent } from '../api';
 import { Chart, colour, timeAxis, timeRange } from '../chart';
 import { many, short, when } from '../format';
-import { Badge, ContractLink, Empty, Loading, Shown } from '../parts';
+import { Badge, ContractLink, Empty, Loading, Shown, Subject } from '../parts';
 import { to, useRead, type Read } from '../state';
 import type { Snapshot, Timeline } from '../types';
 
@@ -81,12 +81,12 @@ function Whole({ timeline: { buckets, shortened }, at }: { timeline: Timeline; a
         <button type="button" disabled={number === last} onClick={() => go(last)}>Now</button>
       </div>
       <Then snapshot={snapshot} />
-      <h2>Preceding events</h2>
+      <h2>Events</h2>
       {!around.value && <Loading what="events" />}
       <ol class="log">
         {[...(around.value?.items ?? [])].reverse().map((event) => (
           <li class={event.number === settled ? 'chosen' : ''}>
-            <a href={to(['timeline', String(event.number)])}><time dateTime={event.at}>{when(event.at)}</time></a> <Badge of={event.type} /> {event.object.includes(' ') ? event.object : <ContractLink id={event.object} />} <span class="dim">{event.detail}</span>
+            <a href={to(['timeline', String(event.number)])}><time dateTime={event.at}>{when(event.at)}</time></a> <Badge of={event.type} /> <Subject type={event.type} object={event.object} /> <span class="dim">{event.detail}</span>
           </li>
         ))}
       </ol>
@@ -109,13 +109,13 @@ function Then({ snapshot }: { snapshot: Read<Snapshot> }) {
       {(snapshot) => (
         <section>
           <h2>At {when(snapshot.event.at)}, after event {snapshot.event.number.toLocaleString('en')}</h2>
-          <p><Badge of={snapshot.event.type} /> {snapshot.event.object} <span class="dim">{snapshot.event.detail}</span></p>
+          <p><Badge of={snapshot.event.type} /> <Subject type={snapshot.event.type} object={snapshot.event.object} /> <span class="dim">{snapshot.event.detail}</span></p>
           <ul class="counts">
             {SHOWN_STATES.filter((state) => snapshot.contracts[state]).map((state) => <li><Badge of={state} /> <strong>{(snapshot.contracts[state] ?? 0).toLocaleString('en')}</strong></li>)}
-            {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">no contracts</li>}
+            {SHOWN_STATES.every((state) => !snapshot.contracts[state]) && <li class="dim">No contracts</li>}
           </ul>
-          <p class="dim">By the records of the controller: evidence of agents is not part of them.</p>
-          {(snapshot.down ?? []).length > 0 && <p><Badge of="down">reported down, and not up again</Badge> {snapshot.down?.join(', ')}</p>}
+          <p class="dim">States as the controller recorded them. A contract whose agents are silent is recorded as degraded; other pages show it as unknown.</p>
+          {(snapshot.down ?? []).length > 0 && <p><Badge of="down">reported down, and not up again</Badge> {snapshot.down?.map((one, at) => <>{at > 0 && ', '}<Subject object={one} /></>)}</p>}
           {snapshot.unmet.length > 0 && <>
             <h3>Degraded or violated</h3>
             <ul class="plain-list">{snapshot.unmet.map((one) => <li><ContractLink id={one.id} /> <Badge of={one.state} /> since {when(one.since)} <span class="why">{one.detail}</span></li>)}</ul>

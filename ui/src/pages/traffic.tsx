@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, path } from '../api';
 import { count, many, rate, short } from '../format';
 import { Combo } from '../combo';
-import { ContractLink, Empty, Failed, Field, Load, LoadLegend, Loading, NotMeasured, OwnOnly, Shown, Table } from '../parts';
+import { ContractLink, Empty, Failed, Field, Load, LoadLegend, Loading, NotMeasured, OwnOnly, Shown, Table, word } from '../parts';
 import { SUMMED, measured, ofAll, ofCounters, ofEdge, ofTenant } from '../sum';
 import { Sankey, address as pageOf, type Width } from '../sankey';
 import { RATES_MS, readsAll, to, useRead, useWorld, type Address } from '../state';
@@ -52,14 +52,14 @@ export function Talkers({ tenant, limit }: { tenant: string | undefined; limit: 
   const total = ofAll(top.value);
   const shown = items.filter((item) => ofCounters(item).bps !== null);
   if (contracts === 0) return <Empty>No contracts.</Empty>;
-  if (known === 0) return <NotMeasured nobody="Not measured: no agent reports the rate of a contract." />;
+  if (known === 0) return <NotMeasured nobody="Not measured: no agent has reported a current rate of a contract." />;
   return (
     <>
       <p>{total.bps !== null && <><strong>{measured(total)}</strong> measured on </>}{count(known)} of {many(contracts, 'contract')}{known < contracts && '; the rate of the others is unknown'}{total.isLeast && known === contracts && '; not all their hosts report'}.</p>
       <LoadLegend />
       <Table caption="Contracts with the highest measured rate" items={shown} rowKey={(item) => item.contract.id} columns={[
         { head: 'Contract', cell: (item) => <ContractLink id={item.contract.id} /> },
-        { head: 'Kind', cell: (item) => item.contract.status.kind },
+        { head: 'Kind', cell: (item) => word(item.contract.status.kind ?? '') },
         { head: 'Load', cell: (item) => { const reserved = reservedOf(item.contract); return <Load of={ofCounters(item)} reservedBps={reserved.bps} words={reserved.words} />; } },
         { head: 'Reported by', cell: (item) => `${item.reporting} of ${many(item.hosts, 'host')}`, isNumber: true },
       ]} />
@@ -85,7 +85,7 @@ function FlowView({ flows, tenant, by, setBy }: { flows: Flows; tenant: string |
       {!isMeasured && <p class="notice">Not measured: the bands show reserved rates.</p>}
       <figure>
         <Sankey edges={edges} width={width} hasLinkPages={readsAll(about)} totalOf={(tenant) => ofTenant(top.value, tenant)} hasAll={omitted === 0} />
-        <figcaption class="dim">Bands have the rates of contracts of which all hosts report. A contract passes the link of its route on which most is reserved; other links of its route do not show it. Agents count at the sender: the rates of hoses and objectives to each host are not measured. Rates of links and hosts are therefore lower bounds. The page of a link has its whole load.{omitted > 0 && ` ${many(omitted, 'path')} with lower rates omitted.`} Select a name for its page.</figcaption>
+        <figcaption class="dim">{width === 'measured' && 'Bands have the rates of contracts of which all hosts report. '}A contract passes the link of its route on which most is reserved; other links of its route do not show it. {width === 'measured' ? 'Agents count at the sender: the rates of hoses and objectives to each host are not measured. Rates of links and hosts are therefore lower bounds.' : 'Reservations of links are therefore lower bounds.'} The page of a link has its whole load.{omitted > 0 && ` ${many(omitted, 'path')} with lower rates omitted.`} Select a name for its page.</figcaption>
       </figure>
       <details>
         <summary>Flows as a table</summary>

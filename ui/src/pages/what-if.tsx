@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Trouble, ask, get, path } from '../api';
 import { many, time } from '../format';
-import { Badge, ContractLink, Failed, Field, Loading, Name } from '../parts';
+import { Badge, ContractLink, Failed, Field, Loading, Message, Name } from '../parts';
 import { Combo } from '../combo';
 import { to, useWorld, type Address } from '../state';
 import type { ContractSpec, HealthPage, Kind, WhatIfResult } from '../types';
@@ -180,7 +180,8 @@ const BEFORE: [string, (many: number) => string][] = [
 
 /** Returns the guarantees that do not hold, or are not known to hold, before the change. */
 function notHeld(before: Levels): string[] {
-  return BEFORE.flatMap(([level, words]) => (before[level] ? [`${before[level].toLocaleString('en')} ${words(before[level])}`] : []));
+  const named = BEFORE.filter(([level]) => before[level]);
+  return named.map(([level, words], at) => `${at === 0 ? many(before[level] ?? 0, 'guarantee') : before[level]?.toLocaleString('en')} ${words(before[level] ?? 0)}`);
 }
 
 /** Verdict of a prediction without a loss. It covers guarantees that hold before the change. */
@@ -204,12 +205,12 @@ function Answer({ of, result, before }: { of: string; result: WhatIfResult; befo
       {admitted > 0 && <p class="verdict good"><span aria-hidden="true">✓ </span>{many(admitted, 'contract')} would be admitted</p>}
       {certainty > 0 && <p class="verdict warn"><span aria-hidden="true">≈ </span>Certainty of {many(certainty, 'guarantee')} would change</p>}
       {degraded === 0 && refused === 0 && admitted === 0 && certainty === 0 && <NoLoss before={before} />}
-      {others.length > 0 && <p class="notice">Before the change: {others.join('; ')}. The prediction adds to these.</p>}
+      {others.length > 0 && <p class="notice">Before the change, {others.join('; ')}. The prediction names what would change besides.</p>}
       {rerouted > 0 && <p>{many(rerouted, 'contract')} would be rerouted and keep {rerouted === 1 ? 'its guarantee' : 'their guarantees'}.</p>}
       {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would be rerouted.</p>}
-      <List title="Would lose their guarantee" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'lost'}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would lose their guarantee" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'lost'}</Badge> <span class="why"><Message text={one.message} /></span></>} />
       <List title="Certainty would change" count={certainty} items={result.certainty ?? []} draw={(one) => <><ContractLink id={one.id} /> from <Badge of={one.from} /> to <Badge of={one.to} /></>} />
-      <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><Name of={one.id} /> <Badge of="refused">{one.reason}</Badge> <span class="why">{one.message}</span></>} />
+      <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><Name of={one.id} /> <Badge of="refused">{one.reason}</Badge> <span class="why"><Message text={one.message} /></span></>} />
       <List title="Would be admitted" count={admitted} items={result.admitted} draw={(one) => <><Name of={one.id} /> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} {one.certainty && <Badge of={one.certainty} />} <Routes routes={one.routes} /></>} />
       <List title="Would be rerouted" count={rerouted} items={result.rerouted} draw={(one) => <><ContractLink id={one.id} /> {one.boundNs !== undefined && <>bound {time(one.boundNs)}</>} <Routes routes={one.routes} /></>} />
     </section>

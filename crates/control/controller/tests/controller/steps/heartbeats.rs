@@ -135,7 +135,8 @@ fn a_restart_does_not_prolong_a_violation() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.unwrap();
-    let state = |controller: &Controller| controller.grant(&Id::new("default", "a")).unwrap().state;
+    let is_violated =
+        |controller: &Controller| controller.grant(&Id::new("default", "a")).unwrap().violation().is_some();
     let node = || "h16".to_owned();
     let Ok(Reply::Begun { epoch }) =
         controller.handle(at(2), Command::Begin { node: node(), after: 0, installed: vec![] })
@@ -144,7 +145,7 @@ fn a_restart_does_not_prolong_a_violation() {
     };
     let measured = vec![Measured { serial: 1, packets: 5, late: 1, worst_ns: 9_000_000_000 }];
     controller.handle(at(3), Command::Measure { node: node(), epoch, measured }).unwrap();
-    assert_eq!(state(&controller), State::Violated);
+    assert!(is_violated(&controller));
     // 50 s later it starts again: its steady clock begins anew, its calendar does not.
     let started = 50_003;
     let records = controller.records();
@@ -152,7 +153,7 @@ fn a_restart_does_not_prolong_a_violation() {
     let mut controller = Controller::load(&setup, at(started).wall, records).unwrap();
     let after = |ms: u64| Timestamps { steady: Time::from_millis(ms), wall: at(started + ms).wall };
     controller.tick(after(9_000));
-    assert_eq!(state(&controller), State::Violated);
+    assert!(is_violated(&controller));
     controller.tick(after(10_000));
-    assert_ne!(state(&controller), State::Violated);
+    assert!(!is_violated(&controller));
 }
