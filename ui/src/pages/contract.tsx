@@ -203,7 +203,7 @@ function Measured({ counters: { hosts, reporting, traffic, rateBps }, contract }
       ['Dropped: too large', count(traffic.oversized)],
       ['Traced to the receiver', followed && count(followed.packets)],
       ['Lost of these', followed && <>{count(followed.lost)}{followed.lostBehind && Object.entries(followed.lostBehind).map(([node, lost]) => `, ${lost} behind ${node}`)}</>],
-      ['Late of these', followed && count(followed.late)],
+      ['Late of these', followed && (followed.timed > 0 ? `${count(followed.late)} of ${count(followed.timed)} that were timed` : 'unknown: none of them was timed')],
       ['Slowest', followed && followed.timed > 0 && `${time(followed.worstNs)} (clock error up to ${time(followed.clockErrorNs)})`],
       ['Late, reported by the receiver', contract.status.measured && `${many(contract.status.measured.packets, 'packet')}, the slowest ${time(contract.status.measured.worstNs)}`],
     ].filter(([, value]) => value !== undefined && value !== false) as [string, preact.ComponentChildren][]} />

@@ -388,6 +388,10 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
     fn contract_problems(&self) -> Option<Vec<ContractProblem>> {
         let mut problems = self.problems.clone();
         problems.extend(self.shares.problems());
+        for (rule, first) in self.plane.shadowed() {
+            let (serial, why) = (contract_of(rule).unwrap_or(rule), self.shadow(rule, first));
+            problems.entry(serial).or_insert(why);
+        }
         Some(problems.into_iter().map(|(serial, why)| ContractProblem { serial, why }).collect())
     }
 
@@ -510,6 +514,28 @@ impl<P: HostDataplane> Driver for HostDriver<P> {
 }
 
 impl<P: HostDataplane> HostDriver<P> {
+    /// Returns the contract of a rule.
+    fn contract_id(&self, rule: u64) -> Option<&str> {
+        match contract_of(rule) {
+            Some(serial) => self.shares.contract_id(serial),
+            None => self.rules.get(&rule).map(|installed| &*installed.rule.id),
+        }
+    }
+
+    /// Returns the problem of a contract whose packets belong to another one that comes first. Tenants do not read the names of
+    /// other tenants' contracts.
+    fn shadow(&self, rule: u64, first: u64) -> String {
+        let tenant = |id: &str| id.split_once(':').map(|(tenant, _)| tenant.to_owned());
+        let of = [rule, first].map(|rule| self.contract_id(rule));
+        let name = match of {
+            [Some(own), Some(first)] if tenant(own) == tenant(first) => format!("contract {first}"),
+            _ => "another contract".to_owned(),
+        };
+        format!(
+            "packets of it are also packets of {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
+        )
+    }
+
     /// Installs a rule that is checked and resolved first.
     fn put_in_force(&mut self, serial: u64, version: u64, rule: &Rule) -> Result<(), DriverError> {
         check(rule, self.environment.network())

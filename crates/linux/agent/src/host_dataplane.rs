@@ -74,6 +74,9 @@ pub trait HostDataplane {
     /// Why not.
     fn remove_endpoint(&mut self, index: u32) -> Result<(), String>;
 
+    /// Rules of which at least some packets belong to a rule that comes first, with that one.
+    fn shadowed(&self) -> BTreeMap<u64, u64>;
+
     /// Serial and version of every rule.
     ///
     /// # Errors

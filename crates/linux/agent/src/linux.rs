@@ -198,6 +198,10 @@ pub fn index(interface: &str) -> Option<u32> {
 }
 
 impl HostDataplane for LinuxHost {
+    fn shadowed(&self) -> BTreeMap<u64, u64> {
+        self.host.shadowed()
+    }
+
     fn index(&mut self, interface: &str) -> Option<u32> {
         index(interface)
     }

@@ -25,6 +25,7 @@ mod sample;
 mod series;
 mod suspicion;
 mod timer;
+mod track;
 mod tracker;
 mod window;
 
@@ -46,7 +47,8 @@ pub(crate) use reading::ReadTime;
 pub(crate) use sample::reserved_bps;
 pub(crate) use series::{MINUTE_S, SLOT_S, SeriesKey};
 pub(crate) use timer::LoadTimer;
-pub(crate) use tracker::{MINUTE_NS, Missed};
+pub(crate) use track::MINUTE_NS;
+pub(crate) use tracker::Missed;
 pub(crate) use window::Window;
 
 use crate::read_guard::LeafGuard;

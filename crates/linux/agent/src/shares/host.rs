@@ -143,6 +143,11 @@ impl HostShares {
         problems
     }
 
+    /// Returns the name of a contract.
+    pub fn contract_id(&self, serial: u64) -> Option<&str> {
+        self.contracts.get(&serial).map(|rule| &*rule.id)
+    }
+
     /// Returns the current faults, one sentence each.
     pub fn own_problem(&self) -> impl Iterator<Item = String> {
         self.problem.clone().into_iter()

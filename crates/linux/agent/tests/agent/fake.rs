@@ -29,6 +29,7 @@ pub(crate) struct Kernel {
     pub(crate) measured: Vec<Measured>,
     pub(crate) fails: BTreeSet<&'static str>,
     pub(crate) installs: usize,
+    pub(crate) shadowed: BTreeMap<u64, u64>,
 }
 
 /// A fake plane.
@@ -52,6 +53,10 @@ impl Fake {
 }
 
 impl HostDataplane for Fake {
+    fn shadowed(&self) -> BTreeMap<u64, u64> {
+        self.kernel().shadowed.clone()
+    }
+
     fn index(&mut self, interface: &str) -> Option<u32> {
         self.kernel().interfaces.get(interface).copied()
     }

@@ -1,5 +1,6 @@
 //! Contracts of other kinds than latency at the driver of a host, over a plane that takes notes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::fake::{Fake, driver};
@@ -114,6 +115,27 @@ fn contracts_of_an_endpoint_without_interface_are_not_in_force_with_a_reason() {
     let problems = host.contract_problems().unwrap();
     let [problem] = &problems[..] else { panic!("{problems:?}") };
     assert_eq!((problem.serial, problem.why.as_str()), (7, "the interface of h1 does not exist"));
+}
+
+/// Catches: a contract that counts as enforced although all its packets belong to another one.
+#[test]
+fn contracts_without_packets_of_their_own_are_named() {
+    let (fake, folder) = (up(), TempFolder::new("agent"));
+    let environment = Arc::new(Environment::new(network()));
+    let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
+    let own = |serial: u64, id: &str| ShareRule { id: id.to_owned(), ..hose(serial, Kind::Bandwidth, &["h1", "h2"]) };
+    let all = [own(7, "shop:db"), own(8, "shop:copy"), own(9, "web:search")];
+    host.set_shares(NOW, shares(all.to_vec()));
+    let [db, copy, search] = all.each_ref().map(|rule| rule_number(rule, 1).unwrap());
+    fake.kernel().shadowed = BTreeMap::from([(copy, db), (search, db)]);
+    let problems: Vec<(u64, String)> =
+        host.contract_problems().unwrap().into_iter().map(|one| (one.serial, one.why)).collect();
+    let why = |name: &str| {
+        format!(
+            "packets of it are also packets of {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
+        )
+    };
+    assert_eq!(problems, [(7 + 1, why("contract shop:db")), (9, why("another contract"))]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! endpoint.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_packet_format::Mac;
 
@@ -15,6 +15,13 @@ impl Host {
     pub(super) fn classes_of(&self, serial: u64) -> Vec<Class> {
         let is_its = |contracts: &[(u64, u32)]| contracts.iter().any(|&(other, _)| other == serial);
         self.known.iter().filter(|(_, contracts)| is_its(contracts)).map(|(class, _)| *class).collect()
+    }
+
+    /// Returns the contracts of whose packets at least some belong to a contract that comes first, with that one: no packet
+    /// belongs to two.
+    pub fn shadowed(&self) -> BTreeMap<u64, u64> {
+        let shadowed = self.known.values().filter_map(|contracts| Some((contracts.first()?.0, &contracts[1..])));
+        shadowed.flat_map(|(first, others)| others.iter().map(move |&(serial, _)| (serial, first))).collect()
     }
 
     /// Checks that there is room for these classes of a contract.

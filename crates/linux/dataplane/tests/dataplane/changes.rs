@@ -127,7 +127,10 @@ fn change(host: &mut Host, switch: &SwitchProgram) {
         match version % 100 {
             // The contract beside it, and one for the very same packets that never gets them.
             10 => host.install(SERIAL + 1, version, &rule(UDP + 1, BESIDE)).unwrap(),
-            30 => host.install(SERIAL + 2, version, &rule(UDP, LONG)).unwrap(),
+            30 => {
+                host.install(SERIAL + 2, version, &rule(UDP, LONG)).unwrap();
+                assert_eq!(host.shadowed(), BTreeMap::from([(SERIAL + 2, SERIAL)]));
+            }
             50 => host.remove(SERIAL + 1).unwrap(),
             70 => host.remove(SERIAL + 2).unwrap(),
             90 if version >= CHANGES => {

@@ -1,5 +1,7 @@
 //! Tests of the observation of contracts.
 
+use wayleave_store::Observed;
+
 use super::*;
 use wayleave_repo_checks::Random;
 
