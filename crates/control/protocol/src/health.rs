@@ -11,7 +11,8 @@ use crate::contract::{Kind, State};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthLevel {
-    /// Packets were late, or the guarantee is lost: an element failed, or an agent cannot install the rule.
+    /// Packets were late, the last sampled ones were lost, or the guarantee is lost: an element failed, or an agent cannot
+    /// install the rule.
     Violated,
     /// Agents of its hosts are silent, or their counters show more than its rule lets through: the guarantee may hold or not.
     Unknown,
@@ -69,7 +70,7 @@ pub struct ContractHealth {
     pub kind: Kind,
     /// The state of the contract.
     pub state: State,
-    /// Stable code of the reason for the state.
+    /// Stable code of the reason for the state; `LATE_PACKETS` or `LOST_PACKETS` by sampled packets of the last minute.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The same for people.
@@ -84,7 +85,7 @@ pub struct ContractHealth {
     /// Deadline of every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline_ns: Option<u64>,
-    /// The longest delay of a packet that agents have seen; absent if they have followed none.
+    /// The longest delay of a packet that agents have timed since the bound last changed; absent if they have timed none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub worst_ns: Option<u64>,
     /// A minimum rate, or a weight as a rate.
