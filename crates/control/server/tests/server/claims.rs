@@ -1,9 +1,18 @@
 //! Claims about changes and states: each is made only where the controller knows that it is true.
 
+use std::sync::Arc;
+
 use serde_json::json;
+use wayleave_controller::EnforcedBy;
+use wayleave_repo_checks::TempFolder;
 
 use crate::common::{World, contract};
-use crate::load::{new_world, now_s};
+use crate::load::{Agent, new_world, now_s};
+use crate::restart::{status, world};
+
+fn fresh(enforced_by: EnforcedBy) -> World {
+    world(&Arc::default(), &Arc::new(TempFolder::new("server")), enforced_by)
+}
 
 fn state_of(world: &World, kind: &str, name: &str, state: &str) {
     let path = format!("/v1/{kind}/{}/state", name.replace('>', "%3E"));
@@ -41,4 +50,57 @@ fn tenants_read_that_something_is_down_and_not_what() {
     }
     let text = text(operator.get(&format!("/v1/decisions/acme:{number}")));
     assert!(text.contains("pod4-edge2->h16 is down"), "{text}");
+}
+
+/// Catches: "its rules may no longer be in force" for a contract that has not started, which never had a rule.
+#[test]
+fn a_silent_agent_is_no_evidence_that_a_rule_was_in_force() {
+    let world = fresh(EnforcedBy::Hosts);
+    let mut asked = contract("h1", "h16", "10Mbit");
+    asked["starts"] = json!("2199-01-01T00:00:00Z");
+    world.client.put("/v1/contracts/later", &asked).is(201);
+    Agent::new(&world, now_s(), "h1").report(json!({ "leaves": true }));
+    let shown = status(&world, "later");
+    assert_eq!(shown["reason"], "SILENT", "{shown}");
+    let message = shown["message"].as_str().unwrap();
+    assert!(message.ends_with("whether its rules and queues are in force is unknown"), "{message}");
+}
+
+/// Catches: "delete it first" for a contract that is deleted already.
+#[test]
+fn a_deleted_contract_blocks_its_vms_and_its_tenant_until_its_packets_have_left() {
+    let world = fresh(EnforcedBy::Hosts);
+    let client = &world.client;
+    client.put("/v1/tenants/acme", &json!({})).is(201);
+    for (vm, host) in [("a", "h1"), ("b", "h16")] {
+        client.put(&format!("/v1/vms/acme:{vm}"), &json!({ "placement": { "host": host } })).is(201);
+    }
+    client.put("/v1/contracts/acme:ab", &contract("a", "b", "10Mbit")).is(201);
+    let agent = Agent::new(&world, now_s(), "h1");
+    agent.confirm();
+    let answer = client.delete("/v1/tenants/acme").is_problem(409, "CONFLICT");
+    assert!(answer["detail"].as_str().unwrap().contains("delete contract acme:ab first"), "{answer}");
+    client.delete("/v1/contracts/acme:ab").is(204);
+    let moved = client.put("/v1/vms/acme:a", &json!({ "placement": { "host": "h2" } }));
+    for answer in [moved, client.delete("/v1/vms/acme:a"), client.delete("/v1/tenants/acme")] {
+        let answer = answer.is_problem(409, "CONFLICT");
+        let detail = answer["detail"].as_str().unwrap();
+        assert!(detail.contains("contract acme:ab, which is deleted") && detail.ends_with("retry later"), "{detail}");
+    }
+}
+
+/// Catches: a contract that "was not confirmed in time" when it is a moment old.
+#[test]
+fn a_new_contract_without_confirmations_is_not_called_late() {
+    let world = fresh(EnforcedBy::HostsAndSwitches);
+    world.client.put("/v1/contracts/db", &json!({ "bandwidth": { "hose": ["h1", "h16"], "min": "100Mbit" } })).is(201);
+    let shown = status(&world, "db");
+    assert_eq!(shown["reason"], "UNCONFIRMED", "{shown}");
+    let events = world.client.get("/v1/events").is(200).json();
+    let details: Vec<&str> =
+        events["items"].as_array().unwrap().iter().filter_map(|one| one["detail"].as_str()).collect();
+    assert!(details.iter().any(|detail| detail.contains("has not confirmed its rule")), "{details:?}");
+    for text in details.into_iter().chain(shown["message"].as_str()) {
+        assert!(!text.contains("in time"), "{text}");
+    }
 }
