@@ -1,8 +1,9 @@
 //! Claims about changes and states: each is made only where the controller knows that it is true.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_repo_checks::TempFolder;
 
@@ -14,9 +15,40 @@ fn fresh(enforced_by: EnforcedBy) -> World {
     world(&Arc::default(), &Arc::new(TempFolder::new("server")), enforced_by)
 }
 
+/// Returns the names of the contracts in a list of an answer.
+fn ids(answer: &Value, list: &str) -> BTreeSet<String> {
+    let items = answer[list].as_array().unwrap().iter();
+    items.map(|one| one["id"].as_str().unwrap().trim_start_matches("default:").to_owned()).collect()
+}
+
 fn state_of(world: &World, kind: &str, name: &str, state: &str) {
     let path = format!("/v1/{kind}/{}/state", name.replace('>', "%3E"));
     world.client.put(&path, &json!({ "state": state })).is(200);
+}
+
+/// Catches: contracts with silent agents, or with rules that an agent cannot install, that a failure "restores".
+#[test]
+fn only_contracts_that_a_failure_has_withdrawn_would_be_restored() {
+    let world = fresh(EnforcedBy::Hosts);
+    world.client.put("/v1/contracts/quiet", &contract("h1", "h16", "10Mbit")).is(201);
+    world.client.put("/v1/contracts/stuck", &contract("h2", "h15", "10Mbit")).is(201);
+    let [one, two] = ["h1", "h2"].map(|node| Agent::new(&world, now_s(), node));
+    [&one, &two].into_iter().for_each(Agent::confirm);
+    one.report(json!({ "leaves": true }));
+    let serial = status(&world, "stuck")["serial"].clone();
+    two.report(json!({ "contractProblems": [{ "serial": serial, "why": "no queue" }] }));
+    let reasons = || ["quiet", "stuck"].map(|name| status(&world, name)["reason"].clone());
+    assert_eq!(reasons(), [json!("SILENT"), json!("NOT_CARRIED_OUT")]);
+    let core = |name: &str| status(&world, name)["routes"][0]["hops"][2]["link"].as_str().unwrap().to_owned();
+    let fail: BTreeSet<String> = ["quiet", "stuck"].map(core).into();
+    let would = world.client.post("/v1/what-if", &json!({ "fail": fail })).is(200).json();
+    let both = BTreeSet::from(["quiet", "stuck"].map(str::to_owned));
+    assert_eq!((ids(&would, "rerouted"), ids(&would, "restored")), (both, BTreeSet::new()), "{would}");
+    fail.iter().for_each(|link| state_of(&world, "links", link, "down"));
+    assert_eq!(reasons(), [json!("SILENT"), json!("NOT_CARRIED_OUT")], "as predicted");
+    state_of(&world, "nodes", "h16", "down");
+    let would = world.client.post("/v1/what-if", &json!({ "restore": ["h16"] })).is(200).json();
+    assert_eq!(ids(&would, "restored"), BTreeSet::from(["quiet".to_owned()]), "{would}");
 }
 
 /// Catches: "no route has enough room left after existing reservations" where a link is down.
