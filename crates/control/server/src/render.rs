@@ -146,7 +146,7 @@ pub(crate) fn contract(
         reason: reason.map(str::to_owned),
         message,
         certainty: grant.valid_certainty().map(|certainty| certainty.name().to_owned()),
-        within_ns: grant.within().map(Time::as_nanos),
+        within_ns: grant.valid_within().map(Time::as_nanos),
         bound_ns: grant.valid_bound().map(Time::as_nanos),
         deadline_ns: grant.terms().map(|terms| terms.deadline.as_nanos()),
         from_host: end(0),

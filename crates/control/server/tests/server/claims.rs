@@ -84,6 +84,33 @@ fn tenants_read_that_something_is_down_and_not_what() {
     assert!(text.contains("pod4-edge2->h16 is down"), "{text}");
 }
 
+/// Catches: a bound of a deleted contract, and a proof of it.
+#[test]
+fn a_deleted_contract_has_neither_a_bound_nor_a_proof() {
+    let world = fresh(EnforcedBy::Hosts);
+    world.client.put("/v1/contracts/ptp", &contract("h1", "h16", "10Mbit")).is(201);
+    let agent = Agent::new(&world, now_s(), "h1");
+    agent.confirm();
+    assert!(status(&world, "ptp")["boundNs"].is_u64());
+    world.client.delete("/v1/contracts/ptp").is(204);
+    let shown = status(&world, "ptp");
+    assert_eq!((&shown["state"], shown.get("boundNs")), (&json!("released"), None), "{shown}");
+    let answer = world.client.get("/v1/contracts/ptp/explanation").is_problem(409, "CONFLICT");
+    assert!(answer["detail"].as_str().unwrap().contains("default:ptp is deleted"), "{answer}");
+}
+
+/// Catches: "delivery within 9 ms" for a minimum that a failure has withdrawn.
+#[test]
+fn a_withdrawn_minimum_has_no_delivery_time() {
+    let world = fresh(EnforcedBy::Hosts);
+    let asked = json!({ "bandwidth": { "from": "h1", "to": "h9", "min": "1Gbit", "within": "9ms" } });
+    world.client.put("/v1/contracts/copy", &asked).is(201);
+    assert!(status(&world, "copy")["withinNs"].is_u64());
+    state_of(&world, "nodes", "h9", "down");
+    let shown = status(&world, "copy");
+    assert_eq!((&shown["reason"], shown.get("withinNs")), (&json!("FAILURE"), None), "{shown}");
+}
+
 /// Catches: "its rules may no longer be in force" for a contract that has not started, which never had a rule.
 #[test]
 fn a_silent_agent_is_no_evidence_that_a_rule_was_in_force() {
