@@ -163,3 +163,22 @@ fn a_new_contract_without_confirmations_is_not_called_late() {
         assert!(!text.contains("in time"), "{text}");
     }
 }
+
+/// Catches: groups of links of which none is down, and none is known.
+#[test]
+fn links_that_nobody_observes_are_counted_as_unknown() {
+    let world = new_world(now_s());
+    let sums = || {
+        let summary = world.client.get("/v1/topology/summary").is(200).json();
+        let groups = summary["linkGroups"].as_array().unwrap().clone();
+        let sum = |key: &str| groups.iter().map(|group| group[key].as_u64().unwrap()).sum::<u64>();
+        [sum("links"), sum("unknown"), sum("down")]
+    };
+    let [links, unknown, down] = sums();
+    assert_eq!((unknown, down), (links, 0));
+    let agent = Agent::new(&world, now_s(), "h1");
+    agent.report(json!({ "withoutCarrier": [] }));
+    assert_eq!(sums(), [links, links - 2, 0]);
+    agent.report(json!({ "withoutCarrier": ["h1->pod1-edge1"] }));
+    assert_eq!(sums(), [links, links - 2, 2]);
+}
