@@ -167,7 +167,7 @@ fn a_new_contract_without_confirmations_is_not_called_late() {
 /// Catches: groups of links of which none is down, and none is known.
 #[test]
 fn links_that_nobody_observes_are_counted_as_unknown() {
-    let world = new_world(now_s());
+    let world = fresh(EnforcedBy::HostsAndSwitches);
     let sums = || {
         let summary = world.client.get("/v1/topology/summary").is(200).json();
         let groups = summary["linkGroups"].as_array().unwrap().clone();
@@ -181,4 +181,9 @@ fn links_that_nobody_observes_are_counted_as_unknown() {
     assert_eq!(sums(), [links, links - 2, 0]);
     agent.report(json!({ "withoutCarrier": ["h1->pod1-edge1"] }));
     assert_eq!(sums(), [links, links - 2, 2]);
+    // A new session has not repeated the report, and the agent at the other end cannot refute it.
+    let _again = Agent::new(&world, now_s(), "h1");
+    assert_eq!(sums(), [links, links, 0]);
+    Agent::new(&world, now_s(), "pod1-edge1").report(json!({ "withoutCarrier": [] }));
+    assert_eq!(sums(), [links, links - 8 + 2, 0]);
 }
