@@ -46,6 +46,8 @@ fn only_contracts_that_a_failure_has_withdrawn_would_be_restored() {
     assert_eq!((ids(&would, "rerouted"), ids(&would, "restored")), (both, BTreeSet::new()), "{would}");
     fail.iter().for_each(|link| state_of(&world, "links", link, "down"));
     assert_eq!(reasons(), [json!("SILENT"), json!("NOT_CARRIED_OUT")], "as predicted");
+    let would = world.client.post("/v1/what-if", &json!({ "fail": ["h16"] })).is(200).json();
+    assert_eq!(ids(&would, "degraded"), BTreeSet::from(["quiet".to_owned()]), "{would}");
     state_of(&world, "nodes", "h16", "down");
     let would = world.client.post("/v1/what-if", &json!({ "restore": ["h16"] })).is(200).json();
     assert_eq!(ids(&would, "restored"), BTreeSet::from(["quiet".to_owned()]), "{would}");
