@@ -96,9 +96,8 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Subje
     let names = Names::OfTenants("/v1/contracts");
     let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
     let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
-    // Best effort is not counted by contract. Other kinds are counted by agents that enforce them.
-    let is_counted = contract.status.reason.as_deref() != Some("NOT_ENFORCED");
-    let counters = if is_counted && contract.status.kind != Promise::BestEffort {
+    // Contracts are counted by agents that enforce them.
+    let counters = if contract.status.reason.as_deref() != Some("NOT_ENFORCED") {
         match service.get::<ContractTraffic>(&path) {
             Ok(counters) => Some(counters),
             // A follower has no counters: the contract itself is shown.
@@ -110,6 +109,8 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Subje
     };
     let mut fields = terms(&contract, counters.is_none());
     match &counters {
+        // Best effort is not counted by contract.
+        _ if contract.status.kind == Promise::BestEffort => {}
         None => fields.push(("sent", ELSEWHERE.to_owned())),
         Some(counters) if counters.hosts > 0 => fields.extend(counted(counters)),
         Some(_) => {}
@@ -125,9 +126,9 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Subje
         let path = format!("/v1/contracts/{}/explanation", encode(&contract.id));
         match service.text(&path, "text/plain") {
             Ok(text) => write!(out, "{text}")?,
-            // A failure has cut its routes: the reservation that is kept for the repair promises nothing now.
+            // It is deleted, or a failure has cut its routes: a reservation that it still has promises nothing now.
             Err(error) if is_problem(&error, Code::Conflict) => {
-                writeln!(out, "It has no proof now: its route has failed, or no longer fits.")?;
+                writeln!(out, "It has no proof now: it is deleted, or its route has failed or no longer fits.")?;
             }
             Err(error) => return Err(error.into()),
         }
@@ -175,19 +176,21 @@ fn in_flight_rows(followed: &SampledPackets) -> Vec<(&'static str, String)> {
     let SampledPackets { packets, lost, timed, late, worst_ns, clock_error_ns, ref lost_behind } = *followed;
     let places: Vec<String> = lost_behind.iter().map(|(node, lost)| format!("; {lost} behind {node}")).collect();
     let places = places.concat();
-    let lost = ("lost", format!("{lost} of {} traced to the receiver's host{places}", human::count(packets, "packet")));
+    let losses =
+        ("lost", format!("{lost} of {} traced to the receiver's host{places}", human::count(packets, "packet")));
     let error = match clock_error_ns {
         0 => String::new(),
         error => format!("; clock error up to {}", time(error)),
     };
     let late = match timed {
+        0 if lost == packets => "unknown: no traced packet has arrived".to_owned(),
         0 => "unknown: at least one of the hosts reports no clock error".to_owned(),
         timed => {
             let timed = human::count(timed, "packet");
             format!("{late} of {timed} above the bound; the slowest took {}{error}", time(worst_ns))
         }
     };
-    vec![lost, ("late", late)]
+    vec![losses, ("late", late)]
 }
 
 fn terms(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)> {
@@ -213,7 +216,9 @@ fn terms(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)>
     fields.push(("state", state));
     match status.kind {
         Promise::Latency => fields.extend(enforced(contract, is_elsewhere)),
-        Promise::Bandwidth | Promise::Objective | Promise::BestEffort => fields.extend(confirmed(contract)),
+        Promise::Bandwidth | Promise::Objective | Promise::BestEffort => {
+            fields.extend(confirmed(contract, is_elsewhere))
+        }
     }
     if status.pending_releases > 0 {
         fields.push(("waits for", human::count(status.pending_releases, "route") + " to drain"));
@@ -285,23 +290,23 @@ fn enforced(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, Strin
         _ if is_elsewhere => ELSEWHERE,
         _ => "none reported",
     };
-    let mut fields = rule_versions(contract);
+    let mut fields = rule_versions(contract, is_elsewhere);
     fields.push(("late packets", late.unwrap_or_else(|| none.to_owned())));
     fields
 }
 
 /// Version of the rule that is to be in force, and of the one that all its hosts have confirmed.
-fn rule_versions(contract: &Contract) -> Vec<(&'static str, String)> {
+fn rule_versions(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)> {
     let status = &contract.status;
     vec![
         ("configured", version(status.configured, "none expected")),
-        ("effective", version(status.effective, confirmed_none(contract))),
+        ("effective", version(status.effective, confirmed_none(contract, is_elsewhere))),
     ]
 }
 
 /// Effect of a minimum or a weight, as far as it is known.
-fn confirmed(contract: &Contract) -> Vec<(&'static str, String)> {
-    let mut fields = rule_versions(contract);
+fn confirmed(contract: &Contract, is_elsewhere: bool) -> Vec<(&'static str, String)> {
+    let mut fields = rule_versions(contract, is_elsewhere);
     if contract.status.kind != Promise::BestEffort {
         fields.push(("measured", "unknown: agents count traffic sent, not demand".to_owned()));
     }
@@ -316,16 +321,16 @@ fn version(version: Option<u64>, none: &str) -> String {
     version.map_or_else(|| none.to_owned(), |version| format!("rule version {version}"))
 }
 
-fn confirmed_none(contract: &Contract) -> &'static str {
-    match contract.status.state {
-        _ if contract.status.reason.as_deref() == Some("NOT_ENFORCED") => "none: no agents",
-        _ if contract.status.reason.as_deref() == Some("FOLLOWER") => ELSEWHERE,
-        _ if contract.status.reason.as_deref() == Some("RATE_EXCEEDED") => {
-            "unknown: counters show more than the rule lets through"
-        }
-        _ if contract.status.reason.as_deref() == Some("SILENT") => "unknown: an agent is silent",
-        State::Released => "none: its host has stopped sending",
-        _ => "not confirmed by all hosts",
+/// Text for the absent version of a rule. That hosts have not confirmed it is known only while the leader waits for them.
+fn confirmed_none(contract: &Contract, is_elsewhere: bool) -> &'static str {
+    match (contract.status.state, contract.status.reason.as_deref()) {
+        (_, Some("NOT_ENFORCED")) => "none: no agents",
+        (_, Some("FOLLOWER")) => ELSEWHERE,
+        _ if is_elsewhere => ELSEWHERE,
+        (_, Some("RATE_EXCEEDED")) => "unknown: counters show more than the rule lets through",
+        (_, Some("SILENT")) => "unknown: an agent is silent",
+        (State::Pending | State::Admitted, _) | (_, Some("UNCONFIRMED")) => "not confirmed by all hosts",
+        _ => "unknown: not all hosts confirm a rule now",
     }
 }
 
@@ -425,7 +430,11 @@ fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
         ("agent", agent),
     ];
     if let Some(agent) = node.agent.as_ref().filter(|_| node.kind != "host") {
-        let words = if agent.set_up { "done: forwards by tags" } else { "not yet" };
+        let words = match agent.connection {
+            None => ELSEWHERE,
+            Some(_) if agent.set_up => "done: forwards by tags",
+            Some(_) => "not yet",
+        };
         fields.push(("set up", words.to_owned()));
     }
     fields.push(("links", node.links.join(" ")));
@@ -506,4 +515,66 @@ fn happened(out: &mut impl Write, service: &Service, subjects: &[String]) -> Res
         writeln!(out, "  {}", events::line(event))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effective(state: &str, reason: &str, is_elsewhere: bool) -> String {
+        let contract = serde_json::json!({ "id": "default:a", "spec": {}, "status": {
+            "state": state, "kind": "latency", "reason": reason, "serial": 1, "revision": 1, "decision": 1,
+            "created": "2026-01-01T00:00:00Z", "routes": [], "hosts": [], "pendingReleases": 0 } });
+        let contract: Contract = serde_json::from_value(contract).unwrap();
+        let versions = rule_versions(&contract, is_elsewhere);
+        versions.into_iter().find(|(name, _)| *name == "effective").unwrap().1
+    }
+
+    /// Catches: an absent version that is read as "its host has stopped sending", or as "not confirmed".
+    #[test]
+    fn an_absent_effective_version_is_a_fact_only_while_confirmations_are_awaited() {
+        for (state, reason) in [("pending", "WAITS"), ("admitted", "NOT_CONFIRMED"), ("degraded", "UNCONFIRMED")] {
+            assert_eq!(effective(state, reason, false), "not confirmed by all hosts", "{state}");
+        }
+        for (state, reason) in [
+            ("released", ""),
+            ("violated", "LATE_PACKETS"),
+            ("degraded", "FAILURE"),
+            ("degraded", "UNFIT"),
+            ("degraded", "SILENT"),
+            ("degraded", "NOT_CARRIED_OUT"),
+            ("admitted", "RATE_EXCEEDED"),
+        ] {
+            let text = effective(state, reason, false);
+            assert!(text.starts_with("unknown: "), "{state} {reason}: {text}");
+        }
+        for (state, reason) in [("violated", "LATE_PACKETS"), ("degraded", "NOT_CARRIED_OUT"), ("pending", "WAITS")] {
+            assert_eq!(effective(state, reason, true), ELSEWHERE, "{state} {reason}");
+        }
+        assert_eq!(effective("admitted", "NOT_ENFORCED", false), "none: no agents");
+    }
+
+    /// Catches: "done" by the leader's records.
+    #[test]
+    fn the_set_up_of_a_switch_is_unknown_where_its_agent_does_not_report() {
+        let set_up = |connection: Option<&str>| {
+            let node = serde_json::json!({ "name": "s1", "kind": "switch", "state": "unknown", "links": [],
+                "agent": { "epoch": 1, "connection": connection, "setUp": true } });
+            let node: Node = serde_json::from_value(node).unwrap();
+            node_fields(&node).into_iter().find(|(name, _)| *name == "set up").unwrap().1
+        };
+        assert_eq!(set_up(Some("open")), "done: forwards by tags");
+        assert_eq!(set_up(None), ELSEWHERE);
+    }
+
+    /// Catches: hosts without a clock error as the reason, where no packet has arrived.
+    #[test]
+    fn packets_that_were_all_lost_have_no_delay() {
+        let late = |packets, lost| {
+            let followed = SampledPackets { packets, lost, ..SampledPackets::default() };
+            in_flight_rows(&followed).into_iter().find(|(name, _)| *name == "late").unwrap().1
+        };
+        assert_eq!(late(5, 5), "unknown: no traced packet has arrived");
+        assert_eq!(late(5, 4), "unknown: at least one of the hosts reports no clock error");
+    }
 }

@@ -66,7 +66,7 @@ fn degraded_text(degraded_reason: &DegradedReason) -> String {
     match degraded_reason {
         DegradedReason::Failed { element, why, .. } => format!("{element} is down: {why}"),
         DegradedReason::Unfit { why } => format!("re-evaluated at startup and refused: {why}"),
-        DegradedReason::Unconfirmed => "a host has not confirmed its rule in time, or a switch its queues".to_owned(),
+        DegradedReason::Unconfirmed => "a host has not confirmed its rule, or a switch its queues".to_owned(),
         DegradedReason::Silent { .. } => "the agent of one of its hosts or switches is silent".to_owned(),
         DegradedReason::NotCarriedOut { why, .. } => format!("an agent cannot install it: {why}"),
     }

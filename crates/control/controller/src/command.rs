@@ -10,6 +10,8 @@ pub use wayleave_protocol::decision::Outcome;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_units::WallTime;
 
+use crate::grant::AdmittedContract;
+
 /// A command. The driver checks the permission of the client; the command names the tenant that owns an object.
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -345,6 +347,13 @@ pub enum CommandError {
         /// Object that still needs it.
         by: String,
     },
+    /// A deleted contract still needs it, until its sender has stopped and its last packets have left.
+    Draining {
+        /// Object that was to be ended or moved.
+        what: String,
+        /// The contract.
+        contract: Id,
+    },
     /// A VM stays where it is.
     CannotMove(Box<UnmovableVm>),
     /// Something else has it already.
@@ -386,6 +395,14 @@ pub enum CommandError {
 impl CommandError {
     pub(crate) fn wrong_name(error: &NameError) -> Self {
         Self::Invalid { field: "name", message: error.to_string() }
+    }
+
+    /// Returns the error for an object that a contract needs.
+    pub(crate) fn in_use(what: String, grant: &AdmittedContract) -> Self {
+        match grant.is_ended() {
+            true => Self::Draining { what, contract: Id::clone(&grant.id) },
+            false => Self::InUse { what, by: format!("contract {}", grant.id) },
+        }
     }
 }
 

@@ -100,9 +100,9 @@ pub enum DegradedReason {
         /// Reason of the refusal when it was decided again.
         why: String,
     },
-    /// Some host that has to carry it has not confirmed it in time.
+    /// Some host that has to carry it has not confirmed it in time, or a switch on its links has not confirmed its queues.
     Unconfirmed,
-    /// Agents of its hosts, or of switches on its links, are silent: their rules and queues may no longer be in force.
+    /// Agents of its hosts, or of switches on its links, are silent: whether their rules and queues are in force is unknown.
     Silent {
         /// The hosts and switches; none if the record of an earlier version did not name them.
         nodes: Vec<NodeId>,
@@ -271,14 +271,24 @@ impl AdmittedContract {
         self.latency().map(|latency| latency.bound)
     }
 
-    /// Returns the delay bound that holds now; `None` while a failure keeps the contract from sending.
-    pub fn valid_bound(&self) -> Option<Time> {
-        self.bound().filter(|_| !self.is_failed())
+    /// Returns `true` if something is promised to it: it is not deleted, and no failure keeps it from sending.
+    fn is_promised(&self) -> bool {
+        !self.is_ended && !self.is_failed()
     }
 
-    /// Returns the certainty of the promise as it holds now; `None` while a failure keeps the contract from sending.
+    /// Returns the delay bound that holds now; `None` if nothing is promised.
+    pub fn valid_bound(&self) -> Option<Time> {
+        self.bound().filter(|_| self.is_promised())
+    }
+
+    /// Returns the certainty of the promise as it holds now; `None` if nothing is promised.
     pub fn valid_certainty(&self) -> Option<Certainty> {
-        self.certainty().filter(|_| !self.is_failed())
+        self.certainty().filter(|_| self.is_promised())
+    }
+
+    /// Returns the time of delivery that holds now; `None` if nothing is promised.
+    pub fn valid_within(&self) -> Option<Time> {
+        self.within().filter(|_| self.is_promised())
     }
 
     /// Number of the disjoint routes of a protected contract that something that is down cuts.
@@ -340,7 +350,7 @@ impl AdmittedContract {
     /// Returns `true` if agents fetch the rule of a contract of another kind than latency: it has its reservation and
     /// has started.
     pub fn is_announced_to_hosts(&self) -> bool {
-        let is_there = !self.is_ended && !self.is_failed() && self.waits_for.is_empty();
+        let is_there = self.is_promised() && self.waits_for.is_empty();
         is_there && self.share_state().is_some() && self.state != State::Pending
     }
 

@@ -27,9 +27,9 @@ pub struct WhatIf {
 pub struct WhatIfOutcome {
     /// Contracts that would take another route.
     pub rerouted: Vec<Id>,
-    /// Contracts that would be kept no longer.
+    /// Contracts that a failure would withdraw.
     pub degraded: Vec<Id>,
-    /// Contracts that would be kept again.
+    /// Contracts that a failure has withdrawn, and that would have their reservations again.
     pub restored: Vec<Id>,
     /// Contracts that would be admitted: new ones, and those with other terms.
     pub admitted: Vec<Id>,

@@ -345,13 +345,13 @@ pub struct ContractStatus {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
     /// Evidence for the guarantee of a bandwidth-class contract: `proven`, or `measured`, which is no guarantee.
-    /// Absent without a guarantee, also while a failure keeps the contract from sending.
+    /// Absent without a guarantee, also while a failure keeps the contract from sending, and after its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certainty: Option<String>,
-    /// A minimum is there so soon after there is something to send, if that was asked for.
+    /// A minimum is there so soon after there is something to send, if that was asked for. Absent like `boundNs`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub within_ns: Option<u64>,
-    /// Proven delay bound of a latency contract. Absent while a failure keeps the contract from sending.
+    /// Proven delay bound of a latency contract. Absent while a failure keeps the contract from sending, and after its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
     /// Deadline of a latency contract.
@@ -415,7 +415,8 @@ fn is_zero(number: &u64) -> bool {
 pub struct Route {
     /// From sender to receiver.
     pub hops: Vec<Hop>,
-    /// Delay bound of a latency contract on this route.
+    /// Delay bound of a latency contract on this route. While `status.boundNs` is absent, it is not promised: it is the
+    /// bound of the reservation that is kept for a repair, or until the last packets have left.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
 }

@@ -55,9 +55,9 @@ pub struct ElementState {
 pub struct StateChangeResult {
     /// Contracts that were rerouted.
     pub rerouted: Vec<String>,
-    /// Contracts that are kept no longer.
+    /// Contracts that a failure has withdrawn.
     pub degraded: Vec<String>,
-    /// Contracts that are kept again.
+    /// Contracts that a failure had withdrawn, and that have their reservations again.
     pub restored: Vec<String>,
 }
 

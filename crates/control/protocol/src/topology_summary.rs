@@ -88,7 +88,11 @@ pub struct LinkGroup {
     pub links: u64,
     /// Number of links that are down.
     pub down: u64,
-    /// Mean of the reserved parts of the links that are up; `null` if one of them is not computed yet.
+    /// Number of links whose state is unknown.
+    #[serde(default)]
+    #[schema(required)]
+    pub unknown: u64,
+    /// Mean of the reserved parts of the links that are not down; `null` if one of them is not computed yet.
     #[schema(required)]
     pub mean_rate_ppm: Option<u64>,
     /// The largest shares of any link in it; `null` if none is computed yet.

@@ -31,11 +31,12 @@ pub struct WhatIfQuery {
 /// Effect that the steps of a query would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WhatIfResult {
-    /// Contracts that would take another route.
+    /// Contracts that would take another route. Their states do not follow: agents may be silent, or packets late.
     pub rerouted: Vec<MovedContract>,
-    /// Contracts that would be kept no longer.
+    /// Contracts that a failure would withdraw.
     pub degraded: Vec<BrokenContract>,
-    /// Contracts that would be kept again.
+    /// Contracts that a failure has withdrawn, and that would have their reservations again. Their agents would have to
+    /// confirm them.
     pub restored: Vec<MovedContract>,
     /// Contracts that would be admitted: new ones, and those with other terms.
     pub admitted: Vec<MovedContract>,

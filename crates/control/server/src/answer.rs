@@ -177,6 +177,10 @@ pub(crate) fn fault(fault: CommandError) -> Box<Problem> {
             Box::new(problem)
         }
         CommandError::Invalid { field, message } => invalid(field, message),
+        CommandError::Draining { what, contract } => {
+            let until = "until its host has stopped sending and its last packets have left: retry later";
+            problem(Code::Conflict, format!("{what} is used by contract {contract}, which is deleted, {until}"))
+        }
         CommandError::InUse { what, by } => {
             problem(Code::Conflict, format!("{what} is used by {by}: delete {by} first"))
         }

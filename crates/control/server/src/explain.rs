@@ -175,9 +175,16 @@ pub(crate) fn contract(
 }
 
 fn proof(controller: &Controller, view: &View, grant: &AdmittedContract, role: &Principal, form: Form) -> Outcome {
-    if let Some(degraded @ (DegradedReason::Failed { .. } | DegradedReason::Unfit { .. })) = &grant.degraded_reason {
-        // A reservation that is kept for the repair promises nothing now.
-        let (code, message) = render::degraded_text(controller.network(), grant, degraded);
+    // A reservation that is kept for a repair, or until the last packets have left, promises nothing now.
+    if grant.is_ended() {
+        return Err(problem(
+            Code::Conflict,
+            format!("contract {} is deleted, so there is no promise to explain", grant.id),
+        ));
+    }
+    if let Some(DegradedReason::Failed { .. } | DegradedReason::Unfit { .. }) = &grant.degraded_reason {
+        let status = own_document(controller, view, grant)?.status;
+        let (code, message) = (status.reason.unwrap_or_default(), status.message.unwrap_or_default());
         return Err(problem(Code::Conflict, format!("contract {} is degraded ({code}): {message}", grant.id)));
     }
     let Some(contract) = grant.terms() else { return share(controller, view, grant, role, form) };

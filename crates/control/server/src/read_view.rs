@@ -25,6 +25,9 @@ use crate::rendered::{ContractObject, Object};
 /// End of the reason of an element that was reported down by agents that no longer report.
 const OUTDATED: &str = " when last reported; no connected agent reports it now";
 
+/// The same at a controller to which agents do not report.
+const ELSEWHERE: &str = " when last reported; agents report to the leader";
+
 /// A VM as it is answered.
 #[derive(Clone, Debug)]
 pub(crate) struct VmObject {
@@ -184,7 +187,11 @@ impl Tables {
         let down = self.down.get(element)?;
         let observes = |name: &String| network.find_node(name).is_some_and(|node| self.observes(node));
         let is_observed = down.observers().is_none_or(|nodes| nodes.iter().any(observes));
-        let outdated = if is_observed { "" } else { OUTDATED };
+        let outdated = match is_observed {
+            true => "",
+            false if self.is_follower() => ELSEWHERE,
+            false => OUTDATED,
+        };
         Some((format!("{}{outdated}", down.why()), is_observed))
     }
 

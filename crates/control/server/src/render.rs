@@ -146,7 +146,7 @@ pub(crate) fn contract(
         reason: reason.map(str::to_owned),
         message,
         certainty: grant.valid_certainty().map(|certainty| certainty.name().to_owned()),
-        within_ns: grant.within().map(Time::as_nanos),
+        within_ns: grant.valid_within().map(Time::as_nanos),
         bound_ns: grant.valid_bound().map(Time::as_nanos),
         deadline_ns: grant.terms().map(|terms| terms.deadline.as_nanos()),
         from_host: end(0),
@@ -306,7 +306,7 @@ fn names_of(network: &Network, nodes: &[NodeId]) -> String {
 
 fn silent(network: &Network, nodes: &[NodeId]) -> String {
     let (agents, whose) = (agents_of(network, nodes), if nodes.len() > 1 { "their" } else { "its" });
-    format!("{agents} been silent for too long: {whose} rules and queues may no longer be in force")
+    format!("{agents} been silent for too long: whether {whose} rules and queues are in force is unknown")
 }
 
 /// Returns the reason that a contract is not kept.
@@ -332,7 +332,7 @@ pub(crate) fn degraded_text(
             let hosts: Vec<NodeId> = grant.unconfirmed_sender().into_iter().chain(grant.unconfirmed()).collect();
             match hosts.is_empty() {
                 true => "a switch on its links has not confirmed its queues".to_owned(),
-                false => format!("{} not confirmed it in time", agents_of(network, &hosts)),
+                false => format!("{} not confirmed it", agents_of(network, &hosts)),
             }
         }
         DegradedReason::Silent { nodes } => silent(network, nodes),
@@ -492,7 +492,7 @@ mod tests {
         let network = build::star(2, Cabling::default()).unwrap();
         let hosts: Vec<NodeId> = network.hosts().collect();
         let (one, two) = (silent(&network, &hosts[..1]), silent(&network, &hosts));
-        assert!(one.starts_with("the agent of h1 has been silent for too long: its rules"), "{one}");
-        assert!(two.starts_with("the agents of h1 and h2 have been silent for too long: their rules"), "{two}");
+        assert!(one.starts_with("the agent of h1 has been silent for too long: whether its rules"), "{one}");
+        assert!(two.starts_with("the agents of h1 and h2 have been silent for too long: whether their rules"), "{two}");
     }
 }

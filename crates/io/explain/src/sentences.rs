@@ -201,7 +201,7 @@ pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
         // The rate that would fit reveals the reservations of others.
         Refusal::ClassRate { .. } => "the network cannot guarantee this rate between these hosts now".to_owned(),
         Refusal::ClassDelay { .. } => "the network cannot guarantee a time between these hosts now".to_owned(),
-        Refusal::LinkDown { .. } => "a required link or node is down, and no other route exists".to_owned(),
+        Refusal::LinkDown { .. } => "a required link or node is down, and no other route fits".to_owned(),
         other => class_refusal(network, other),
     }
 }
@@ -209,16 +209,36 @@ pub fn class_refusal_to_tenant(network: &Network, refusal: &Refusal) -> String {
 /// Returns the reason for a refusal without information about others' reservations: no link, no load, no bound of a
 /// queue.
 pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused: &Refusal) -> String {
+    let (from, to) = (name(network, contract.from), name(network, contract.to));
     match refused {
         // These follow from the network and the request alone.
         Refusal::Disconnected
         | Refusal::TooManySwitches { .. }
         | Refusal::FrameTooLarge { .. }
         | Refusal::NoProtection { .. }
+        | Refusal::NoSuchQueue { .. }
+        | Refusal::RateCap { .. }
+        | Refusal::Rounds { .. }
+        | Refusal::ShortRound { .. }
+        | Refusal::PacketTooLarge { .. }
+        | Refusal::Stated { field: Some(_), .. }
         | Refusal::Deadline { .. } => refusal(network, contract, refused),
+        Refusal::TooSlow { .. } if contract.route.is_some() => refusal(network, contract, refused),
+        Refusal::TooFewDisjoint { asked, most, .. } => {
+            let there_are = if *most == 1 { "is only 1".to_owned() } else { format!("are only {most}") };
+            format!("{asked} disjoint routes were requested from {from} to {to}, but there {there_are}")
+        }
+        _ if is_down(refused) => match contract.route {
+            Some(_) => "a link or node on the pinned route is down".to_owned(),
+            None if contract.protection > 1 => {
+                format!("not enough disjoint routes from {from} to {to} are usable: a link or node is down")
+            }
+            None => {
+                format!("no route from {from} to {to} is usable: a link or node is down, and no other route fits")
+            }
+        },
         _ => {
-            let (from, to) = (name(network, contract.from), name(network, contract.to));
-            let routes = if contract.route.is_some() { "the pinned route has" } else { "no route has" };
+            let routes = if contract.route.is_some() { "the pinned route has not" } else { "no usable route has" };
             let routes = if contract.protection > 1 { "not enough disjoint routes have" } else { routes };
             let what = match refused.reason() {
                 RefusalCode::Rate => "rate",
@@ -229,6 +249,11 @@ pub fn refusal_to_tenant(network: &Network, contract: &LatencyContract, refused:
             format!("{routes} enough {what} left from {from} to {to} after existing reservations")
         }
     }
+}
+
+/// Returns `true` if a request was refused since something is down.
+fn is_down(refused: &Refusal) -> bool {
+    matches!(refused.innermost(), Refusal::LinkDown { .. } | Refusal::Blocked { binding: Binding::Down { .. }, .. })
 }
 
 /// Returns the reason for which one of several disjoint routes is blocked.

@@ -11,13 +11,13 @@ use wayleave_explain::{
     Context, EarlierDecisions, Explained, ExplanationJson, Names, Refused, inspect_links, sentences, text,
 };
 use wayleave_ledger::Model;
-use wayleave_scheme_api::{Admission, Decision, Refusal, Request};
+use wayleave_scheme_api::{Admission, Binding, Decision, Refusal, Request};
 use wayleave_schemes::admission::chameleon::{Chameleon, Params};
 use wayleave_schemes::admitted::AdmittedSet;
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::builders::{FatTree, build};
-use wayleave_topology::{FlowId, LinkId, Network};
-use wayleave_units::Time;
+use wayleave_topology::{FailureElement, FlowId, LinkId, Network, Route};
+use wayleave_units::{Bytes, Rate, Time};
 
 /// A scheme with the first contracts of a mix.
 struct Desk {
@@ -177,4 +177,48 @@ fn a_failed_link_is_reported_as_down() {
     assert_eq!(json["request"]["message"], format!("L{down}."));
     assert!(page.contains(&format!("L{down}.")) && page.contains(&format!("l{down}")), "{page}");
     assert!(!page.contains("It is the queue") && !page.contains("Every queue of"), "{page}");
+}
+
+/// Catches: "no route has enough room left after existing reservations" for a refusal that has another reason.
+#[test]
+fn tenants_read_the_reason_of_a_refusal_without_other_links() {
+    let network = build::fat_tree(&FatTree::default()).unwrap();
+    let [from, to] = ["h1", "h16"].map(|host| network.find_node(host).unwrap());
+    let (rate, burst) = (Rate::from_mbit(1), Bytes::new(3000));
+    let contract = LatencyContract::new("a", from, to, rate, burst, Time::from_millis(5));
+    let pinned = LatencyContract { route: Some(Route { hops: Vec::new() }), ..contract.clone() };
+    let protected = LatencyContract { protection: 2, ..contract.clone() };
+    let link = network.find_link("pod4-edge2->h16").unwrap();
+    let blocked = |binding| Refusal::Blocked { route: Route { hops: Vec::new() }, binding, others: Vec::new() };
+    let down = || blocked(Binding::Down { link, queue: 0 });
+    let full = || blocked(Binding::Rate { link, queue: 0, asked: rate, left: Rate::ZERO });
+    let copy = |refusal| Refusal::Copy { copy: 2, of: 2, refusal: Box::new(refusal) };
+    let cut = vec![FailureElement::Cable(link)];
+    let fast = || Refusal::TooSlow {
+        route: Route { hops: Vec::new() },
+        bound: Time::from_millis(6),
+        deadline: Time::from_millis(5),
+    };
+    let cases = [
+        (&contract, down(), "no route from h1 to h16 is usable: a link or node is down, and no other route fits"),
+        (&pinned, down(), "a link or node on the pinned route is down"),
+        (&protected, copy(down()), "not enough disjoint routes from h1 to h16 are usable: a link or node is down"),
+        (&contract, full(), "no usable route has enough rate left from h1 to h16 after existing reservations"),
+        (&pinned, full(), "the pinned route has not enough rate left from h1 to h16 after existing reservations"),
+        (
+            &protected,
+            copy(full()),
+            "not enough disjoint routes have enough rate left from h1 to h16 after existing reservations",
+        ),
+        (
+            &protected,
+            Refusal::TooFewDisjoint { asked: 2, most: 1, cut },
+            "2 disjoint routes were requested from h1 to h16, but there is only 1",
+        ),
+        (&pinned, fast(), "the pinned route has a bound of 6 ms, above the deadline 5 ms"),
+        (&contract, fast(), "no usable route has enough time left from h1 to h16 after existing reservations"),
+    ];
+    for (contract, refusal, expected) in cases {
+        assert_eq!(sentences::refusal_to_tenant(&network, contract, &refusal), expected, "{refusal:?}");
+    }
 }

@@ -16,9 +16,9 @@ use crate::failure::Failure;
 /// Writes the consequences of a failure or a repair.
 pub(crate) fn consequences(out: &mut impl Write, came: &StateChangeResult) -> Result<(), Failure> {
     let parts = [
-        ("rerouted: guaranteed on a new route", &came.rerouted),
+        ("rerouted: reserved on a new route", &came.rerouted),
         ("degraded: guarantee lost", &came.degraded),
-        ("restored: guaranteed again", &came.restored),
+        ("restored: reserved again", &came.restored),
     ];
     if parts.iter().all(|(_, ids)| ids.is_empty()) {
         writeln!(out, "no contract affected")?;
@@ -41,8 +41,8 @@ pub(crate) fn what_if(out: &mut impl Write, would: &WhatIfResult, before: Option
     let mut parts = Parts { out, is_first: true };
     parts.broken("would lose their guarantee", &would.degraded)?;
     parts.broken("refused", &would.refused)?;
-    parts.moved("would be rerouted and keep their guarantee", &would.rerouted)?;
-    parts.moved("would be restored", &would.restored)?;
+    parts.moved("would be rerouted", &would.rerouted)?;
+    parts.moved("would be restored: reserved again", &would.restored)?;
     parts.moved("admitted", &would.admitted)?;
     let certainty = would.certainty.iter();
     let certainty = certainty.map(|one| vec![cell(short(&one.id)), cell(&one.from), cell(&one.to)]);
@@ -149,6 +149,24 @@ mod tests {
         assert!(degraded < rerouted, "{text}");
         assert!(text.contains("h1 - s1 - h2") && text.contains("1.5 us"), "{text}");
         assert_eq!(shown(&WhatIfResult::default()), "no contract affected\n");
+    }
+
+    /// Catches: a claim that a contract keeps its guarantee, or has it again: agents may be silent, packets late.
+    #[test]
+    fn a_new_route_is_no_claim_about_the_guarantee() {
+        let moved = |id: &str| MovedContract { id: id.into(), bound_ns: None, certainty: None, routes: Vec::new() };
+        let would = WhatIfResult { rerouted: vec![moved("a")], restored: vec![moved("b")], ..WhatIfResult::default() };
+        let mut came = Vec::new();
+        let change = StateChangeResult {
+            rerouted: vec!["a".into()],
+            restored: vec!["b".into()],
+            ..StateChangeResult::default()
+        };
+        consequences(&mut came, &change).unwrap();
+        for text in [shown(&would), String::from_utf8(came).unwrap()] {
+            assert!(text.contains("rerouted") && text.contains("restored"), "{text}");
+            assert!(!text.contains("guarantee"), "{text}");
+        }
     }
 
     #[test]

@@ -194,7 +194,6 @@ const NOTHING_TO_SHOW: &[&str] = &[
     "get queues --limit 3",
     "get topology",
     "explain marker-refused",
-    "what-if --drain h1 -o json",
     "get contract marker:marked",
     "get vm marker:marked",
     "describe contract marker:marked",

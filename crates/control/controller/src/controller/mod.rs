@@ -190,12 +190,15 @@ impl Controller {
         if name == DEFAULT_TENANT {
             return Err(CommandError::Forbidden { message: format!("tenant {DEFAULT_TENANT} is built in") });
         }
-        let in_use = |by: String| Err(CommandError::InUse { what: format!("tenant {name}"), by });
-        if let Some(id) = self.contracts().iter().map(|grant| &grant.id).find(|id| id.tenant == name) {
-            return in_use(format!("contract {id}"));
+        let what = || format!("tenant {name}");
+        let of_tenant = |grant: &&AdmittedContract| grant.id.tenant == name;
+        let contracts = || self.contracts().iter().filter(of_tenant);
+        // A contract that a client has to delete comes before those that only need time.
+        if let Some(grant) = contracts().find(|grant| !grant.is_ended()).or_else(|| contracts().next()) {
+            return Err(CommandError::in_use(what(), grant));
         }
         if let Some((id, _)) = self.vms.iter().find(|(id, _)| id.tenant == name) {
-            return in_use(format!("VM {id}"));
+            return Err(CommandError::InUse { what: what(), by: format!("VM {id}") });
         }
         let (tenants, journal) = self.admission.tenants_mut();
         self.tokens.delete_of_tenant(journal, name);

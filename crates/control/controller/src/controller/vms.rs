@@ -95,8 +95,7 @@ impl Controller {
     /// its last packets have left, and has to fit beside it.
     fn move_contracts(&mut self, id: &Id, host: NodeId) -> Result<(), CommandError> {
         if let Some(grant) = self.contracts().iter().find(|grant| grant.is_ended() && uses(grant, id)) {
-            let by = format!("contract {}, whose last packets are still in flight", grant.id);
-            return Err(CommandError::InUse { what: format!("VM {id}"), by });
+            return Err(CommandError::in_use(format!("VM {id}"), grant));
         }
         let Some(before) = self.vms.get(id).cloned() else { return Ok(()) };
         self.vms.insert(id.clone(), VmState { host, ..before.clone() });
@@ -139,7 +138,7 @@ impl Controller {
     /// No contract, not even one that is being released, may have a VM as its end that is deleted or gets another address.
     fn check_unused(&self, id: &Id) -> Result<(), CommandError> {
         match self.contracts().iter().find(|grant| uses(grant, id)) {
-            Some(grant) => Err(CommandError::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
+            Some(grant) => Err(CommandError::in_use(format!("VM {id}"), grant)),
             None => Ok(()),
         }
     }

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use wayleave_contracts::{ContractKind, ContractRequest};
 use wayleave_ledger::ReservedShare;
 use wayleave_protocol::Id;
-use wayleave_protocol::contract::State;
 use wayleave_topology::{Hop, LinkId, NodeId};
 use wayleave_units::Time;
 
@@ -29,7 +28,7 @@ use crate::journal::DirtyRecord;
 use crate::releases::{PendingRelease, Phase};
 use crate::what_if::{WhatIf, WhatIfOutcome};
 
-/// Compared part of a contract: `true` if it is degraded, and the hops of its routes, with [`END`] behind each route.
+/// Compared part of a contract: `true` if a failure has withdrawn it, and the hops of its routes, with [`END`] behind each route.
 type Place<'a> = (bool, &'a [Hop]);
 
 /// End mark behind the hops of a route; no network has such a link.
@@ -48,7 +47,7 @@ impl Places {
     fn of(&self, serial: u64) -> Option<(&AdmittedContract, Place<'_>)> {
         let at = self.grants.binary_search_by_key(&serial, |(grant, _)| grant.serial).ok()?;
         let (grant, range) = &self.grants[at];
-        Some((grant, (grant.state == State::Degraded, &self.hops[range.clone()])))
+        Some((grant, (grant.is_failed(), &self.hops[range.clone()])))
     }
 }
 
@@ -197,17 +196,16 @@ impl Controller {
             let Some(grant) = self.grant(id).filter(|grant| !grant.is_ended()) else { continue };
             let mut hops = Vec::new();
             self.hops_of(grant, &mut hops);
-            let is_degraded = grant.state == State::Degraded;
-            let after: Place<'_> = (is_degraded, &hops);
+            let after: Place<'_> = (grant.is_failed(), &hops);
             let id = id.clone();
-            let certainty = grant.certainty().filter(|_| !is_degraded);
-            if let Some((from, to)) = old_grant.certainty().zip(certainty).filter(|(from, to)| from != to) {
+            let certainties = old_grant.valid_certainty().zip(grant.valid_certainty());
+            if let Some((from, to)) = certainties.filter(|(from, to)| from != to) {
                 outcome.certainty.push((id.clone(), from, to));
             }
             if old == after {
                 continue;
             }
-            match (old.0, is_degraded) {
+            match (old.0, after.0) {
                 (false, true) => outcome.degraded.push(id),
                 (true, false) => outcome.restored.push(id),
                 (false, false) if !outcome.admitted.contains(&id) => outcome.rerouted.push(id),

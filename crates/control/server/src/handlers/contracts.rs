@@ -214,8 +214,8 @@ pub(crate) fn item(
     let controller::ItemResult { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|grant| effect == Effect::Commit && result.is_ok() && !grant.is_ended());
     let state = grant.map(|grant| grant.state);
-    let bound_ns = grant.and_then(AdmittedContract::bound).map(|bound| bound.as_nanos());
-    let certainty = grant.and_then(AdmittedContract::certainty).map(|certainty| certainty.name().to_owned());
+    let bound_ns = grant.and_then(AdmittedContract::valid_bound).map(|bound| bound.as_nanos());
+    let certainty = grant.and_then(AdmittedContract::valid_certainty).map(|certainty| certainty.name().to_owned());
     let (outcome, error) = match result {
         Ok(outcome) => (outcome, None),
         Err(CommandError::Refused { tenant, decision, reason }) => {

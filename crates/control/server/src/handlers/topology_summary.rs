@@ -12,6 +12,7 @@ use crate::answer::{HttpReply, Outcome, not_found};
 use crate::handlers::network::node_state;
 use crate::http::call::AuthorizedRequest;
 use crate::links::LinkFigures;
+use crate::read_view::Tables;
 use crate::state::{AT_A_TIME, Shared};
 use crate::tiers::{NodeBlock, Part, count, tier_name};
 
@@ -35,7 +36,8 @@ pub(crate) fn get(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome {
 struct Sum {
     links: u64,
     down: u64,
-    /// Sum of the reserved parts of links that are up; `None` if one is unknown.
+    unknown: u64,
+    /// Sum of the reserved parts of links that are not down; `None` if one is unknown.
     up_ppm: Option<u64>,
     most: Use,
     measured_ppm: Option<u64>,
@@ -45,16 +47,17 @@ struct Sum {
 
 impl Default for Sum {
     fn default() -> Self {
-        Self { links: 0, down: 0, up_ppm: Some(0), most: Use::default(), measured_ppm: None, busiest: None }
+        Self { links: 0, down: 0, unknown: 0, up_ppm: Some(0), most: Use::default(), measured_ppm: None, busiest: None }
     }
 }
 
 impl Sum {
-    fn add(&mut self, link: LinkId, of: Use, measured_ppm: Option<u64>, is_down: bool) {
+    fn add(&mut self, link: LinkId, of: Use, measured_ppm: Option<u64>, state: ObservedState) {
         self.links += 1;
         // An unknown share is less than any known one.
         self.measured_ppm = self.measured_ppm.max(measured_ppm);
-        if is_down {
+        self.unknown += u64::from(state == ObservedState::Unknown);
+        if state == ObservedState::Down {
             self.down += 1;
         } else {
             self.up_ppm = self.up_ppm.zip(of.rate_ppm).map(|(sum, rate)| sum + rate);
@@ -71,12 +74,33 @@ impl Sum {
     }
 }
 
+/// Elements that are reported down, and nodes whose agents are silent.
+#[derive(Default)]
+struct Troubled {
+    down_nodes: BTreeSet<NodeId>,
+    down_links: BTreeSet<LinkId>,
+    /// Links that were reported down by agents that no longer report.
+    outdated_links: BTreeSet<LinkId>,
+    silent: BTreeSet<NodeId>,
+}
+
+impl Troubled {
+    /// Returns the state of a link between these nodes.
+    fn state_of(&self, link: LinkId, ends: [NodeId; 2], tables: &Tables) -> ObservedState {
+        if self.down_links.contains(&link) || ends.iter().any(|node| self.down_nodes.contains(node)) {
+            return ObservedState::Down;
+        }
+        let is_observed = !self.outdated_links.contains(&link) && ends.iter().any(|&node| tables.observes(node));
+        if is_observed { ObservedState::Up } else { ObservedState::Unknown }
+    }
+}
+
 impl Shared {
     fn topology_summary(&self, part: Part) -> TopologySummary {
         let (network, layers) = (self.network(), &self.layers);
         let links = layers.links(network, part);
         let blocks = count(network, layers, part, &links);
-        let (down_nodes, down_links, silent) = self.troubled();
+        let troubled = self.troubled();
         let unknown = self.unknown_nodes();
         let is_known = self.receives_reports();
         let mut link_groups: BTreeMap<(NodeBlock, NodeBlock), Sum> = BTreeMap::new();
@@ -93,9 +117,8 @@ impl Shared {
                 links_not_measured += u64::from(figures.is_none());
                 let of = figures.map(|figures| link_use(network, id, figures)).unwrap_or_default();
                 let ends = (layers.block(part, link.from), layers.block(part, link.to));
-                let is_down =
-                    down_links.contains(&id) || down_nodes.contains(&link.from) || down_nodes.contains(&link.to);
-                link_groups.entry(ends).or_default().add(id, of, measured_ppm(id), is_down);
+                let state = troubled.state_of(id, [link.from, link.to], &tables);
+                link_groups.entry(ends).or_default().add(id, of, measured_ppm(id), state);
                 let most = of.rate_ppm.max(of.delay_ppm).max(of.buffer_ppm).unwrap_or(0);
                 if most > 0 {
                     busiest.insert((u64::MAX - most, id));
@@ -118,9 +141,9 @@ impl Shared {
                     id: number[&block],
                     name: layers.block_name(network, block),
                     nodes: nodes.len() as u64,
-                    down: of_node(nodes, &down_nodes),
+                    down: of_node(nodes, &troubled.down_nodes),
                     unknown: of_node(nodes, &unknown),
-                    silent: is_known.then(|| of_node(nodes, &silent)),
+                    silent: is_known.then(|| of_node(nodes, &troubled.silent)),
                     node: if let NodeBlock::Node(node) = block { Some(network.node(node).name.clone()) } else { None },
                     group: layers.group(network, block),
                     outside: layers.is_outside(part, block),
@@ -138,6 +161,7 @@ impl Shared {
                 to: *number.get(&to)?,
                 links: sum.links,
                 down: sum.down,
+                unknown: sum.unknown,
                 mean_rate_ppm: sum.up_ppm.map(|up| up / (sum.links - sum.down).max(1)),
                 most: sum.most,
                 measured_ppm: sum.measured_ppm,
@@ -171,22 +195,23 @@ impl Shared {
         network.nodes().map(|(node, _)| node).filter(is_unknown).collect()
     }
 
-    /// Nodes and links that are down, and nodes whose agents are silent.
-    fn troubled(&self) -> (BTreeSet<NodeId>, BTreeSet<LinkId>, BTreeSet<NodeId>) {
+    fn troubled(&self) -> Troubled {
         let network = self.network();
-        let (mut nodes, mut links) = (BTreeSet::new(), BTreeSet::new());
         let tables = self.view.read();
-        for element in tables.down_now(network) {
+        let silent = tables.nodes.iter().filter(|(_, node)| node.is_silent).map(|(&node, _)| node).collect();
+        let mut troubled = Troubled { silent, ..Troubled::default() };
+        for element in tables.down.keys() {
+            let is_down = tables.reported_down(network, element).is_some_and(|(_, is_observed)| is_observed);
             match element {
-                ElementName::Node(name) => nodes.extend(network.find_node(name)),
+                ElementName::Node(name) => troubled.down_nodes.extend(network.find_node(name).filter(|_| is_down)),
                 ElementName::Link(name) => {
                     let link = network.find_link(name);
-                    links.extend([link, link.and_then(|link| network.reverse(link))].into_iter().flatten());
+                    let both = [link, link.and_then(|link| network.reverse(link))].into_iter().flatten();
+                    if is_down { &mut troubled.down_links } else { &mut troubled.outdated_links }.extend(both);
                 }
             }
         }
-        let silent = tables.nodes.iter().filter(|(_, node)| node.is_silent).map(|(&node, _)| node).collect();
-        (nodes, links, silent)
+        troubled
     }
 }
 

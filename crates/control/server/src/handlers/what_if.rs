@@ -178,8 +178,8 @@ fn moved(controller: &Controller, id: Id) -> MovedContract {
     };
     MovedContract {
         id: id.to_string(),
-        bound_ns: grant.and_then(AdmittedContract::bound).map(|bound| bound.as_nanos()),
-        certainty: grant.and_then(AdmittedContract::certainty).map(|certainty| certainty.name().to_owned()),
+        bound_ns: grant.and_then(AdmittedContract::valid_bound).map(|bound| bound.as_nanos()),
+        certainty: grant.and_then(AdmittedContract::valid_certainty).map(|certainty| certainty.name().to_owned()),
         routes,
     }
 }

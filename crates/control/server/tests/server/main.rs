@@ -7,6 +7,7 @@ mod alive;
 mod attack;
 mod certificates;
 mod checks;
+mod claims;
 mod common;
 mod contracts;
 mod counters;

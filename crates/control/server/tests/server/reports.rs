@@ -92,6 +92,32 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
     assert!(metrics.contains("wayleave_contracts{state="), "{metrics}");
 }
 
+/// Catches: a follower that claims that no agent reports an element, or that it knows the present state of a contract.
+#[test]
+fn a_follower_refers_to_the_leaders_records_for_elements_and_withdrawn_contracts() {
+    const LINK: &str = "h1->pod1-edge1";
+    let (disk, scratch) = (Arc::<Mutex<MemoryStore>>::default(), Arc::new(TempFolder::new("server")));
+    let leader = World::of(options(Box::new(Memory(disk.clone())), &scratch, EnforcedBy::Hosts), scratch.clone());
+    leader.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    Agent::new(&leader, now_s(), "h1").report(json!({ "withoutCarrier": [LINK] }));
+    leader.end();
+    let follower = World::of(options(Box::new(Foreign(disk)), &scratch, EnforcedBy::Hosts), scratch);
+    let is_reading = || follower.client.get("/v1/contracts/a").status == 200;
+    while !is_reading() {}
+    let get = |path: &str| follower.client.get(path).is(200).json();
+    let reason = "no carrier at h1 when last reported; agents report to the leader";
+    let expected = json!({ "element": format!("link {LINK}"), "state": "unknown", "reason": reason });
+    assert_eq!(get("/v1/topology")["down"], json!([expected]));
+    assert_eq!(get("/v1/topology/summary")["down"], json!([expected]));
+    assert_eq!(get("/v1/links/h1-%3Epod1-edge1")["downReason"], reason);
+    let answer = follower.client.get("/v1/contracts/a/explanation").is_problem(409, "CONFLICT");
+    let detail = answer["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("degraded (FAILURE): by the leader's records: it cannot use link h1->pod1-edge1"),
+        "{detail}"
+    );
+}
+
 /// Catches: counters at 2^63 in a metric, on a page or in a file.
 #[test]
 fn figures_above_any_possible_value_reach_no_metric_and_are_named() {

@@ -59,9 +59,8 @@ fn contracts_move_with_their_vm_and_hold_the_old_capacity_until_it_drains() {
     let rate = |controller: &Controller| ["h1", "h2"].map(|host| controller.ledger().reserved(of(host)));
     assert_eq!(rate(&controller), [Rate::from_mbit(10); 2]);
     assert!(controller.ledger() == reload(&controller, &setup).ledger());
-    assert!(
-        matches!(put(&mut controller, "a", "h3"), Err(CommandError::InUse { by, .. }) if by.contains("last packets"))
-    );
+    let draining = CommandError::Draining { what: format!("VM {}", id("a")), contract: id("ab") };
+    assert_eq!(put(&mut controller, "a", "h3"), Err(draining));
     controller.handle(at(1), Command::Forget { id: id("ab") }).unwrap();
     controller.tick(at(10_000));
     assert_eq!(rate(&controller), [Rate::ZERO, Rate::from_mbit(10)]);
