@@ -339,6 +339,7 @@ export interface LinkGroup {
   measuredPpm: number | null;
   ratePpm: number | null;
   to: number;
+  unknown: number;
 }
 
 /** A link and its use. */

@@ -44,9 +44,9 @@ function Whole({ contract }: { contract: Contract }) {
   );
 }
 
-/** Returns `true` if the admitted route has failed or no longer fits: its proof does not hold now. */
-function isOutOfUse({ status: { reason } }: Contract): boolean {
-  return reason === 'FAILURE' || reason === 'UNFIT';
+/** Returns `true` if the admitted route has failed, no longer fits, or is given up: its proof does not hold now. */
+function isOutOfUse({ status: { reason, state } }: Contract): boolean {
+  return reason === 'FAILURE' || reason === 'UNFIT' || state === 'released';
 }
 
 /** Reasons for which an admitted contract is not known to be in force. */

@@ -9,9 +9,9 @@ import { Talkers } from './traffic';
 import type { ContractHealth, HealthLevel, HealthPage as Document, Status, TopologySummary } from '../types';
 
 const LEVELS: { level: HealthLevel; title: string; means: string }[] = [
-  { level: 'violated', title: 'Violated', means: 'packets were late, or the guarantee is lost' },
+  { level: 'violated', title: 'Violated', means: 'packets were late or lost, or the guarantee is' },
   { level: 'unknown', title: 'Unknown', means: 'agents are silent, or counters exceed its rule' },
-  { level: 'unconfirmed', title: 'Not confirmed', means: 'a host has not confirmed it in time' },
+  { level: 'unconfirmed', title: 'Not confirmed', means: 'a host or switch has not confirmed it' },
   { level: 'at-risk', title: 'At risk', means: 'a packet took at least 90\u00a0% of its bound' },
   { level: 'pending', title: 'Pending', means: 'admitted, not in force yet' },
   { level: 'not-enforced', title: 'Not enforced', means: 'admitted; not known to be enforced' },

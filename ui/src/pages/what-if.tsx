@@ -194,7 +194,7 @@ function NoLoss({ before }: { before: Levels }) {
 
 function Answer({ of, result, before }: { of: string; result: WhatIfResult; before: Levels }) {
   const size = (key: keyof WhatIfResult) => (result[key] as unknown[] | undefined ?? []).length + (result.omitted?.[key] ?? 0);
-  const [degraded, refused, rerouted, admitted, certainty] = [size('degraded'), size('refused'), size('rerouted'), size('admitted'), size('certainty')];
+  const [degraded, refused, rerouted, restored, admitted, certainty] = [size('degraded'), size('refused'), size('rerouted'), size('restored'), size('admitted'), size('certainty')];
   const others = notHeld(before);
   const is = (count: number) => (count === 1 ? 'guarantee' : 'guarantees');
   return (
@@ -206,8 +206,9 @@ function Answer({ of, result, before }: { of: string; result: WhatIfResult; befo
       {certainty > 0 && <p class="verdict warn"><span aria-hidden="true">≈ </span>Certainty of {many(certainty, 'guarantee')} would change</p>}
       {degraded === 0 && refused === 0 && admitted === 0 && certainty === 0 && <NoLoss before={before} />}
       {others.length > 0 && <p class="notice">Before the change, {others.join('; ')}. The prediction names what would change besides.</p>}
-      {rerouted > 0 && <p>{many(rerouted, 'contract')} would be rerouted and keep {rerouted === 1 ? 'its guarantee' : 'their guarantees'}.</p>}
-      {rerouted === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would be rerouted.</p>}
+      {rerouted > 0 && <p>{many(rerouted, 'contract')} would be rerouted.</p>}
+      {restored > 0 && <p>{many(restored, 'contract')} that a failure has withdrawn would be reserved again.</p>}
+      {rerouted === 0 && restored === 0 && degraded === 0 && refused === 0 && admitted === 0 && <p>No contract would be rerouted.</p>}
       <List title="Would lose their guarantee" count={degraded} items={result.degraded} draw={(one) => <><ContractLink id={one.id} /> <Badge of="broken">{one.reason || 'lost'}</Badge> <span class="why"><Message text={one.message} /></span></>} />
       <List title="Certainty would change" count={certainty} items={result.certainty ?? []} draw={(one) => <><ContractLink id={one.id} /> from <Badge of={one.from} /> to <Badge of={one.to} /></>} />
       <List title="Would be refused" count={refused} items={result.refused} draw={(one) => <><Name of={one.id} /> <Badge of="refused">{one.reason}</Badge> <span class="why"><Message text={one.message} /></span></>} />
