@@ -283,9 +283,11 @@ pub(crate) fn tcp_with_super_frames_waits_and_loses_almost_no_packets() {
         let bytes = 1_000_000;
         transfer(&testbed, congestion, bytes);
         let contract = testbed.contract();
-        // 1448 B per frame; some are smaller, and packets that open and close the connection are added.
+        // 1448 B per frame, with 6 % of headers and gaps on the wire; on a busy machine, many frames are smaller. Packets that
+        // are sent twice would add their bytes.
         let frames = bytes as u64 / 1448;
-        assert!(contract.packets >= frames && contract.packets < frames * 11 / 10, "{congestion}: {contract:?}");
+        let is_sent_once = contract.packets >= frames && contract.bytes.get() < bytes as u64 * 12 / 10;
+        assert!(is_sent_once, "{congestion}: {contract:?}");
         // The start of bbr sends nearly three times what fits until it has found out.
         assert!(contract.delayed > frames / 4 && contract.shaped < frames / 4, "{congestion}: {contract:?}");
         assert!(testbed.host.counters().unwrap().of(PacketOutcome::Split) > split, "{congestion} sent no super-frame");
