@@ -532,7 +532,7 @@ impl<P: HostDataplane> HostDriver<P> {
             _ => "another contract".to_owned(),
         };
         format!(
-            "packets of it are also packets of {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
+            "some of its packets also belong to {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
         )
     }
 

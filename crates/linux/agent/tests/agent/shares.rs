@@ -132,7 +132,7 @@ fn contracts_without_packets_of_their_own_are_named() {
         host.contract_problems().unwrap().into_iter().map(|one| (one.serial, one.why)).collect();
     let why = |name: &str| {
         format!(
-            "packets of it are also packets of {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
+            "some of its packets also belong to {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
         )
     };
     assert_eq!(problems, [(7 + 1, why("contract shop:db")), (9, why("another contract"))]);
