@@ -260,10 +260,10 @@ pub(crate) fn a_full_queue_costs_no_packet_of_another_queue() {
 pub(crate) fn packets_waiting_at_one_port_do_not_delay_another() {
     let site = Site::new();
     let mut plan = plan();
-    // The packets exceed the memory of a socket, and the rate is so low that all of them still wait.
+    // At this rate, few of the packets are transmitted while the test runs, even on a slow machine.
     let port = plan.ports[1].egress.as_mut().unwrap();
     *port.queues.last_mut().unwrap() = Bytes::new(2_000_000);
-    port.rate = Rate::from_mbit(1);
+    port.rate = Rate::from_bits_per_second(50_000);
     site.switch().configure(&plan).unwrap();
     let waiting: Vec<Vec<u8>> = (0..50).map(|_| frame(&[(1, 7)], &[1; 900])).collect();
     let cables = Namespace::open(site.names.get(1)).unwrap();
@@ -271,11 +271,16 @@ pub(crate) fn packets_waiting_at_one_port_do_not_delay_another() {
         let counters = site.switch().counters().unwrap();
         counters.ports.iter().find(|one| one.interface == "p1").unwrap().queues[7].backlog
     };
+    // They exceed the memory of a socket. Each part fits into the bridge's receive buffer; what a part loses there,
+    // the next one replaces.
     let (mut before, begin) = (0, Instant::now());
-    // The packets are sent in parts that fit into the bridge's receive buffer; few are transmitted in between.
-    for _ in 0..4 {
+    while before < 150_000 {
+        assert!(begin.elapsed() < TIMEOUT, "{before} B wait at the other port");
         cables.run(|| put(0, &waiting)).unwrap();
-        while waits() < before + 20 * 914 && begin.elapsed() < TIMEOUT {
+        for _ in 0..100 {
+            if waits() > before + 40 * 914 {
+                break;
+            }
             sleep(Duration::from_millis(1));
         }
         before = waits();
@@ -283,7 +288,8 @@ pub(crate) fn packets_waiting_at_one_port_do_not_delay_another() {
     let others: Vec<Vec<u8>> = (0..20).map(|number| frame(&[(2, 0)], &[200, number])).collect();
     let seen = site.send(0, &others, others.len() + 10);
     let arrived = seen.iter().filter(|(port, _)| *port == 2).count();
-    assert_eq!((arrived, before > 100_000), (others.len(), true), "{before} B wait at the other port");
+    assert_eq!(arrived, others.len(), "{before} B wait at the other port");
+    assert!(waits() > 100_000, "{before} B waited at the other port, and no longer enough");
 }
 
 pub(crate) fn a_restarted_bridge_is_configured_again_and_a_missing_one_reported() {
