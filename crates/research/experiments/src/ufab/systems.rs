@@ -39,6 +39,8 @@ pub(super) enum System {
     PwcRecommended,
     /// The same with a flowlet gap of two frames' time, which windows leave.
     PwcTight,
+    /// The same with a gap that never occurs: a pair keeps the path that it took first.
+    PwcFixed,
     /// The same with CUBIC in place of Swift.
     PwcCubic,
     /// ElasticSwitch+Clove, over DCTCP.
@@ -50,6 +52,10 @@ pub(super) enum System {
     PwcGradual,
     /// ElasticSwitch over CUBIC, which ignores marks.
     ElasticCubic,
+    /// ElasticSwitch+Clove with the flowlet gap that Clove recommends (2.2).
+    ElasticRecommended,
+    /// ElasticSwitch+Clove whose pairs keep the path that they took first.
+    ElasticFixed,
     /// ElasticSwitch+Clove with the periods of its paper, 15 ms.
     ElasticSlow,
     /// ElasticSwitch+Clove whose pairs hardly exceed their parts of the minima.
@@ -73,11 +79,14 @@ impl System {
             Self::Pwc => "PicNIC'+WCC+Clove",
             Self::PwcRecommended => "PicNIC'+WCC+Clove, gap 200 us",
             Self::PwcTight => "PicNIC'+WCC+Clove, gap 2.5 us",
+            Self::PwcFixed => "PicNIC'+WCC+Clove, fixed paths",
             Self::PwcCubic => "PicNIC'+CUBIC+Clove",
             Self::Elastic => "ElasticSwitch+Clove",
             Self::PwcSlow => "PicNIC'+WCC+Clove, meters of 15 ms",
             Self::PwcGradual => "PicNIC'+WCC+Clove, windows that grow for milliseconds",
             Self::ElasticCubic => "ElasticSwitch+Clove, CUBIC",
+            Self::ElasticRecommended => "ElasticSwitch+Clove, gap 200 us",
+            Self::ElasticFixed => "ElasticSwitch+Clove, fixed paths",
             Self::ElasticSlow => "ElasticSwitch+Clove, periods of 15 ms",
             Self::ElasticMinima => "ElasticSwitch+Clove, minima only",
             Self::Plain => "plain TCP",
@@ -98,11 +107,14 @@ impl System {
             Self::Pwc => "pwc",
             Self::PwcRecommended => "pwc-200us",
             Self::PwcTight => "pwc-tight",
+            Self::PwcFixed => "pwc-fixed",
             Self::PwcCubic => "pwc-cubic",
             Self::Elastic => "es",
             Self::PwcSlow => "pwc-15ms",
             Self::PwcGradual => "pwc-gradual",
             Self::ElasticCubic => "es-cubic",
+            Self::ElasticRecommended => "es-200us",
+            Self::ElasticFixed => "es-fixed",
             Self::ElasticSlow => "es-15ms",
             Self::ElasticMinima => "es-minima",
             Self::Plain => "tcp",
@@ -153,8 +165,9 @@ impl System {
                 share_over_clove(run, (Congestion::swift(), SHORT_GAP), slow, tenants);
             }
             Self::PwcRecommended => {
-                share_over_clove(run, (Congestion::swift(), clove::Params::default().flowlet_gap), meters(), tenants);
+                share_over_clove(run, (Congestion::swift(), RECOMMENDED_GAP), meters(), tenants);
             }
+            Self::PwcFixed => share_over_clove(run, (Congestion::swift(), NEVER), meters(), tenants),
             Self::PwcTight => share_over_clove(run, (Congestion::swift(), TIGHT_GAP), meters(), tenants),
             Self::PwcGradual => {
                 let params = swift::Params { additive_increase: 1, ..swift::Params::default() };
@@ -162,9 +175,14 @@ impl System {
                 run.transport.initial_window = 1;
             }
             Self::PwcCubic => share_over_clove(run, (Congestion::cubic(), SHORT_GAP), meters(), tenants),
-            Self::Elastic => {
+            Self::Elastic | Self::ElasticRecommended | Self::ElasticFixed => {
+                let gap = match self {
+                    Self::ElasticRecommended => RECOMMENDED_GAP,
+                    Self::ElasticFixed => NEVER,
+                    _ => SHORT_GAP,
+                };
                 run.switches.ecn = Ecn::above(MARKS).into();
-                share_over_clove(run, (Congestion::dctcp(), SHORT_GAP), elastic(short_periods()), tenants);
+                share_over_clove(run, (Congestion::dctcp(), gap), elastic(short_periods()), tenants);
             }
             Self::ElasticCubic => {
                 share_over_clove(run, (Congestion::cubic(), SHORT_GAP), elastic(short_periods()), tenants)
@@ -207,6 +225,12 @@ pub(super) fn as_printed(settings: ufab::Settings) -> ufab::Settings {
 
 /// 1.5 base round trips (2.2).
 const SHORT_GAP: Time = Time::from_micros(36);
+
+/// "With the recommended flowlet gap in Clove (200us)" (2.2).
+const RECOMMENDED_GAP: Time = Time::from_micros(200);
+
+/// A gap that no run has.
+const NEVER: Time = Time::from_millis(3_600_000);
 
 /// Two full frames at 10 Gbit/s.
 const TIGHT_GAP: Time = Time::from_nanos(2_461);
