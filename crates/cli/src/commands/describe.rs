@@ -100,8 +100,8 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Subje
     let counters = if contract.status.reason.as_deref() != Some("NOT_ENFORCED") {
         match service.get::<ContractTraffic>(&path) {
             Ok(counters) => Some(counters),
-            // A follower has no counters: the contract itself is shown.
-            Err(error) if is_problem(&error, Code::NotLeader) => None,
+            // A follower has no counters, and neither has a controller that knows no leader: the contract itself is shown.
+            Err(error) if [Code::NotLeader, Code::Unavailable].iter().any(|&code| is_problem(&error, code)) => None,
             Err(error) => return Err(error.into()),
         }
     } else {

@@ -115,11 +115,13 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
     // Without etcd, no controller knows the leader.
     drop(etcd);
-    wait_for("a controller without etcd has no role", || {
-        let (role, status) = get(&controllers[new].1, "/v1/status", &token)?;
-        (role == "unknown" && status["agents"].is_null()).then_some(())
-    });
-    claims_nothing(&controllers[new].1, &token, &folder);
+    for at in [new, old] {
+        wait_for("a controller without etcd has no role", || {
+            let (role, status) = get(&controllers[at].1, "/v1/status", &token)?;
+            (role == "unknown" && status["agents"].is_null()).then_some(())
+        });
+        claims_nothing(&controllers[at].1, &token, &folder);
+    }
     let (status, problem) = ask("PUT", &url(new, "/v1/contracts/default:c"), &token, &contract);
     assert!(status != 200 && !problem.to_string().contains("is a follower"), "{status} {problem}");
     drop(controllers);

@@ -20,10 +20,7 @@ pub struct Down {
 impl Down {
     /// `None` if there is no reason.
     pub(crate) fn of(declared: Option<String>, seen: BTreeSet<String>) -> Option<Self> {
-        let carrier = || {
-            let nodes = Vec::from_iter(seen.iter().map(String::as_str)).join(" and ");
-            (!seen.is_empty()).then(|| format!("no carrier at {nodes}"))
-        };
+        let carrier = || (!seen.is_empty()).then(|| format!("no carrier at {}", listed(&seen)));
         let why = declared.clone().or_else(carrier)?;
         Some(Self { declared, seen, why })
     }
@@ -57,6 +54,20 @@ impl Down {
     pub fn why(&self) -> &str {
         &self.why
     }
+
+    /// Returns the reason as a clause that distinguishes the nodes that report it now from those that did earlier; `None` if
+    /// all of them do, or none, or an operator declared it.
+    pub fn why_in_part(&self, reports: impl Fn(&str) -> bool) -> Option<String> {
+        let (now, earlier): (BTreeSet<&String>, BTreeSet<&String>) =
+            self.observers()?.iter().partition(|node| reports(node));
+        let is_part = !now.is_empty() && !earlier.is_empty();
+        is_part.then(|| format!("no carrier at {}, and at {} when last reported", listed(now), listed(earlier)))
+    }
+}
+
+/// Names in a sentence.
+fn listed<'a>(nodes: impl IntoIterator<Item = &'a String>) -> String {
+    Vec::from_iter(nodes.into_iter().map(String::as_str)).join(" and ")
 }
 
 /// Everything that is down.

@@ -185,8 +185,11 @@ impl Tables {
     /// reports it now; `None` if it was not.
     pub(crate) fn reported_down(&self, network: &Network, element: &ElementName) -> Option<(String, bool)> {
         let down = self.down.get(element)?;
-        let observes = |name: &String| network.find_node(name).is_some_and(|node| self.observes(node));
-        let is_observed = down.observers().is_none_or(|nodes| nodes.iter().any(observes));
+        let observes = |name: &str| network.find_node(name).is_some_and(|node| self.observes(node));
+        let is_observed = down.observers().is_none_or(|nodes| nodes.iter().any(|name| observes(name)));
+        if let Some(why) = down.why_in_part(observes) {
+            return Some((why, is_observed));
+        }
         let outdated = match is_observed {
             true => "",
             false if self.is_follower() => ELSEWHERE,

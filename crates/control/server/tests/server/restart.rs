@@ -158,6 +158,17 @@ fn a_link_is_unknown_until_a_connected_agent_observes_it_and_stays_down_while_it
         is(&first, "unknown", None);
         sees(&agent, &[]);
         is(&first, "up", None);
+        // Of two ends, the reason names the one that reports it now.
+        sees(&agent, &[LINK]);
+        let switch = Agent::new(&first, now_s(), "pod1-edge1");
+        sees(&switch, &[LINK]);
+        is(&first, "down", Some("no carrier at h1 and pod1-edge1"));
+        let agent = Agent::new(&first, now_s(), "h1");
+        is(&first, "down", Some("no carrier at pod1-edge1, and at h1 when last reported"));
+        sees(&agent, &[]);
+        sees(&switch, &[]);
+        is(&first, "up", None);
+        switch.report(json!({ "leaves": true }));
         agent.report(json!({ "leaves": true }));
         is(&first, "unknown", None);
         sees(&Agent::new(&first, now_s(), "h1"), &[LINK]);

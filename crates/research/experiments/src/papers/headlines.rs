@@ -236,7 +236,7 @@ pub(crate) const HEADLINES: &[Headline] = &[
         ["ufab-fig14", "5.3"],
         "uFAB's tail of the total time is 21 times shorter than that of PicNIC'+WCC+Clove",
         ["p99 of storage tasks, PicNIC'+WCC+Clove over uFAB", "21x", "x"],
-        "the SoC NIC of the baselines (5.1); ruled out: slow receivers, reads, CUBIC, slow meters and windows, paths that rarely change, lost packets with time-outs of 200 ms, other forms of uFAB, the 99.9 % percentile",
+        "the SoC NIC of the baselines (5.1); ruled out: slow receivers, reads, CUBIC, slow meters and windows, fixed paths, losses, other forms of uFAB, the 99.9 % percentile",
     ),
     headline(
         &UFAB,

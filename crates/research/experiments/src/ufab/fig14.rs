@@ -67,7 +67,8 @@ const SYSTEMS: [System; 6] =
 const FORMS: [System; 5] = [System::Hasty, System::Probed, System::AllPaths, System::Printed, System::Sparse];
 
 /// Alternatives that take long to divide rates, or do not exceed minima: "converges slowly (tens of milliseconds)" (2.2).
-const SLOW: [System; 4] = [System::PwcSlow, System::PwcGradual, System::ElasticSlow, System::ElasticMinima];
+const SLOW: [System; 5] =
+    [System::PwcSlow, System::PwcGradual, System::PwcStiff, System::ElasticSlow, System::ElasticMinima];
 
 /// Alternatives whose pairs change their paths less often: after the gap that the text names (2.2), and never.
 const PATHS: [System; 4] = [System::PwcRecommended, System::PwcFixed, System::ElasticRecommended, System::ElasticFixed];

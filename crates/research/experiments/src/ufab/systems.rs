@@ -41,6 +41,8 @@ pub(super) enum System {
     PwcTight,
     /// The same with a gap that never occurs: a pair keeps the path that it took first.
     PwcFixed,
+    /// The same with windows that hardly change: a hundredth of Swift's increase, and 1 % less at most in a round trip.
+    PwcStiff,
     /// The same with CUBIC in place of Swift.
     PwcCubic,
     /// ElasticSwitch+Clove, over DCTCP.
@@ -80,6 +82,7 @@ impl System {
             Self::PwcRecommended => "PicNIC'+WCC+Clove, gap 200 us",
             Self::PwcTight => "PicNIC'+WCC+Clove, gap 2.5 us",
             Self::PwcFixed => "PicNIC'+WCC+Clove, fixed paths",
+            Self::PwcStiff => "PicNIC'+WCC+Clove, windows that hardly change",
             Self::PwcCubic => "PicNIC'+CUBIC+Clove",
             Self::Elastic => "ElasticSwitch+Clove",
             Self::PwcSlow => "PicNIC'+WCC+Clove, meters of 15 ms",
@@ -108,6 +111,7 @@ impl System {
             Self::PwcRecommended => "pwc-200us",
             Self::PwcTight => "pwc-tight",
             Self::PwcFixed => "pwc-fixed",
+            Self::PwcStiff => "pwc-stiff",
             Self::PwcCubic => "pwc-cubic",
             Self::Elastic => "es",
             Self::PwcSlow => "pwc-15ms",
@@ -173,6 +177,11 @@ impl System {
                 let params = swift::Params { additive_increase: 1, ..swift::Params::default() };
                 share_over_clove(run, (Congestion::Swift(params), SHORT_GAP), meters(), tenants);
                 run.transport.initial_window = 1;
+            }
+            Self::PwcStiff => {
+                let params =
+                    swift::Params { additive_increase: 1, beta: 1, max_decrease: 1, ..swift::Params::default() };
+                share_over_clove(run, (Congestion::Swift(params), SHORT_GAP), meters(), tenants);
             }
             Self::PwcCubic => share_over_clove(run, (Congestion::cubic(), SHORT_GAP), meters(), tenants),
             Self::Elastic | Self::ElasticRecommended | Self::ElasticFixed => {
