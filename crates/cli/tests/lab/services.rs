@@ -52,9 +52,12 @@ fn calibrate(lab: &Lab, file: &Path, scenario: &str, sizes: usize) -> Vec<String
 /// Five contracts of 4 Mbit/s with bursts of 2.5 kB: any port could carry all of them, the switch cannot.
 fn keeps_what_was_measured(lab: &Lab) {
     let table = table_of(lab);
-    in_time(|| calibrate(lab, &table, SCENARIO, 2));
     let loko = format!("--scheme loko --loko-table {} --loko-scenario {SCENARIO} --lasts 3s", table.display());
     in_time(|| {
+        let measured = calibrate(lab, &table, SCENARIO, 2);
+        if !measured.is_empty() {
+            return measured;
+        }
         let (code, seen) = lab.run_of(LIST, &loko);
         let admitted = seen["contracts"].as_array().unwrap().iter().filter(|one| one["state"] == "enforced").count();
         // All were asked for, and some are too many.

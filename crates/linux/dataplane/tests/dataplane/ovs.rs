@@ -135,12 +135,15 @@ impl Site {
         let cables = Namespace::open(self.names.get(1)).unwrap();
         let mut capture = Capture::open(&cables).unwrap();
         cables.run(|| put(port, frames)).unwrap();
-        let (begin, mut seen) = (Instant::now(), Vec::new());
-        while begin.elapsed() < Duration::from_secs(3) {
+        let (mut last, mut seen) = (Instant::now(), Vec::new());
+        while last.elapsed() < Duration::from_secs(5) {
             // Once all are there that should be, others have a moment to show themselves.
-            let most = Duration::from_millis(if seen.len() < expected { 1_000 } else { 100 });
+            let most = Duration::from_millis(if seen.len() < expected { 1_000 } else { 300 });
             match capture.next(most).unwrap() {
-                Some(one) if !one.is_outgoing => seen.push((one.ifindex - 200, one.frame[12..].to_vec())),
+                Some(one) if !one.is_outgoing => {
+                    seen.push((one.ifindex - 200, one.frame[12..].to_vec()));
+                    last = Instant::now();
+                }
                 Some(_) => {}
                 None if seen.len() >= expected => break,
                 None => {}
