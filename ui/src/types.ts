@@ -606,6 +606,7 @@ export interface TopologySummary {
 /** Packets of a contract counted by its sender's host since the contract was installed. */
 export interface Traffic {
   bytes: number;
+  contract?: string;
   delayed: number;
   followed?: SampledPackets;
   oversized: number;

@@ -268,6 +268,10 @@ pub struct Reports {
 pub struct Traffic {
     /// The contract.
     pub serial: u64,
+    /// The identifier in the installed rule, `tenant:name`. Counters of another contract with this serial number are
+    /// ignored: after a restored backup, serial numbers of lost contracts are given again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub contract: Option<String>,
     /// Packets that were sent; of copies one.
     pub packets: u64,
     /// Wire bytes of them.

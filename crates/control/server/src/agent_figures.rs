@@ -283,6 +283,7 @@ mod tests {
     fn full() -> Reports {
         let traffic = Traffic {
             serial: 1,
+            contract: Some("default:c".to_owned()),
             packets: 1,
             bytes: 1,
             delayed: 1,

@@ -440,7 +440,17 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
     }
 
     fn traffic(&mut self) -> Option<Vec<Traffic>> {
-        self.plane.traffic().ok().map(by_contract)
+        let mut all = by_contract(self.plane.traffic().ok()?);
+        // Without its contract, a rule of an earlier agent is not reported.
+        all.retain_mut(|one| {
+            let id = match self.rules.get(&one.serial) {
+                Some(installed) => Some(&*installed.rule.id),
+                None => self.shares.contract_id(one.serial),
+            };
+            one.contract = id.map(str::to_owned);
+            one.contract.is_some()
+        });
+        Some(all)
     }
 
     fn packets(&mut self) -> Option<BTreeMap<String, u64>> {
@@ -543,6 +553,11 @@ impl<P: HostDataplane> HostDriver<P> {
         let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
         let remember = |error: std::io::Error| DriverError::Later(format!("cannot save a rule: {error}"));
         self.store.write(serial, version, rule).map_err(remember)?;
+        // The number is that of a contract which the controller has lost: nothing of its counters and buckets stays.
+        if self.rules.get(&serial).is_some_and(|installed| installed.rule.id != rule.id) {
+            self.plane.remove(serial).map_err(DriverError::Later)?;
+            self.events.remove(&serial);
+        }
         self.plane.install(serial, version, &resolved).map_err(DriverError::Later)?;
         self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });
         // An old file that stays does no harm: nothing of its version is installed.

@@ -180,6 +180,7 @@ impl LinuxHost {
 fn traffic(serial: u64, contract: &ContractPackets) -> Traffic {
     Traffic {
         serial,
+        contract: None,
         packets: contract.packets,
         bytes: contract.bytes.get(),
         delayed: contract.delayed,

@@ -13,6 +13,7 @@ use crate::command::{CommandError, Outcome, Reply};
 use crate::event::EventKind;
 use crate::grant::{AdmittedContract, LateDelivery, Sender};
 use crate::journal::DirtyRecord;
+use crate::nodes::NodeState;
 use crate::timers::TimerEvent;
 
 /// Serial number of the operation with which a switch sets itself up.
@@ -225,9 +226,16 @@ impl Enforcement {
         Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
     }
 
-    /// Clears a violation, as no late packet was reported for the clear time, unless a later timer is still set.
+    /// Clears a violation, as no late packet was reported for the clear time, unless a later timer is still set. While the
+    /// agent of the receiver does not report, nobody knows that it is over.
     pub(crate) fn healed(&mut self, serial: u64) {
         if self.timers.has(TimerEvent::Healed(serial)) {
+            return;
+        }
+        let receiver = self.contracts.get(serial).and_then(AdmittedContract::terms).map(|terms| terms.to);
+        let is_unobserved = |state: &NodeState| state.is_silent || state.is_awaited();
+        if receiver.and_then(|node| self.nodes.get(node)).is_some_and(is_unobserved) {
+            self.timers.at(self.now().steady + self.timing.heal_after, TimerEvent::Healed(serial));
             return;
         }
         if let Some(latency) = self.contracts.latency_mut(serial) {

@@ -199,6 +199,13 @@ impl Enforcement {
         if let Some((host, why)) = problem {
             return Some(DegradedReason::NotCarriedOut { host, why: why.clone() });
         }
+        // A recorded problem lasts until its host reports in the present session.
+        if let Some(recorded @ DegradedReason::NotCarriedOut { host, .. }) = &grant.degraded_reason
+            && hosts.contains(host)
+            && self.nodes.get(*host).is_none_or(|state| state.problems.is_none() && state.in_force.is_none())
+        {
+            return Some(recorded.clone());
+        }
         let is_late = match grant.share_state() {
             Some(state) => grant.degraded_reason == Some(DegradedReason::Unconfirmed) && !state.unconfirmed.is_empty(),
             None => grant.announced_sender().filter(|sender| sender.is_waited_for()).is_some_and(|sender| {

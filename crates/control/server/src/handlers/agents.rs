@@ -332,7 +332,13 @@ pub(crate) async fn report(shared: Arc<Shared>, call: AuthorizedRequest) -> Outc
                 Some(links) => load.check_reading(now, id, links.read_ns),
                 None => ReadTime::Arrival(now.0),
             };
-            if let Some(traffic) = traffic {
+            if let Some(mut traffic) = traffic {
+                let controller = &executor.controller;
+                traffic.retain_mut(|one| {
+                    let named = one.contract.take();
+                    let grant = controller.grant_of(one.serial);
+                    named.is_none_or(|named| grant.is_some_and(|grant| grant.id.to_string() == named))
+                });
                 counted.put(now.0, &node, read, line_of_host(network, id), traffic);
             }
             if let Some(links) = links {

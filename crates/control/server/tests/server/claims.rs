@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use wayleave_controller::EnforcedBy;
 use wayleave_repo_checks::TempFolder;
 
-use crate::common::{World, contract};
-use crate::load::{Agent, new_world, now_s};
+use crate::common::{World, classed, contract};
+use crate::load::{Agent, counted, new_world, now_s};
 use crate::restart::{status, world};
 
 fn fresh(enforced_by: EnforcedBy) -> World {
@@ -51,6 +51,77 @@ fn only_contracts_that_a_failure_has_withdrawn_would_be_restored() {
     state_of(&world, "nodes", "h16", "down");
     let would = world.client.post("/v1/what-if", &json!({ "restore": ["h16"] })).is(200).json();
     assert_eq!(ids(&would, "restored"), BTreeSet::from(["quiet".to_owned()]), "{would}");
+}
+
+/// Catches: contracts that agents cannot carry out, and that are "enforced" after new terms, or in an event after a restart.
+#[test]
+fn problems_of_agents_last_through_new_terms_and_restarts() {
+    let (disk, scratch) = (Arc::default(), Arc::new(TempFolder::new("server")));
+    let first = world(&disk, &scratch, EnforcedBy::HostsAndSwitches);
+    let network = classed(EnforcedBy::Nobody).network;
+    let switches: Vec<&str> = network.switches().map(|switch| network.node(switch).name.as_str()).collect();
+    let set_up = |world: &World, after: Option<u64>| {
+        for switch in &switches {
+            let agent = world.client.token(json!({ "role": "agent", "node": switch }));
+            let spec = match after {
+                Some(after) => json!({ "after": after, "installed": [[0, 1]] }),
+                None => json!({ "installed": [] }),
+            };
+            agent.post(&format!("/v1/agents/{switch}/session"), &spec).is(200);
+        }
+    };
+    set_up(&first, None);
+    set_up(&first, Some(1));
+    first.client.put("/v1/contracts/stuck", &contract("h2", "h16", "10Mbit")).is(201);
+    first.client.put("/v1/contracts/db", &json!({ "bandwidth": { "hose": ["h2", "h16"], "min": "100Mbit" } })).is(201);
+    let [stuck, db] = ["stuck", "db"].map(|name| status(&first, name)["serial"].clone());
+    let report = json!({ "rulesInForce": [[db, 1]],
+        "contractProblems": [{ "serial": stuck, "why": "no queue" }, { "serial": db, "why": "no queue" }] });
+    let reasons = |world: &World| ["stuck", "db"].map(|name| status(world, name)["reason"].clone());
+    let both = [json!("NOT_CARRIED_OUT"), json!("NOT_CARRIED_OUT")];
+    let enforced = |world: &World| {
+        let events = world.client.get("/v1/events?limit=1000").is(200).json()["items"].as_array().unwrap().clone();
+        events.iter().filter(|event| event["type"] == "enforced").count()
+    };
+    {
+        let [agent, other] = ["h2", "h16"].map(|node| Agent::new(&first, now_s(), node));
+        agent.confirm();
+        other.report(json!({ "rulesInForce": [[db, 1]] }));
+        agent.report(report.clone());
+        assert_eq!(reasons(&first), both);
+        first.client.put("/v1/contracts/stuck", &contract("h2", "h16", "5Mbit")).is(200);
+        agent.confirm();
+        agent.report(report.clone());
+        assert_eq!(reasons(&first), both);
+    }
+    let before = enforced(&first);
+    first.end();
+    let second = world(&disk, &scratch, EnforcedBy::HostsAndSwitches);
+    set_up(&second, Some(2));
+    let [agent, other] = ["h2", "h16"].map(|node| Agent::new(&second, now_s(), node));
+    other.report(json!({ "rulesInForce": [[db, 1]] }));
+    agent.confirm();
+    agent.report(report);
+    assert_eq!((reasons(&second), enforced(&second)), (both, before));
+    agent.report(json!({ "rulesInForce": [[db, 1]] }));
+    assert_eq!(status(&second, "db")["state"], "enforced", "{}", status(&second, "db"));
+}
+
+/// Catches: a new contract with the packets of a lost one, whose serial number it has.
+#[test]
+fn counters_of_another_contract_with_the_same_serial_number_are_ignored() {
+    let world = fresh(EnforcedBy::Hosts);
+    world.client.put("/v1/contracts/new", &contract("h1", "h16", "10Mbit")).is(201);
+    let agent = Agent::new(&world, now_s(), "h1");
+    agent.confirm();
+    let serial = status(&world, "new")["serial"].clone();
+    let sent = |contract: &str| {
+        let mut counters = counted(&serial, 5_000);
+        counters["contract"] = json!(contract);
+        agent.report(json!({ "traffic": [counters] }));
+        world.client.get("/v1/contracts/new/traffic").is(200).json()["traffic"]["packets"].clone()
+    };
+    assert_eq!([sent("acme:lost"), sent("default:new")], [Value::Null, json!(5)]);
 }
 
 /// Catches: "no route has enough room left after existing reservations" where a link is down.

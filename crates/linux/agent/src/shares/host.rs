@@ -160,7 +160,17 @@ impl HostShares {
         self.line = LineParams { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
         let address = |(host, at): (&String, &String)| Some((network.find_node(host)?, at.parse().ok()?));
         self.peers.set(shares.peers.iter().filter_map(address).collect(), &shares.secret);
+        let before = std::mem::take(&mut self.contracts);
         self.contracts = shares.contracts.into_iter().map(|rule| (rule.serial, rule)).collect();
+        // Of a number that another contract had, nothing of its counters and buckets stays.
+        let is_other = |serial| Some(&before.get(&serial)?.id != &self.contracts.get(&serial)?.id);
+        let others = self.pairs.iter().filter(|(_, pair)| is_other(pair.key.0) == Some(true));
+        for number in others.map(|(&number, _)| number).collect::<Vec<_>>() {
+            match plane.remove(number) {
+                Ok(()) => drop(self.pairs.remove(&number)),
+                Err(why) => tracing::warn!(rule = number, "cannot remove the rule of a pair: {why}"),
+            }
+        }
         self.knows_contracts = true;
         self.now = now;
         self.begin(plane, scope);

@@ -29,6 +29,7 @@ pub(crate) struct Kernel {
     pub(crate) measured: Vec<Measured>,
     pub(crate) fails: BTreeSet<&'static str>,
     pub(crate) installs: usize,
+    pub(crate) removed: Vec<u64>,
     pub(crate) shadowed: BTreeMap<u64, u64>,
 }
 
@@ -101,7 +102,9 @@ impl HostDataplane for Fake {
     }
 
     fn remove(&mut self, serial: u64) -> Result<(), String> {
-        self.act("remove")?.rules.remove(&serial);
+        let mut kernel = self.act("remove")?;
+        kernel.rules.remove(&serial);
+        kernel.removed.push(serial);
         Ok(())
     }
 
@@ -120,7 +123,7 @@ impl HostDataplane for Fake {
     }
 
     fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
-        Ok(Vec::new())
+        Ok(self.kernel().rules.keys().map(|&serial| Traffic { serial, packets: 1, ..Traffic::default() }).collect())
     }
 
     fn packets(&mut self) -> Result<BTreeMap<String, u64>, String> {

@@ -159,6 +159,20 @@ fn a_restart_changes_nothing_and_reinstalls_nothing() {
     assert_eq!(fake.kernel().installs, installs);
 }
 
+/// Catches: a new contract with the counters of one that the controller has lost, and whose serial number it has given again.
+#[test]
+fn a_serial_number_of_another_contract_begins_with_new_counters() {
+    let (fake, _folder, mut host) = with_web();
+    host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
+    host.install(NOW, 1, 2, &rule("acme", "web", "db")).unwrap();
+    assert_eq!(fake.kernel().removed, [0; 0], "other terms keep counters and bucket");
+    let other = Rule { id: "acme:d".to_owned(), ..rule("acme", "web", "db") };
+    host.install(NOW, 1, 3, &other).unwrap();
+    assert_eq!(fake.kernel().removed, [1]);
+    let named: Vec<Option<String>> = host.traffic().unwrap().into_iter().map(|one| one.contract).collect();
+    assert_eq!(named, [Some("acme:d".to_owned())]);
+}
+
 #[test]
 fn an_unknown_rule_is_removed_and_requested_again() {
     let (fake, folder, mut host) = with_web();

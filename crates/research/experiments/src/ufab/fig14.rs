@@ -308,7 +308,9 @@ fn shorter(than: System, (times, at): (f64, usize), others: &[f64], ours: &[f64]
 
 fn panel(rows: &[Row], at: usize) -> Panel {
     let (name, most) = [("mean", MEAN_MS), ("tail", TAIL_MS)][at];
-    let series = rows.iter().filter(|row| row.unstated == USUAL).map(|row| Series {
+    // Experiments are in the table.
+    let shown = rows.iter().filter(|row| row.unstated == USUAL && SYSTEMS.contains(&row.system));
+    let series = shown.map(|row| Series {
         name: row.system.name().to_owned(),
         points: TASKS.iter().enumerate().map(|(task, name)| Point::of(*name, row.each(task, at))).collect(),
     });

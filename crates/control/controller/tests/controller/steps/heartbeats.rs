@@ -129,31 +129,51 @@ fn sessions_without_reports_start_the_time_until_an_agent_is_silent_and_do_not_p
     }
 }
 
-/// Catches: a restart after which a violation counts for another minute.
+/// Catches: a restart after which a violation counts for another minute, and a violation that is over because its only
+/// observer is silent.
 #[test]
-fn a_restart_does_not_prolong_a_violation() {
+fn a_violation_ends_a_minute_after_the_last_late_packet_if_its_receiver_reports() {
     let setup = setup(EnforcedBy::Hosts);
     let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
     apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.unwrap();
     let is_violated =
         |controller: &Controller| controller.grant(&Id::new("default", "a")).unwrap().violation().is_some();
     let node = || "h16".to_owned();
-    let Ok(Reply::Begun { epoch }) =
-        controller.handle(at(2), Command::Begin { node: node(), after: 0, installed: vec![] })
-    else {
-        panic!("a session begins")
+    let session = |controller: &mut Controller, now: Timestamps, after: u64| {
+        let reply = controller.handle(now, Command::Begin { node: node(), after, installed: vec![] });
+        let Ok(Reply::Begun { epoch }) = reply else { panic!("a session begins") };
+        controller.handle(now, Command::Heartbeat { node: node(), epoch, repairs: vec![] }).unwrap();
+        epoch
     };
+    let epoch = session(&mut controller, at(2), 0);
     let measured = vec![Measured { serial: 1, packets: 5, late: 1, worst_ns: 9_000_000_000 }];
     controller.handle(at(3), Command::Measure { node: node(), epoch, measured }).unwrap();
     assert!(is_violated(&controller));
     // 50 s later it starts again: its steady clock begins anew, its calendar does not.
     let started = 50_003;
-    let records = controller.records();
-    let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
-    let mut controller = Controller::load(&setup, at(started).wall, records).unwrap();
+    let restart = |controller: &Controller| {
+        let records = controller.records();
+        let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
+        Controller::load(&setup, at(started).wall, records).unwrap()
+    };
     let after = |ms: u64| Timestamps { steady: Time::from_millis(ms), wall: at(started + ms).wall };
-    controller.tick(after(9_000));
-    assert!(is_violated(&controller));
-    controller.tick(after(10_000));
-    assert!(!is_violated(&controller));
+    let mut observed = restart(&controller);
+    session(&mut observed, after(8_000), epoch);
+    observed.tick(after(9_000));
+    assert!(is_violated(&observed));
+    observed.tick(after(10_000));
+    assert!(!is_violated(&observed));
+    // Its receiver does not connect for two minutes; then it has the usual time.
+    let mut unobserved = restart(&controller);
+    for second in [4, 10, 70, 130] {
+        unobserved.tick(after(1_000 * second));
+        assert!(is_violated(&unobserved), "{second}");
+    }
+    let epoch = session(&mut unobserved, after(131_000), epoch);
+    for second in 132..190 {
+        let beat = Command::Heartbeat { node: node(), epoch, repairs: vec![] };
+        unobserved.handle(after(1_000 * second), beat).unwrap();
+    }
+    unobserved.tick(after(190_000));
+    assert!(!is_violated(&unobserved));
 }
