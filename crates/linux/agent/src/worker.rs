@@ -18,7 +18,7 @@ use crate::checks::Checks;
 use crate::machine::{Agent, AgentCall, AgentReply, AgentRequest, PollInterval};
 use wayleave_broker::process::LimitsLine;
 use wayleave_dataplane::net::CounterReading;
-use wayleave_protocol::agent::{KEYS_SINCE_0_2, Messages, Reports, Shares};
+use wayleave_protocol::agent::{ContractProblem, KEYS_SINCE_0_2, Messages, Reports, Shares};
 use wayleave_protocol::check::CheckTask;
 use wayleave_protocol::load::{LinkReport, REPORT_INTERVAL};
 use wayleave_topology::{Network, NodeId};
@@ -183,6 +183,8 @@ pub struct Worker<N> {
     divide_at: Option<Instant>,
     /// Repairs since the last report.
     repairs: Vec<String>,
+    /// Contracts that the last report named as not carried out, and the session.
+    reported_problems: Option<(u64, Option<Vec<ContractProblem>>)>,
     /// Probes that are sent and watched for on this network.
     checks: Checks,
     network: Arc<Network>,
@@ -220,6 +222,7 @@ impl<N: NodeDriver> Worker<N> {
             repair_at,
             divide_at: None,
             repairs: Vec::new(),
+            reported_problems: None,
             checks: Checks::default(),
             network,
             check_report_at: began,
@@ -279,43 +282,58 @@ impl<N: NodeDriver> Worker<N> {
         self.see(now);
         self.check(now);
         if now >= self.report_at {
-            self.report_at = now + REPORT_INTERVAL;
-            let time = self.now();
-            if let Some(broker) = self.broker.as_ref().filter(|broker| broker.is_open())
-                && let Some(moved) = self.agent.driver_mut().moved(time)
-            {
-                broker.send_report(&moved);
-            }
-            if let Some(epoch) = self.agent.epoch() {
-                let repairs = std::mem::take(&mut self.repairs);
-                let links = self.cables.link_report(&self.network);
-                let driver = self.agent.driver_mut();
-                let (measured, traffic) = (driver.reports(), driver.traffic());
-                let reports = Reports {
-                    epoch,
-                    measured,
-                    repairs,
-                    traffic,
-                    packets: driver.packets(),
-                    links,
-                    troubles: Some(driver.problems(time)),
-                    samples: driver.samples(),
-                    hears_at: driver.peer_address(),
-                    rules_in_force: driver.rules_in_force(),
-                    enforces: KEYS_SINCE_0_2.map(str::to_owned).to_vec(),
-                    contract_problems: driver.contract_problems(),
-                    beat: true,
-                    ..Reports::default()
-                };
-                let _ = self.notifier.send(ControllerNotice::Report(Box::new(reports)));
-            }
+            self.report(now);
         }
         let time = self.now();
         if self.agent.due() <= time {
             self.agent.tick(time);
         }
-        for request in self.agent.take_requests() {
+        let requests = self.agent.take_requests();
+        // A rule that is confirmed and whose packets belong to another one is no rule in force: the problem arrives first.
+        let confirms = requests.iter().any(|request| matches!(request.ask, AgentRequest::Confirm { .. }));
+        if let Some(epoch) = self.agent.epoch().filter(|_| confirms)
+            && Some((epoch, self.agent.driver_mut().contract_problems())) != self.reported_problems
+        {
+            self.report(now);
+        }
+        for request in requests {
             self.send(request);
+        }
+    }
+
+    /// Reports everything that is counted and in force.
+    fn report(&mut self, now: Instant) {
+        self.report_at = now + REPORT_INTERVAL;
+        let time = self.now();
+        if let Some(broker) = self.broker.as_ref().filter(|broker| broker.is_open())
+            && let Some(moved) = self.agent.driver_mut().moved(time)
+        {
+            broker.send_report(&moved);
+        }
+        if let Some(epoch) = self.agent.epoch() {
+            let repairs = std::mem::take(&mut self.repairs);
+            let links = self.cables.link_report(&self.network);
+            let driver = self.agent.driver_mut();
+            let (measured, traffic) = (driver.reports(), driver.traffic());
+            let contract_problems = driver.contract_problems();
+            let reports = Reports {
+                epoch,
+                measured,
+                repairs,
+                traffic,
+                packets: driver.packets(),
+                links,
+                troubles: Some(driver.problems(time)),
+                samples: driver.samples(),
+                hears_at: driver.peer_address(),
+                rules_in_force: driver.rules_in_force(),
+                enforces: KEYS_SINCE_0_2.map(str::to_owned).to_vec(),
+                contract_problems: contract_problems.clone(),
+                beat: true,
+                ..Reports::default()
+            };
+            let _ = self.notifier.send(ControllerNotice::Report(Box::new(reports)));
+            self.reported_problems = Some((epoch, contract_problems));
         }
     }
 

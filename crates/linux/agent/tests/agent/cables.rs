@@ -1,4 +1,4 @@
-//! Tests of an agent's reports on its cables.
+//! Tests of an agent's reports on its cables, and of their order with confirmations.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -6,15 +6,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use wayleave_agent::NodeDriver;
+use wayleave_agent::controller_client::ControllerReply;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::machine::{AgentReply, AgentRequest, Driver, DriverError};
 use wayleave_agent::worker::{Cables, Carriers, ControllerNotice, DownReason, LinkState, Worker, WorkerEvent};
-use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::Rule;
+
+use wayleave_protocol::agent::{ContractProblem, Measured, Messages, Operation, Rule, Work};
 use wayleave_units::Time;
 
-/// A node that does nothing.
-struct Idle;
+/// A node that does nothing. A removal is a problem of the contract.
+#[derive(Default)]
+struct Idle {
+    problems: Vec<ContractProblem>,
+}
 
 impl Driver for Idle {
     fn installed(&mut self, _: Time) -> Result<Vec<(u64, u64)>, DriverError> {
@@ -25,7 +29,8 @@ impl Driver for Idle {
         Ok(())
     }
 
-    fn remove(&mut self, _: Time, _: u64, _: u64) -> Result<(), DriverError> {
+    fn remove(&mut self, _: Time, serial: u64, _: u64) -> Result<(), DriverError> {
+        self.problems.push(ContractProblem { serial, why: "its packets belong to another one".to_owned() });
         Ok(())
     }
 
@@ -43,6 +48,10 @@ impl NodeDriver for Idle {
 
     fn set_environment(&mut self, _: Arc<Environment>) {}
 
+    fn contract_problems(&self) -> Option<Vec<ContractProblem>> {
+        Some(self.problems.clone())
+    }
+
     fn reports(&mut self) -> Vec<Measured> {
         Vec::new()
     }
@@ -54,7 +63,7 @@ struct Testbed {
     events: Sender<WorkerEvent>,
     notices: Receiver<ControllerNotice>,
     runs: std::thread::JoinHandle<bool>,
-    _poller: Receiver<(u64, u64)>,
+    polls: Receiver<(u64, u64)>,
 }
 
 impl Testbed {
@@ -62,7 +71,7 @@ impl Testbed {
     fn start(carriers: Carriers) -> Self {
         let (events, received) = channel();
         let (notifier, notices) = channel();
-        let (poller, _poller) = sync_channel(1);
+        let (poller, polls) = sync_channel(1);
         let carriers = Arc::new(Mutex::new(carriers));
         let interfaces: BTreeMap<String, String> = [("h1->s1", "up1"), ("s1->h1", "up2")]
             .map(|(link, interface)| (link.to_owned(), interface.to_owned()))
@@ -75,9 +84,9 @@ impl Testbed {
             node: network.find_node("h1").unwrap(),
             counters: Box::new(|| None),
         };
-        let worker = Worker::new(Idle, network, cables, poller, notifier);
+        let worker = Worker::new(Idle::default(), network, cables, poller, notifier);
         let runs = std::thread::spawn(move || worker.run(&received).is_none());
-        Self { carriers, events, notices, runs, _poller }
+        Self { carriers, events, notices, runs, polls }
     }
 
     fn set(&self, carriers: Carriers) {
@@ -119,6 +128,28 @@ fn sight(neighbours: &Receiver<ControllerNotice>, events: &Sender<WorkerEvent>, 
             ControllerNotice::Request(_) | ControllerNotice::Report(..) => {}
         }
     }
+}
+
+/// Catches: a contract that is "enforced" until the next report, although the agent knows that its packets belong to another
+/// one.
+#[test]
+fn problems_are_reported_before_the_rule_is_confirmed() {
+    let node = Testbed::start(up(&["up1", "up2"]));
+    node.next();
+    let (number, epoch) = node.polls.recv_timeout(Duration::from_secs(20)).unwrap();
+    let operations = vec![Operation { serial: 7, version: 1, work: Work::Remove }];
+    let messages = Messages { epoch, generation: 1, operations };
+    node.events.send(WorkerEvent::Messages(number, Some(ControllerReply::Done(messages)))).unwrap();
+    let mut known = Vec::new();
+    loop {
+        match node.notices.recv_timeout(Duration::from_secs(20)).unwrap() {
+            ControllerNotice::Report(report) => known = report.contract_problems.unwrap(),
+            ControllerNotice::Request(request) if matches!(request.ask, AgentRequest::Confirm { .. }) => break,
+            ControllerNotice::Request(_) | ControllerNotice::See(_) => {}
+        }
+    }
+    assert_eq!(known.iter().map(|one| one.serial).collect::<Vec<_>>(), [7]);
+    node.end();
 }
 
 #[test]
