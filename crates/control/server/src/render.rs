@@ -288,7 +288,7 @@ fn pending(network: &Network, grant: &AdmittedContract, switches: &[NodeId]) -> 
         return (Some("WAITS"), Some(format!("waits: {agent} not confirmed yet that the previous rule is removed")));
     }
     let waits = (!switches.is_empty()).then(|| {
-        format!("waits until all switches on its links have confirmed their queues: {}", names_of(network, switches))
+        format!("waits until each switch on its links has confirmed its queues ({})", names_of(network, switches))
     });
     (waits.is_some().then_some("WAITS"), waits)
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use wayleave_packet_format::{Mac, mac_of};
-use wayleave_protocol::Id;
 use wayleave_protocol::agent::Neighbours;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 /// A VM, or a host's own interface.
@@ -92,8 +92,9 @@ impl Environment {
         self.locations.iter().map(|(name, location)| (name.as_str(), *location))
     }
 
-    /// The end of a contract: a VM of the tenant; or a host, which means the tenant's VMs on it and for the host's own
-    /// interface. Empty if nothing has that name.
+    /// The end of a contract: a VM of the tenant; or a host, which means the tenant's VMs on it. The host's own interface
+    /// belongs to the default tenant, and to a tenant without a VM there; otherwise a tenant would limit the host's own
+    /// traffic. Empty if nothing has that name.
     ///
     /// A VM comes before a host of the same name, as the controller reads it.
     pub fn end(&self, tenant: &str, name: &str) -> Vec<(String, EndpointLocation)> {
@@ -104,8 +105,9 @@ impl Environment {
         let host = self.network.find_node(name).filter(|&node| self.network.node(node).kind == NodeKind::Host);
         let Some(host) = host else { return Vec::new() };
         let own = own(name);
-        let is_tenants = |id: &&String| **id == own || id.split_once(':').is_some_and(|(owner, _)| owner == tenant);
-        let here = self.on.get(&host).into_iter().flatten().filter(is_tenants);
-        here.filter_map(|id| Some((id.clone(), self.location(id)?))).collect()
+        let is_tenants = |id: &&String| **id != own && id.split_once(':').is_some_and(|(owner, _)| owner == tenant);
+        let here: Vec<&String> = self.on.get(&host).into_iter().flatten().filter(is_tenants).collect();
+        let with_own = (tenant == DEFAULT_TENANT || here.is_empty()).then_some(&own);
+        here.into_iter().chain(with_own).filter_map(|id| Some((id.clone(), self.location(id)?))).collect()
     }
 }

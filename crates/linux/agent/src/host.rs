@@ -389,8 +389,11 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
         let mut problems = self.problems.clone();
         problems.extend(self.shares.problems());
         for (rule, first) in self.plane.shadowed() {
-            let (serial, why) = (contract_of(rule).unwrap_or(rule), self.shadow(rule, first));
-            problems.entry(serial).or_insert(why);
+            let serial = contract_of(rule).unwrap_or(rule);
+            // Best effort is what belongs to no other contract.
+            if !self.shares.is_best_effort(serial) {
+                problems.entry(serial).or_insert_with(|| self.shadow(rule, first));
+            }
         }
         Some(problems.into_iter().map(|(serial, why)| ContractProblem { serial, why }).collect())
     }
@@ -541,9 +544,13 @@ impl<P: HostDataplane> HostDriver<P> {
             [Some(own), Some(first)] if tenant(own) == tenant(first) => format!("contract {first}"),
             _ => "another contract".to_owned(),
         };
-        format!(
-            "some of its packets also belong to {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
-        )
+        // Only latency contracts have a `match`.
+        let remedy = match [rule, first].map(|rule| contract_of(rule).is_none()) {
+            [true, true] => "give both a `match`, or VMs of their own",
+            [false, false] => "give both VMs of their own",
+            _ => "give the latency contract a `match`, or both VMs of their own",
+        };
+        format!("some of its packets also belong to {name}, which comes first, and count for that one only: {remedy}")
     }
 
     /// Installs a rule that is checked and resolved first.

@@ -323,7 +323,7 @@ impl Admission {
         if let Some(latency) = grant.latency_mut() {
             latency.reserve(decision.flow, decision.bound);
         }
-        // What its agents report still holds for the new rule, until they report otherwise.
+        // Problems that its agents report hold for the new rule, too, until they report otherwise.
         enforcement.refresh_degraded(serial);
         enforcement.scheme_ledger_mut().own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new reservation until then, it need not wait for it.

@@ -227,7 +227,7 @@ impl Enforcement {
     }
 
     /// Clears a violation, as no late packet was reported for the clear time, unless a later timer is still set. While the
-    /// agent of the receiver does not report, nobody knows that it is over.
+    /// agent of the receiver does not report, it is unknown whether it is over.
     pub(crate) fn healed(&mut self, serial: u64) {
         if self.timers.has(TimerEvent::Healed(serial)) {
             return;

@@ -88,7 +88,7 @@ fn a_contract_that_waits_for_switches_names_them() {
     world.client.put("/v1/contracts/ptp", &contract("h1", "h2", "10Mbit")).is(201);
     let shown = status(&world, "ptp");
     assert_eq!((&shown["state"], &shown["reason"]), (&json!("pending"), &json!("WAITS")), "{shown}");
-    let message = "waits until all switches on its links have confirmed their queues: pod1-edge1";
+    let message = "waits until each switch on its links has confirmed its queues (pod1-edge1)";
     assert_eq!(shown["message"], message);
 }
 

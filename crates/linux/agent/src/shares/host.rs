@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters};
 use wayleave_dataplane::host::HostRule;
 use wayleave_protocol::agent::{ShareRule, Shares, Traffic};
+use wayleave_protocol::contract::Kind;
 use wayleave_scheme_api::Bucket;
 use wayleave_schemes::host::eyeq::LineParams;
 use wayleave_topology::{Network, NodeId};
@@ -146,6 +147,11 @@ impl HostShares {
     /// Returns the name of a contract.
     pub fn contract_id(&self, serial: u64) -> Option<&str> {
         self.contracts.get(&serial).map(|rule| &*rule.id)
+    }
+
+    /// Returns `true` for a contract of best effort.
+    pub fn is_best_effort(&self, serial: u64) -> bool {
+        self.contracts.get(&serial).is_some_and(|rule| rule.kind == Kind::BestEffort)
     }
 
     /// Returns the current faults, one sentence each.

@@ -124,15 +124,17 @@ fn contracts_without_packets_of_their_own_are_named() {
     let environment = Arc::new(Environment::new(network()));
     let mut host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
     let own = |serial: u64, id: &str| ShareRule { id: id.to_owned(), ..hose(serial, Kind::Bandwidth, &["h1", "h2"]) };
-    let all = [own(7, "shop:db"), own(8, "shop:copy"), own(9, "web:search")];
+    let rest = ShareRule { kind: Kind::BestEffort, max_bps: Some(1_000_000), ..own(10, "shop:rest") };
+    let all = [own(7, "shop:db"), own(8, "shop:copy"), own(9, "web:search"), rest];
     host.set_shares(NOW, shares(all.to_vec()));
-    let [db, copy, search] = all.each_ref().map(|rule| rule_number(rule, 1).unwrap());
-    fake.kernel().shadowed = BTreeMap::from([(copy, db), (search, db)]);
+    let [db, copy, search, rest] = all.each_ref().map(|rule| rule_number(rule, 1).unwrap());
+    // Best effort is what belongs to no other contract.
+    fake.kernel().shadowed = BTreeMap::from([(copy, db), (search, db), (rest, db)]);
     let problems: Vec<(u64, String)> =
         host.contract_problems().unwrap().into_iter().map(|one| (one.serial, one.why)).collect();
     let why = |name: &str| {
         format!(
-            "some of its packets also belong to {name}, which comes first, and count for that one only: give both a `match`, or VMs of their own"
+            "some of its packets also belong to {name}, which comes first, and count for that one only: give both VMs of their own"
         )
     };
     assert_eq!(problems, [(7 + 1, why("contract shop:db")), (9, why("another contract"))]);
