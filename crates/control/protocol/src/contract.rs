@@ -383,7 +383,8 @@ pub struct ContractStatus {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub configured: Option<u64>,
     /// The version that its sender, or all its members, have confirmed. Absent if none is confirmed, or if that is unknown:
-    /// while an agent of these hosts is silent, and until it has connected since the controller started.
+    /// while an agent of these hosts is silent, and until it has connected since the controller started. Absent also if an agent
+    /// cannot carry it out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub effective: Option<u64>,
     /// Late packets as measured by its receiver, if any.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 use wayleave_contracts::Labels;
-use wayleave_controller::{AdmittedContract, Controller, Id, State};
+use wayleave_controller::{AdmittedContract, Controller, DegradedReason, Id, State};
 use wayleave_protocol::agent::ShareRule;
 use wayleave_protocol::contract::{Contract, Kind};
 use wayleave_topology::{LinkId, Network, NodeId};
@@ -228,7 +228,9 @@ impl ContractObject {
     /// Returns the contract with its status. Serial numbers count over all tenants, so tenants are shown none.
     pub(crate) fn document(&self, network: &Network, is_tenants: bool) -> Contract {
         let mut document = render::contract(network, &self.grant, &self.routes, self.has_agents, self.reason(network));
-        if self.is_effect_unknown() {
+        // An installed rule whose packets belong to another contract has no effect.
+        let is_carried_out = !matches!(self.grant.degraded_reason, Some(DegradedReason::NotCarriedOut { .. }));
+        if self.is_effect_unknown() || !is_carried_out {
             document.status.effective = None;
         }
         if is_tenants {

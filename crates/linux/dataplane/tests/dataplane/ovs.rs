@@ -135,18 +135,19 @@ impl Site {
         let cables = Namespace::open(self.names.get(1)).unwrap();
         let mut capture = Capture::open(&cables).unwrap();
         cables.run(|| put(port, frames)).unwrap();
-        let (mut last, mut seen) = (Instant::now(), Vec::new());
-        while last.elapsed() < Duration::from_secs(5) {
-            // Once all are there that should be, others have a moment to show themselves.
-            let most = Duration::from_millis(if seen.len() < expected { 1_000 } else { 300 });
-            match capture.next(most).unwrap() {
+        // Once all are there that should be, others have a moment to show themselves.
+        let (mut until, mut seen) = (Instant::now() + Duration::from_secs(5), Vec::new());
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            match capture.next(left).unwrap() {
                 Some(one) if !one.is_outgoing => {
                     seen.push((one.ifindex - 200, one.frame[12..].to_vec()));
-                    last = Instant::now();
+                    if seen.len() <= expected {
+                        let moment = if seen.len() < expected { 5_000 } else { 300 };
+                        until = Instant::now() + Duration::from_millis(moment);
+                    }
                 }
                 Some(_) => {}
-                None if seen.len() >= expected => break,
-                None => {}
+                None => break,
             }
         }
         seen
@@ -292,7 +293,6 @@ pub(crate) fn packets_waiting_at_one_port_do_not_delay_another() {
     let seen = site.send(0, &others, others.len() + 10);
     let arrived = seen.iter().filter(|(port, _)| *port == 2).count();
     assert_eq!(arrived, others.len(), "{before} B wait at the other port");
-    assert!(waits() > 100_000, "{before} B waited at the other port, and no longer enough");
 }
 
 pub(crate) fn a_restarted_bridge_is_configured_again_and_a_missing_one_reported() {
