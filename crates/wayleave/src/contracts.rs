@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::findings::MAX_FINDINGS;
 use crate::network::Network;
 use crate::progress::{ProgressStep, Watch};
+use wayleave_topology::NodeId;
 
 /// Contracts from one text or several, in order, with no name twice.
 #[derive(Clone, Debug)]
@@ -128,6 +129,39 @@ impl Contracts {
             format!("{which} below one frame of {frame} a day")
         });
         bursts.into_iter().chain(rates).collect()
+    }
+
+    /// Returns a note about contracts that agents cannot tell apart: they have an end to send from and one to send to in common with
+    /// another contract of their tenant, and neither has a `match`. Best effort is what belongs to no other contract. Beyond a million pairs,
+    /// contracts are not compared.
+    pub fn indistinguishable(&self) -> Option<String> {
+        const MAX_PAIRS: usize = 1_000_000;
+        let all = || self.lists.iter().flat_map(MixedList::without_match);
+        // The order in which agents choose.
+        let (latency, others): (Vec<_>, Vec<_>) = all().partition(|contract| contract.as_latency().is_some());
+        let others = others.into_iter().filter(|contract| !matches!(contract, Contract::BestEffort(_)));
+        let mut owners: HashMap<(Option<&str>, NodeId, NodeId), &str> = HashMap::new();
+        let mut found: Vec<(&str, &str)> = Vec::new();
+        for contract in latency.into_iter().chain(others) {
+            if owners.len() + contract.hosts().len().pow(2) > MAX_PAIRS {
+                continue;
+            }
+            let key = |(from, to): (NodeId, NodeId)| (contract.tenant(), from, to);
+            let pairs: Vec<_> = contract.directed_pairs().into_iter().map(key).collect();
+            let owner = pairs.iter().find_map(|pair| owners.get(pair));
+            found.extend(owner.map(|owner| (contract.name(), *owner)));
+            for pair in pairs {
+                owners.entry(pair).or_insert(contract.name());
+            }
+        }
+        let (name, owner) = *found.first()?;
+        let whose = match found.len() {
+            1 => format!("\"{name}\" also belong to \"{owner}\""),
+            count => format!("{count} contracts also belong to another one (\"{name}\": \"{owner}\", ...)"),
+        };
+        Some(format!(
+            "packets of {whose}: agents carry out one contract for each packet; a latency contract with a `match`, or VMs as ends, tell them apart"
+        ))
     }
 
     /// One file's own duplicates are found when it is read; these are those of different files.

@@ -95,6 +95,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
             args.recheck |= args.rechecks_others(&session, contracts.all().any(|(_, any)| any.as_latency().is_none()));
             let (outcome, in_flight) = args.decide(&mut session, PlanInput::Contracts(&contracts))?;
             args.advise(&session, &contracts, &outcome.summary)?;
+            if let Some(note) = contracts.indistinguishable() {
+                tell!("note: {note}");
+            }
             (session, outcome, in_flight)
         }
         Some(file) => {

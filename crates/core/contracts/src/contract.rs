@@ -108,6 +108,18 @@ impl Contract {
         }
     }
 
+    /// Returns the pairs of a sender and a receiver of its packets.
+    pub fn directed_pairs(&self) -> Vec<(NodeId, NodeId)> {
+        let hosts = self.hosts();
+        let is_directed =
+            matches!(self, Self::Latency(_) | Self::Bandwidth(BandwidthContract { between: Endpoints::Pair(..), .. }));
+        if is_directed {
+            return vec![(hosts[0], hosts[1])];
+        }
+        let others = |from: NodeId| hosts.iter().filter(move |&&to| to != from).map(move |&to| (from, to));
+        hosts.iter().flat_map(|&from| others(from)).collect()
+    }
+
     /// The same contract among other hosts, if they are as many as it has.
     #[must_use]
     pub fn among(mut self, hosts: &[NodeId]) -> Self {

@@ -206,6 +206,35 @@ fn contracts_to_which_no_frame_conforms_are_warnings() {
     assert_eq!(of_frame("10801B"), ["the rate of \"c\" is 1bit, below one frame of 10.801kB a day"]);
 }
 
+/// Catches: contracts that are admitted without a word, although agents can carry out only one of them.
+#[test]
+fn contracts_with_the_same_packets_are_named() {
+    let network = Network::open("star:hosts=4").unwrap();
+    let note = |list: &str| {
+        let contracts = Contracts::parse_all_kinds(&[Source::new("list.yaml", list)], &network).unwrap();
+        contracts.indistinguishable()
+    };
+    let latency = |name: &str, from: &str, more: &str| {
+        format!("  - {{name: {name}, from: {from}, to: h2, rate: 1Mbit, burst: 2kB, deadline: 9ms{more}}}\n")
+    };
+    let hose = "  - {name: hose, bandwidth: {hose: [h1, h2, h3], min: 1Mbit}}\n";
+    let rest = "  - {name: rest, bestEffort: {members: [h1, h2], max: 1Mbit}}\n";
+    let list = |rows: &[&str]| {
+        format!(
+            "apiVersion: wayleave/v1\nkind: Contracts\nmetadata: {{name: list}}\nspec:\n  contracts:\n{}",
+            rows.concat()
+        )
+    };
+    let (a, b, c) = (latency("a", "h1", ""), latency("b", "h1", ""), latency("c", "h4", ""));
+    let matched = latency("m", "h1", ", match: {protocol: udp}");
+    let others = latency("o", "h1", ", tenant: other");
+    assert_eq!(note(&list(&[&a, &c, &matched, &others, rest])), None);
+    let one = note(&list(&[hose, &a])).unwrap();
+    assert!(one.starts_with("packets of \"hose\" also belong to \"a\": agents carry out one contract"), "{one}");
+    let two = note(&list(&[&a, &b, hose])).unwrap();
+    assert!(two.starts_with("packets of 2 contracts also belong to another one (\"b\": \"a\", ...)"), "{two}");
+}
+
 #[test]
 fn tuning_finds_budgets_that_only_two_changes_together_give() {
     let network = plant("");

@@ -96,6 +96,11 @@ impl MixedList {
         })
     }
 
+    /// Returns the contracts that have no `match`, in order of the file.
+    pub fn without_match(&self) -> impl Iterator<Item = &Contract> {
+        self.items.iter().zip(&self.spans).filter(|(_, spans)| !spans.has("match")).map(|(contract, _)| contract)
+    }
+
     /// Something that was found out about a contract after it was read, as a problem at its place in the file.
     ///
     /// # Panics
