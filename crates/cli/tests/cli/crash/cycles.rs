@@ -87,7 +87,7 @@ enum End {
 }
 
 /// Sorts of points that fewer lives have need not have been hit.
-const SELDOM: u64 = 10;
+const SELDOM: u64 = 20;
 
 #[test]
 fn a_ledger_survives_two_hundred_kills() {
