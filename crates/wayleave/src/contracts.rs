@@ -131,7 +131,7 @@ impl Contracts {
         bursts.into_iter().chain(rates).collect()
     }
 
-    /// Returns a note about contracts that agents cannot tell apart: they have an end to send from and one to send to in common with
+    /// Returns a note about contracts that agents cannot distinguish: they have an end to send from and one to send to in common with
     /// another contract of their tenant, and neither has a `match`. Best effort is what belongs to no other contract. Beyond a million pairs,
     /// contracts are not compared.
     pub fn indistinguishable(&self) -> Option<String> {
@@ -160,7 +160,7 @@ impl Contracts {
             count => format!("{count} contracts also belong to another one (\"{name}\": \"{owner}\", ...)"),
         };
         Some(format!(
-            "packets of {whose}: agents carry out one contract for each packet; a latency contract with a `match`, or VMs as ends, tell them apart"
+            "packets of {whose}: agents carry out one contract for each packet; a latency contract with a `match`, or VMs as ends, distinguish them"
         ))
     }
 
