@@ -68,7 +68,7 @@ fn degraded_text(degraded_reason: &DegradedReason) -> String {
         DegradedReason::Unfit { why } => format!("re-evaluated at startup and refused: {why}"),
         DegradedReason::Unconfirmed => "a host has not confirmed its rule, or a switch its queues".to_owned(),
         DegradedReason::Silent { .. } => "the agent of one of its hosts or switches is silent".to_owned(),
-        DegradedReason::NotCarriedOut { why, .. } => format!("an agent cannot install it: {why}"),
+        DegradedReason::NotCarriedOut { why, .. } => format!("an agent cannot carry it out: {why}"),
     }
 }
 

@@ -337,7 +337,7 @@ pub(crate) fn degraded_text(
         }
         DegradedReason::Silent { nodes } => silent(network, nodes),
         DegradedReason::NotCarriedOut { host, why } => {
-            format!("the agent of {} cannot install it: {why}", network.node(*host).name)
+            format!("the agent of {} cannot carry it out: {why}", network.node(*host).name)
         }
     };
     (degraded_reason.code(), message)

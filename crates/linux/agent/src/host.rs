@@ -86,7 +86,7 @@ impl<P: HostDataplane> HostDriver<P> {
             store.read().map_err(|error| format!("cannot read the previously installed rules: {error}"))?;
         let mut rules = BTreeMap::new();
         let installed = plane.installed()?;
-        let shares = HostShares::new(host, installed.iter().map(|&(rule, _)| rule));
+        let shares = HostShares::new(host, installed.iter().map(|&(rule, _)| rule), store.read_shares());
         for (serial, version) in installed.into_iter().filter(|&(rule, _)| contract_of(rule).is_none()) {
             let rule = remembered.get(&(serial, version));
             match rule.filter(|rule| check(rule, environment.network()).is_ok()) {
@@ -378,7 +378,14 @@ impl<P: HostDataplane> NodeDriver for HostDriver<P> {
 
     fn set_shares(&mut self, now: Time, shares: Shares) {
         let scope = Scope { environment: &self.environment, here: &self.here };
+        let before = self.shares.known().clone();
         self.shares.set(now, shares, &mut self.plane, scope);
+        // Afterwards: a rule whose contract is not the remembered one is removed and installed again.
+        if *self.shares.known() != before
+            && let Err(error) = self.store.write_shares(self.shares.known())
+        {
+            tracing::warn!("cannot save the contracts of this host: {error}");
+        }
     }
 
     fn rules_in_force(&self) -> Option<Vec<(u64, u64)>> {

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use wayleave_protocol::agent::Rule;
 
+/// The file with the contracts of other kinds than latency.
+const SHARES: &str = "shares.json";
+
 /// The folder with the rules of a node.
 #[derive(Debug)]
 pub struct RuleStore {
@@ -67,6 +70,24 @@ impl RuleStore {
             }
         }
         Ok(())
+    }
+
+    /// Reads the contracts of other kinds than latency whose rules are installed, by serial number. Without a readable file
+    /// they are unknown.
+    pub fn read_shares(&self) -> BTreeMap<u64, String> {
+        let text = fs::read_to_string(self.folder.join(SHARES)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Remembers these contracts.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_shares(&self, contracts: &BTreeMap<u64, String>) -> io::Result<()> {
+        let text = serde_json::to_string(contracts).map_err(io::Error::other)?;
+        let beside = self.folder.join(format!("{SHARES}.new"));
+        fs::write(&beside, text)?;
+        fs::rename(beside, self.folder.join(SHARES))
     }
 
     fn path(&self, serial: u64, version: u64) -> PathBuf {

@@ -106,7 +106,7 @@ fn a_share_is_enforced_once_all_agents_report_its_rule_and_names_missing_ones() 
     let serial = client.get("/v1/contracts/db").json()["status"]["serial"].clone();
     let status = report(1, json!([{ "serial": serial, "why": "the interface of h5 is not there" }]));
     assert_eq!((&status["state"], &status["reason"]), (&json!("degraded"), &json!("NOT_CARRIED_OUT")));
-    assert_eq!(status["message"], "the agent of h5 cannot install it: the interface of h5 is not there");
+    assert_eq!(status["message"], "the agent of h5 cannot carry it out: the interface of h5 is not there");
     assert_eq!(effective(), 0);
 }
 

@@ -42,6 +42,8 @@ pub struct HostShares {
     peers: Peers,
     division: Option<HostDivision>,
     contracts: BTreeMap<u64, ShareRule>,
+    /// Contracts whose rules are installed, also by an earlier agent.
+    known: BTreeMap<u64, String>,
     /// `true` once the controller has named the contracts: before, rules of an earlier agent may be in force.
     knows_contracts: bool,
     line: LineParams,
@@ -82,13 +84,15 @@ impl Pair {
 }
 
 impl HostShares {
-    /// Of a host; `left` are the rules that are installed.
-    pub fn new(host: NodeId, left: impl IntoIterator<Item = u64>) -> Self {
+    /// Of a host; `left` are the rules that are installed, and `known` their contracts by serial number, as far as they are
+    /// known.
+    pub fn new(host: NodeId, left: impl IntoIterator<Item = u64>, known: BTreeMap<u64, String>) -> Self {
         Self {
             host,
             peers: Peers::new(host),
             division: None,
             contracts: BTreeMap::new(),
+            known,
             knows_contracts: false,
             line: LineParams::both(Rate::ZERO),
             pairs: BTreeMap::new(),
@@ -149,6 +153,11 @@ impl HostShares {
         self.contracts.get(&serial).map(|rule| &*rule.id)
     }
 
+    /// Returns the contracts whose rules are installed, by serial number.
+    pub const fn known(&self) -> &BTreeMap<u64, String> {
+        &self.known
+    }
+
     /// Returns `true` for a contract of best effort.
     pub fn is_best_effort(&self, serial: u64) -> bool {
         self.contracts.get(&serial).is_some_and(|rule| rule.kind == Kind::BestEffort)
@@ -166,17 +175,24 @@ impl HostShares {
         self.line = LineParams { transmit: rate(shares.transmit_bps), receive: rate(shares.receive_bps) };
         let address = |(host, at): (&String, &String)| Some((network.find_node(host)?, at.parse().ok()?));
         self.peers.set(shares.peers.iter().filter_map(address).collect(), &shares.secret);
-        let before = std::mem::take(&mut self.contracts);
         self.contracts = shares.contracts.into_iter().map(|rule| (rule.serial, rule)).collect();
         // Of a number that another contract had, nothing of its counters and buckets stays.
-        let is_other = |serial| Some(&before.get(&serial)?.id != &self.contracts.get(&serial)?.id);
-        let others = self.pairs.iter().filter(|(_, pair)| is_other(pair.key.0) == Some(true));
-        for number in others.map(|(&number, _)| number).collect::<Vec<_>>() {
-            match plane.remove(number) {
-                Ok(()) => drop(self.pairs.remove(&number)),
-                Err(why) => tracing::warn!(rule = number, "cannot remove the rule of a pair: {why}"),
+        let is_other = |rule: &u64| {
+            let serial = contract_of(*rule)?;
+            Some(*self.known.get(&serial)? != self.contracts.get(&serial)?.id)
+        };
+        let others = self.pairs.keys().chain(&self.left).filter(|&rule| is_other(rule) == Some(true));
+        for rule in others.copied().collect::<Vec<_>>() {
+            self.pairs.remove(&rule);
+            match plane.remove(rule) {
+                Ok(()) => drop(self.left.remove(&rule)),
+                Err(why) => {
+                    tracing::warn!(rule, "cannot remove the rule of a pair: {why}");
+                    self.left.insert(rule);
+                }
             }
         }
+        self.known = self.contracts.iter().map(|(&serial, rule)| (serial, rule.id.clone())).collect();
         self.knows_contracts = true;
         self.now = now;
         self.begin(plane, scope);

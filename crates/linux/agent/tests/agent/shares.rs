@@ -140,6 +140,29 @@ fn contracts_without_packets_of_their_own_are_named() {
     assert_eq!(problems, [(7 + 1, why("contract shop:db")), (9, why("another contract"))]);
 }
 
+/// Catches: a new contract with the counters of one that the controller has lost, and whose serial number it has given again.
+#[test]
+fn pairs_of_another_contract_with_the_serial_number_are_removed_first() {
+    let (fake, folder) = (up(), TempFolder::new("agent"));
+    let own = |id: &str| ShareRule { id: id.to_owned(), ..hose(7, Kind::Bandwidth, &["h1", "h2"]) };
+    let mut host = driver(&fake, &folder, Arc::new(Environment::new(network())), &[("host:h1", "veth0")]);
+    host.set_shares(NOW, shares(vec![own("shop:db")]));
+    let rule = rule_number(&own("shop:db"), 1).unwrap();
+    for (restarts, id, removed) in
+        [(false, "shop:db", 0), (false, "web:db", 1), (true, "web:db", 1), (true, "shop:db", 2)]
+    {
+        if restarts {
+            drop(host);
+            host = driver(&fake, &folder, Arc::new(Environment::new(network())), &[("host:h1", "veth0")]);
+            assert_eq!(host.traffic(), Some(Vec::new()), "the contract is not known before it is sent again");
+        }
+        host.set_shares(NOW, shares(vec![own(id)]));
+        assert_eq!(fake.kernel().removed, vec![rule; removed], "{restarts} {id}");
+        let named: Vec<Option<String>> = host.traffic().unwrap().into_iter().map(|one| one.contract).collect();
+        assert_eq!(named, [Some(id.to_owned())]);
+    }
+}
+
 #[test]
 fn rules_of_pairs_are_not_reported_as_contracts_and_outlive_the_agent() {
     let (fake, folder) = (up(), TempFolder::new("agent"));
