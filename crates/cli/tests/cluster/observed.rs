@@ -28,7 +28,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
         let asked = ureq::get(url(at, "/metrics")).header("authorization", format!("Bearer {token}"));
         asked.call().unwrap().body_mut().read_to_string().unwrap()
     };
-    let has_packets = |at: usize| metrics(at).contains("wayleave_contract_packets{");
+    let has_packets = |at: usize| metrics(at).contains("wayleave_contract_packets_total{");
     let old = leader(None);
     let contract = json!({ "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" });
     assert_eq!(ask("PUT", &url(old, "/v1/contracts/default:c"), &token, &contract).0, 201);

@@ -45,9 +45,8 @@ impl Shared {
 
     fn alert_counters(&self) -> Vec<((Counter, String), u64)> {
         let mut counters = self.metrics.alert_counters.values();
-        if let Some(sum) = self.counted.sum() {
-            counters.push(((Counter::QueueFull, String::new()), sum.queue_full));
-        }
+        let queue_full = self.counted.totals().map(|totals| ((Counter::QueueFull, String::new()), totals.queue_full));
+        counters.extend(queue_full);
         let lost = self.counted.followed().map(|followed| ((Counter::Lost, String::new()), followed.lost));
         counters.extend(lost);
         let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
@@ -60,7 +59,8 @@ impl Shared {
         counters
     }
 
-    fn observe_alerts(&self) {
+    /// Takes the present figures, and returns them.
+    fn observe_alerts(&self) -> Figures {
         let figures = self.alert_figures();
         // Reports from the time as leader are outdated: agents report to the leader only.
         if !figures.is_leader {
@@ -68,11 +68,12 @@ impl Shared {
         }
         let counters = self.alert_counters();
         self.alerts.lock().observe(Time::from_nanos(boottime()), wall(), &figures, counters);
+        figures
     }
 
     /// Returns the alerts that fire now.
     pub(crate) fn alerts_now(&self) -> Alerts {
-        let figures = self.alert_figures();
+        let figures = self.observe_alerts();
         self.alerts.lock().alerts(Time::from_nanos(boottime()), wall(), &figures)
     }
 }

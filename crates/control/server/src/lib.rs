@@ -60,6 +60,7 @@ mod loss_tracking;
 mod measure;
 mod metrics;
 pub mod notify;
+mod packet_metrics;
 mod past;
 mod pulse;
 mod queue;

@@ -47,7 +47,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    const fn value(&self, of: Figure) -> u64 {
+    fn value(&self, of: Figure) -> u64 {
         match of {
             Figure::SilentAgents => self.silent,
             Figure::Violated => self.violated,
@@ -67,10 +67,9 @@ struct Window {
 }
 
 impl Window {
-    fn observe(&mut self, now: Time, of: Counter, value: u64) {
-        // A counter that is smaller than before began again at 0; a sum over contracts lost one of them.
-        let restarted = if of.is_sum() { 0 } else { value };
-        let increase = self.last.map_or(0, |last| value.checked_sub(last).unwrap_or(restarted));
+    fn observe(&mut self, now: Time, value: u64) {
+        // A counter that is smaller than before began again at 0.
+        let increase = self.last.map_or(0, |last| value.checked_sub(last).unwrap_or(value));
         self.last = Some(value);
         if increase > 0 {
             self.increases.push_back((now, increase));
@@ -115,10 +114,13 @@ impl Evaluator {
     ) {
         let present: BTreeSet<(Counter, String)> = counters.iter().map(|(of, _)| of.clone()).collect();
         for (of, value) in counters {
-            let counter = of.0;
-            self.windows.entry(of).or_default().observe(now, counter, value);
+            self.windows.entry(of).or_default().observe(now, value);
         }
-        self.windows.values_mut().for_each(|window| window.forget(now));
+        for (of, window) in &mut self.windows {
+            window.forget(now);
+            // A counter that is reported again may have begun again.
+            window.last = window.last.filter(|_| present.contains(of));
+        }
         self.windows.retain(|of, window| present.contains(of) || !window.increases.is_empty());
         let met: BTreeSet<(usize, String)> =
             self.met(now, figures).into_iter().map(|(rule, node, _)| (rule, node)).collect();
@@ -129,7 +131,7 @@ impl Evaluator {
     }
 
     fn has_counter(&self, of: Counter) -> bool {
-        self.windows.keys().any(|(known, _)| *known == of)
+        self.of_counter(of).any(|(_, window)| window.last.is_some())
     }
 
     fn of_counter(&self, of: Counter) -> impl Iterator<Item = (&String, &Window)> {
@@ -375,18 +377,21 @@ mod tests {
         assert_eq!(firing(&evaluator, 300, &QUIET), [""; 0], "3 are not above 3");
         // The counter of h2 began again.
         repairs(&mut evaluator, 400, 1_003, 2);
-        let lost = |evaluator: &mut Evaluator, second, count| {
-            observe(evaluator, second, &QUIET, &[(Counter::Lost, "", count)]);
-        };
-        let mut sums = Evaluator::default();
-        [(0, 9), (5, 4)].into_iter().for_each(|(second, count)| lost(&mut sums, second, count));
-        assert!(sums.since.is_empty(), "a contract with five lost packets was deleted");
-        lost(&mut sums, 10, 5);
-        assert_eq!(sums.since.len(), 1);
         let (now, wall) = at(400);
         let items = evaluator.alerts(now, wall, &QUIET).items;
         assert_eq!(items.iter().map(|alert| alert.labels["node"].as_str()).collect::<Vec<_>>(), ["h2"]);
         assert_eq!(firing(&evaluator, 900, &QUIET), [""; 0], "the increase of second 300 is out of the window");
+        // A counter without reports is unknown, and may be another one after that.
+        let mut evaluator = Evaluator::default();
+        [(0, 0, 1), (5, 4, 1), (10, 4, 2)]
+            .into_iter()
+            .for_each(|(second, h1, h2)| repairs(&mut evaluator, second, h1, h2));
+        observe(&mut evaluator, 15, &QUIET, &[]);
+        assert!(!evaluator.has_counter(Counter::Repairs) && evaluator.windows.len() == 2);
+        repairs(&mut evaluator, 20, 100, 100);
+        let increases =
+            evaluator.of_counter(Counter::Repairs).map(|(_, window)| window.increase(at(20).0, LONGEST_WINDOW));
+        assert_eq!(increases.collect::<Vec<_>>(), [4, 1]);
         observe(&mut evaluator, 1_000, &QUIET, &[]);
         assert!(evaluator.windows.is_empty(), "counters that nobody reports are forgotten");
     }

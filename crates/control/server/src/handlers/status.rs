@@ -210,7 +210,8 @@ pub(crate) fn metrics(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
     let counted = Some(&*shared.counted).filter(|_| shared.receives_reports());
     let sources = (shared.network(), &*shared.view, counted);
     let format = Exposition::of(call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()));
-    let text = format.of_open_metrics(shared.metrics.open_metrics(sources, || details::details(shared)));
+    let text =
+        format.of_open_metrics(shared.metrics.open_metrics(sources, shared.load.now().0, || details::details(shared)));
     Ok(HttpReply::of(200, format.media(), text))
 }
 

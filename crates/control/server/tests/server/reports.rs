@@ -137,15 +137,19 @@ fn figures_above_any_possible_value_reach_no_metric_and_are_named() {
         text.lines().find_map(|line| line.strip_prefix(name).map(|value| value.trim().to_owned()))
     };
     set_time(&world, start + 1);
-    agents[0].report(traffic(7));
-    assert_eq!(metric("wayleave_contract_packets{became=\"sent\"}").as_deref(), Some("7"));
+    [3, 10].into_iter().for_each(|count| agents[0].report(traffic(count)));
+    assert_eq!(metric("wayleave_contract_packets_total{became=\"sent\"}").as_deref(), Some("7"));
     for (second, count) in [(10, 1 << 53), (20, 1 << 63), (30, u64::MAX)] {
         set_time(&world, start + second);
         agents[0].report(traffic(count));
         let listed = world.client.get("/v1/contracts/a/traffic").is(200).json();
         assert_eq!((&listed["reporting"], &listed["traffic"]), (&json!(0), &Value::Null), "{listed}");
-        assert_eq!(metric("wayleave_contract_packets{became=\"sent\"}").as_deref(), Some("7"), "as counted before");
-        assert_eq!(metric("wayleave_host_packets{node=\"h1\",became=\"spoofed\"}"), None);
+        assert_eq!(
+            metric("wayleave_contract_packets_total{became=\"sent\"}").as_deref(),
+            Some("7"),
+            "as counted before"
+        );
+        assert_eq!(metric("wayleave_host_packets_total{node=\"h1\",became=\"spoofed\"}"), None);
         let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
         assert!(problems.contains("h1: its report has figures above any possible value"), "{problems}");
         assert!(problems.contains("packets (1), traffic."), "{problems}");
