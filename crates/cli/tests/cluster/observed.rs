@@ -92,7 +92,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     assert_eq!(rates(new), (Value::Null, Value::Null, Value::Null, 0));
     assert!(!has_packets(new));
     let unknown = unknown_alerts(new);
-    for alert in ["WayleaveAgentSilent", "WayleaveContractsViolated", "WayleaveSendersExceed", "WayleavePacketsLost"] {
+    for alert in ["WayleaveAgentSilent", "WayleaveContractsViolated", "WayleaveQueueFull", "WayleavePacketsLost"] {
         assert!(unknown.contains(&alert.to_owned()), "{alert}: {unknown:?}");
     }
     assert_eq!(read(new, "/v1/status").1["problems"], json!([]));

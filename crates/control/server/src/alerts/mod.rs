@@ -419,8 +419,7 @@ mod tests {
             let (now, wall) = at(0);
             evaluator.alerts(now, wall, figures).unknown.into_iter().map(|unknown| unknown.name).collect()
         };
-        let counters =
-            ["WayleaveRateExceeded", "WayleaveSendersExceed", "WayleavePacketsLost", "WayleaveWrongAddresses"];
+        let counters = ["WayleaveRateExceeded", "WayleaveQueueFull", "WayleavePacketsLost", "WayleaveWrongAddresses"];
         let mut evaluator = Evaluator::default();
         assert_eq!(names(&evaluator, &QUIET), [&["WayleaveControllerGone"], &counters[..]].concat());
         let alone = Figures { has_agents: false, ..QUIET };

@@ -130,13 +130,13 @@ pub(super) const RULES: &[Rule] = &[
         description: "Contracts are rerouted as long as capacity is available.",
     },
     Rule {
-        name: "WayleaveSendersExceed",
+        name: "WayleaveQueueFull",
         severity: Warning,
         hold: minutes(10),
         condition: increase(Counter::QueueFull, minutes(5), 0),
         expression: "sum(rate(wayleave_contract_packets_total{became=\"queue-full\"}[5m])) > 0",
-        summary: "Senders exceed their contracts persistently, and hosts drop packets because the contracts' queues are full.",
-        description: "`wayleave describe contract NAME` shows the counters of a contract.",
+        summary: "Sending hosts drop packets of contracts persistently: queues are full, or tokens are used up.",
+        description: "Senders exceed their contracts, or the rate that the links of their hosts have left. `wayleave describe contract NAME` shows the counters.",
     },
     Rule {
         name: "WayleaveRepairs",

@@ -388,7 +388,7 @@ fn alerts_are_for_those_who_operate_the_network() {
     assert_eq!((&alerts["items"], &alerts["rules"]), (&json!([]), &json!(13)));
     let unknown: Vec<&str> =
         alerts["unknown"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert!(unknown.contains(&"WayleaveControllerGone") && unknown.contains(&"WayleaveSendersExceed"), "{alerts}");
+    assert!(unknown.contains(&"WayleaveControllerGone") && unknown.contains(&"WayleaveQueueFull"), "{alerts}");
     // An alert without a `for` fires as soon as its condition is met.
     let agent = |node: &str| {
         let agent = client.token(json!({ "role": "agent", "node": node }));

@@ -110,7 +110,7 @@ fn packets_are_unknown_until_an_agent_has_reported_those_of_a_contract() {
         }
         assert_eq!(shown.contains_key("wayleave_contract_wait_seconds_count"), is_counted, "{second}");
         for (alert, is_known) in [
-            ("WayleaveSendersExceed", is_counted),
+            ("WayleaveQueueFull", is_counted),
             ("WayleaveRateExceeded", is_counted),
             ("WayleavePacketsLost", is_sampled),
         ] {

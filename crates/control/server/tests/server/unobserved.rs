@@ -55,7 +55,7 @@ const FIGURES: [Figure; 18] = [
     ("metric of lost packets", "samples", |shown| shown.has("contract_packets_total{became=\"lost\"}")),
     ("metric of timed packets", "samples", |shown| shown.has("contract_packets_total{became=\"timed\"}")),
     ("metric of late packets", "samples", |shown| shown.has("contract_packets_total{became=\"late\"}")),
-    ("alert of dropped packets", "traffic", |shown| shown.decides("WayleaveSendersExceed")),
+    ("alert of dropped packets", "traffic", |shown| shown.decides("WayleaveQueueFull")),
     ("metric of waiting packets", "traffic", |shown| shown.has("contract_packets_waiting ")),
     ("alert of lost packets", "samples", |shown| shown.decides("WayleavePacketsLost")),
     ("metric of packets of a host", "packets", |shown| shown.has("host_packets_total{node=\"h1\"")),
