@@ -14,8 +14,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wayleave_controller::{CommandError, DegradedReason, ItemResult, NodeState, State};
+use wayleave_controller::{CommandError, ControllerConfig, DegradedReason, EnforcedBy, ItemResult, NodeState, State};
 use wayleave_protocol::contract::Kind;
+use wayleave_scheme_api::RefusalCode;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
@@ -112,6 +113,9 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
+    const ALL: [Self; 7] =
+        [Self::Requests, Self::Waiting, Self::OpenBytes, Self::Answers, Self::Watchers, Self::Connections, Self::Vms];
+
     const fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -258,6 +262,7 @@ impl Metrics {
         if let Some(cluster) = cluster {
             cluster.register(&mut metrics.registry);
         }
+        metrics.begin_counters();
         Arc::new(metrics)
     }
 
@@ -321,6 +326,27 @@ impl Metrics {
         of.register("build", "Version of this program", Info::new(version));
     }
 
+    /// Creates series of counters whose labels are known: Prometheus does not count an increase with which a series begins.
+    fn begin_counters(&self) {
+        for limit in Limit::ALL {
+            let _ = self.limited.get_or_create(&LimitLabels { limit: limit.name() });
+        }
+        let _ = self.decisions.get_or_create(&DecisionLabels { result: "admitted", reason: "" });
+        for code in RefusalCode::ALL {
+            let _ = self.decisions.get_or_create(&DecisionLabels { result: "refused", reason: code.code() });
+        }
+    }
+
+    /// Creates series of counters of the nodes with agents.
+    pub(crate) fn expect_agents(&self, setup: &ControllerConfig) {
+        let nodes = setup.network.nodes().filter(|(_, node)| match setup.enforced_by {
+            EnforcedBy::Nobody => false,
+            EnforcedBy::Hosts => node.kind == NodeKind::Host,
+            EnforcedBy::HostsAndSwitches => true,
+        });
+        nodes.for_each(|(_, node)| self.repaired(&node.name, 0));
+    }
+
     /// Sets the lead of the clock over the calendar by which contracts start and end.
     pub(crate) fn clock_is_ahead(&self, by: Time) {
         self.clock_ahead.set(by.as_nanos() as f64 / 1e9);
@@ -361,10 +387,8 @@ impl Metrics {
 
     /// Counts the repairs by a node's agent.
     pub(crate) fn repaired(&self, node: &str, count: usize) {
-        if count > 0 {
-            self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
-            self.alert_counters.repaired(node, count as u64);
-        }
+        self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
+        self.alert_counters.repaired(node, count as u64);
     }
 
     /// Sets the number of bytes kept.
