@@ -11,6 +11,7 @@ use wayleave_units::Time;
 use crate::alert_counters::Counter;
 use crate::alerts::{EVERY, Figures};
 use crate::clock::{boottime, wall};
+use crate::down_counts::DownCounts;
 use crate::handlers::status::has_measured;
 use crate::read_view::Health;
 use crate::state::Shared;
@@ -27,6 +28,7 @@ impl Shared {
             counts.filter(|(code, _)| is_unknown(code) == unknown).map(|(_, count)| count).sum::<u64>()
         };
         let is_ready = self.unready(&tables.health).is_none();
+        let DownCounts { down, unobserved } = DownCounts::of(&tables, self.network());
         Figures {
             is_without_leader: !is_ready && !matches!(tables.health, Health::Following(Some(_))),
             silent: tables.nodes.values().filter(|node| node.is_silent).count() as u64,
@@ -34,11 +36,11 @@ impl Shared {
             degraded: degraded(false),
             unconfirmed: degraded(true),
             exceeding: tables.excess().len() as u64,
-            down: tables.count_down(self.network()).unwrap_or(0),
+            down,
+            unobserved: unobserved.unwrap_or(0),
             has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
             has_sessions: tables.nodes.values().any(|node| node.is_there()),
             has_measured: has_measured(self, &tables, None),
-            observes_links: tables.observes_links(),
             is_leader: is_ready,
         }
     }

@@ -40,6 +40,7 @@ mod copy_of;
 mod counts;
 mod detail_metrics;
 pub mod disk;
+mod down_counts;
 mod engine;
 mod explain;
 mod exposition;

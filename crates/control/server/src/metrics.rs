@@ -25,6 +25,7 @@ use crate::alert_counters::AlertCounters;
 use crate::cluster_metrics::ClusterMetrics;
 use crate::counts::Counts;
 use crate::detail_metrics::{DetailMetrics, Details};
+use crate::down_counts::DownCounts;
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{KnownGauge, seconds, signed};
@@ -174,6 +175,7 @@ pub(crate) struct Metrics {
     packets: PacketMetrics,
     repairs: Family<NodeLabels, Counter>,
     down: KnownGauge,
+    unobserved: KnownGauge,
     ready: Gauge,
     limited: Family<LimitLabels, Counter>,
     kept: Family<KeptLabels, Gauge>,
@@ -247,6 +249,7 @@ impl Metrics {
             packets: PacketMetrics::default(),
             repairs: Family::default(),
             down: KnownGauge::default(),
+            unobserved: KnownGauge::default(),
             ready: Gauge::default(),
             limited: Family::default(),
             kept: Family::default(),
@@ -312,8 +315,11 @@ impl Metrics {
         let help = "Contracts of which counters show more than their rules let through";
         of.register("contracts_rate_exceeded", help, self.exceeding.clone());
         of.register("agents_silent", "Nodes with silent agents", self.silent.clone());
-        of.register("elements_down", "Links and nodes reported down", self.down.clone());
-        of.register("ready", "1 if the ledger can be written", self.ready.clone());
+        of.register("elements_down", "Links and nodes that are reported down now", self.down.clone());
+        let help = "Links and nodes that were last reported down, and that no connected agent observes now";
+        of.register("elements_unobserved", help, self.unobserved.clone());
+        let help = "1 if this controller can write the ledger: it leads, and agents report to it";
+        of.register("ready", help, self.ready.clone());
         of.register("limits_reached", "Requests refused because of a limit", self.limited.clone());
         let help = "Memory allocated for clients";
         of.register_with_unit("kept", help, Unit::Bytes, self.kept.clone());
@@ -464,7 +470,9 @@ impl Metrics {
     }
 
     fn look_at_links(&self, network: &Network, tables: &Tables) {
-        self.down.set(tables.count_down(network));
+        let DownCounts { down, unobserved } = DownCounts::of(tables, network);
+        self.down.set(down);
+        self.unobserved.set(unobserved);
         let mut sums = ["host-up", "host-down", "switch"].map(|class| (class, LinkSums::default()));
         let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
         for (link, known) in network.links() {

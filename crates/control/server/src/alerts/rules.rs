@@ -45,6 +45,7 @@ pub(super) enum Figure {
     Unconfirmed,
     Exceeding,
     Down,
+    Unobserved,
 }
 
 const fn minutes(count: u64) -> Duration {
@@ -128,6 +129,15 @@ pub(super) const RULES: &[Rule] = &[
         expression: "wayleave_elements_down > 0",
         summary: "Links and nodes that are down: {value}.",
         description: "Contracts are rerouted as long as capacity is available.",
+    },
+    Rule {
+        name: "WayleaveElementsUnobserved",
+        severity: Warning,
+        hold: minutes(1),
+        condition: Condition::AboveZero(Figure::Unobserved),
+        expression: "wayleave_elements_unobserved > 0 and on (job, instance) (wayleave_ready == 1)",
+        summary: "Links and nodes that were last reported down, and may still be: {value}.",
+        description: "No connected agent observes them. `wayleave status` names them; start the agents of their nodes.",
     },
     Rule {
         name: "WayleaveQueueFull",

@@ -148,3 +148,26 @@ fn counters_of_the_controller_begin_at_0() {
     assert_eq!(shown["wayleave_repairs_total{node=\"h16\"}"], 0.0);
     assert!(!shown.contains_key("wayleave_repairs_total{node=\"pod1-edge1\"}"));
 }
+
+/// Catches: "0 elements are down", and an alert that is evaluated, although no agent observes an element since it was reported down.
+#[test]
+fn an_element_that_was_reported_down_and_is_not_observed_is_unknown() {
+    let base = now_s();
+    let world = new_world(base);
+    let (first, other) = (Agent::new(&world, base, "h1"), Agent::new(&world, base, "h2"));
+    let shown = || {
+        let (shown, status) = (series(&world), world.client.get("/v1/status").is(200).json());
+        let of = |name: &str| shown.get(&format!("wayleave_elements_{name}")).copied();
+        (of("down"), of("unobserved"), status["down"].clone(), unknown_alerts(&world).contains("WayleaveElementsDown"))
+    };
+    other.report(json!({ "withoutCarrier": [] }));
+    first.report(json!({ "withoutCarrier": ["h1->pod1-edge1"] }));
+    assert_eq!(shown(), (Some(1.0), Some(0.0), json!(1), false));
+    first.report(json!({ "leaves": true }));
+    assert_eq!(shown(), (None, Some(1.0), Value::Null, true), "h2 observes other links");
+    let link = world.client.get("/v1/links/h1-%3Epod1-edge1").is(200).json();
+    assert_eq!(link["state"], "unknown");
+    // An element that is known to be down still counts, and fires.
+    world.client.put("/v1/nodes/h3/state", &json!({ "state": "down" })).is(200);
+    assert_eq!(shown(), (Some(1.0), Some(1.0), json!(1), false));
+}
