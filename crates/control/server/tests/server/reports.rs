@@ -59,6 +59,8 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
         (status["agents"].clone(), status["silent"].clone(), open, listed, silent)
     };
     assert_eq!(of(&leader), (json!(1), json!([]), json!(true), json!(true), json!(0)));
+    let metrics = |world: &World| String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
+    let of_leader = metrics(&leader);
     leader.end();
     let follower = World::of(options(Box::new(Foreign(disk)), &scratch, EnforcedBy::Hosts), scratch);
     let is_reading = || follower.client.get("/v1/contracts/a").status == 200;
@@ -84,12 +86,15 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
     assert_eq!(answer.is_problem(421, "NOT_LEADER")["leader"], LEADER);
     let cluster = tenant.at(&follower).get("/v1/status").is(200).json()["cluster"].clone();
     assert_eq!((&cluster["role"], &cluster["leader"]), (&json!("follower"), &json!(LEADER)));
-    let metrics = String::from_utf8(follower.client.get("/metrics").is(200).body).unwrap();
+    let of_follower = metrics(&follower);
     for name in ["wayleave_agent_sessions", "wayleave_agents_silent", "wayleave_contract_packets"] {
-        let samples = metrics.lines().filter(|line| line.starts_with(name)).count();
+        let samples = of_follower.lines().filter(|line| line.starts_with(name)).count();
         assert_eq!(samples, 0, "{name}");
     }
-    assert!(metrics.contains("wayleave_contracts{state="), "{metrics}");
+    // Rules and dashboards read gauges at `wayleave_ready` 1 only.
+    for (metrics, ready) in [(of_follower, "wayleave_ready 0\n"), (of_leader, "wayleave_ready 1\n")] {
+        assert!(metrics.contains("wayleave_contracts{state=") && metrics.contains(ready), "{metrics}");
+    }
 }
 
 /// Catches: a follower that claims that no agent reports an element, or that it knows the present state of a contract.
