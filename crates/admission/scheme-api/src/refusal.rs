@@ -25,6 +25,9 @@ pub enum RefusalCode {
 }
 
 impl RefusalCode {
+    /// All, in order.
+    pub const ALL: [Self; 6] = [Self::NoPath, Self::Rate, Self::Latency, Self::Buffer, Self::Quota, Self::Policy];
+
     /// As it appears in files and interfaces.
     pub const fn code(self) -> &'static str {
         match self {

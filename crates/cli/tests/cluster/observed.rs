@@ -28,7 +28,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
         let asked = ureq::get(url(at, "/metrics")).header("authorization", format!("Bearer {token}"));
         asked.call().unwrap().body_mut().read_to_string().unwrap()
     };
-    let has_packets = |at: usize| metrics(at).contains("wayleave_contract_packets{");
+    let has_packets = |at: usize| metrics(at).contains("wayleave_contract_packets_total{");
     let old = leader(None);
     let contract = json!({ "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms" });
     assert_eq!(ask("PUT", &url(old, "/v1/contracts/default:c"), &token, &contract).0, 201);
@@ -92,7 +92,7 @@ pub(crate) fn a_new_leader_claims_nothing_that_its_agents_have_not_reported() {
     assert_eq!(rates(new), (Value::Null, Value::Null, Value::Null, 0));
     assert!(!has_packets(new));
     let unknown = unknown_alerts(new);
-    for alert in ["WayleaveAgentSilent", "WayleaveContractsViolated", "WayleaveSendersExceed", "WayleavePacketsLost"] {
+    for alert in ["WayleaveAgentSilent", "WayleaveContractsViolated", "WayleaveQueueFull", "WayleavePacketsLost"] {
         assert!(unknown.contains(&alert.to_owned()), "{alert}: {unknown:?}");
     }
     assert_eq!(read(new, "/v1/status").1["problems"], json!([]));

@@ -68,7 +68,8 @@ pub struct Status {
     pub vms: u64,
     /// Number of tenants.
     pub tenants: u64,
-    /// Number of elements that are reported down now; `null` if there are none and no connected agent observes links.
+    /// Number of elements that are reported down now; `null` if there are none, and no connected agent observes links, or an
+    /// element that was last reported down.
     #[schema(required)]
     pub down: Option<u64>,
     /// Agents with an open session that send heartbeats; `null` at a controller that receives no reports, since it does

@@ -24,13 +24,6 @@ pub(crate) enum Counter {
     SlowCommits,
 }
 
-impl Counter {
-    /// Returns `true` for a sum over the contracts that exist.
-    pub(crate) const fn is_sum(self) -> bool {
-        matches!(self, Self::QueueFull | Self::Lost)
-    }
-}
-
 /// Counters that only alerts read.
 #[derive(Debug, Default)]
 pub(crate) struct AlertCounters {

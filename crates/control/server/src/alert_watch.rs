@@ -11,6 +11,7 @@ use wayleave_units::Time;
 use crate::alert_counters::Counter;
 use crate::alerts::{EVERY, Figures};
 use crate::clock::{boottime, wall};
+use crate::down_counts::DownCounts;
 use crate::handlers::status::has_measured;
 use crate::read_view::Health;
 use crate::state::Shared;
@@ -27,6 +28,7 @@ impl Shared {
             counts.filter(|(code, _)| is_unknown(code) == unknown).map(|(_, count)| count).sum::<u64>()
         };
         let is_ready = self.unready(&tables.health).is_none();
+        let DownCounts { down, unobserved } = DownCounts::of(&tables, self.network());
         Figures {
             is_without_leader: !is_ready && !matches!(tables.health, Health::Following(Some(_))),
             silent: tables.nodes.values().filter(|node| node.is_silent).count() as u64,
@@ -34,20 +36,19 @@ impl Shared {
             degraded: degraded(false),
             unconfirmed: degraded(true),
             exceeding: tables.excess().len() as u64,
-            down: tables.count_down(self.network()).unwrap_or(0),
+            down,
+            unobserved: unobserved.unwrap_or(0),
             has_agents: self.setup.enforced_by != EnforcedBy::Nobody,
             has_sessions: tables.nodes.values().any(|node| node.is_there()),
             has_measured: has_measured(self, &tables, None),
-            observes_links: tables.observes_links(),
             is_leader: is_ready,
         }
     }
 
     fn alert_counters(&self) -> Vec<((Counter, String), u64)> {
         let mut counters = self.metrics.alert_counters.values();
-        if let Some(sum) = self.counted.sum() {
-            counters.push(((Counter::QueueFull, String::new()), sum.queue_full));
-        }
+        let queue_full = self.counted.totals().map(|totals| ((Counter::QueueFull, String::new()), totals.queue_full));
+        counters.extend(queue_full);
         let lost = self.counted.followed().map(|followed| ((Counter::Lost, String::new()), followed.lost));
         counters.extend(lost);
         let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
@@ -60,7 +61,8 @@ impl Shared {
         counters
     }
 
-    fn observe_alerts(&self) {
+    /// Takes the present figures, and returns them.
+    fn observe_alerts(&self) -> Figures {
         let figures = self.alert_figures();
         // Reports from the time as leader are outdated: agents report to the leader only.
         if !figures.is_leader {
@@ -68,11 +70,12 @@ impl Shared {
         }
         let counters = self.alert_counters();
         self.alerts.lock().observe(Time::from_nanos(boottime()), wall(), &figures, counters);
+        figures
     }
 
     /// Returns the alerts that fire now.
     pub(crate) fn alerts_now(&self) -> Alerts {
-        let figures = self.alert_figures();
+        let figures = self.observe_alerts();
         self.alerts.lock().alerts(Time::from_nanos(boottime()), wall(), &figures)
     }
 }

@@ -36,6 +36,8 @@ const MAX_SAME: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
     receivers: BTreeMap<String, Receiver>,
+    /// Outcomes of the packets of all contracts, also of deleted ones, in `packets`, `lost`, `timed` and `late`. They never fall.
+    totals: SampledPackets,
     /// By sender and contract.
     results: BTreeMap<(String, u64), Outcome>,
     /// Packets lost since the last arrival, by sender and contract.
@@ -70,10 +72,9 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Notes how long a packet took, if that is known. Returns `true` if it was late.
-    fn time(&mut self, now: Time, departure: &Departure, arrival: &Arrival) -> bool {
-        let known = delay(departure, arrival).filter(|&(delay, _)| delay <= MAX_DELAY_NS);
-        let Some((delay, error)) = known else { return false };
+    /// Records the delay of a packet. Returns `true` if it was late; `None` if its delay is unknown.
+    fn time(&mut self, now: Time, departure: &Departure, arrival: &Arrival) -> Option<bool> {
+        let (delay, error) = delay(departure, arrival).filter(|&(delay, _)| delay <= MAX_DELAY_NS)?;
         if self.bound != departure.bound {
             (self.bound, self.late_at) = (departure.bound, None);
             let SampledPackets { timed, late, worst_ns, clock_error_ns, .. } = &mut self.packets;
@@ -87,7 +88,7 @@ impl Outcome {
         if is_late {
             self.late_at = Some(now);
         }
-        is_late
+        Some(is_late)
     }
 }
 
@@ -296,21 +297,9 @@ impl Follower {
         long.map(|((node, serial), run)| (node.as_str(), *serial, run))
     }
 
-    /// Of all contracts together.
-    pub(crate) fn sum(&self) -> SampledPackets {
-        let mut sum = SampledPackets::default();
-        for one in self.results.values().map(|outcome| &outcome.packets) {
-            sum.packets += one.packets;
-            sum.lost += one.lost;
-            sum.timed += one.timed;
-            sum.late += one.late;
-            sum.worst_ns = sum.worst_ns.max(one.worst_ns);
-            sum.clock_error_ns = sum.clock_error_ns.max(one.clock_error_ns);
-            for (node, lost) in &one.lost_behind {
-                *sum.lost_behind.entry(node.clone()).or_default() += lost;
-            }
-        }
-        sum
+    /// Returns the outcome of the packets of all contracts, also of deleted ones.
+    pub(crate) const fn totals(&self) -> &SampledPackets {
+        &self.totals
     }
 
     fn expire(&mut self, now: Time) {
@@ -352,9 +341,13 @@ impl Follower {
             }
             let is_late = match (same.sent.as_slice(), same.arrived.as_slice()) {
                 ([_], [arrival]) => result.time(now, departure, arrival),
-                _ => false,
+                _ => None,
             };
-            let missed = Missed { lost: u64::from(is_lost), late: u64::from(is_late) };
+            let missed = Missed { lost: u64::from(is_lost), late: u64::from(is_late == Some(true)) };
+            self.totals.packets += 1;
+            self.totals.lost += missed.lost;
+            self.totals.timed += u64::from(is_late.is_some());
+            self.totals.late += missed.late;
             if missed != Missed::default() {
                 self.missed.entry((departure.serial, departure.reported_until)).or_default().add(missed);
             }

@@ -1,9 +1,9 @@
 //! Common parts of metrics.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -29,6 +29,36 @@ impl EncodeMetric for KnownGauge {
 
     fn metric_type(&self) -> MetricType {
         MetricType::Gauge
+    }
+}
+
+/// A histogram that was counted elsewhere: a sum, and the number of observations up to each edge and above the one before. It
+/// may be unknown: then it has no samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownHistogram(Arc<Mutex<Option<CountedTimes>>>);
+
+/// Sum of all observations, and their numbers by class.
+type CountedTimes = (f64, Vec<(f64, u64)>);
+
+impl KnownHistogram {
+    pub(crate) fn set(&self, counted: Option<CountedTimes>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+    }
+}
+
+impl EncodeMetric for KnownHistogram {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some((sum, classes)) => {
+                let count = classes.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+                encoder.encode_histogram::<NoLabelSet>(*sum, count, classes, None)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
     }
 }
 

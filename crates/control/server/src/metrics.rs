@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -14,9 +14,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wayleave_controller::{CommandError, DegradedReason, ItemResult, NodeState, State};
-use wayleave_protocol::agent::{SampledPackets, Traffic};
+use wayleave_controller::{CommandError, ControllerConfig, DegradedReason, EnforcedBy, ItemResult, NodeState, State};
 use wayleave_protocol::contract::Kind;
+use wayleave_scheme_api::RefusalCode;
 use wayleave_topology::{Class, LinkId, Network, NodeKind};
 use wayleave_units::Time;
 
@@ -25,9 +25,11 @@ use crate::alert_counters::AlertCounters;
 use crate::cluster_metrics::ClusterMetrics;
 use crate::counts::Counts;
 use crate::detail_metrics::{DetailMetrics, Details};
+use crate::down_counts::DownCounts;
 use crate::links::LinkFigures;
 use crate::logger;
 use crate::measure::{KnownGauge, seconds, signed};
+use crate::packet_metrics::PacketMetrics;
 use crate::read_view::{Tables, View};
 use crate::traffic::ReportedTraffic;
 
@@ -63,24 +65,8 @@ struct QueueLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PacketLabels {
-    became: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct HostLabels {
-    node: String,
-    became: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct NodeLabels {
     node: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WaitLabels {
-    le: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -128,6 +114,9 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
+    const ALL: [Self; 7] =
+        [Self::Requests, Self::Waiting, Self::OpenBytes, Self::Answers, Self::Watchers, Self::Connections, Self::Vms];
+
     const fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -183,12 +172,10 @@ pub(crate) struct Metrics {
     silent: KnownGauge,
     exceeding: KnownGauge,
     unprotected: Gauge,
-    packets: Family<PacketLabels, Gauge>,
-    waits: Family<WaitLabels, Gauge>,
-    host_packets: Family<HostLabels, Gauge>,
-    host_counters_left_out: Family<NodeLabels, Gauge>,
+    packets: PacketMetrics,
     repairs: Family<NodeLabels, Counter>,
     down: KnownGauge,
+    unobserved: KnownGauge,
     ready: Gauge,
     limited: Family<LimitLabels, Counter>,
     kept: Family<KeptLabels, Gauge>,
@@ -259,12 +246,10 @@ impl Metrics {
             silent: KnownGauge::default(),
             exceeding: KnownGauge::default(),
             unprotected: Gauge::default(),
-            packets: Family::default(),
-            waits: Family::default(),
-            host_packets: Family::default(),
-            host_counters_left_out: Family::default(),
+            packets: PacketMetrics::default(),
             repairs: Family::default(),
             down: KnownGauge::default(),
+            unobserved: KnownGauge::default(),
             ready: Gauge::default(),
             limited: Family::default(),
             kept: Family::default(),
@@ -280,6 +265,7 @@ impl Metrics {
         if let Some(cluster) = cluster {
             cluster.register(&mut metrics.registry);
         }
+        metrics.begin_counters();
         Arc::new(metrics)
     }
 
@@ -321,14 +307,7 @@ impl Metrics {
         of.register("contracts_degraded", help, self.degraded.clone());
         of.register("contract_kinds", "Contracts by kind", self.kinds.clone());
         of.register("agent_sessions", "Open sessions of agents", self.sessions.clone());
-        of.register("contract_packets", "Packets of all contracts by outcome, counted by hosts", self.packets.clone());
-        let help = "Time that packets of all contracts waited for tokens";
-        of.register("contract_waits", help, self.waits.clone());
-        let help = "Packets of a host, with or without a contract, by outcome";
-        of.register("host_packets", help, self.host_packets.clone());
-        let help =
-            "Host counters that are not exported: the limit is 48, with names of at most 32 characters of [a-z0-9-]";
-        of.register("host_counters_left_out", help, self.host_counters_left_out.clone());
+        self.packets.register(of);
         let help = "Foreign changes on a node that its agent has reverted";
         of.register("repairs", help, self.repairs.clone());
         let unprotected = "Protected contracts with at least one disjoint route down";
@@ -336,8 +315,11 @@ impl Metrics {
         let help = "Contracts of which counters show more than their rules let through";
         of.register("contracts_rate_exceeded", help, self.exceeding.clone());
         of.register("agents_silent", "Nodes with silent agents", self.silent.clone());
-        of.register("elements_down", "Links and nodes reported down", self.down.clone());
-        of.register("ready", "1 if the ledger can be written", self.ready.clone());
+        of.register("elements_down", "Links and nodes that are reported down now", self.down.clone());
+        let help = "Links and nodes that were last reported down, and that no connected agent observes now";
+        of.register("elements_unobserved", help, self.unobserved.clone());
+        let help = "1 if this controller can write the ledger: it leads, and agents report to it";
+        of.register("ready", help, self.ready.clone());
         of.register("limits_reached", "Requests refused because of a limit", self.limited.clone());
         let help = "Memory allocated for clients";
         of.register_with_unit("kept", help, Unit::Bytes, self.kept.clone());
@@ -348,6 +330,27 @@ impl Metrics {
         of.register("log_lines_dropped", help, self.dropped.clone());
         let version = vec![("version", VERSION)];
         of.register("build", "Version of this program", Info::new(version));
+    }
+
+    /// Creates series of counters whose labels are known: Prometheus does not count an increase with which a series begins.
+    fn begin_counters(&self) {
+        for limit in Limit::ALL {
+            let _ = self.limited.get_or_create(&LimitLabels { limit: limit.name() });
+        }
+        let _ = self.decisions.get_or_create(&DecisionLabels { result: "admitted", reason: "" });
+        for code in RefusalCode::ALL {
+            let _ = self.decisions.get_or_create(&DecisionLabels { result: "refused", reason: code.code() });
+        }
+    }
+
+    /// Creates series of counters of the nodes with agents.
+    pub(crate) fn expect_agents(&self, setup: &ControllerConfig) {
+        let nodes = setup.network.nodes().filter(|(_, node)| match setup.enforced_by {
+            EnforcedBy::Nobody => false,
+            EnforcedBy::Hosts => node.kind == NodeKind::Host,
+            EnforcedBy::HostsAndSwitches => true,
+        });
+        nodes.for_each(|(_, node)| self.repaired(&node.name, 0));
     }
 
     /// Sets the lead of the clock over the calendar by which contracts start and end.
@@ -390,10 +393,8 @@ impl Metrics {
 
     /// Counts the repairs by a node's agent.
     pub(crate) fn repaired(&self, node: &str, count: usize) {
-        if count > 0 {
-            self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
-            self.alert_counters.repaired(node, count as u64);
-        }
+        self.repairs.get_or_create(&NodeLabels { node: node.to_owned() }).inc_by(count as u64);
+        self.alert_counters.repaired(node, count as u64);
     }
 
     /// Sets the number of bytes kept.
@@ -411,35 +412,24 @@ impl Metrics {
     pub(crate) fn open_metrics(
         &self,
         (network, view, counted): (&Network, &View, Option<&ReportedTraffic>),
+        now: Instant,
         details: impl FnOnce() -> Details,
     ) -> String {
         let _scrape = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(detail) = &self.detail {
             detail.update(details());
         }
-        self.text(network, view, counted)
+        self.text(network, view, counted, now)
     }
 
-    pub(crate) fn text(&self, network: &Network, view: &View, counted: Option<&ReportedTraffic>) -> String {
-        // Without reports of agents nothing is known of packets, so there are no figures.
-        self.packets.clear();
-        self.waits.clear();
-        let sum = counted.and_then(ReportedTraffic::sum);
-        if let Some(sum) = &sum {
-            self.update_traffic(sum);
-        }
-        if let Some(followed) = counted.and_then(ReportedTraffic::followed) {
-            self.update_sampled(&followed);
-        }
-        // Only what was reported last: labels of earlier reports do not add up.
-        self.host_packets.clear();
-        self.host_counters_left_out.clear();
-        for (node, count) in counted.map(ReportedTraffic::counters_left_out).unwrap_or_default() {
-            self.host_counters_left_out.get_or_create(&NodeLabels { node }).set(signed(count));
-        }
-        for (node, became, count) in counted.map(ReportedTraffic::packets).unwrap_or_default() {
-            self.host_packets.get_or_create(&HostLabels { node, became }).set(signed(count));
-        }
+    pub(crate) fn text(
+        &self,
+        network: &Network,
+        view: &View,
+        counted: Option<&ReportedTraffic>,
+        now: Instant,
+    ) -> String {
+        self.packets.update(now, counted);
         {
             let tables = view.read();
             self.look_at_links(network, &tables);
@@ -448,7 +438,8 @@ impl Metrics {
                 |counts: fn(&NodeState) -> bool| tables.nodes.values().filter(|node| counts(node)).count() as u64;
             self.sessions.set(counted.map(|_| nodes(NodeState::is_there)));
             self.silent.set(counted.map(|_| nodes(|node| node.is_silent)));
-            self.exceeding.set(sum.map(|_| tables.excess().len() as u64));
+            let has_counters = counted.is_some_and(|counted| counted.totals().is_some());
+            self.exceeding.set(has_counters.then(|| tables.excess().len() as u64));
         }
         self.dropped.inner().store(logger::dropped(), Ordering::Relaxed);
         let mut text = String::new();
@@ -456,34 +447,6 @@ impl Metrics {
             let _ = text.write_str("# error: metrics are not available\n");
         }
         text
-    }
-
-    fn update_sampled(&self, followed: &SampledPackets) {
-        let ends = [
-            ("followed", followed.packets),
-            ("lost", followed.lost),
-            ("timed", followed.timed),
-            ("late", followed.late),
-        ];
-        for (became, count) in ends {
-            self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
-        }
-    }
-
-    fn update_traffic(&self, sum: &Traffic) {
-        let Traffic { packets, delayed, waiting, queue_full, oversized, .. } = *sum;
-        let kinds = [("sent", packets), ("delayed", delayed), ("waiting", waiting), ("queue-full", queue_full)];
-        for (became, count) in kinds.into_iter().chain([("oversized", oversized)]) {
-            self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
-        }
-        let mut no_longer = 0_u64;
-        for (class, count) in sum.waits.iter().enumerate() {
-            no_longer = no_longer.saturating_add(*count);
-            // Each edge is twice the one before, from 125 us on; the last class has none.
-            let seconds = 125e-6 * (1_u64 << class.min(62)) as f64;
-            let le = if class + 1 == sum.waits.len() { "+Inf".to_owned() } else { seconds.to_string() };
-            self.waits.get_or_create(&WaitLabels { le }).set(signed(no_longer));
-        }
     }
 
     /// Sets whether this controller can decide now.
@@ -507,7 +470,9 @@ impl Metrics {
     }
 
     fn look_at_links(&self, network: &Network, tables: &Tables) {
-        self.down.set(tables.count_down(network));
+        let DownCounts { down, unobserved } = DownCounts::of(tables, network);
+        self.down.set(down);
+        self.unobserved.set(unobserved);
         let mut sums = ["host-up", "host-down", "switch"].map(|class| (class, LinkSums::default()));
         let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
         for (link, known) in network.links() {

@@ -214,12 +214,6 @@ impl Tables {
             .filter(|element| self.reported_down(network, element).is_some_and(|(_, is_observed)| is_observed))
     }
 
-    /// Returns their number; `None` if nothing observes links.
-    pub(crate) fn count_down(&self, network: &Network) -> Option<u64> {
-        let down = self.down_now(network).count() as u64;
-        (self.observes_links() || down > 0).then_some(down)
-    }
-
     fn empty() -> Self {
         Self {
             health: Health::Starting,

@@ -243,6 +243,7 @@ pub(crate) async fn open(
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let cluster = options.disk.metrics();
     let (view, metrics) = (Arc::new(View::new()), Metrics::new(cluster.as_deref(), options.limits.metric_series));
+    metrics.expect_agents(&options.setup);
     let (jobs, pulse) = (Arc::new(Queue::default()), Arc::new(EngineHeartbeat::default()));
     let (ledger, lease) = (options.disk.name(), options.disk.lease());
     let refusals = PendingEntries::default();

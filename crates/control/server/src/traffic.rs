@@ -31,11 +31,14 @@ pub(crate) struct ReportedTraffic(Mutex<Reports>);
 struct Reports {
     /// Its last report of contracts.
     traffic: BTreeMap<String, HostReport>,
+    /// Increases of the counters of all contracts, also of deleted ones, since the first report of each; `None` if no counters
+    /// of a contract were reported.
+    totals: Option<Traffic>,
     /// Counters of all packets, by outcome.
     packets: BTreeMap<String, HostCounters>,
     /// Outcome of packets in transit.
     follower: Follower,
-    /// `true` if a host has reported samples.
+    /// `true` if a host has reported sampled packets that it has sent.
     is_sampled: bool,
     /// Tenants of whose contracts a receiver has measured packets in its present session.
     measured: BTreeMap<String, BTreeSet<String>>,
@@ -84,17 +87,10 @@ struct Since {
 impl Since {
     /// Returns the differences, and the bits; `None` if a counter is smaller than before: it counts from a new start.
     fn between(before: &Traffic, after: &Traffic, took: Duration) -> Option<(Self, u64)> {
-        let since = |of: fn(&Traffic) -> u64| of(after).checked_sub(of(before));
-        since(|traffic| traffic.packets).and(since(|traffic| traffic.queue_full))?;
-        since(|traffic| traffic.oversized)?;
-        let bits = since(|traffic| traffic.bytes)?.saturating_mul(8);
+        let Traffic { bytes, delayed, waited_ns, .. } = increase(before, after)?;
+        let bits = bytes.saturating_mul(8);
         let rate = u128::from(bits) * 1_000_000_000 / took.as_nanos().max(1);
-        let since = Self {
-            bits_per_second: u64::try_from(rate).unwrap_or(u64::MAX),
-            delayed: since(|traffic| traffic.delayed)?,
-            waited_ns: since(|traffic| traffic.waited_ns)?,
-        };
-        Some((since, bits))
+        Some((Self { bits_per_second: u64::try_from(rate).unwrap_or(u64::MAX), delayed, waited_ns }, bits))
     }
 
     fn add(self, other: Self) -> Self {
@@ -138,6 +134,24 @@ impl Counters {
     }
 }
 
+/// Returns the increases of the counters of a contract; `None` if one of them is smaller than before: it counts from a new start.
+fn increase(before: &Traffic, after: &Traffic) -> Option<Traffic> {
+    let since = |of: fn(&Traffic) -> u64| of(after).checked_sub(of(before));
+    let classes = before.waits.len().max(after.waits.len());
+    let of_class = |traffic: &Traffic, class| traffic.waits.get(class).copied().unwrap_or(0);
+    let waits = (0..classes).map(|class| of_class(after, class).checked_sub(of_class(before, class)));
+    Some(Traffic {
+        packets: since(|traffic| traffic.packets)?,
+        bytes: since(|traffic| traffic.bytes)?,
+        delayed: since(|traffic| traffic.delayed)?,
+        queue_full: since(|traffic| traffic.queue_full)?,
+        oversized: since(|traffic| traffic.oversized)?,
+        waited_ns: since(|traffic| traffic.waited_ns)?,
+        waits: waits.collect::<Option<_>>()?,
+        ..Traffic::default()
+    })
+}
+
 /// Sets the problems of a node.
 fn set(all: &mut BTreeMap<String, Vec<String>>, node: &str, problems: Vec<String>) {
     if problems.is_empty() {
@@ -171,6 +185,10 @@ impl ReportedTraffic {
         let mut contracts = BTreeMap::new();
         for traffic in traffic {
             let serial = traffic.serial;
+            // Counts before the first report, or before a new start, may be in these totals already.
+            let known_before = known.get(&serial).and_then(|known| increase(&known.traffic, &traffic));
+            let first = || Traffic { waits: vec![0; traffic.waits.len()], ..Traffic::default() };
+            reports.totals.get_or_insert_default().add(&known_before.unwrap_or_else(first));
             let counters = match known.remove(&serial) {
                 Some(known) if is_kept => Counters { traffic, ..known },
                 Some(known) => known.end_interval(took, line, traffic, is_stated, || unbelievable.push(serial)),
@@ -211,7 +229,7 @@ impl ReportedTraffic {
     /// Processes the samples of a host, of whose sent packets the contracts are known.
     pub(crate) fn put_samples(&self, now: Time, node: &str, samples: &Samples) {
         let mut reports = self.lock();
-        reports.is_sampled = true;
+        reports.is_sampled |= samples.sent.iter().any(|sent| !sent.packets.is_empty());
         reports.follower.on_samples(now, node, samples);
     }
 
@@ -221,10 +239,11 @@ impl ReportedTraffic {
         self.lock().follower.unsettled(until)
     }
 
-    /// Returns the outcome of the sampled packets of all contracts; `None` if no host has reported samples.
+    /// Returns the outcome of the sampled packets of all contracts, also of deleted ones; `None` if no host has reported any that
+    /// it has sent.
     pub(crate) fn followed(&self) -> Option<SampledPackets> {
         let reports = self.lock();
-        reports.is_sampled.then(|| reports.follower.sum())
+        reports.is_sampled.then(|| reports.follower.totals().clone())
     }
 
     /// Takes the tenants of whose contracts a receiver has measured packets.
@@ -388,17 +407,19 @@ impl ReportedTraffic {
         rates
     }
 
-    /// Returns the sum of all contracts, with the serial number 0; `None` if no host has reported counters.
-    pub(crate) fn sum(&self) -> Option<Traffic> {
+    /// Returns the increases of the counters of all contracts, also of deleted ones; `None` if no host has reported counters of a
+    /// contract.
+    pub(crate) fn totals(&self) -> Option<Traffic> {
+        self.lock().totals.clone()
+    }
+
+    /// Returns the number of packets that wait for tokens; `None` if no host has reported counters of a contract within the last
+    /// five seconds.
+    pub(crate) fn waiting(&self, now: Instant) -> Option<u64> {
         let reports = self.lock();
-        if reports.traffic.is_empty() {
-            return None;
-        }
-        let mut sum = Traffic::default();
-        for one in reports.traffic.values().flat_map(|report| report.contracts.values()) {
-            sum.add(&one.traffic);
-        }
-        Some(sum)
+        let fresh = reports.traffic.values().filter(|report| now.saturating_duration_since(report.at) < FRESH);
+        let contracts = fresh.flat_map(|report| report.contracts.values());
+        contracts.map(|counters| counters.traffic.waiting).reduce(u64::saturating_add)
     }
 }
 
@@ -438,9 +459,11 @@ mod tests {
         let known =
             SampledPackets { packets: 2, lost: 0, timed: 2, late: 1, worst_ns: 1_700, ..SampledPackets::default() };
         let reports = of(5).unwrap();
-        assert_eq!((reports.packets, reports.followed, counted.followed()), (9, Some(known.clone()), Some(known)));
+        assert_eq!((reports.packets, reports.followed), (9, Some(known.clone())));
         counted.put(start, "h1", ReadTime::Arrival(start), LINE, Vec::new());
-        assert_eq!(counted.followed(), Some(SampledPackets::default()), "it goes with the contract");
+        assert_eq!(of(5), None, "the contract was deleted");
+        let totals = SampledPackets { worst_ns: 0, ..known };
+        assert_eq!(counted.followed(), Some(totals), "a counter never falls");
     }
 
     /// 3,000 B in two seconds are 12 kbit/s. A hose of which one member reports nothing has the figures of the other,
@@ -454,7 +477,7 @@ mod tests {
             counted.put(after(second), host, ReadTime::Arrival(after(second)), LINE, vec![one]);
         };
         let of = |second| counted.counters(after(second), ["h1", "h2"], 7);
-        assert_eq!((of(0), counted.sum()), (ContractTraffic { hosts: 2, ..ContractTraffic::default() }, None));
+        assert_eq!((of(0), counted.totals()), (ContractTraffic { hosts: 2, ..ContractTraffic::default() }, None));
         report(0, "h1", 1_000, 1, 50);
         report(0, "h2", 500, 0, 0);
         let known = of(0);

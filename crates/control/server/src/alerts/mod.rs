@@ -33,28 +33,30 @@ pub(crate) struct Figures {
     pub(crate) unconfirmed: u64,
     /// Contracts of which counters show more than their rules let through.
     pub(crate) exceeding: u64,
-    pub(crate) down: u64,
+    /// Elements that are down now; `None` if that is unknown.
+    pub(crate) down: Option<u64>,
+    /// Elements last reported down that no connected agent observes now.
+    pub(crate) unobserved: u64,
     /// Agents of hosts report late packets.
     pub(crate) has_agents: bool,
     /// At least one agent has an open session with this controller.
     pub(crate) has_sessions: bool,
     /// A connected agent has measured packets in its present session.
     pub(crate) has_measured: bool,
-    /// A connected agent observes links.
-    pub(crate) observes_links: bool,
     /// Agents report to this controller.
     pub(crate) is_leader: bool,
 }
 
 impl Figures {
-    const fn value(&self, of: Figure) -> u64 {
+    fn value(&self, of: Figure) -> u64 {
         match of {
             Figure::SilentAgents => self.silent,
             Figure::Violated => self.violated,
             Figure::Degraded => self.degraded,
             Figure::Unconfirmed => self.unconfirmed,
             Figure::Exceeding => self.exceeding,
-            Figure::Down => self.down,
+            Figure::Down => self.down.unwrap_or(0),
+            Figure::Unobserved => self.unobserved,
         }
     }
 }
@@ -67,10 +69,9 @@ struct Window {
 }
 
 impl Window {
-    fn observe(&mut self, now: Time, of: Counter, value: u64) {
-        // A counter that is smaller than before began again at 0; a sum over contracts lost one of them.
-        let restarted = if of.is_sum() { 0 } else { value };
-        let increase = self.last.map_or(0, |last| value.checked_sub(last).unwrap_or(restarted));
+    fn observe(&mut self, now: Time, value: u64) {
+        // A counter that is smaller than before began again at 0.
+        let increase = self.last.map_or(0, |last| value.checked_sub(last).unwrap_or(value));
         self.last = Some(value);
         if increase > 0 {
             self.increases.push_back((now, increase));
@@ -115,10 +116,13 @@ impl Evaluator {
     ) {
         let present: BTreeSet<(Counter, String)> = counters.iter().map(|(of, _)| of.clone()).collect();
         for (of, value) in counters {
-            let counter = of.0;
-            self.windows.entry(of).or_default().observe(now, counter, value);
+            self.windows.entry(of).or_default().observe(now, value);
         }
-        self.windows.values_mut().for_each(|window| window.forget(now));
+        for (of, window) in &mut self.windows {
+            window.forget(now);
+            // A counter that is reported again may have begun again.
+            window.last = window.last.filter(|_| present.contains(of));
+        }
         self.windows.retain(|of, window| present.contains(of) || !window.increases.is_empty());
         let met: BTreeSet<(usize, String)> =
             self.met(now, figures).into_iter().map(|(rule, node, _)| (rule, node)).collect();
@@ -129,7 +133,7 @@ impl Evaluator {
     }
 
     fn has_counter(&self, of: Counter) -> bool {
-        self.windows.keys().any(|(known, _)| *known == of)
+        self.of_counter(of).any(|(_, window)| window.last.is_some())
     }
 
     fn of_counter(&self, of: Counter) -> impl Iterator<Item = (&String, &Window)> {
@@ -170,7 +174,7 @@ impl Evaluator {
     fn unknown(&self, rule: &Rule, figures: &Figures) -> Option<&'static str> {
         match rule.condition {
             Condition::Absent => Some("a controller cannot report its own absence: only Prometheus can"),
-            Condition::AboveZero(Figure::SilentAgents | Figure::Exceeding) if !figures.is_leader => Some(NOT_LEADER),
+            Condition::AboveZero(_) | Condition::Increase { .. } if !figures.is_leader => Some(NOT_LEADER),
             Condition::AboveZero(Figure::Violated) if !figures.has_agents => {
                 Some("no agents report late packets (--enforcement none)")
             }
@@ -181,20 +185,16 @@ impl Evaluator {
                 Some(NO_COUNTER)
             }
             Condition::AboveZero(of @ (Figure::Violated | Figure::SilentAgents))
-                if figures.is_leader && figures.has_agents && !figures.has_sessions && figures.value(of) == 0 =>
+                if figures.has_agents && !figures.has_sessions && figures.value(of) == 0 =>
             {
                 Some(NO_SESSION)
             }
-            Condition::AboveZero(Figure::Violated)
-                if figures.is_leader && figures.violated == 0 && !figures.has_measured =>
-            {
+            Condition::AboveZero(Figure::Violated) if figures.violated == 0 && !figures.has_measured => {
                 Some(NOT_MEASURED)
             }
-            Condition::AboveZero(Figure::Down) if figures.down == 0 && !figures.observes_links => {
-                Some(if figures.is_leader { NO_OBSERVER } else { NOT_LEADER })
+            Condition::AboveZero(Figure::Down) if figures.down.is_none() => {
+                Some(if figures.unobserved > 0 { UNOBSERVED } else { NO_OBSERVER })
             }
-            Condition::Increase { of: Counter::Repairs, .. } => Some(NOT_LEADER).filter(|_| !figures.is_leader),
-            Condition::Increase { .. } if !figures.is_leader => Some(NOT_LEADER),
             Condition::Increase { of, .. } if !self.has_counter(of) => Some(NO_COUNTER),
             _ => None,
         }
@@ -230,7 +230,9 @@ const NOT_MEASURED: &str = "no connected agent has measured packets";
 
 const NO_OBSERVER: &str = "no connected agent observes links";
 
-const NOT_LEADER: &str = "agents report to the leader only, and this controller is not the leader";
+const UNOBSERVED: &str = "no connected agent observes links or nodes that were last reported down";
+
+const NOT_LEADER: &str = "agents report to the controller that leads and can write the ledger, which this one does not";
 
 fn alert(rule: &Rule, node: &str, value: u64, since: WallTime) -> Alert {
     let labels = [("node".to_owned(), node.to_owned())].into_iter().filter(|(_, node)| !node.is_empty());
@@ -267,11 +269,11 @@ mod tests {
         degraded: 0,
         unconfirmed: 0,
         exceeding: 0,
-        down: 0,
+        down: Some(0),
+        unobserved: 0,
         has_agents: true,
         has_sessions: true,
         has_measured: true,
-        observes_links: true,
         is_leader: true,
     };
 
@@ -328,7 +330,7 @@ mod tests {
 
     #[test]
     fn an_alert_fires_once_its_condition_was_met_for_long_enough() {
-        let (mut evaluator, down) = (Evaluator::default(), Figures { down: 2, ..QUIET });
+        let (mut evaluator, down) = (Evaluator::default(), Figures { down: Some(2), ..QUIET });
         observe(&mut evaluator, 100, &down, &[]);
         assert_eq!(firing(&evaluator, 159, &down), [""; 0]);
         assert_eq!(firing(&evaluator, 160, &down), ["WayleaveElementsDown"]);
@@ -375,18 +377,21 @@ mod tests {
         assert_eq!(firing(&evaluator, 300, &QUIET), [""; 0], "3 are not above 3");
         // The counter of h2 began again.
         repairs(&mut evaluator, 400, 1_003, 2);
-        let lost = |evaluator: &mut Evaluator, second, count| {
-            observe(evaluator, second, &QUIET, &[(Counter::Lost, "", count)]);
-        };
-        let mut sums = Evaluator::default();
-        [(0, 9), (5, 4)].into_iter().for_each(|(second, count)| lost(&mut sums, second, count));
-        assert!(sums.since.is_empty(), "a contract with five lost packets was deleted");
-        lost(&mut sums, 10, 5);
-        assert_eq!(sums.since.len(), 1);
         let (now, wall) = at(400);
         let items = evaluator.alerts(now, wall, &QUIET).items;
         assert_eq!(items.iter().map(|alert| alert.labels["node"].as_str()).collect::<Vec<_>>(), ["h2"]);
         assert_eq!(firing(&evaluator, 900, &QUIET), [""; 0], "the increase of second 300 is out of the window");
+        // A counter without reports is unknown, and may be another one after that.
+        let mut evaluator = Evaluator::default();
+        [(0, 0, 1), (5, 4, 1), (10, 4, 2)]
+            .into_iter()
+            .for_each(|(second, h1, h2)| repairs(&mut evaluator, second, h1, h2));
+        observe(&mut evaluator, 15, &QUIET, &[]);
+        assert!(!evaluator.has_counter(Counter::Repairs) && evaluator.windows.len() == 2);
+        repairs(&mut evaluator, 20, 100, 100);
+        let increases =
+            evaluator.of_counter(Counter::Repairs).map(|(_, window)| window.increase(at(20).0, LONGEST_WINDOW));
+        assert_eq!(increases.collect::<Vec<_>>(), [4, 1]);
         observe(&mut evaluator, 1_000, &QUIET, &[]);
         assert!(evaluator.windows.is_empty(), "counters that nobody reports are forgotten");
     }
@@ -414,8 +419,13 @@ mod tests {
             let (now, wall) = at(0);
             evaluator.alerts(now, wall, figures).unknown.into_iter().map(|unknown| unknown.name).collect()
         };
-        let counters =
-            ["WayleaveRateExceeded", "WayleaveSendersExceed", "WayleavePacketsLost", "WayleaveWrongAddresses"];
+        let counters = [
+            "WayleaveRateExceeded",
+            "WayleaveQueueFull",
+            "WayleaveRepairs",
+            "WayleavePacketsLost",
+            "WayleaveWrongAddresses",
+        ];
         let mut evaluator = Evaluator::default();
         assert_eq!(names(&evaluator, &QUIET), [&["WayleaveControllerGone"], &counters[..]].concat());
         let alone = Figures { has_agents: false, ..QUIET };
@@ -423,7 +433,12 @@ mod tests {
             names(&evaluator, &alone),
             [&["WayleaveControllerGone", "WayleaveContractsViolated"], &counters[..]].concat()
         );
-        let reports = [(Counter::QueueFull, "", 0), (Counter::Lost, "", 0), (Counter::WrongAddresses, "h1", 0)];
+        let reports = [
+            (Counter::QueueFull, "", 0),
+            (Counter::Repairs, "h1", 0),
+            (Counter::Lost, "", 0),
+            (Counter::WrongAddresses, "h1", 0),
+        ];
         observe(&mut evaluator, 0, &QUIET, &reports);
         assert_eq!(names(&evaluator, &QUIET), ["WayleaveControllerGone"]);
         // Before the first report, a count of 0 is no observation; a recorded violation is.
@@ -434,12 +449,22 @@ mod tests {
         );
         assert_eq!(firing(&evaluator, 0, &Figures { violated: 1, ..fresh }), ["WayleaveContractsViolated"]);
         // Agents with heartbeats only.
-        let silent = Figures { has_measured: false, observes_links: false, ..QUIET };
+        let silent = Figures { has_measured: false, down: None, ..QUIET };
         let expected = ["WayleaveControllerGone", "WayleaveContractsViolated", "WayleaveElementsDown"];
         assert_eq!(names(&evaluator, &silent), expected);
         assert_eq!(firing(&evaluator, 0, &Figures { violated: 1, ..silent }), ["WayleaveContractsViolated"]);
+        // Of an element that was last reported down, nothing is known; another alert names it.
+        let unobserved = Figures { down: None, unobserved: 2, ..QUIET };
+        assert_eq!(names(&evaluator, &unobserved), ["WayleaveControllerGone", "WayleaveElementsDown"]);
+        observe(&mut evaluator, 0, &unobserved, &reports);
+        assert_eq!(firing(&evaluator, 60, &unobserved), ["WayleaveElementsUnobserved"]);
         let follower = Figures { is_leader: false, ..QUIET };
-        assert_eq!(names(&evaluator, &follower).len(), 7);
-        assert_eq!(firing(&evaluator, 0, &Figures { silent: 1, ..follower }), [""; 0]);
+        // Its own ledger and commits: all other figures are those of the leader.
+        let decided = ["WayleaveNotReady", "WayleaveCommitsSlow"];
+        let all = RULES.iter().map(|rule| rule.name).filter(|name| !decided.contains(name)).collect::<Vec<_>>();
+        assert_eq!(names(&evaluator, &follower), all);
+        let met = Figures { silent: 1, degraded: 1, violated: 1, down: Some(1), unobserved: 1, ..follower };
+        observe(&mut evaluator, 0, &met, &[]);
+        assert_eq!(firing(&evaluator, 600, &met), [""; 0]);
     }
 }

@@ -233,7 +233,12 @@ mod tests {
             }
             let queue = &shown["queues"][0];
             assert_eq!((&queue["class"], queue.get("delayNs")), (&serde_json::json!(class), None), "{queue}");
-            let text = Metrics::new(None, 0).text(network, &view, Some(&ReportedTraffic::default()));
+            let text = Metrics::new(None, 0).text(
+                network,
+                &view,
+                Some(&ReportedTraffic::default()),
+                std::time::Instant::now(),
+            );
             let is_of_links = |line: &&str| line.starts_with("wayleave_links_") && line.contains("host-up");
             assert_eq!(text.lines().find(is_of_links), None);
         }

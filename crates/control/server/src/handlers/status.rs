@@ -13,6 +13,7 @@ use wayleave_units::Time;
 
 use crate::VERSION;
 use crate::answer::{HttpReply, Outcome};
+use crate::down_counts::DownCounts;
 use crate::exposition::Exposition;
 use crate::handlers::details;
 use crate::http::call::AuthorizedRequest;
@@ -85,7 +86,7 @@ pub(crate) fn status(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome 
         unprotected: counts.unprotected,
         vms: tables.vms_of(only, None).count() as u64,
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
-        down: tables.count_down(shared.network()),
+        down: DownCounts::of(&tables, shared.network()).down,
         agents,
         silent: is_known.then(|| silent(shared, &tables, only.is_none())),
         problems: (!tables.is_follower()).then(|| if only.is_none() { problems(shared, &tables) } else { Vec::new() }),
@@ -210,7 +211,8 @@ pub(crate) fn metrics(shared: &Arc<Shared>, call: &AuthorizedRequest) -> Outcome
     let counted = Some(&*shared.counted).filter(|_| shared.receives_reports());
     let sources = (shared.network(), &*shared.view, counted);
     let format = Exposition::of(call.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()));
-    let text = format.of_open_metrics(shared.metrics.open_metrics(sources, || details::details(shared)));
+    let text =
+        format.of_open_metrics(shared.metrics.open_metrics(sources, shared.load.now().0, || details::details(shared)));
     Ok(HttpReply::of(200, format.media(), text))
 }
 

@@ -80,7 +80,8 @@ fn arrived_packets_are_timed_in_any_order_of_reports_and_others_are_lost() {
     let known =
         SampledPackets { packets: 4, lost: 1, timed: 3, late: 1, worst_ns: 11 * MS, ..SampledPackets::default() };
     assert_eq!(hosts.found(), known, "nobody knows where");
-    assert_eq!(hosts.follower.sum(), hosts.found());
+    let totals = SampledPackets { worst_ns: 0, ..known };
+    assert_eq!(*hosts.follower.totals(), totals);
     let worst = |after: Time, is_late| {
         let expected = SampledDelay { longest_ns: Some(11 * MS), bound_ns: 10 * MS, is_late, lost: 0 };
         assert_eq!(hosts.follower.worst(after)[&7], expected);
@@ -89,6 +90,7 @@ fn arrived_packets_are_timed_in_any_order_of_reports_and_others_are_lost() {
     worst(Time::from_millis(90_000), false);
     hosts.follower.retain("h1", |serial| serial != 7);
     assert_eq!(hosts.found(), SampledPackets::default());
+    assert_eq!(*hosts.follower.totals(), totals, "the totals have deleted contracts");
     assert!(hosts.follower.receivers["h2"].packets.is_empty(), "nothing is remembered for ever");
 }
 

@@ -93,13 +93,12 @@ fn counters_of_hosts_are_returned_and_summed() {
     let text = |path: &str| String::from_utf8(client.get(path).is(200).body).unwrap();
     let metrics = text("/metrics");
     for line in [
-        "wayleave_contract_packets{became=\"sent\"} 9",
-        "wayleave_contract_packets{became=\"queue-full\"} 2",
-        "wayleave_contract_waits{le=\"0.00025\"} 4",
-        "wayleave_contract_waits{le=\"+Inf\"} 4",
+        "wayleave_contract_packets_total{became=\"sent\"} 2",
+        "wayleave_contract_packets_total{became=\"queue-full\"} 0",
+        "wayleave_contract_wait_seconds_count 0",
         "wayleave_agents_silent 0",
         "wayleave_repairs_total{node=\"h1\"} 2",
-        "wayleave_host_packets{node=\"h1\",became=\"spoofed\"} 3",
+        "wayleave_host_packets_total{node=\"h1\",became=\"spoofed\"} 3",
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
@@ -149,7 +148,7 @@ fn packet_samples_of_two_hosts_are_combined() {
     assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["traffic"].get("followed"), None);
     let metrics = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
     for line in ["{became=\"followed\"} 0", "{became=\"lost\"} 0", "{became=\"late\"} 0"] {
-        assert!(metrics.contains(&format!("wayleave_contract_packets{line}")), "{line} is not in\n{metrics}");
+        assert!(metrics.contains(&format!("wayleave_contract_packets_total{line}")), "{line} is not in\n{metrics}");
     }
     let wrong = json!({ "epoch": to, "samples": { "number": 1, "level": 0, "clock": { "boot": 7 } } });
     receiver.post("/v1/agents/h16/reports", &wrong).is_problem(400, "INVALID");

@@ -154,7 +154,7 @@ fn sentences_and_counters_of_an_agent_are_bounded_with_a_count_of_the_rest() {
     for round in 0..3 {
         report(10_000, round);
         let text = metrics();
-        let lines = text.lines().filter(|line| line.starts_with("wayleave_host_packets{")).count();
+        let lines = text.lines().filter(|line| line.starts_with("wayleave_host_packets_total{")).count();
         assert_eq!(lines, 48, "those of earlier reports are gone");
         assert!(text.contains("wayleave_host_counters_left_out{node=\"h1\"} 9952\n"), "{text}");
     }

@@ -385,10 +385,10 @@ fn alerts_are_for_those_who_operate_the_network() {
     let world = World::with(Box::new(Memory::default()), EnforcedBy::Hosts);
     let client = &world.client;
     let alerts = client.get("/v1/alerts").is(200).json();
-    assert_eq!((&alerts["items"], &alerts["rules"]), (&json!([]), &json!(13)));
+    assert_eq!((&alerts["items"], &alerts["rules"]), (&json!([]), &json!(14)));
     let unknown: Vec<&str> =
         alerts["unknown"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert!(unknown.contains(&"WayleaveControllerGone") && unknown.contains(&"WayleaveSendersExceed"), "{alerts}");
+    assert!(unknown.contains(&"WayleaveControllerGone") && unknown.contains(&"WayleaveQueueFull"), "{alerts}");
     // An alert without a `for` fires as soon as its condition is met.
     let agent = |node: &str| {
         let agent = client.token(json!({ "role": "agent", "node": node }));

@@ -24,6 +24,7 @@ mod kinds;
 mod lists;
 mod load;
 mod logs;
+mod metrics;
 mod not_in_force;
 mod objects;
 mod openapi;

@@ -59,6 +59,8 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
         (status["agents"].clone(), status["silent"].clone(), open, listed, silent)
     };
     assert_eq!(of(&leader), (json!(1), json!([]), json!(true), json!(true), json!(0)));
+    let metrics = |world: &World| String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
+    let of_leader = metrics(&leader);
     leader.end();
     let follower = World::of(options(Box::new(Foreign(disk)), &scratch, EnforcedBy::Hosts), scratch);
     let is_reading = || follower.client.get("/v1/contracts/a").status == 200;
@@ -84,12 +86,15 @@ fn a_follower_names_the_leader_for_everything_that_agents_report() {
     assert_eq!(answer.is_problem(421, "NOT_LEADER")["leader"], LEADER);
     let cluster = tenant.at(&follower).get("/v1/status").is(200).json()["cluster"].clone();
     assert_eq!((&cluster["role"], &cluster["leader"]), (&json!("follower"), &json!(LEADER)));
-    let metrics = String::from_utf8(follower.client.get("/metrics").is(200).body).unwrap();
+    let of_follower = metrics(&follower);
     for name in ["wayleave_agent_sessions", "wayleave_agents_silent", "wayleave_contract_packets"] {
-        let samples = metrics.lines().filter(|line| line.starts_with(name)).count();
+        let samples = of_follower.lines().filter(|line| line.starts_with(name)).count();
         assert_eq!(samples, 0, "{name}");
     }
-    assert!(metrics.contains("wayleave_contracts{state="), "{metrics}");
+    // Rules and dashboards read gauges at `wayleave_ready` 1 only.
+    for (metrics, ready) in [(of_follower, "wayleave_ready 0\n"), (of_leader, "wayleave_ready 1\n")] {
+        assert!(metrics.contains("wayleave_contracts{state=") && metrics.contains(ready), "{metrics}");
+    }
 }
 
 /// Catches: a follower that claims that no agent reports an element, or that it knows the present state of a contract.
@@ -137,15 +142,19 @@ fn figures_above_any_possible_value_reach_no_metric_and_are_named() {
         text.lines().find_map(|line| line.strip_prefix(name).map(|value| value.trim().to_owned()))
     };
     set_time(&world, start + 1);
-    agents[0].report(traffic(7));
-    assert_eq!(metric("wayleave_contract_packets{became=\"sent\"}").as_deref(), Some("7"));
+    [3, 10].into_iter().for_each(|count| agents[0].report(traffic(count)));
+    assert_eq!(metric("wayleave_contract_packets_total{became=\"sent\"}").as_deref(), Some("7"));
     for (second, count) in [(10, 1 << 53), (20, 1 << 63), (30, u64::MAX)] {
         set_time(&world, start + second);
         agents[0].report(traffic(count));
         let listed = world.client.get("/v1/contracts/a/traffic").is(200).json();
         assert_eq!((&listed["reporting"], &listed["traffic"]), (&json!(0), &Value::Null), "{listed}");
-        assert_eq!(metric("wayleave_contract_packets{became=\"sent\"}").as_deref(), Some("7"), "as counted before");
-        assert_eq!(metric("wayleave_host_packets{node=\"h1\",became=\"spoofed\"}"), None);
+        assert_eq!(
+            metric("wayleave_contract_packets_total{became=\"sent\"}").as_deref(),
+            Some("7"),
+            "as counted before"
+        );
+        assert_eq!(metric("wayleave_host_packets_total{node=\"h1\",became=\"spoofed\"}"), None);
         let problems = world.client.get("/v1/status").is(200).json()["problems"].to_string();
         assert!(problems.contains("h1: its report has figures above any possible value"), "{problems}");
         assert!(problems.contains("packets (1), traffic."), "{problems}");

@@ -40,7 +40,7 @@ impl Shown {
 type Figure = (&'static str, &'static str, fn(&Shown) -> bool);
 
 /// All figures that are numbers only if an agent has reported something beside its heartbeat.
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 18] = [
     ("status.late", "measured", |shown| !shown.status["late"].is_null()),
     ("alert of late packets", "measured", |shown| shown.decides("WayleaveContractsViolated")),
     ("status.down", "withoutCarrier", |shown| !shown.status["down"].is_null()),
@@ -49,24 +49,29 @@ const FIGURES: [Figure; 15] = [
     ("link.state", "withoutCarrier", |shown| shown.link["state"] != "unknown"),
     ("link.measured", "links", |shown| shown.link["measured"].is_object()),
     ("metric of contracts above their rules", "traffic", |shown| shown.has("contracts_rate_exceeded ")),
-    ("metric of sent packets", "traffic", |shown| shown.has("contract_packets{became=\"sent\"}")),
-    ("metric of dropped packets", "traffic", |shown| shown.has("contract_packets{became=\"queue-full\"}")),
-    ("metric of sampled packets", "samples", |shown| shown.has("contract_packets{became=\"followed\"}")),
-    ("metric of lost packets", "samples", |shown| shown.has("contract_packets{became=\"lost\"}")),
-    ("metric of timed packets", "samples", |shown| shown.has("contract_packets{became=\"timed\"}")),
-    ("metric of late packets", "samples", |shown| shown.has("contract_packets{became=\"late\"}")),
-    ("metric of packets of a host", "packets", |shown| shown.has("host_packets{node=\"h1\"")),
+    ("metric of sent packets", "traffic", |shown| shown.has("contract_packets_total{became=\"sent\"}")),
+    ("metric of dropped packets", "traffic", |shown| shown.has("contract_packets_total{became=\"queue-full\"}")),
+    ("metric of sampled packets", "samples", |shown| shown.has("contract_packets_total{became=\"followed\"}")),
+    ("metric of lost packets", "samples", |shown| shown.has("contract_packets_total{became=\"lost\"}")),
+    ("metric of timed packets", "samples", |shown| shown.has("contract_packets_total{became=\"timed\"}")),
+    ("metric of late packets", "samples", |shown| shown.has("contract_packets_total{became=\"late\"}")),
+    ("alert of dropped packets", "traffic", |shown| shown.decides("WayleaveQueueFull")),
+    ("metric of waiting packets", "traffic", |shown| shown.has("contract_packets_waiting ")),
+    ("alert of lost packets", "samples", |shown| shown.decides("WayleavePacketsLost")),
+    ("metric of packets of a host", "packets", |shown| shown.has("host_packets_total{node=\"h1\"")),
 ];
 
 /// The field of a report with figures that are all 0.
-fn field(name: &str, serial: &Value, second: u64) -> Value {
+fn field(name: &str, status: &Value, second: u64) -> Value {
+    let (serial, bound_ns) = (&status["serial"], &status["boundNs"]);
     match name {
         "measured" => json!([{ "serial": serial, "packets": 5, "late": 0, "worstNs": 1 }]),
         "withoutCarrier" => json!([]),
         "links" => json!({ "readNs": second * SECOND, "counters": [
             { "link": "h1->pod1-edge1", "interface": 1, "bytes": 0, "packets": 0, "dropped": 0 }] }),
         "traffic" => json!([counted(serial, 0)]),
-        "samples" => json!({ "number": second, "level": 0, "clock": { "boot": "one", "aheadNs": 0 } }),
+        "samples" => json!({ "number": second, "level": 0, "clock": { "boot": "one", "aheadNs": 0 }, "sent": [
+            { "serial": serial, "to": "h16", "via": [], "boundNs": bound_ns, "packets": [[second, 100]] }] }),
         "packets" => json!({ "sent": 0 }),
         _ => panic!("no figures for {name}"),
     }
@@ -83,14 +88,14 @@ fn a_figure_is_shown_only_if_an_agent_has_reported_it_in_its_present_session() {
         let agent = Agent::new(&world, base, "h1");
         world.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
         world.client.put("/v1/contracts/b", &contract("h16", "h1", "10Mbit")).is(201);
-        let serial = |name: &str| world.client.get(&format!("/v1/contracts/{name}")).json()["status"]["serial"].clone();
-        let serial = serial(if reported == "measured" { "b" } else { "a" });
+        let path = if reported == "measured" { "/v1/contracts/b" } else { "/v1/contracts/a" };
+        let status = world.client.get(path).json()["status"].clone();
         for second in 1..=3 {
             set_time(&world, base + second);
             let mut report = json!({ "traffic": null, "links": null });
             sender.report(report.clone());
             if !reported.is_empty() {
-                report[reported] = field(reported, &serial, second);
+                report[reported] = field(reported, &status, second);
             }
             agent.report(report);
         }

@@ -1,6 +1,6 @@
 //! The dashboard and the alerts that are shipped ask for metrics that exist, with the labels that they have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -111,5 +111,67 @@ fn shipped_prometheus_rules_and_grafana_dashboards_use_existing_metrics() {
         assert!(asked.len() >= 4, "{file} asks for hardly anything: {asked:?}");
         let missing: Vec<&String> = asked.difference(&known).collect();
         assert!(missing.is_empty(), "{file} asks for {missing:?}, which are not among\n{known:#?}");
+    }
+    let kinds: BTreeMap<&str, &str> =
+        plain.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+    for (file, expression) in FILES.iter().flat_map(|(file, text)| expressions(file, text)) {
+        let faults = faults_of(&expression, &kinds);
+        assert!(faults.is_empty(), "{file}: {expression}: {faults:?}");
+    }
+}
+
+/// Returns the expressions of a file.
+fn expressions(file: &'static str, text: &str) -> Vec<(&'static str, String)> {
+    let is_rules = file.ends_with(".yaml");
+    let lines =
+        text.lines().filter_map(|line| line.trim().strip_prefix(if is_rules { "expr: " } else { "\"expr\": " }));
+    let plain = |line: &str| match is_rules {
+        true => line.to_owned(),
+        false => serde_json::from_str(line.trim_end_matches(',')).unwrap(),
+    };
+    lines.map(|line| (file, plain(line))).collect()
+}
+
+/// Restricts a gauge to the controller that leads: followers export it, too.
+const OF_LEADER: &str = " and on (job, instance) (wayleave_ready == 1)";
+/// Gauges of which each controller has its own.
+const OF_EACH: [&str; 2] = ["wayleave_ready", "wayleave_requests_waiting"];
+
+/// Returns what is wrong with the use of metrics, of which the types are known, in an expression.
+fn faults_of(expression: &str, kinds: &BTreeMap<&str, &str>) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (at, _) in expression.match_indices("wayleave_") {
+        let rest = &expression[at..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        let rest = rest.strip_prefix('{').and_then(|labels| labels.split_once('}')).map_or(rest, |(_, rest)| rest);
+        let family = name.strip_suffix("_bucket").unwrap_or(name);
+        let kind = kinds.get(family).copied().unwrap_or("unknown");
+        let is_range = rest.starts_with('[');
+        if is_range != matches!(kind, "counter" | "histogram") {
+            faults.push(format!("{name}: a {kind}, and rates are those of counters"));
+        }
+        let is_of_leader = rest.strip_prefix(" > 0").unwrap_or(rest).starts_with(OF_LEADER);
+        if kind == "gauge" && !OF_EACH.contains(&name) && !is_of_leader {
+            faults.push(format!("{name}: of each controller of a cluster, not of its leader"));
+        }
+    }
+    faults
+}
+
+#[test]
+fn sums_over_all_controllers_and_rates_of_gauges_are_found() {
+    let kinds = BTreeMap::from([("wayleave_a", "gauge"), ("wayleave_b_total", "counter"), ("wayleave_ready", "gauge")]);
+    for (expression, faults) in [
+        ("sum by (x) (wayleave_a and on (job, instance) (wayleave_ready == 1))", 0),
+        ("wayleave_a{x=\"1\"} > 0 and on (job, instance) (wayleave_ready == 1)", 0),
+        ("sum(rate(wayleave_b_total{x=\"1\"}[5m])) > 0 or max(wayleave_ready)", 0),
+        ("sum(wayleave_a)", 1),
+        ("sum(wayleave_a) / sum(wayleave_a and on (job, instance) (wayleave_ready == 1))", 1),
+        ("sum(wayleave_b_total)", 1),
+        ("rate(wayleave_a[5m])", 2),
+        ("wayleave_c", 0),
+    ] {
+        assert_eq!(faults_of(expression, &kinds).len(), faults, "{expression}");
     }
 }
