@@ -93,8 +93,10 @@ pub(crate) fn an_agent_moves_to_the_next_leader_and_older_sessions_are_refused()
     assert_eq!((status, &problem["code"]), (409, &json!("STALE_EPOCH")), "{problem}");
     let (status, problem) = ask("POST", &url(old, "/v1/agents/h1/confirmations"), &token, &late);
     assert_eq!((status, &problem["leader"]), (421, &json!(controllers[new].1)), "{problem}");
-    // Contracts of the new leader are carried out.
-    assert_eq!(ask("PUT", &url(new, "/v1/contracts/default:d"), &token, &contract).0, 201);
+    // Contracts of the new leader are carried out, with packets of their own.
+    let mut other = contract;
+    other["match"] = json!({ "protocol": "udp" });
+    assert_eq!(ask("PUT", &url(new, "/v1/contracts/default:d"), &token, &other).0, 201);
     wait_for("it is enforced", || {
         let (_, found) = get(&controllers[new].1, "/v1/contracts/default:d", &token)?;
         (found["status"]["state"] == "enforced").then_some(())
