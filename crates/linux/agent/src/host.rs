@@ -570,6 +570,7 @@ impl<P: HostDataplane> HostDriver<P> {
         // The number is that of a contract which the controller has lost: nothing of its counters and buckets stays.
         if self.rules.get(&serial).is_some_and(|installed| installed.rule.id != rule.id) {
             self.plane.remove(serial).map_err(DriverError::Later)?;
+            self.rules.remove(&serial);
             self.events.remove(&serial);
         }
         self.plane.install(serial, version, &resolved).map_err(DriverError::Later)?;

@@ -9,7 +9,7 @@ use wayleave_repo_checks::TempFolder;
 
 use crate::common::{World, classed, contract};
 use crate::load::{Agent, counted, new_world, now_s};
-use crate::restart::{status, world};
+use crate::restart::{session, status, world};
 
 fn fresh(enforced_by: EnforcedBy) -> World {
     world(&Arc::default(), &Arc::new(TempFolder::new("server")), enforced_by)
@@ -61,14 +61,8 @@ fn problems_of_agents_last_through_new_terms_and_restarts() {
     let network = classed(EnforcedBy::Nobody).network;
     let switches: Vec<&str> = network.switches().map(|switch| network.node(switch).name.as_str()).collect();
     let set_up = |world: &World, after: Option<u64>| {
-        for switch in &switches {
-            let agent = world.client.token(json!({ "role": "agent", "node": switch }));
-            let spec = match after {
-                Some(after) => json!({ "after": after, "installed": [[0, 1]] }),
-                None => json!({ "installed": [] }),
-            };
-            agent.post(&format!("/v1/agents/{switch}/session"), &spec).is(200);
-        }
+        let installed = if after.is_some() { json!([[0, 1]]) } else { json!([]) };
+        switches.iter().for_each(|switch| session(world, switch, after, installed.clone()));
     };
     set_up(&first, None);
     set_up(&first, Some(1));

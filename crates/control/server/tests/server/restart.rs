@@ -25,6 +25,16 @@ pub(crate) fn status(world: &World, name: &str) -> Value {
     world.client.get(&format!("/v1/contracts/{name}")).is(200).json()["status"].clone()
 }
 
+/// Begins a session of a node's agent after another one, with these rules.
+pub(crate) fn session(world: &World, node: &str, after: Option<u64>, installed: Value) {
+    let agent = world.client.token(json!({ "role": "agent", "node": node }));
+    let mut spec = json!({ "installed": installed });
+    if let Some(after) = after {
+        spec["after"] = json!(after);
+    }
+    agent.post(&format!("/v1/agents/{node}/session"), &spec).is(200);
+}
+
 fn states(world: &World) -> [Value; 2] {
     ["ptp", "db"].map(|name| status(world, name)["state"].clone())
 }
@@ -89,14 +99,6 @@ fn after_a_restart_the_switches_of_a_contract_have_to_open_sessions_too() {
     let first = world(&disk, &scratch, EnforcedBy::HostsAndSwitches);
     let network = classed(EnforcedBy::Nobody).network;
     let switches: Vec<&str> = network.switches().map(|switch| network.node(switch).name.as_str()).collect();
-    let session = |world: &World, node: &str, after: Option<u64>, installed: Value| {
-        let agent = world.client.token(json!({ "role": "agent", "node": node }));
-        let mut spec = json!({ "installed": installed });
-        if let Some(after) = after {
-            spec["after"] = json!(after);
-        }
-        agent.post(&format!("/v1/agents/{node}/session"), &spec).is(200)
-    };
     for switch in &switches {
         session(&first, switch, None, json!([]));
         session(&first, switch, Some(1), json!([[0, 1]]));

@@ -154,7 +154,7 @@ fn pairs_of_another_contract_with_the_serial_number_are_removed_first() {
         if restarts {
             drop(host);
             host = driver(&fake, &folder, Arc::new(Environment::new(network())), &[("host:h1", "veth0")]);
-            assert_eq!(host.traffic(), Some(Vec::new()), "the contract is not known before it is sent again");
+            assert_eq!(host.traffic(), Some(Vec::new()), "counters without a contract are not reported");
         }
         host.set_shares(NOW, shares(vec![own(id)]));
         assert_eq!(fake.kernel().removed, vec![rule; removed], "{restarts} {id}");
