@@ -172,7 +172,7 @@ fn a_serial_number_of_another_contract_begins_with_new_counters() {
     assert_eq!(fake.kernel().removed, [1]);
     let named: Vec<Option<String>> = host.traffic().unwrap().into_iter().map(|one| one.contract).collect();
     assert_eq!(named, [Some("acme:d".to_owned())]);
-    // Where the new rule cannot be installed, nothing is left of the other one.
+    // If the new rule cannot be installed, nothing is left of the other one.
     fake.kernel().fails.insert("install");
     assert!(host.install(NOW, 1, 4, &rule("acme", "web", "db")).is_err());
     assert_eq!((host.traffic(), host.installed(NOW).unwrap()), (Some(Vec::new()), Vec::new()));
